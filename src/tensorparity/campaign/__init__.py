@@ -1,0 +1,1 @@
+"""The loop around everything: examine models, run engines under a budget, tell what happens."""

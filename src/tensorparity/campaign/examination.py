@@ -1,0 +1,455 @@
+"""Examining one model: run it everywhere, compare pairs, look at the layers, say who is wrong."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..core.arrays import Array, Arrays
+from ..core.case import Case, ModelFile
+from ..core.comparison import Comparison
+from ..core.errors import DataError, TensorParityError
+from ..core.finding import Class, Diagnosis
+from ..core.graph import InputSpec, LayerGraph, Node, Ref
+from ..core.model import Model, node_inputs
+from ..core.outcome import Outcome, Status
+from ..core.procedure import Goal, Procedure
+from ..core.runner import Runner
+from ..core.verdict import Judgement, Kind, Measure, Verdict
+from ..operators.catalogue import has_layer
+from ..operators.evaluate import infer_shapes
+from ..operators.spec import ShapeError
+from ..oracles.distances import check_labels
+from ..oracles.pair import PairOracle, PairSettings, compare_outcomes, judge_parity
+from ..oracles.roundoff import SCREEN, output_units
+from ..triage.confirm import confirm_accusation, confirm_ending
+from ..triage.diagnose import Accusation, accuse
+from ..triage.rates import localization_map
+from ..triage.replay import NodeErrors, replay_nodes
+from .events import Listener, Progress, silent
+
+#: Instances and bytes of one request: enough to keep a library busy, little enough for a progress bar.
+_SLICE_COUNT = 1024
+_SLICE_BYTES = 32 << 20
+#: A trace of this many bytes per input is taken on one input only.
+_TRACE_BYTES = 64 << 20
+_MOST_TRACED = 4
+#: Without a guilty layer, outputs this close (relative) are taken for amplified rounding.
+_AMPLIFIED = 1e-2
+
+_KINDS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A diagnosed difference, ready to be filed: what, who, and the case that shows it."""
+
+    kind: Kind
+    diagnosis: Diagnosis
+    case: Case
+    targets: tuple[str, ...]
+    exception: str = ""
+
+
+@dataclass
+class Examined:
+    """What came of an examination."""
+
+    comparisons: list[Comparison] = field(default_factory=list)
+    suspicions: list[Suspicion] = field(default_factory=list)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    phases: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    measured: list[NodeErrors] = field(default_factory=list)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [comparison.verdict for comparison in self.comparisons]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How an examination judges.
+
+    Args:
+        families: which code each target shares with others.
+        localize: ``auto`` looks at the layers where outputs differ, ``always`` and ``never`` say so.
+    """
+
+    families: Mapping[str, str]
+    oracle: PairOracle = judge_parity
+    pairs: PairSettings = field(default_factory=PairSettings)
+    localize: str = "auto"
+    batch_size: int | None = None
+    seed: int = 0
+
+
+class Examination:
+    """One model on several targets.
+
+    Args:
+        import_graph: gives the model with its graph, for files; called only if the layers are needed.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        model: Model,
+        rules: Rules,
+        *,
+        import_graph: Callable[[Model], Model] | None = None,
+        listener: Listener = silent,
+    ) -> None:
+        self._runner = runner
+        self._model = model
+        self._rules = rules
+        self._import_graph = import_graph
+        self._tell = listener
+
+    def run(self, inputs: Arrays, labels: Arrays, targets: Sequence[str]) -> Examined:
+        found = Examined()
+        with _Clock(found.phases, "extract"):
+            found.outcomes = self._forward(inputs, targets, found)
+        with _Clock(found.phases, "compare"):
+            labels = _named_labels(labels, found.outcomes)
+            found.comparisons = self._compare(found.outcomes, labels)
+        with _Clock(found.phases, "localize"):
+            if self._wants_layers(found):
+                self._look_at_layers(found, inputs)
+            self._file_endings(found, inputs)
+        return found
+
+    # Extract
+
+    def _forward(self, inputs: Arrays, targets: Sequence[str], found: Examined) -> dict[str, Outcome]:
+        """Outputs of all instances; a target that fails on the first slice is not asked for the others."""
+        if any(self._model.needs_graph(target) for target in targets):
+            self._need_graph(found)
+        slices = _slices(inputs)
+        procedure = Procedure(batch_size=self._rules.batch_size)
+        total, done = len(slices) * len(targets), itertools.count(1)
+        self._tell(Progress("running", 0, total))
+
+        def told(outcome: Outcome) -> None:
+            self._tell(Progress("running", next(done), total, outcome.target))
+
+        parts: dict[str, list[Outcome]] = {target: [] for target in targets}
+        for group in ([slices[0]], slices[1:]):
+            alive = [target for target in targets if all(part.completed for part in parts[target])]
+            pairs = [
+                (self._model.case(target, procedure, _cut(inputs, piece), seed=self._rules.seed), target)
+                for piece in group
+                for target in alive
+                if not self._model.needs_graph(target)
+            ]
+            for outcome in self._runner.run_pairs(pairs, on_outcome=told):
+                parts[outcome.target].append(outcome)
+        return {target: _merge(target, outcomes) for target, outcomes in parts.items()}
+
+    # Compare
+
+    def _compare(self, outcomes: Mapping[str, Outcome], labels: Arrays) -> list[Comparison]:
+        rules = self._rules
+        return [
+            comparison
+            for a, b in itertools.combinations(outcomes.values(), 2)
+            for comparison in compare_outcomes(a, b, labels, rules.oracle, rules.pairs)
+        ]
+
+    def _wants_layers(self, found: Examined) -> bool:
+        if self._rules.localize == "never" or not found.comparisons:
+            return False
+        different = [c for c in found.comparisons if c.instances and c.verdict.judgement is not Judgement.PASS]
+        return bool(different) or self._rules.localize == "always"
+
+    # Localize
+
+    def _look_at_layers(self, found: Examined, inputs: Arrays) -> None:
+        if not self._need_graph(found):
+            return
+        completed = [target for target, outcome in found.outcomes.items() if outcome.completed]
+        picked = self._worst_inputs(found.comparisons)
+        few = {name: array[picked] for name, array in inputs.items()}
+        self._tell(Progress("tracing", 0, None))
+        traces = self._trace(few, completed)
+        if not traces:
+            found.notes.append("no target could be traced, so the layers were not looked at")
+            return
+        activations = next(iter(traces.values())).trace.nodes
+        found.measured = self._replay(few, activations, completed)
+        found.comparisons = self._with_maps(found, traces, picked)
+        accusations = [
+            self._confirmed(accusation, few, activations, completed)
+            for accusation in accuse(found.measured, self._rules.families)
+        ]
+        found.suspicions += [self._suspicion(a, few, activations, completed) for a in accusations]
+        if not accusations:
+            found.suspicions += self._only_when_fused(found, traces, few, picked)
+        found.comparisons = [self._decide(comparison, found) for comparison in found.comparisons]
+
+    def _need_graph(self, found: Examined) -> bool:
+        if self._model.graph is None and self._import_graph is not None:
+            try:
+                self._model = self._import_graph(self._model)
+            except TensorParityError as error:
+                found.notes.append(f"the layers could not be read: {error}")
+        return self._model.graph is not None
+
+    def _worst_inputs(self, comparisons: Sequence[Comparison]) -> list[int]:
+        """The most different input of each pair that is not equal, the most different pair first."""
+        ranked = sorted(comparisons, key=lambda c: -(c.max_rel or 0.0))
+        worst = [
+            c.worst_input for c in ranked if c.worst_input is not None and c.verdict.judgement is not Judgement.PASS
+        ]
+        distinct = list(dict.fromkeys(worst)) or [0]
+        return distinct[: _MOST_TRACED if self._trace_bytes() <= _TRACE_BYTES else 1]
+
+    def _trace_bytes(self) -> int:
+        assert self._model.graph is not None
+        try:
+            shapes = infer_shapes(self._model.graph, 1)
+        except (TensorParityError, ShapeError):
+            return _TRACE_BYTES + 1  # unknown layers: be careful
+        sizes = [np.prod([size or 1 for size in shape]) for group in shapes.values() for shape in group]
+        return int(4 * sum(sizes))
+
+    def _trace(self, few: Arrays, targets: Sequence[str]) -> dict[str, Outcome]:
+        procedure = Procedure(trace=True)
+        pairs = [(self._model.case(target, procedure, few, seed=self._rules.seed), target) for target in targets]
+        outcomes = self._runner.run_pairs(pairs)
+        return {outcome.target: outcome for outcome in outcomes if outcome.completed}
+
+    def _replay(self, few: Arrays, activations: Arrays, targets: Sequence[str]) -> list[NodeErrors]:
+        graph = self._model.graph
+        assert graph is not None
+        measured: list[NodeErrors] = []
+        for errors in replay_nodes(self._runner, self._model, graph.nodes, few, activations, targets):
+            measured.append(errors)
+            self._tell(Progress("replaying layers", len(measured), len(graph.nodes), errors.node.layer))
+        return measured
+
+    def _with_maps(self, found: Examined, traces: Mapping[str, Outcome], picked: list[int]) -> list[Comparison]:
+        graph = self._model.graph
+        assert graph is not None
+        complete: list[Comparison] = []
+        for comparison in found.comparisons:
+            if comparison.a in traces and comparison.b in traces:
+                row = picked.index(comparison.worst_input) if comparison.worst_input in picked else 0
+                nodes_a, nodes_b = (
+                    {key: array[row : row + 1] if array.ndim else array for key, array in traces[t].trace.nodes.items()}
+                    for t in (comparison.a, comparison.b)
+                )
+                errors = _pair_errors(found.measured, comparison)
+                comparison = replace(comparison, layers=localization_map(graph, nodes_a, nodes_b, errors))
+            complete.append(comparison)
+        return complete
+
+    def _confirmed(
+        self, accusation: Accusation, few: Arrays, activations: Arrays, targets: Sequence[str]
+    ) -> Accusation:
+        if accusation.diagnosis.klass is not Class.DEFECT:
+            return accusation
+        self._tell(Progress("confirming in fresh processes", 0, None, accusation.first.node.layer))
+        return confirm_accusation(
+            self._runner, self._model, accusation, few, activations, targets, self._rules.families
+        )
+
+    def _suspicion(self, accusation: Accusation, few: Arrays, activations: Arrays, targets: Sequence[str]) -> Suspicion:
+        graph = self._model.graph
+        assert graph is not None
+        node = accusation.first.node
+        given = node_inputs(graph, node, few, activations)
+        case = one_layer_case(self._model, node, given, self._rules.seed)
+        return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(targets))
+
+    def _only_when_fused(
+        self, found: Examined, traces: Mapping[str, Outcome], few: Arrays, picked: list[int]
+    ) -> list[Suspicion]:
+        """Layers agree one by one, outputs do not: does a target differ from its own step-by-step run?"""
+        suspicions: list[Suspicion] = []
+        for target, trace in traces.items():
+            for name, stepwise in trace.outputs.items():
+                whole = found.outcomes[target].outputs[name][picked]
+                units = output_units(whole, stepwise)
+                others = [
+                    output_units(found.outcomes[t].outputs[name][picked], other.outputs[name])
+                    for t, other in traces.items()
+                    if t != target and name in other.outputs
+                ]
+                relative = units * 2.0**-24
+                if relative <= _AMPLIFIED or not others or max(others) > SCREEN:
+                    continue
+                evidence = (
+                    f"{target} gives another answer when the model runs as a whole than layer by layer "
+                    f"({relative:.3g} of the output's scale); every layer alone agrees with the reference",
+                    "only when fused",
+                )
+                diagnosis = Diagnosis(
+                    Class.DEFECT, (target,), evidence=evidence, measure=Measure("roundoff", units), threshold=SCREEN
+                )
+                case = self._model.case(target, Procedure(), few, seed=self._rules.seed)
+                suspicions.append(Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(traces)))
+        return suspicions
+
+    def _decide(self, comparison: Comparison, found: Examined) -> Comparison:
+        """The verdict of a pair that its outputs alone could not give."""
+        verdict = comparison.verdict
+        if verdict.judgement is not Judgement.UNDECIDED or not comparison.instances:
+            return comparison
+        pair = {comparison.a, comparison.b}
+        families = {self._rules.families.get(target, target) for target in pair}
+        guilty = [s for s in found.suspicions if s.diagnosis.klass is Class.DEFECT]
+        concerned = [s for s in guilty if (pair | families) & set(s.diagnosis.suspects)]
+        if concerned:
+            first = concerned[0].diagnosis
+            layer = (first.node or "").partition("#")[0] or "only when fused"
+            reason = f"{layer} is wrong on {', '.join(first.suspects)}"
+            kind = verdict.kind or concerned[0].kind
+            return replace(comparison, verdict=replace(verdict, judgement=Judgement.FAIL, reason=reason, kind=kind))
+        flaky = [s for s in found.suspicions if s.diagnosis.klass is Class.FLAKY and pair & set(s.diagnosis.suspects)]
+        if flaky:
+            return replace(comparison, verdict=replace(verdict, reason="a difference that did not show again (flaky)"))
+        return replace(comparison, verdict=self._explain(comparison, found))
+
+    def _explain(self, comparison: Comparison, found: Examined) -> Verdict:
+        verdict = comparison.verdict
+        unjudged = [m for m in found.measured if m.judged_by == "nothing"]
+        if unjudged:
+            reason = f"outputs differ, and nothing can judge {unjudged[0].node.op}: give three targets or more"
+            return replace(verdict, reason=reason)
+        if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > _AMPLIFIED:
+            reason = "outputs differ, though no layer does alone: an interaction, or an ill-conditioned model"
+            return replace(verdict, reason=reason)
+        reason = "every layer agrees alone; the difference is rounding, carried along"
+        return replace(verdict, judgement=Judgement.PASS, reason=reason)
+
+    # Endings
+
+    def _file_endings(self, found: Examined, inputs: Arrays) -> None:
+        """Targets that raised, crashed or hung, where another one did complete."""
+        bad = [o for o in found.outcomes.values() if o.status in _KINDS]
+        if not any(outcome.completed for outcome in found.outcomes.values()):
+            if bad:
+                found.notes.append("no target completed, so nothing could be compared")
+            return
+        for outcome in bad:
+            found.suspicions.append(self._ending(outcome, found, inputs))
+
+    def _ending(self, outcome: Outcome, found: Examined, inputs: Arrays) -> Suspicion:
+        self._tell(Progress("confirming in fresh processes", 0, None, outcome.target))
+        few = _cut(inputs, _slices(inputs)[0])
+        case = self._model.case(
+            outcome.target, Procedure(batch_size=self._rules.batch_size), few, seed=self._rules.seed
+        )
+        same, _ = confirm_ending(self._runner, case, outcome)
+        failure = outcome.failure
+        assert failure is not None
+        first = (failure.message.strip().splitlines() or [""])[0]
+        others = [name for name, other in found.outcomes.items() if other.completed]
+        evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {first}"]
+        evidence.append(f"{', '.join(others)} completed the same model on the same inputs")
+        if not same:
+            evidence.append("did not fail again in fresh processes")
+        diagnosis = Diagnosis(
+            klass=Class.DEFECT if same else Class.FLAKY,
+            suspects=(outcome.target,),
+            node=failure.node,
+            evidence=tuple(evidence),
+        )
+        return Suspicion(_KINDS[outcome.status], diagnosis, case, tuple(found.outcomes), failure.type)
+
+
+class _Clock:
+    """Seconds of a phase, added up."""
+
+    def __init__(self, phases: dict[str, float], name: str) -> None:
+        self._phases = phases
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._phases[self._name] = self._phases.get(self._name, 0.0) + time.monotonic() - self._began
+
+
+def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int) -> Case:
+    """The guilty layer alone with the inputs that showed it; a layer unknown to us stays in its file."""
+    if not has_layer(node.op) and model.file is not None:
+        arrays = {f"{node.key}/{index}": array for index, array in enumerate(given)}
+        return Case(model.file, Procedure(goal=Goal.REPLAY, nodes=(node.key,)), inputs=arrays, seed=seed)
+    names = [f"x{index}" for index in range(len(given))]
+    specs = tuple(InputSpec(name, array.shape[1:], array.dtype.name) for name, array in zip(names, given, strict=True))
+    alone = Node(node.layer, node.op, tuple(Ref(name) for name in names), node.params, call_params=node.call_params)
+    graph = LayerGraph(specs, (alone,), (Ref(alone.name),), name=f"{node.layer}-alone")
+    weights = {name: array for name, array in model.weights.items() if name.startswith(f"{node.layer}/")}
+    return Case(graph, inputs=dict(zip(names, given, strict=True)), weights=weights, seed=seed)
+
+
+def model_of(case: Case) -> Model:
+    """The model in a case."""
+    if isinstance(case.subject, ModelFile):
+        return Model(case.subject.path, file=case.subject)
+    if isinstance(case.subject, LayerGraph):
+        return Model(case.subject.name, case.subject, case.weights)
+    raise ValueError(f"a {case.subject.kind} is no model")
+
+
+def _slices(inputs: Arrays) -> list[slice]:
+    count = min(len(array) for array in inputs.values())
+    per_instance = max(1, sum(array.nbytes // max(1, len(array)) for array in inputs.values()))
+    step = max(1, min(_SLICE_COUNT, _SLICE_BYTES // per_instance))
+    step = max(32, step // 32 * 32) if step >= 32 else step  # whole batches of the default size
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+def _cut(inputs: Arrays, piece: slice) -> dict[str, Array]:
+    return {name: array[piece] for name, array in inputs.items()}
+
+
+def _merge(target: str, outcomes: Sequence[Outcome]) -> Outcome:
+    failed = next((outcome for outcome in outcomes if not outcome.completed), None)
+    if failed or not outcomes:
+        return failed or Outcome(target, Status.UNSUPPORTED)
+    names = outcomes[0].outputs
+    outputs = {name: np.concatenate([outcome.outputs[name] for outcome in outcomes]) for name in names}
+    return replace(
+        outcomes[0],
+        outputs=outputs,
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        cpu_seconds=sum(outcome.cpu_seconds for outcome in outcomes),
+    )
+
+
+def _pair_errors(measured: Sequence[NodeErrors], comparison: Comparison) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for errors in measured:
+        known = [errors.errors[t] for t in (comparison.a, comparison.b) if t in errors.errors]
+        if known and not any(np.isnan(known)):
+            found[errors.node.key] = max(known)
+    return found
+
+
+def _named_labels(labels: Arrays, outcomes: Mapping[str, Outcome]) -> dict[str, Array]:
+    """Labels without a name belong to the only output.
+
+    Raises:
+        DataError: if they fit no output.
+    """
+    outputs = next((outcome.outputs for outcome in outcomes.values() if outcome.completed), None)
+    if outputs is None or not labels:
+        return {}
+    named = dict(labels)
+    if "" in named:
+        if len(outputs) > 1:
+            raise DataError(f"the model has outputs {', '.join(outputs)}; one array of labels is not enough")
+        named = {next(iter(outputs)): named[""]}
+    for name, array in named.items():
+        if name not in outputs:
+            raise DataError(f"labels for {name!r}, but the outputs are {', '.join(outputs)}")
+        check_labels(name, array, outputs[name])
+    return named

@@ -1,0 +1,223 @@
+"""``hunt``: the engines one after another, under one budget, against the installed targets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from ..core.case import Case
+from ..core.finding import Finding
+from ..core.jsontext import Json
+from ..core.outcome import Outcome
+from ..core.verdict import Judgement, Verdict
+from ..engines.base import ENGINES, Engine
+from ..operators.rounding import K
+from ..oracles.pair import ORACLES
+from ..reporting.facts import Facts
+from ..store.database import Result, Store, open_store
+from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
+from .compare import families_of
+from .events import Listener, Progress, silent
+from .examination import Examination, Examined, Rules, model_of
+from .filing import file_findings, make_finding, target_facts
+
+
+class StopReason(Enum):
+    """Why a hunt ended; the value is what the user reads."""
+
+    BUDGET = "the budget was used up"
+    CASES = "all cases were run"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class HuntSettings:
+    """What ``hunt`` is told.
+
+    Args:
+        budget: seconds for all engines together.
+        cases: exactly so many cases per engine instead of a budget.
+        resume: go on with the last hunt of the same seed and settings in the store.
+    """
+
+    targets: Sequence[str]
+    engines: Sequence[str] = ()
+    seed: int = 0
+    budget: float = 300.0
+    cases: int | None = None
+    oracle: str = "parity"
+    store: str | Path = "tensorparity-out"
+    resume: bool = False
+    runner: RunnerSettings = field(default_factory=RunnerSettings)
+
+    def identity(self) -> dict[str, Json]:
+        """What must be equal for one hunt to be the continuation of another; a budget only cuts."""
+        return {
+            "targets": list(self.targets),
+            "oracle": self.oracle,
+            "faults": {target: fault.name for target, fault in self.runner.faults.items()},
+        }
+
+
+@dataclass
+class _Tally:
+    """Counts of one engine."""
+
+    cases: int = 0
+    resumed: int = 0
+    undecided: int = 0
+    seconds: float = 0.0
+    findings: int = 0
+
+    def to_json(self) -> Json:
+        return {
+            "cases": self.cases,
+            "resumed": self.resumed,
+            "undecided": self.undecided,
+            "seconds": self.seconds,
+            "findings": self.findings,
+        }
+
+
+class Hunt:
+    """One campaign over several engines."""
+
+    def __init__(self, settings: HuntSettings, runner: LocalRunner, store: Store, listener: Listener) -> None:
+        self._settings = settings
+        self._runner = runner
+        self._cached = cached(runner, settings.runner)
+        self._store = store
+        self._tell = listener
+        self._campaign = self._open_campaign()
+        self._rules = Rules(families_of(settings.targets), oracle=ORACLES.get(settings.oracle), seed=settings.seed)
+        self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
+        self.tallies: dict[str, _Tally] = {}
+        self.undecided: dict[str, int] = {}
+        self.outcomes: dict[str, Outcome] = {}
+        self.stop = StopReason.CASES
+
+    def _open_campaign(self) -> int:
+        settings = self._settings
+        if settings.resume:
+            earlier = self._store.find_campaign("hunt", settings.seed, settings.identity())
+            if earlier:
+                return earlier.id
+        return self._store.begin_campaign("hunt", settings.seed, settings.identity())
+
+    def run(self) -> None:
+        """Run every engine for its share of the budget; Ctrl-C ends the hunt, not the report."""
+        names = list(self._settings.engines or ENGINES.names())
+        began = time.monotonic()
+        try:
+            for position, name in enumerate(names):
+                left = self._settings.budget - (time.monotonic() - began)
+                self._run_engine(ENGINES.get(name)(self._settings.seed), left / (len(names) - position))
+        except KeyboardInterrupt:
+            self.stop = StopReason.INTERRUPTED
+        self._store.finish_campaign(self._campaign, self.stop.value)
+
+    def _run_engine(self, engine: Engine, budget: float) -> None:
+        tally = self.tallies.setdefault(engine.name, _Tally())
+        known = {result.index: result for result in self._store.results(self._campaign, engine.name)}
+        began, index, round_index = time.monotonic(), 0, 0
+        try:
+            while True:
+                cases = engine.propose(round_index)
+                verdicts: list[Sequence[Verdict]] = []
+                for case in cases:
+                    stop = self._stop(index, time.monotonic() - began, budget)
+                    if stop:
+                        self.stop = stop
+                        return
+                    verdicts.append(self._one(engine, index, case, known, tally))
+                    index += 1
+                engine.learn(round_index, verdicts)
+                round_index += 1
+        finally:
+            tally.seconds = time.monotonic() - began
+
+    def _stop(self, index: int, spent: float, budget: float) -> StopReason | None:
+        if self._settings.cases is not None:
+            return StopReason.CASES if index >= self._settings.cases else None
+        return StopReason.BUDGET if spent >= budget else None
+
+    def _one(
+        self, engine: Engine, index: int, case: Case, known: Mapping[int, Result], tally: _Tally
+    ) -> Sequence[Verdict]:
+        tally.cases += 1
+        if index in known and known[index].case_digest == case.digest:
+            tally.resumed += 1
+            verdicts = list(known[index].verdicts)
+        else:
+            verdicts = self._examine(engine, index, case, tally)
+        for verdict in verdicts:
+            if verdict.judgement is Judgement.UNDECIDED:
+                self.undecided[verdict.reason] = self.undecided.get(verdict.reason, 0) + 1
+        tally.undecided += any(verdict.judgement is Judgement.UNDECIDED for verdict in verdicts)
+        self._tell(Progress(engine.name, tally.cases, self._settings.cases, f"{len(self.findings)} findings"))
+        return verdicts
+
+    def _examine(self, engine: Engine, index: int, case: Case, tally: _Tally) -> list[Verdict]:
+        examination = Examination(self._cached, model_of(case), self._rules, listener=self._tell)
+        examined = examination.run(case.inputs, case.labels, self._settings.targets)
+        self.outcomes.update(examined.outcomes)
+        self._keep(engine, index, case, examined, tally)
+        return examined.verdicts
+
+    def _keep(self, engine: Engine, index: int, case: Case, examined: Examined, tally: _Tally) -> None:
+        """Findings first: a result that is recorded has nothing left to do."""
+        found = [(make_finding(s, engine.name, examined.outcomes, model_of(case).name), s) for s in examined.suspicions]
+        for finding in file_findings(self._store, self._campaign, found, self._settings.runner.faults):
+            tally.findings += finding.id not in self.findings
+            self.findings.setdefault(finding.id, finding)
+        statuses = {target: outcome.status for target, outcome in examined.outcomes.items()}
+        result = Result(engine.name, index, case.digest, tuple(examined.verdicts), statuses)
+        self._store.record_result(self._campaign, result)
+
+    def facts(self, seconds: float) -> Facts:
+        undecided = sum(tally.undecided for tally in self.tallies.values())
+        return Facts(
+            command="hunt",
+            seed=self._settings.seed,
+            targets=target_facts(self._runner, self._settings.targets, self.outcomes),
+            stats={
+                "cases": sum(tally.cases for tally in self.tallies.values()),
+                "seconds": seconds,
+                "undecided": undecided,
+                "per_engine": {name: tally.to_json() for name, tally in self.tallies.items()},
+                "stop_reason": self.stop.value,
+            },
+            findings=tuple(self.findings.values()),
+            notes=(
+                f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
+                *(f"fault {f.name} is planted in {t}" for t, f in self._settings.runner.faults.items()),
+            ),
+            isolated_threshold=K,
+            undecided=self.undecided,
+        )
+
+
+@dataclass(frozen=True)
+class Hunted:
+    facts: Facts
+    broken: bool
+    store: Path
+
+
+def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
+    """Run a hunt to its end and return what was found.
+
+    Raises:
+        UsageError: for unknown targets or engines.
+        StoreError: if the store cannot be written.
+    """
+    began = time.monotonic()
+    for name in settings.engines:
+        ENGINES.get(name)
+    with open_store(settings.store) as store, open_runner(settings.targets, settings.runner) as runner:
+        campaign = Hunt(settings, runner, store, listener)
+        campaign.run()
+        return Hunted(campaign.facts(time.monotonic() - began), bool(runner.broken), store.folder)

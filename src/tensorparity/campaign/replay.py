@@ -1,0 +1,218 @@
+"""``replay``: a case file again, on its own targets or on others."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core.arrays import dtype_name
+from ..core.case import ApiCall, Case, ModelFile
+from ..core.errors import TensorParityError, UsageError
+from ..core.finding import Class, Diagnosis
+from ..core.graph import LayerGraph
+from ..core.outcome import Outcome, Status
+from ..core.runner import run_case
+from ..core.verdict import Kind, Measure, Stage
+from ..operators.api import api_known, evaluate_call
+from ..operators.catalogue import has_layer, layer
+from ..operators.evaluate import evaluate
+from ..operators.rounding import K, error_units
+from ..operators.spec import Evaluation, ShapeError
+from ..oracles.roundoff import SCREEN, output_units
+from ..reporting.facts import Facts
+from ..store.casefile import read_case, verify_model
+from ..targets.runner import LocalRunner, RunnerSettings, open_runner
+from .compare import families_of
+from .events import Listener, Progress, silent
+from .examination import Suspicion
+from .filing import make_finding, target_facts
+from .selection import named_targets
+
+
+@dataclass(frozen=True)
+class Replayed:
+    facts: Facts
+    broken: bool
+
+
+def replay(path: Path, targets: str | None, settings: RunnerSettings, listener: Listener = silent) -> Replayed:
+    """Run the case in fresh workers, caches off, and judge it.
+
+    Raises:
+        CaseFileError: if the file is broken or hostile.
+        UsageError: if it has no targets that are installed.
+    """
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tensorparity-case-") as scratch:
+        file = read_case(path, trust=settings.trust, scratch=Path(scratch), api_known=api_known)
+        case = file.case
+        if isinstance(case.subject, ModelFile):
+            verify_model(case.subject)
+        chosen = named_targets(targets) if targets else named_targets(",".join(file.targets))
+        if not chosen:
+            raise UsageError(f"{path.name} names no targets; give some with --targets")
+        listener(Progress("replaying", 0, None, path.name))
+        with open_runner(chosen, settings) as runner:
+            outcomes = run_case(runner, case, fresh=True)
+            return Replayed(_facts(path, case, runner, chosen, outcomes, began), bool(runner.broken))
+
+
+def references(case: Case) -> dict[str, Evaluation]:
+    """The true outputs of a case by name, where the catalogue can say them.
+
+    For a graph of several layers the bound is the last layer's own; upstream rounding is not in it.
+    """
+    try:
+        if isinstance(case.subject, ApiCall):
+            return {"0": evaluate_call(case.subject, dict(case.inputs))}
+        if isinstance(case.subject, LayerGraph):
+            return _graph_references(case.subject, case)
+    except (TensorParityError, ShapeError):
+        return {}
+    return {}
+
+
+def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
+    values = evaluate(graph, case.inputs, case.weights)
+    found: dict[str, Evaluation] = {}
+    for ref in graph.outputs:
+        node = graph.node(ref.node)
+        found[ref.node if ref.index == 0 else f"{ref.node}.{ref.index}"] = values[node.key][ref.index]
+    return found
+
+
+def _facts(
+    path: Path, case: Case, runner: LocalRunner, targets: Sequence[str], outcomes: Mapping[str, Outcome], began: float
+) -> Facts:
+    suspicion, undecided = judge(case, outcomes)
+    findings = [make_finding(suspicion, "replay", outcomes, case.digest)] if suspicion else []
+    return Facts(
+        command="replay",
+        seed=case.seed,
+        targets=target_facts(runner, targets, outcomes),
+        stats={"cases": 1, "seconds": time.monotonic() - began, "undecided": int(bool(undecided))},
+        findings=tuple(findings),
+        subject=path.name,
+        isolated_threshold=K,
+        undecided={undecided: 1} if undecided else {},
+    )
+
+
+def judge(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
+    """A suspicion, or why there is none to be had; neither where all is well."""
+    completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+    ended = {t: o for t, o in outcomes.items() if o.status not in (Status.COMPLETED, Status.UNSUPPORTED)}
+    truth = references(case)
+    if ended and (completed or truth):
+        return _ending(case, outcomes, ended), ""
+    if not completed:
+        return None, "no target completed the case"
+    if truth and _single_step(case):
+        return _by_reference(case, outcomes, completed, truth), ""
+    return _by_pairs(case, outcomes, completed)
+
+
+def _single_step(case: Case) -> bool:
+    return isinstance(case.subject, ApiCall) or (isinstance(case.subject, LayerGraph) and len(case.subject.nodes) == 1)
+
+
+def _by_reference(
+    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], truth: Mapping[str, Evaluation]
+) -> Suspicion | None:
+    errors = {target: _largest_error(outcome, truth) for target, outcome in completed.items()}
+    bad = tuple(target for target, error in errors.items() if error > K)
+    if not bad:
+        return None
+    families = set(families_of(bad).values())
+    all_alike = len(bad) == len(completed) > 1
+    suspects = tuple(families) if all_alike and len(families) == 1 else bad
+    evidence = [f"{target} is off by {errors[target]:.3g} times what rounding explains" for target in bad]
+    good = [target for target in completed if target not in bad]
+    if good:
+        evidence.append(f"{', '.join(good)} agree with the float64 reference")
+    diagnosis = Diagnosis(
+        Class.DEFECT,
+        suspects,
+        api=_api(case),
+        parameters=_parameters(case),
+        node=_node(case),
+        evidence=tuple(evidence),
+        measure=Measure("error-in-roundoffs", max(errors.values())),
+        threshold=K,
+    )
+    return Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(outcomes))
+
+
+def _largest_error(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
+    worst = 0.0
+    for name, evaluation in truth.items():
+        if name not in outcome.outputs or outcome.outputs[name].shape != evaluation.value.shape:
+            return float("inf")
+        output = outcome.outputs[name]
+        worst = max(worst, float(error_units(output, evaluation, dtype_name(output)).max(initial=0.0)))
+    return worst
+
+
+def _by_pairs(
+    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome]
+) -> tuple[Suspicion | None, str]:
+    if len(completed) < 2:
+        return None, "one target alone cannot be judged without a reference"
+    first, *others = completed.values()
+    for other in others:
+        for name in first.outputs:
+            units = output_units(first.outputs[name], other.outputs[name])
+            if units > SCREEN:
+                return (
+                    None,
+                    f"{first.target} and {other.target} differ by {units:.0f} roundoffs; compare tells which layer",
+                )
+    return None, ""
+
+
+def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome]) -> Suspicion:
+    kinds = {Status.RAISED: Kind.ERROR, Status.TIMED_OUT: Kind.HANG}
+    first = next(iter(ended.values()))
+    failure = first.failure
+    evidence = tuple(
+        f"{target} {outcome.status.value}: {outcome.failure.type}: {(outcome.failure.message.splitlines() or [''])[0]}"
+        for target, outcome in ended.items()
+        if outcome.failure
+    )
+    diagnosis = Diagnosis(
+        Class.DEFECT,
+        tuple(ended),
+        api=_api(case),
+        parameters=_parameters(case),
+        node=failure.node if failure else None,
+        evidence=evidence,
+    )
+    return Suspicion(
+        kinds.get(first.status, Kind.CRASH), diagnosis, case, tuple(outcomes), failure.type if failure else ""
+    )
+
+
+def _api(case: Case) -> str | None:
+    if isinstance(case.subject, ApiCall):
+        return case.subject.api
+    if isinstance(case.subject, LayerGraph) and has_layer(case.subject.nodes[-1].op):
+        return layer(case.subject.nodes[-1].op).api
+    return None
+
+
+def _node(case: Case) -> str | None:
+    return case.subject.nodes[-1].key if isinstance(case.subject, LayerGraph) else None
+
+
+def _parameters(case: Case) -> dict[str, object]:
+    if isinstance(case.subject, LayerGraph) and has_layer(case.subject.nodes[-1].op):
+        node = case.subject.nodes[-1]
+        return layer(node.op).significant(node.params)
+    return {}
+
+
+def stage_of(case: Case) -> Stage:
+    return Stage.CALL if isinstance(case.subject, ApiCall) else Stage.FORWARD

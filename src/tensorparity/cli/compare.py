@@ -1,0 +1,76 @@
+"""``tensorparity compare MODEL``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..core.finding import Class
+from .options import DEFAULT_OUT, exit_code, runner_settings, running_options, show, write_report
+
+
+@click.command("compare")
+@click.argument("model")
+@click.option("--data", type=click.Path(path_type=Path), help="An .npz with x (or one array per input) and y.")
+@click.option("--instances", type=click.IntRange(min=1), help="Use at most so many inputs.")
+@click.option("--batch-size", type=click.IntRange(min=1), help="Batch size of predict.  [default: the library's]")
+@click.option("--oracle", default="parity", show_default=True, help="Who judges: parity, or cradle as in the paper.")
+@click.option("--class-threshold", type=float, help="CRADLE's T_C.  [default: 8]")
+@click.option("--mad-threshold", type=float, help="CRADLE's T_M.  [default: 0.2]")
+@click.option("--share", type=click.FloatRange(0, 100), default=0.0, help="CRADLE's p, in percent.  [default: 0]")
+@click.option("--localize", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@click.option("--store", metavar="URL", help="Where findings go.  [default: the --out folder]")
+@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@running_options
+def command(
+    model: str,
+    data: Path | None,
+    instances: int | None,
+    batch_size: int | None,
+    oracle: str,
+    class_threshold: float | None,
+    mad_threshold: float | None,
+    share: float,
+    localize: str,
+    store: str | None,
+    out: Path,
+    targets: str | None,
+    seed: int,
+    fail_on: tuple[Class, ...],
+    output_format: str,
+    quiet: bool,
+    **running: Any,
+) -> int:
+    """Compare MODEL (a .keras file, or zoo:NAME) across targets: is it the same everywhere?
+
+    If not, the guilty layer and the target that is wrong are named. Exits 0 where nothing is wrong,
+    1 where something is.
+    """
+    from ..campaign.compare import CompareSettings, compare
+    from ..campaign.selection import choose_targets
+    from ..oracles.pair import ORACLES, PairSettings
+    from .progress import progress
+
+    ORACLES.get(oracle)
+    thresholds = {"class": class_threshold, "mad": mad_threshold}
+    settings = CompareSettings(
+        targets=choose_targets(targets),
+        data=data,
+        seed=seed,
+        instances=instances,
+        oracle=oracle,
+        pairs=PairSettings({name: value for name, value in thresholds.items() if value is not None}, share),
+        localize=localize,
+        batch_size=batch_size,
+        store=store or out,
+        runner=runner_settings(**running),
+    )
+    with progress(quiet) as listener:
+        compared = compare(model, settings, listener)
+    report = write_report(compared.facts, out)
+    show(compared.facts, output_format, quiet)
+    if output_format == "text" and not quiet:
+        click.echo(f"Report: {report}")
+    return exit_code(compared.facts, fail_on, compared.broken)

@@ -1,0 +1,23 @@
+"""``tensorparity doctor``."""
+
+from __future__ import annotations
+
+import click
+
+from .options import Duration, format_option, show
+
+
+@click.command("doctor")
+@click.option("--targets", metavar="A,B,...", help="Targets to examine; by default every installed one.")
+@click.option("--deadline", type=Duration(), default=120.0, help="CPU time one target may take.  [default: 120s]")
+@format_option
+def command(targets: str | None, deadline: float, output_format: str, quiet: bool) -> int:
+    """Start every installed target, run a small case on it, and say what is broken and why."""
+    from ..campaign.checkup import examine_targets
+    from .progress import progress
+
+    with progress(quiet) as listener:
+        facts = examine_targets(targets, deadline, listener)
+    show(facts, output_format, quiet)
+    broken = [t for t in facts.targets if t.status not in ("completed", "available", "missing")]
+    return 3 if broken else 0

@@ -1,0 +1,63 @@
+"""``tensorparity hunt``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..core.finding import Class
+from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_options, show, write_report
+
+
+@click.command("hunt")
+@click.option("--budget", type=Duration(), default=300.0, help="Time for all engines together.  [default: 5m]")
+@click.option("--cases", type=click.IntRange(min=0), help="Exactly so many cases per engine, instead of a budget.")
+@click.option("--engine", "engines", multiple=True, help="Only this engine; may be given again.")
+@click.option("--oracle", default="parity", show_default=True)
+@click.option("--resume", is_flag=True, help="Go on with the last hunt of this seed and these settings.")
+@click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
+@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@running_options
+def command(
+    budget: float,
+    cases: int | None,
+    engines: tuple[str, ...],
+    oracle: str,
+    resume: bool,
+    store: str | None,
+    out: Path,
+    targets: str | None,
+    seed: int,
+    fail_on: tuple[Class, ...],
+    output_format: str,
+    quiet: bool,
+    **running: Any,
+) -> int:
+    """Run all engines under one budget against the installed targets; the main job."""
+    from ..campaign.hunt import HuntSettings, hunt
+    from ..campaign.selection import choose_targets
+    from ..oracles.pair import ORACLES
+    from .progress import progress
+
+    ORACLES.get(oracle)
+    settings = HuntSettings(
+        targets=choose_targets(targets),
+        engines=engines,
+        seed=seed,
+        budget=budget,
+        cases=cases,
+        oracle=oracle,
+        store=store or out,
+        resume=resume,
+        runner=runner_settings(**running),
+    )
+    with progress(quiet) as listener:
+        hunted = hunt(settings, listener)
+    report = write_report(hunted.facts, out)
+    show(hunted.facts, output_format, quiet)
+    if output_format == "text" and not quiet:
+        click.echo(f"Store:  {hunted.store}")
+        click.echo(f"Report: {report}")
+    return exit_code(hunted.facts, fail_on, hunted.broken)

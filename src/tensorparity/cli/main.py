@@ -1,0 +1,71 @@
+"""The ``tensorparity`` command: finds the command's module by name and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from .. import __version__
+from ..core.errors import TensorParityError
+
+#: Command, module, one line for ``--help``; the module is imported when the command is used.
+COMMANDS = {
+    "hunt": ("hunt", "All engines under one budget against the installed targets."),
+    "compare": ("compare", "A model across targets: is it the same, and if not, which layer?"),
+    "replay": ("replay", "Run a case file again: does it still fail?"),
+    "targets": ("targets", "What is here, and what could be installed."),
+    "doctor": ("doctor", "What is broken, and why."),
+}
+
+
+class _Commands(click.Group):
+    """A group that knows its commands' names and imports only the one that is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".{COMMANDS[cmd_name][0]}", __package__)
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="tensorparity")
+def cli() -> None:
+    """Find, diagnose and localize bugs in deep learning libraries."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; exits 0 (no new defect), 1 (defects), 2 (usage) or 3 (the run failed)."""
+    try:
+        code = cli.main(args=arguments, prog_name="tensorparity", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.UsageError as error:
+        _complain(error.format_message(), error.ctx)
+        sys.exit(2)
+    except click.ClickException as error:
+        _complain(error.format_message())
+        sys.exit(2)
+    except TensorParityError as error:
+        _complain(str(error))
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        sys.exit(3)
+
+
+def _complain(message: str, context: click.Context | None = None) -> None:
+    """One clear line on standard error."""
+    click.echo(f"tensorparity: {' '.join(message.split())}", err=True)
+    if context is not None and context.command_path:
+        click.echo(f"Try '{context.command_path} --help'.", err=True)

@@ -1,0 +1,156 @@
+"""Options that every command with cases has, declared once."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..core.errors import UsageError
+from ..core.finding import Class
+from ..reporting.facts import Facts
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DEFAULT_OUT = "tensorparity-out"
+
+
+class Duration(click.ParamType[float]):
+    """``90``, ``90s``, ``5m``, ``2h``, in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, (int, float)):
+            return float(value)
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", str(value).strip())
+        if not match:
+            self.fail(f"{value!r} is not a duration; expected for example 90s, 5m or 2h", param, ctx)
+        return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+class Size(click.ParamType[int]):
+    """``500M``, ``8G``, in bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)i?B?", str(value).strip(), re.IGNORECASE)
+        if not match:
+            self.fail(f"{value!r} is not a size; expected for example 500M or 8G", param, ctx)
+        return int(float(match[1]) * {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[match[2].upper()])
+
+
+class Classes(click.ParamType[tuple[Class, ...]]):
+    """A comma-separated list of diagnosis classes."""
+
+    name = "class,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Class, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(Class(part.strip()) for part in str(value).split(",") if part.strip())
+        except ValueError:
+            known = ", ".join(item.value for item in Class)
+            self.fail(f"{value!r} names an unknown class; known are {known}", param, ctx)
+
+
+_RUNNING = (
+    click.option("--targets", metavar="A,B,...", help="Targets; by default every installed one."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+    click.option("--fault", "faults", multiple=True, metavar="TARGET=NAME|FILE.py", help="Plant a fault."),
+    click.option("--import", "imports", multiple=True, metavar="MODULE", help="Import in each worker (custom layers)."),
+    click.option("--trust", is_flag=True, help="Load files that could run code of their own."),
+    click.option("--workers", type=click.IntRange(min=1), help="Workers at work at once; by default one per core."),
+    click.option("--deadline", type=Duration(), default=120.0, help="CPU time one request may take.  [default: 120s]"),
+    click.option("--memory", type=Size(), default=0, help="Memory one worker may use.  [default: half of all]"),
+    click.option("--no-cache", is_flag=True, help="Use no cache of outcomes or compilations."),
+    click.option("--fail-on", type=Classes(), default=(Class.DEFECT,), help="Classes that give exit code 1."),
+    click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True),
+    click.option("--quiet", is_flag=True, help="No progress, no summary."),
+)
+
+
+def running_options(function: F) -> F:
+    """Add the options common to all commands that run cases."""
+    for option in reversed(_RUNNING):
+        function = option(function)
+    return function
+
+
+def format_option(function: F) -> F:
+    """Add ``--format`` and ``--quiet`` alone."""
+    for option in reversed(_RUNNING[-2:]):
+        function = option(function)
+    return function
+
+
+def runner_settings(
+    *,
+    faults: tuple[str, ...],
+    imports: tuple[str, ...],
+    trust: bool,
+    workers: int | None,
+    deadline: float,
+    memory: int,
+    no_cache: bool,
+) -> Any:
+    """The runner's settings out of the options."""
+    from ..targets.faults import parse_faults
+    from ..targets.limits import Limits
+    from ..targets.runner import RunnerSettings, default_cache
+
+    return RunnerSettings(
+        limits=Limits(cpu_seconds=deadline, memory_bytes=memory),
+        workers=workers,
+        faults=parse_faults(faults),
+        imports=imports,
+        import_paths=(str(Path.cwd()),) if imports else (),
+        trust=trust,
+        cache=None if no_cache else default_cache(),
+    )
+
+
+def show(facts: Facts, output_format: str, quiet: bool) -> None:
+    """Print the run's facts: one JSON document, or the summary for a person."""
+    if output_format == "json":
+        from ..reporting.json_document import render as render_json
+
+        sys.stdout.write(render_json(facts) + "\n")
+    elif not quiet:
+        from rich.console import Console
+
+        from ..reporting.terminal import render as render_terminal
+
+        render_terminal(facts, Console())
+
+
+def write_report(facts: Facts, folder: Path) -> Path:
+    """Write the HTML page; return its path.
+
+    Raises:
+        UsageError: if the folder cannot be written.
+    """
+    from ..reporting.html import render as render_html
+
+    path = folder / "report.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(render_html(facts), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    return path
+
+
+def exit_code(facts: Facts, fail_on: tuple[Class, ...], broken: bool) -> int:
+    """1 for findings of a class that counts, 3 where a target that was asked for could not be started."""
+    if any(finding.diagnosis.klass in fail_on for finding in facts.findings):
+        return 1
+    return 3 if broken else 0

@@ -1,0 +1,227 @@
+"""Case: what is run, the one thing every stage passes on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from .arrays import Array, Arrays, array_digest
+from .errors import CaseFileError
+from .graph import LayerGraph
+from .jsontext import Json, canonical
+from .procedure import Procedure
+
+#: Version of the serialised case. Raise it when an old reader would misread a new case.
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A user's model: opaque, but traceable by layer name. Identified by its content, not its path."""
+
+    path: str
+    sha256: str
+    format: str = "keras"
+
+    kind = "model-file"
+
+    def to_json(self) -> Json:
+        return {"kind": self.kind, "path": self.path, "sha256": self.sha256, "format": self.format}
+
+    def identity(self) -> Json:
+        return {"kind": self.kind, "sha256": self.sha256, "format": self.format}
+
+    @classmethod
+    def from_json(cls, data: Json) -> ModelFile:
+        return cls(data["path"], data["sha256"], data["format"])
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArg:
+    """An argument of an ApiCall that is one of the case's input arrays."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall:
+    """One public function with concrete arguments: JSON values, or ArrayArg for an input array."""
+
+    api: str
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    kind = "api-call"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kwargs", MappingProxyType(dict(self.kwargs)))
+
+    def to_json(self) -> Json:
+        return {
+            "kind": self.kind,
+            "api": self.api,
+            "args": [_argument_to_json(value) for value in self.args],
+            "kwargs": {key: _argument_to_json(value) for key, value in self.kwargs.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> ApiCall:
+        return cls(
+            api=data["api"],
+            args=tuple(_argument_from_json(value) for value in data["args"]),
+            kwargs={key: _argument_from_json(value) for key, value in data["kwargs"].items()},
+        )
+
+
+Subject = LayerGraph | ModelFile | ApiCall
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """The other side of an equivalence: what differs from the case itself, and must not matter."""
+
+    subject: Subject | None = None
+    procedure: Procedure | None = None
+
+    def to_json(self) -> Json:
+        return {
+            "subject": self.subject.to_json() if self.subject else None,
+            "procedure": self.procedure.to_json() if self.procedure else None,
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> Counterpart:
+        subject, procedure = data["subject"], data["procedure"]
+        return cls(
+            subject_from_json(subject) if subject else None,
+            Procedure.from_json(procedure) if procedure else None,
+        )
+
+
+@dataclass(frozen=True)
+class Case:
+    """Subject, procedure, and every number that goes in. Arrays are never modified by anybody.
+
+    Args:
+        inputs: by input name; for a replay, ``node/0``, ``node/1``, ...; for an ApiCall by ArrayArg name.
+        labels: by output name.
+        weights: by ``layer/weight``; empty for a ModelFile, which brings its own.
+        cotangents: by node key, for a replay of the backward pass.
+        counterpart: makes the case an equivalence.
+    """
+
+    subject: Subject
+    procedure: Procedure = field(default_factory=Procedure)
+    inputs: Arrays = field(default_factory=dict)
+    labels: Arrays = field(default_factory=dict)
+    weights: Arrays = field(default_factory=dict)
+    cotangents: Arrays = field(default_factory=dict)
+    seed: int = 0
+    counterpart: Counterpart | None = None
+
+    GROUPS = ("inputs", "labels", "weights", "cotangents")
+
+    def __post_init__(self) -> None:
+        for group in self.GROUPS:
+            object.__setattr__(self, group, MappingProxyType(dict(getattr(self, group))))
+
+    @cached_property
+    def digest(self) -> str:
+        """Stable over processes, machines and Python versions; the path of a model file is not in it."""
+        state = hashlib.sha256()
+        header = self.header()
+        if isinstance(self.subject, ModelFile):
+            header["subject"] = self.subject.identity()
+        if self.counterpart and isinstance(self.counterpart.subject, ModelFile):
+            header["counterpart"]["subject"] = self.counterpart.subject.identity()
+        state.update(canonical(header).encode())
+        for name, array in self.arrays().items():
+            state.update(f"\n{name}={array_digest(array)}".encode())
+        return state.hexdigest()
+
+    def header(self) -> dict[str, Json]:
+        """Everything but the arrays, as JSON."""
+        header: dict[str, Json] = {
+            "format": FORMAT,
+            "subject": self.subject.to_json(),
+            "procedure": self.procedure.to_json(),
+            "seed": self.seed,
+        }
+        if self.counterpart:
+            header["counterpart"] = self.counterpart.to_json()
+        return header
+
+    def arrays(self) -> dict[str, Array]:
+        """All arrays under ``group:name``, sorted."""
+        return {
+            f"{group}:{name}": array for group in self.GROUPS for name, array in sorted(getattr(self, group).items())
+        }
+
+    @classmethod
+    def from_parts(cls, header: Json, arrays: Arrays) -> Case:
+        """The inverse of ``header`` and ``arrays``.
+
+        Raises:
+            CaseFileError: if the format is not ours or the parts do not fit together.
+        """
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            got = header.get("format") if isinstance(header, dict) else type(header).__name__
+            raise CaseFileError(f"case format {got!r} is not supported; this version reads format {FORMAT}")
+        groups: dict[str, dict[str, Array]] = {group: {} for group in cls.GROUPS}
+        for name, array in arrays.items():
+            group, _, key = name.partition(":")
+            if group not in groups:
+                raise CaseFileError(f"unknown array group in {name!r}")
+            groups[group][key] = array
+        try:
+            counterpart = header.get("counterpart")
+            return cls(
+                subject=subject_from_json(header["subject"]),
+                procedure=Procedure.from_json(header["procedure"]),
+                seed=int(header["seed"]),
+                counterpart=Counterpart.from_json(counterpart) if counterpart else None,
+                **groups,
+            )
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise CaseFileError(f"the case is malformed: {error!r}") from error
+
+    def sides(self) -> tuple[Case, ...]:
+        """The cases to run: one, or two that must agree."""
+        if self.counterpart is None:
+            return (self,)
+        alone = replace(self, counterpart=None)
+        other = replace(
+            alone,
+            subject=self.counterpart.subject or self.subject,
+            procedure=self.counterpart.procedure or self.procedure,
+        )
+        return (alone, other)
+
+
+def subject_from_json(data: Json) -> Subject:
+    kinds: dict[str, Any] = {cls.kind: cls for cls in (LayerGraph, ModelFile, ApiCall)}
+    kind = data.get("kind")
+    if kind not in kinds:
+        raise CaseFileError(f"unknown subject kind {kind!r}; known are {', '.join(sorted(kinds))}")
+    subject: Subject = kinds[kind].from_json(data)
+    return subject
+
+
+def _argument_to_json(value: Any) -> Json:
+    if isinstance(value, ArrayArg):
+        return {"$array": value.name}
+    if isinstance(value, (list, tuple)):
+        return [_argument_to_json(item) for item in value]
+    return value
+
+
+def _argument_from_json(value: Json) -> Any:
+    if isinstance(value, dict) and set(value) == {"$array"}:
+        return ArrayArg(value["$array"])
+    if isinstance(value, list):
+        return tuple(_argument_from_json(item) for item in value)
+    return value

@@ -1,0 +1,79 @@
+"""Model: what a user asks about, in the forms the targets take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from .arrays import Array, Arrays
+from .case import Case, ModelFile
+from .graph import LayerGraph, Node, Ref
+from .procedure import Procedure
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model under test. A file runs as it is where the target reads it; elsewhere its graph does.
+
+    Args:
+        name: in the user's words.
+        graph: its layers; None while a file has not been imported.
+        weights: the graph's, by ``layer/weight``.
+        file: the user's file, if that is what it came from.
+    """
+
+    name: str
+    graph: LayerGraph | None = None
+    weights: Arrays = field(default_factory=dict)
+    file: ModelFile | None = None
+
+    def reads_file(self, target: str) -> bool:
+        return self.file is not None and target.partition(":")[0] == self.file.format
+
+    def case(
+        self,
+        target: str,
+        procedure: Procedure,
+        inputs: Arrays,
+        cotangents: Arrays | None = None,
+        labels: Arrays | None = None,
+        seed: int = 0,
+    ) -> Case:
+        """The case that has ``target`` run this model."""
+        common = Case(
+            subject=self.file or self._graph(),
+            procedure=procedure,
+            inputs=inputs,
+            labels=labels or {},
+            cotangents=cotangents or {},
+            seed=seed,
+        )
+        if self.reads_file(target):
+            return common
+        return replace(common, subject=self._graph(), weights=self.weights)
+
+    def needs_graph(self, target: str) -> bool:
+        return self.graph is None and not self.reads_file(target)
+
+    def _graph(self) -> LayerGraph:
+        if self.graph is None:
+            raise ValueError(f"{self.name} has not been imported yet")
+        return self.graph
+
+
+def ref_key(graph: LayerGraph, ref: Ref) -> str:
+    """How a trace names the tensor a Ref points at; graph inputs keep their name."""
+    for node in graph.nodes:
+        if node.name == ref.node:
+            return node.key if ref.index == 0 else f"{node.key}.{ref.index}"
+    return ref.node
+
+
+def node_inputs(graph: LayerGraph, node: Node, inputs: Arrays, activations: Mapping[str, Array]) -> list[Array]:
+    """The arrays that flow into a node, from the graph's inputs and a trace.
+
+    Raises:
+        KeyError: if the trace lacks one of them.
+    """
+    keys = [ref_key(graph, ref) for ref in node.inputs]
+    return [inputs[key] if key in inputs else activations[key] for key in keys]

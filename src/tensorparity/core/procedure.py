@@ -1,0 +1,114 @@
+"""Procedure: what is done with a case's subject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+from .jsontext import Json
+
+
+class Goal(Enum):
+    """How far the subject is run; each goal includes the ones above it."""
+
+    FORWARD = "forward"
+    GRADIENTS = "gradients"
+    """Loss, and the gradients of it with respect to inputs, nodes and weights."""
+    UPDATE = "update"
+    """One optimizer step, and the weights after it."""
+    REPLAY = "replay"
+    """Each node in ``nodes`` alone, on the inputs (and cotangents) that the case holds for it."""
+    CALL = "call"
+    """One call of an ApiCall."""
+
+
+class Mode(Enum):
+    """How the library is asked to run it."""
+
+    USER = "user"
+    """The way users get by default: ``model.predict``, an eager call."""
+    EAGER = "eager"
+    COMPILED = "compiled"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A loss or an optimizer: the catalogue's name and the parameters that differ from the default."""
+
+    name: str
+    params: Mapping[str, Json] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
+
+    def to_json(self) -> Json:
+        return {"name": self.name, "params": dict(self.params)}
+
+    @classmethod
+    def from_json(cls, data: Json) -> Recipe:
+        return cls(data["name"], data["params"])
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """What is done: how far, in which mode, and with which variation.
+
+    Args:
+        trace: also report the output of every node (a second, instrumented run by decision 6).
+        training: the training flag every layer gets.
+        nodes: for ``Goal.REPLAY``, the keys of the nodes to run alone.
+        reload: save the model and run what comes back.
+        batch_size: feed the inputs in slices of this size.
+        dtype: run under this dtype policy instead of the subject's own.
+        data_format: run in this data format (``channels_first``) with inputs transposed to fit.
+    """
+
+    goal: Goal = Goal.FORWARD
+    mode: Mode = Mode.USER
+    trace: bool = False
+    training: bool = False
+    nodes: tuple[str, ...] = ()
+    loss: Recipe | None = None
+    optimizer: Recipe | None = None
+    reload: bool = False
+    batch_size: int | None = None
+    dtype: str | None = None
+    data_format: str | None = None
+
+    def to_json(self) -> Json:
+        """Only what differs from the default, so that a field added later changes no old digest."""
+        data: dict[str, Json] = {"goal": self.goal.value}
+        if self.mode is not Mode.USER:
+            data["mode"] = self.mode.value
+        for name in ("trace", "training", "reload"):
+            if getattr(self, name):
+                data[name] = True
+        for name in ("batch_size", "dtype", "data_format"):
+            if getattr(self, name) is not None:
+                data[name] = getattr(self, name)
+        if self.nodes:
+            data["nodes"] = list(self.nodes)
+        if self.loss:
+            data["loss"] = self.loss.to_json()
+        if self.optimizer:
+            data["optimizer"] = self.optimizer.to_json()
+        return data
+
+    @classmethod
+    def from_json(cls, data: Json) -> Procedure:
+        loss, optimizer = data.get("loss"), data.get("optimizer")
+        return cls(
+            goal=Goal(data["goal"]),
+            mode=Mode(data.get("mode", Mode.USER.value)),
+            trace=data.get("trace", False),
+            training=data.get("training", False),
+            nodes=tuple(data.get("nodes", ())),
+            loss=Recipe.from_json(loss) if loss else None,
+            optimizer=Recipe.from_json(optimizer) if optimizer else None,
+            reload=data.get("reload", False),
+            batch_size=data.get("batch_size"),
+            dtype=data.get("dtype"),
+            data_format=data.get("data_format"),
+        )

@@ -1,0 +1,78 @@
+"""The one registry: every extension point maps names to dotted paths, ours and others' alike.
+
+A third party adds to a point by an entry point in the group ``tensorparity.<point>``; nothing is
+imported until the name is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
+
+from .errors import TensorParityError, UsageError
+
+T = TypeVar("T")
+
+#: The extension points of decision 12.
+POINTS = ("target", "engine", "oracle", "rule", "layer", "operator", "report")
+
+
+class Registry(Generic[T]):
+    """Names of one extension point.
+
+    Args:
+        point: one of ``POINTS``; also the end of the entry point group's name.
+        builtin: our own names, as ``package.module:attribute``.
+    """
+
+    def __init__(self, point: str, builtin: Mapping[str, str]) -> None:
+        if point not in POINTS:
+            raise TensorParityError(f"no extension point {point!r}; there are {', '.join(POINTS)}")
+        self.point = point
+        self._paths = dict(builtin)
+        self._loaded: dict[str, T] = {}
+        self._scanned = False
+
+    def names(self) -> list[str]:
+        self._scan()
+        return sorted(self._paths)
+
+    def __contains__(self, name: object) -> bool:
+        self._scan()
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def get(self, name: str) -> T:
+        """The object behind ``name``, imported on first use.
+
+        Raises:
+            UsageError: if nobody registered the name, or what it points at cannot be imported.
+        """
+        self._scan()
+        if name not in self._loaded:
+            if name not in self._paths:
+                raise UsageError(f"unknown {self.point} {name!r}; known are {', '.join(self.names()) or 'none'}")
+            self._loaded[name] = _resolve(self.point, name, self._paths[name])
+        return self._loaded[name]
+
+    def _scan(self) -> None:
+        if self._scanned:
+            return
+        self._scanned = True
+        for entry in entry_points(group=f"tensorparity.{self.point}"):
+            self._paths.setdefault(entry.name, entry.value)  # ours win: a plug-in adds, it does not replace
+
+
+def _resolve(point: str, name: str, path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in filter(None, attribute.split(".")):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{point} {name!r} points at {path!r}, which cannot be loaded: {error}") from error
+    return found

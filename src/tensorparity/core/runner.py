@@ -1,0 +1,48 @@
+"""Runner: the one thing a stage may ask to have a case run. The campaign hands it in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from .case import Case
+from .outcome import Outcome
+
+
+class Runner(Protocol):
+    """Runs cases on targets."""
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """Canonical names of the targets this runner has."""
+        ...
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        """Run each (case, target), overlapping what can overlap.
+
+        Outcomes come back in the order asked for, whatever order they finished in. A target that
+        fails gives an outcome like any other, also one whose worker cannot be started
+        (``unsupported``, with the reason).
+
+        Args:
+            fresh: in new workers that are thrown away after, with every cache off.
+            deadline_factor: multiplies the deadline; a hang is confirmed at ten times it.
+            on_outcome: told of each outcome as it arrives, for progress only.
+        """
+        ...
+
+
+def run_case(
+    runner: Runner, case: Case, targets: Iterable[str] | None = None, *, fresh: bool = False
+) -> dict[str, Outcome]:
+    """One case on several targets (all by default), by target."""
+    names = list(runner.targets if targets is None else targets)
+    outcomes = runner.run_pairs([(case, name) for name in names], fresh=fresh)
+    return dict(zip(names, outcomes, strict=True))

@@ -1,0 +1,110 @@
+"""Inputs and labels for a model: from the user's file, or drawn by seed from its signature."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.errors import DataError
+from ..core.graph import InputSpec
+
+#: What stands for a size the signature leaves open.
+_OPEN_SIZE = 16
+_LABEL_NAMES = ("y", "labels")
+
+
+@dataclass(frozen=True)
+class Data:
+    """Inputs by name, labels by output name (the empty name means: the only output), and where from."""
+
+    inputs: dict[str, Array]
+    labels: dict[str, Array] = field(default_factory=dict)
+    origin: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return min(len(array) for array in self.inputs.values())
+
+
+def load_npz(path: Path, specs: Sequence[InputSpec]) -> Data:
+    """Read ``x`` (or one array per input name) and, where present, ``y``.
+
+    Raises:
+        DataError: if the file is none, or what is in it does not fit the model.
+    """
+    arrays = _read_npz(path)
+    given = [arrays.pop(name) for name in _LABEL_NAMES if name in arrays]
+    labels = {"": given[0]} if given else {}
+    if len(specs) == 1 and "x" in arrays and specs[0].name not in arrays:
+        arrays = {specs[0].name: arrays.pop("x"), **arrays}
+    wanted = {spec.name for spec in specs}
+    if set(arrays) != wanted:
+        raise DataError(
+            f"{path.name} holds {', '.join(sorted(arrays)) or 'no inputs'}, "
+            f"expected {'x or ' if len(specs) == 1 else ''}{', '.join(sorted(wanted))} (and y for labels)"
+        )
+    notes: list[str] = []
+    inputs = {spec.name: fit_input(spec, arrays[spec.name], notes) for spec in specs}
+    counts = {name: len(array) for name, array in {**inputs, **({"y": labels[""]} if labels else {})}.items()}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        raise DataError(f"{path.name}: the arrays have different numbers of instances ({listed})")
+    if 0 in counts.values():
+        raise DataError(f"{path.name} holds no instances")
+    return Data(inputs, labels, f"{path.name} ({next(iter(counts.values()))} instances)", tuple(notes))
+
+
+def _read_npz(path: Path) -> dict[str, Array]:
+    if not path.exists():
+        raise DataError(f"no data at {str(path)!r}")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise DataError(f"{path.name} is a single array; expected an .npz with x and y")
+            return {name: archive[name] for name in archive.files}
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
+        raise DataError(f"{path.name} cannot be read as .npz: {error}") from error
+
+
+def fit_input(spec: InputSpec, array: Array, notes: list[str]) -> Array:
+    """The array in the input's dtype; another precision of the same kind is converted, with a note.
+
+    Raises:
+        DataError: for another shape, or another kind of dtype.
+    """
+    shape = tuple(size for size in spec.shape)
+    fits = array.ndim == len(shape) + 1 and all(
+        want is None or want == have for want, have in zip(shape, array.shape[1:], strict=True)
+    )
+    if not fits:
+        shown = ", ".join("any" if size is None else str(size) for size in ("instances", *shape))
+        raise DataError(f"input {spec.name!r}: expected shape ({shown}), received {array.shape}")
+    wanted = np.dtype(spec.dtype)
+    if array.dtype == wanted:
+        return array
+    kinds = {"i": "iu", "u": "iu"}.get(wanted.kind, wanted.kind)
+    if array.dtype.kind not in kinds:
+        raise DataError(f"input {spec.name!r}: expected dtype {wanted}, received {array.dtype}")
+    notes.append(f"input {spec.name!r} was converted from {array.dtype} to {wanted}")
+    return array.astype(wanted)
+
+
+def seeded_inputs(specs: Sequence[InputSpec], count: int, seed: int) -> Data:
+    """Standard normal for floats, small non-negative numbers for integers."""
+    rng = np.random.default_rng([seed, 0x1D])
+    inputs: dict[str, Array] = {}
+    for spec in specs:
+        shape = (count, *(_OPEN_SIZE if size is None else size for size in spec.shape))
+        if np.dtype(spec.dtype).kind == "f":
+            inputs[spec.name] = rng.standard_normal(shape, dtype=np.float32).astype(spec.dtype)
+        elif np.dtype(spec.dtype).kind in "iub":
+            inputs[spec.name] = rng.integers(0, 2, shape).astype(spec.dtype)
+        else:
+            raise DataError(f"input {spec.name!r} has dtype {spec.dtype}; give it with --data")
+    return Data(inputs, {}, f"{count} seeded inputs")

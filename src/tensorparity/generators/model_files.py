@@ -1,0 +1,131 @@
+"""Model files, inspected before anything loads them.
+
+A ``.keras`` file is a zip with a JSON configuration. Every class it names must be one of Keras' own
+that cannot run foreign code, or the file is refused unless the user trusts it (decision 17).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core.case import ModelFile
+from ..core.errors import ModelRefusedError
+from ..core.graph import InputSpec
+from ..core.jsontext import Json
+from ..operators.known_classes import is_known
+
+_CONFIG_CAP = 64 << 20
+_KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedFile:
+    """A file that may be loaded: its identity, its inputs, and what was noticed on the way."""
+
+    model: ModelFile
+    inputs: tuple[InputSpec, ...]
+    keras_version: str
+    foreign: tuple[str, ...] = ()
+
+
+def inspect_model_file(path: Path, *, trust: bool = False, imports: bool = False) -> InspectedFile:
+    """Look into a model file without loading it.
+
+    Args:
+        trust: the user takes the responsibility for what the file may run.
+        imports: the user brings modules of their own; foreign classes may come from there.
+
+    Raises:
+        ModelRefusedError: missing, not a model, damaged, or naming classes nobody vouches for.
+    """
+    if not path.exists():
+        raise ModelRefusedError(f"no model at {str(path)!r}")
+    if path.is_dir():
+        raise ModelRefusedError(f"{str(path)!r} is a folder; expected a .keras file")
+    if path.suffix != ".keras":
+        raise ModelRefusedError(f"{path.name!r} is not a .keras file; this version compares .keras and zoo:NAME")
+    config, metadata = _read_keras(path)
+    foreign = tuple(sorted(set(_foreign_classes(config))))
+    if foreign and not trust and not imports:
+        raise ModelRefusedError(
+            f"{path.name} names {', '.join(foreign)}, which could run code of its own; "
+            f"refused without --trust (or --import MODULE that defines it)"
+        )
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    return InspectedFile(
+        model=ModelFile(str(path.resolve()), sha256, "keras"),
+        inputs=_inputs(path, config),
+        keras_version=str(metadata.get("keras_version", "")),
+        foreign=foreign,
+    )
+
+
+def _read_keras(path: Path) -> tuple[dict[str, Json], dict[str, Json]]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            missing = [name for name in _KERAS_MEMBERS if name not in names]
+            if missing:
+                raise ModelRefusedError(f"{path.name} is a zip, but no Keras model: it lacks {', '.join(missing)}")
+            damaged = archive.testzip()
+            if damaged:
+                raise ModelRefusedError(f"{path.name} is damaged: {damaged} does not match its checksum")
+            config = _read_json(path, archive, "config.json")
+            metadata = _read_json(path, archive, "metadata.json")
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
+        raise ModelRefusedError(f"{path.name} is not a .keras model, or is truncated: {error}") from error
+    if not isinstance(config, dict) or not isinstance(config.get("config"), dict):
+        raise ModelRefusedError(f"{path.name}: config.json describes no model")
+    return config, metadata if isinstance(metadata, dict) else {}
+
+
+def _read_json(path: Path, archive: zipfile.ZipFile, name: str) -> Json:
+    if archive.getinfo(name).file_size > _CONFIG_CAP:
+        raise ModelRefusedError(f"{path.name}: {name} is larger than {_CONFIG_CAP >> 20} MiB")
+    try:
+        with archive.open(name) as member:
+            return json.loads(member.read(_CONFIG_CAP + 1))
+    except (ValueError, RecursionError) as error:
+        raise ModelRefusedError(f"{path.name}: {name} is not JSON: {error}") from error
+
+
+def _foreign_classes(value: Json) -> Iterator[str]:
+    """Every class or function in a configuration that is not Keras' own, as ``module.Class``."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _foreign_classes(item)
+    if not isinstance(value, dict):
+        return
+    class_name = value.get("class_name")
+    if isinstance(class_name, str):
+        module, registered = value.get("module"), value.get("registered_name")
+        function = value.get("config") if isinstance(value.get("config"), str) else None
+        if not is_known(module, class_name, registered, function):
+            shown = function or class_name
+            yield f"{module}.{shown}" if module else shown
+    for item in value.values():
+        yield from _foreign_classes(item)
+
+
+def _inputs(path: Path, config: dict[str, Json]) -> tuple[InputSpec, ...]:
+    found = tuple(_input_layers(config["config"]))
+    if found:
+        return found
+    shape = (config.get("build_config") or {}).get("input_shape")
+    if isinstance(shape, list) and shape and not isinstance(shape[0], list):
+        return (InputSpec("input", tuple(shape[1:])),)
+    raise ModelRefusedError(f"{path.name} does not say what its inputs are; save it after it was built")
+
+
+def _input_layers(config: dict[str, Json]) -> Iterator[InputSpec]:
+    for layer in config.get("layers", []):
+        if isinstance(layer, dict) and layer.get("class_name") == "InputLayer":
+            settings = layer["config"]
+            shape = settings.get("batch_shape") or settings.get("batch_input_shape") or [None]
+            name = str(settings.get("name") or layer.get("name"))
+            yield InputSpec(name, tuple(shape[1:]), settings.get("dtype", "float32"))

@@ -1,0 +1,112 @@
+"""The enumerated API: public functions an ApiCall may name, with what each of them means.
+
+A case file can name nothing else. A handful so far; the engine that fuzzes operators brings the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.case import ApiCall, ArrayArg
+from ..core.errors import UsageError
+from .rounding import growth
+from .spec import Evaluation
+
+Reference = Callable[..., Evaluation]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSpec:
+    """One public function: its name, the formula it documents, and the float64 reference of it."""
+
+    name: str
+    formula: str
+    reference: Reference
+
+
+def _softmax(x: Array, axis: int = -1) -> Evaluation:
+    shifted = x - x.max(axis=axis, keepdims=True)
+    powers = np.exp(shifted)
+    value = powers / powers.sum(axis=axis, keepdims=True)
+    return Evaluation(value, value * (np.abs(shifted) + np.abs(x).max() + growth(x.shape[axis])))
+
+
+def _logsumexp(x: Array, axis: int | None = None, keepdims: bool = False) -> Evaluation:
+    top = x.max(axis=axis, keepdims=True)
+    value = np.log(np.exp(x - top).sum(axis=axis, keepdims=True)) + top
+    if not keepdims:
+        value = np.squeeze(value, axis=axis)
+    return Evaluation(value, np.full(value.shape, np.abs(x).max() + growth(x.size)))
+
+
+def _matmul(a: Array, b: Array) -> Evaluation:
+    return Evaluation(a @ b, growth(a.shape[-1]) * (np.abs(a) @ np.abs(b)))
+
+
+def _fmod(a: Array, b: Array) -> Evaluation:
+    value = np.fmod(a, b)
+    return Evaluation(value, np.zeros(np.shape(value)))  # the remainder of floats is exact
+
+
+def _remainder(a: Array, b: Array) -> Evaluation:
+    value = np.remainder(a, b)
+    return Evaluation(value, np.abs(np.broadcast_to(b, value.shape)))
+
+
+def _sum(x: Array, axis: int | None = None) -> Evaluation:
+    terms = x.size if axis is None else x.shape[axis]
+    return Evaluation(np.asarray(x.sum(axis=axis)), np.asarray(growth(terms) * np.abs(x).sum(axis=axis)))
+
+
+def _tanh(x: Array) -> Evaluation:
+    value = np.tanh(x)
+    return Evaluation(value, np.abs(x * (1 - value**2)))
+
+
+_API = {
+    spec.name: spec
+    for spec in (
+        ApiSpec("keras.ops.softmax", "exp(x) over its sum along axis", _softmax),
+        ApiSpec("keras.ops.logsumexp", "log of the sum of exp(x) along axis", _logsumexp),
+        ApiSpec("keras.ops.matmul", "matrix product", _matmul),
+        ApiSpec("keras.ops.sum", "sum along axis", _sum),
+        ApiSpec("keras.ops.tanh", "hyperbolic tangent", _tanh),
+        ApiSpec("torch.softmax", "exp(x) over its sum along dim", lambda x, dim: _softmax(x, dim)),
+        ApiSpec("torch.logsumexp", "log of the sum of exp(x) along dim", lambda x, dim: _logsumexp(x, dim)),
+        ApiSpec("torch.matmul", "matrix product", _matmul),
+        ApiSpec("torch.fmod", "remainder with the sign of the dividend", _fmod),
+        ApiSpec("torch.remainder", "remainder with the sign of the divisor", _remainder),
+    )
+}
+
+
+def api_known(name: str) -> bool:
+    return name in _API
+
+
+def api_names() -> list[str]:
+    return sorted(_API)
+
+
+def evaluate_call(call: ApiCall, inputs: dict[str, Array]) -> Evaluation:
+    """The true value of a call, in float64.
+
+    Raises:
+        UsageError: if the function is not of the enumerated API.
+    """
+    if call.api not in _API:
+        raise UsageError(f"unknown API {call.api!r}; known are {', '.join(api_names())}")
+
+    def value(argument: object) -> object:
+        if isinstance(argument, ArrayArg):
+            array = inputs[argument.name]
+            return array if array.dtype.kind in "iub" else array.astype(np.float64)
+        return argument
+
+    return _API[call.api].reference(
+        *(value(argument) for argument in call.args), **{key: value(item) for key, item in call.kwargs.items()}
+    )

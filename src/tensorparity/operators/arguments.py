@@ -1,0 +1,123 @@
+"""Reading constructor arguments the way the documentation describes them.
+
+Every reader raises ShapeError with the argument's name, what was expected and what was received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from ..core.jsontext import Json
+from .spec import Params, Shape, ShapeError
+
+Pair = tuple[int, int]
+
+
+def refuse(argument: str, expected: str, received: Json) -> NoReturn:
+    raise ShapeError(f"Argument `{argument}`: expected {expected}. Received: {argument}={received!r}")
+
+
+def is_integer(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Json) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def positive(params: Params, name: str) -> int:
+    value = params[name]
+    if not is_integer(value) or value <= 0:
+        refuse(name, "a positive integer", value)
+    return int(value)
+
+
+def pair(params: Params, name: str, *, least: int = 1) -> Pair:
+    """An integer for both axes or a sequence of two."""
+    return _pair(params[name], name, least)
+
+
+def _pair(value: Json, name: str, least: int) -> Pair:
+    items = (value, value) if is_integer(value) else value
+    if (
+        not isinstance(items, (tuple, list))
+        or len(items) != 2
+        or not all(is_integer(item) and item >= least for item in items)
+    ):
+        refuse(name, f"an integer >= {least} or a pair of them", value)
+    return int(items[0]), int(items[1])
+
+
+def pair_of_pairs(params: Params, name: str) -> tuple[Pair, Pair]:
+    """An integer, a pair (height, width), or a pair of (before, after) pairs; nothing negative."""
+    value = params[name]
+    items = (value, value) if is_integer(value) else value
+    if not isinstance(items, (tuple, list)) or len(items) != 2:
+        refuse(name, "an integer, a pair, or a pair of pairs", value)
+    return _pair(items[0], name, 0), _pair(items[1], name, 0)
+
+
+def choice(params: Params, name: str, allowed: Sequence[str]) -> str:
+    value = params[name]
+    if not isinstance(value, str) or value not in allowed:
+        refuse(name, f"one of {', '.join(map(repr, allowed))}", value)
+    return str(value)
+
+
+def number(params: Params, name: str, *, least: float | None = None) -> float:
+    value = params[name]
+    if not is_number(value) or (least is not None and not value >= least):
+        refuse(name, "a number" if least is None else f"a number >= {least:g}", value)
+    return float(value)
+
+
+def flag(params: Params, name: str) -> bool:
+    value = params[name]
+    if not isinstance(value, bool):
+        refuse(name, "True or False", value)
+    return value
+
+
+def channels_first(params: Params) -> bool:
+    """None means Keras' own default, ``channels_last``."""
+    if params["data_format"] is None:
+        return False
+    return choice(params, "data_format", ("channels_last", "channels_first")) == "channels_first"
+
+
+def axis_of(value: Json, name: str, rank: int) -> int:
+    """A non-negative axis of a tensor of this rank."""
+    if not is_integer(value) or not -rank <= value < rank:
+        refuse(name, f"an axis of a tensor of rank {rank}", value)
+    return int(value) % rank
+
+
+def axes_of(value: Json, name: str, rank: int) -> tuple[int, ...]:
+    """One axis or several distinct ones, in the order given."""
+    items = list(value) if isinstance(value, (tuple, list)) else [value]
+    axes = tuple(axis_of(item, name, rank) for item in items)
+    if not axes or len(set(axes)) != len(axes):
+        refuse(name, "distinct axes", value)
+    return axes
+
+
+def sample_axes(value: Json, name: str, rank: int) -> tuple[int, ...]:
+    """One axis or several, none of them the batch: a layer works on each sample alone."""
+    axes = axes_of(value, name, rank)
+    if 0 in axes:
+        refuse(name, "an axis other than the batch", value)
+    return axes
+
+
+def known_size(shape: Shape, axis: int, what: str) -> int:
+    """The size of an axis that weights depend on."""
+    size = shape[axis]
+    if size is None:
+        raise ShapeError(f"The size of axis {axis} ({what}) must be known. Received: shape={shape}")
+    return size
+
+
+def need_rank(shape: Shape, rank: int) -> None:
+    if len(shape) != rank:
+        raise ShapeError(f"Expected an input of rank {rank}, batch axis included. Received: shape={shape}")

@@ -1,0 +1,253 @@
+"""A LayerGraph in float64: shapes, weights, and the true value of every node.
+
+The ``kappa`` of an Evaluation is local: it is the rounding of that one node on the inputs it was given,
+and knows nothing of what earlier nodes did to them. That is what an isolated replay is judged by.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from ..core.arrays import Array, Arrays
+from ..core.errors import DataError
+from ..core.graph import LayerGraph, Node, Ref
+from .catalogue import layer
+from .spec import Evaluation, LayerSpec, Shape, ShapeError, WeightSpec
+
+#: No variance that ``calibrate`` sets is smaller: a channel that is constant on the batch stays usable.
+LEAST_VARIANCE = 1e-3
+
+_BIAS_SPREAD = 0.1
+
+
+# Shapes and weights
+
+
+def infer_shapes(graph: LayerGraph, batch: int | None) -> dict[str, tuple[Shape, ...]]:
+    """The shapes of every input and every node's outputs, by name, batch axis included.
+
+    Raises:
+        ShapeError: naming the node whose inputs or parameters do not fit.
+        UsageError: if the catalogue does not know a layer.
+    """
+    found: dict[str, tuple[Shape, ...]] = {item.name: ((batch, *item.shape),) for item in graph.inputs}
+    for node in graph.nodes:
+        found[node.name] = _node_shapes(node, [_output(found[ref.node], ref) for ref in node.inputs])
+    return found
+
+
+def _output(shapes: tuple[Shape, ...], ref: Ref) -> Shape:
+    if not 0 <= ref.index < len(shapes):
+        raise ShapeError(f"{ref.node!r}: expected an output index below {len(shapes)}. Received: {ref.index}")
+    return shapes[ref.index]
+
+
+def _node_shapes(node: Node, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    spec = layer(node.op)
+    try:
+        _check_inputs(spec, shapes)
+        return spec.shape(spec.complete(node.params), shapes)
+    except ShapeError as error:
+        raise ShapeError(f"node {node.name!r} ({node.op}): {error}") from error
+
+
+def _check_inputs(spec: LayerSpec, shapes: Sequence[Shape]) -> None:
+    least, most = spec.arity
+    if len(shapes) < least or (most is not None and len(shapes) > most):
+        wanted = f"{least}" if most == least else f"{least} or more" if most is None else f"{least} to {most}"
+        raise ShapeError(f"expected {wanted} inputs. Received: {len(shapes)}")
+
+
+def declare_weights(graph: LayerGraph) -> dict[str, WeightSpec]:
+    """Every weight by ``layer/weight``, in the order of the graph and of each layer; shared layers once."""
+    shapes = infer_shapes(graph, None)
+    found: dict[str, WeightSpec] = {}
+    for node in graph.nodes:
+        spec = layer(node.op)
+        declared = spec.weights(spec.complete(node.params), [_output(shapes[ref.node], ref) for ref in node.inputs])
+        for name, weight in declared.items():
+            first = found.setdefault(f"{node.layer}/{name}", weight)
+            if first.shape != weight.shape:
+                raise ShapeError(
+                    f"layer {node.layer!r} is shared by inputs that need different weights: expected {name} of shape "
+                    f"{first.shape}. Received: {weight.shape}"
+                )
+    return found
+
+
+def draw_weights(graph: LayerGraph, rng: np.random.Generator) -> dict[str, Array]:
+    """Values for every weight: activations keep their scale, and no term of a formula is switched off.
+
+    A bias of zero, a scale of one and a mean of zero would hide a layer that ignores them.
+    """
+    return {name: _draw(spec, rng).astype(np.float32) for name, spec in declare_weights(graph).items()}
+
+
+def _draw(spec: WeightSpec, rng: np.random.Generator) -> Array:
+    if spec.role == "kernel":
+        return rng.normal(0.0, np.sqrt(2.0 / max(1, spec.fan_in)), spec.shape)
+    if spec.role in ("scale", "variance"):
+        return rng.uniform(0.5, 1.5, spec.shape)
+    drawn = rng.normal(0.0, _BIAS_SPREAD, spec.shape)
+    return np.where(np.abs(drawn) < 1e-3, 1e-3, drawn)
+
+
+# Values
+
+
+def evaluate_node(node: Node, inputs: Sequence[Array], weights: Arrays) -> tuple[Evaluation, ...]:
+    """One node alone, on inputs and weights of the dtype under test, which are promoted to float64.
+
+    Args:
+        weights: by ``layer/weight``; those of other layers are ignored.
+
+    Raises:
+        ShapeError: if inputs or parameters do not fit the layer.
+        DataError: if a weight is missing or has another shape.
+    """
+    shapes: list[Shape] = [x.shape for x in inputs]
+    _node_shapes(node, shapes)
+    return _evaluate(node, [_promote(x) for x in inputs], _own_weights(node, shapes, weights))
+
+
+def _evaluate(node: Node, inputs: Sequence[Array], weights: Arrays) -> tuple[Evaluation, ...]:
+    spec = layer(node.op)
+    with np.errstate(all="ignore"):  # overflow and NaN are answers here, not accidents
+        return spec.reference(spec.complete(node.params), inputs, weights)
+
+
+def _promote(x: Array) -> Array:
+    return x if x.dtype == np.float64 else x.astype(np.float64)
+
+
+def _own_weights(node: Node, shapes: Sequence[Shape], weights: Arrays) -> dict[str, Array]:
+    spec = layer(node.op)
+    found = {}
+    for name, declared in spec.weights(spec.complete(node.params), shapes).items():
+        key = f"{node.layer}/{name}"
+        if key not in weights:
+            raise DataError(f"weight {key!r} of node {node.name!r} is missing")
+        if weights[key].shape != declared.shape:
+            raise DataError(f"weight {key!r}: expected shape {declared.shape}. Received: {weights[key].shape}")
+        found[name] = _promote(weights[key])
+    return found
+
+
+def evaluate(
+    graph: LayerGraph, inputs: Arrays, weights: Arrays, *, keep: Collection[str] | None = None
+) -> dict[str, tuple[Evaluation, ...]]:
+    """The float64 forward pass: every node's outputs by node key.
+
+    Args:
+        keep: the keys to return; all by default. Whatever is not kept is freed after its last use, so
+            ``keep`` bounds the memory of a large model.
+
+    Raises:
+        ShapeError: if inputs or parameters do not fit.
+        DataError: if an input or weight is missing or has another shape.
+    """
+    walk = _Walk(graph, inputs)
+    found: dict[str, tuple[Evaluation, ...]] = {}
+    for node in graph.nodes:
+        evaluations = evaluate_node(node, walk.arguments(node), weights)
+        walk.settle(node, [evaluation.value for evaluation in evaluations])
+        if keep is None or node.key in keep:
+            found[node.key] = evaluations
+    return found
+
+
+class _Walk:
+    """The values alive at one point of a forward pass; each is dropped after its last use."""
+
+    def __init__(self, graph: LayerGraph, inputs: Arrays) -> None:
+        self._uses = Counter(ref.node for node in graph.nodes for ref in node.inputs)
+        self._alive: dict[str, Sequence[Array]] = {}
+        for item in graph.inputs:
+            if item.name not in inputs:
+                raise DataError(f"input {item.name!r} is missing; there are {', '.join(sorted(inputs)) or 'none'}")
+            self._alive[item.name] = (_promote(inputs[item.name]),)
+
+    def arguments(self, node: Node) -> list[Array]:
+        return [self._alive[ref.node][ref.index] for ref in node.inputs]
+
+    def settle(self, node: Node, values: Sequence[Array]) -> None:
+        if self._uses[node.name]:
+            self._alive[node.name] = values
+        for ref in node.inputs:
+            self._uses[ref.node] -= 1
+            if not self._uses[ref.node]:
+                self._alive.pop(ref.node, None)
+
+
+# Calibration
+
+
+def calibrate(graph: LayerGraph, weights: Arrays, inputs: Arrays) -> dict[str, Array]:
+    """Weights under which the graph behaves like a trained one on ``inputs``.
+
+    Every BatchNormalization gets the statistics of its own input as moving mean and variance, and the
+    last layer with a kernel before each output is scaled so that its pre-activation has a standard
+    deviation of one: logits neither saturate nor vanish. Other weights are returned as they are; a
+    layer that is called more than once is calibrated on its first call and never scaled.
+    """
+    calibrated = dict(weights)
+    last = _last_kernels(graph)
+    walk = _Walk(graph, inputs)
+    for node in graph.nodes:
+        arguments = walk.arguments(node)
+        if node.op == "BatchNormalization" and node.call == 0:
+            calibrated.update(_statistics(node, arguments[0], calibrated))
+        if node.name in last:
+            calibrated.update(_unit_logits(node, arguments, calibrated))
+        walk.settle(node, [item.value for item in evaluate_node(node, arguments, calibrated)])
+    return calibrated
+
+
+def _statistics(node: Node, x: Array, weights: Arrays) -> dict[str, Array]:
+    axis = layer(node.op).complete(node.params)["axis"] % x.ndim
+    others = tuple(index for index in range(x.ndim) if index != axis)
+    mean_key, variance_key = f"{node.layer}/moving_mean", f"{node.layer}/moving_variance"
+    variance = np.maximum(np.var(x, axis=others), LEAST_VARIANCE)
+    return {
+        mean_key: np.mean(x, axis=others).astype(weights[mean_key].dtype),
+        variance_key: variance.astype(weights[variance_key].dtype),
+    }
+
+
+def _last_kernels(graph: LayerGraph) -> set[str]:
+    """Names of the nodes with a kernel that are met first on the way back from the outputs."""
+    declared = declare_weights(graph)
+    with_kernel = {key.rpartition("/")[0] for key, spec in declared.items() if spec.role == "kernel"}
+    calls = Counter(node.layer for node in graph.nodes)
+    by_name = {node.name: node for node in graph.nodes}
+    found: set[str] = set()
+    seen: set[str] = set()
+    pending = [ref.node for ref in graph.outputs]
+    while pending:
+        name = pending.pop()
+        node = by_name.get(name)
+        if node is None or name in seen:
+            continue
+        seen.add(name)
+        if node.layer in with_kernel:
+            found |= {name} if calls[node.layer] == 1 else set()
+        else:
+            pending.extend(ref.node for ref in node.inputs)
+    return found
+
+
+def _unit_logits(node: Node, arguments: Sequence[Array], weights: Mapping[str, Array]) -> dict[str, Array]:
+    """Kernel and bias divided by the standard deviation of the pre-activation; the bias stays non-zero."""
+    plain = Node(node.name, node.op, node.inputs, {**node.params, "activation": None}, node.layer, node.call)
+    spread = float(np.std(evaluate_node(plain, arguments, weights)[0].value))
+    if not np.isfinite(spread) or spread == 0.0:
+        return {}
+    spec = layer(node.op)
+    declared = spec.weights(spec.complete(node.params), [x.shape for x in arguments])
+    kernel = [name for name, weight in declared.items() if weight.role == "kernel"][-1]
+    names = [kernel, *(name for name, weight in declared.items() if weight.role == "bias")]
+    keys = [f"{node.layer}/{name}" for name in names]
+    return {key: (weights[key] / spread).astype(weights[key].dtype) for key in keys}

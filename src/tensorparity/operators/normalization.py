@@ -1,0 +1,151 @@
+"""Normalizations: BatchNormalization (as in inference) and LayerNormalization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..core.arrays import Array
+from .arguments import flag, is_integer, known_size, number, refuse, sample_axes
+from .rounding import growth
+from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
+
+_EPSILON = Parameter("epsilon", 1e-3, (1e-3, 1e-5, 1e-2, 1.0))
+_CENTER = Parameter("center", True, (True, False))
+_SCALE = Parameter("scale", True, (True, False))
+
+
+def _check_flags(params: Params) -> None:
+    flag(params, "center")
+    flag(params, "scale")
+    number(params, "epsilon")
+
+
+def _affine(params: Params, shape: tuple[int, ...]) -> dict[str, WeightSpec]:
+    found = {}
+    if flag(params, "scale"):
+        found["gamma"] = WeightSpec(shape, "scale")
+    if flag(params, "center"):
+        found["beta"] = WeightSpec(shape, "offset")
+    return found
+
+
+# BatchNormalization
+
+
+def _batch_axis(params: Params, shape: Shape) -> int:
+    if len(shape) < 2:
+        raise ShapeError(f"Expected an input of rank 2 or more, batch axis included. Received: shape={shape}")
+    if not is_integer(params["axis"]):
+        refuse("axis", "one axis", params["axis"])
+    (axis,) = sample_axes(params["axis"], "axis", len(shape))
+    known_size(shape, axis, "the normalized one")
+    return axis
+
+
+def _batch_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    _check_flags(params)
+    number(params, "momentum")
+    _batch_axis(params, shapes[0])
+    return (shapes[0],)
+
+
+def _batch_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
+    shape = (known_size(shapes[0], _batch_axis(params, shapes[0]), "the normalized one"),)
+    return {
+        **_affine(params, shape),
+        "moving_mean": WeightSpec(shape, "mean", trainable=False),
+        "moving_variance": WeightSpec(shape, "variance", trainable=False),
+    }
+
+
+def _batch_reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+    x = inputs[0]
+    along = [1] * x.ndim
+    along[_batch_axis(params, x.shape)] = -1
+    mean, variance = weights["moving_mean"].reshape(along), weights["moving_variance"].reshape(along)
+    factor = 1.0 / np.sqrt(variance + number(params, "epsilon"))
+    if flag(params, "scale"):
+        factor = factor * weights["gamma"].reshape(along)
+    beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros(())
+    # Implementations may fold this into x * factor + (beta - mean * factor): the terms round separately.
+    kappa = np.abs(x * factor) + np.abs(mean * factor) + np.abs(beta)
+    return (Evaluation((x - mean) * factor + beta, kappa),)
+
+
+BATCH_NORMALIZATION = LayerSpec(
+    name="BatchNormalization",
+    api="keras.layers.BatchNormalization",
+    arity=(1, 1),
+    ranks=(2, 3, 4),
+    parameters=(
+        Parameter("axis", -1, (-1, 1), (7, "channels")),
+        Parameter("momentum", 0.99, (0.99, 0.9, 0.5)),
+        _EPSILON,
+        _CENTER,
+        _SCALE,
+    ),
+    shape=_batch_shape,
+    weights=_batch_weights,
+    reference=_batch_reference,
+    formula="in inference, output = gamma * (input - moving_mean) / sqrt(moving_variance + epsilon) + beta",
+    hazards=("training uses the statistics of the batch and moves moving_mean and moving_variance",),
+)
+
+
+# LayerNormalization
+
+
+def _layer_axes(params: Params, shape: Shape) -> tuple[int, ...]:
+    """Ascending: that is the order of the axes of gamma and beta, whatever order they were given in."""
+    return tuple(sorted(sample_axes(params["axis"], "axis", len(shape))))
+
+
+def _layer_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    _check_flags(params)
+    for axis in _layer_axes(params, shapes[0]):
+        known_size(shapes[0], axis, "a normalized one")
+    return (shapes[0],)
+
+
+def _layer_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
+    axes = _layer_axes(params, shapes[0])
+    return _affine(params, tuple(known_size(shapes[0], axis, "a normalized one") for axis in axes))
+
+
+def _layer_reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+    x, epsilon = inputs[0], number(params, "epsilon")
+    axes = _layer_axes(params, x.shape)
+    along = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
+    gamma = weights["gamma"].reshape(along) if flag(params, "scale") else np.ones(along)
+    beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros(along)
+    centred = x - np.mean(x, axis=axes, keepdims=True)
+    variance = np.mean(np.square(centred), axis=axes, keepdims=True)
+    inverse = 1.0 / np.sqrt(variance + epsilon)
+
+    sums = growth(int(np.prod([x.shape[axis] for axis in axes])))
+    # What rounding does to input - mean: each input and the mean, of which one rounds like a sum.
+    shift = np.abs(x) + sums * np.mean(np.abs(x), axis=axes, keepdims=True)
+    # And to the variance: the sum itself, and twice the rounding of each deviation, relative to var + epsilon.
+    spread = sums * variance + 2.0 * np.mean(np.abs(centred) * shift, axis=axes, keepdims=True)
+    factor = np.abs(inverse * gamma)
+    kappa = factor * (shift + np.abs(centred) * (1.0 + 0.5 * spread * np.square(inverse))) + np.abs(beta)
+    return (Evaluation(centred * inverse * gamma + beta, kappa),)
+
+
+LAYER_NORMALIZATION = LayerSpec(
+    name="LayerNormalization",
+    api="keras.layers.LayerNormalization",
+    arity=(1, 1),
+    ranks=(2, 3, 4),
+    parameters=(Parameter("axis", -1, (-1, 1, (-2, -1)), (7, "channels")), _EPSILON, _CENTER, _SCALE),
+    shape=_layer_shape,
+    weights=_layer_weights,
+    reference=_layer_reference,
+    formula=(
+        "output = gamma * (input - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each sample over "
+        "the given axes"
+    ),
+    hazards=("a variance far below the squared mean cancels if it is computed as E[x^2] - E[x]^2",),
+)

@@ -1,0 +1,127 @@
+"""The contract of a catalogue entry: what has to be said of a layer type, once.
+
+Generation, mutation, reduction, references and documentation all read these declarations. Shapes
+include the batch axis; None stands for a size that is not known. References work in float64 NumPy,
+are written from the documentation's formula, and never call a library under test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..core.arrays import Array
+from ..core.jsontext import Json
+
+Shape = tuple[int | None, ...]
+Params = Mapping[str, Json]
+
+
+class ShapeError(ValueError):
+    """The inputs or parameters do not fit this layer; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One constructor argument.
+
+    Args:
+        valid: values worth trying, the default among them.
+        invalid: values the documentation rules out; a layer that accepts them has a defect.
+        required: the constructor has no default; ``default`` is then None and never counts as one.
+    """
+
+    name: str
+    default: Json
+    valid: tuple[Json, ...] = ()
+    invalid: tuple[Json, ...] = ()
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSpec:
+    """A weight the layer creates: its shape, what it does, and whether training changes it.
+
+    ``role`` says how sensible values are drawn: ``kernel``, ``bias``, ``scale`` (around one, positive),
+    ``offset``, ``mean`` or ``variance`` (positive).
+    """
+
+    shape: tuple[int, ...]
+    role: str
+    trainable: bool = True
+    fan_in: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The true value of one output, and how much of a difference rounding explains.
+
+    A good implementation in a dtype of unit roundoff u satisfies ``|y - value| <= K u (|value| + kappa)``:
+    ``kappa`` is the first-order effect of rounding each product and each accumulation, elementwise, and
+    has the shape of ``value`` (or broadcasts to it).
+    """
+
+    value: Array
+    kappa: Array
+
+
+@dataclass(frozen=True, slots=True)
+class LayerSpec:
+    """One layer type.
+
+    Args:
+        name: the catalogue's name, which is Keras' class name.
+        api: the public name (``keras.layers.Conv2D``).
+        arity: least and greatest number of inputs; None for no upper bound.
+        ranks: accepted ranks of an input, batch axis included.
+        parameters: every constructor argument that changes what is computed.
+        shape: output shape(s) from parameters and input shapes; raises ShapeError.
+        weights: the weights by name, in the order of the library's ``layer.weights``.
+        reference: outputs from parameters, inputs and weights, all float64 (or integer) NumPy arrays.
+        formula: the sentence of the documentation that the reference implements.
+        random: draws random numbers when training; the reference is of inference.
+        discontinuous: a last-bit difference of the input may change the output by much.
+    """
+
+    name: str
+    api: str
+    arity: tuple[int, int | None]
+    ranks: tuple[int, ...]
+    parameters: tuple[Parameter, ...]
+    shape: Callable[[Params, Sequence[Shape]], tuple[Shape, ...]]
+    weights: Callable[[Params, Sequence[Shape]], dict[str, WeightSpec]]
+    reference: Callable[[Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]]
+    formula: str
+    dtypes: tuple[str, ...] = ("float32", "float64", "float16", "bfloat16")
+    random: bool = False
+    discontinuous: bool = False
+    hazards: tuple[str, ...] = field(default=())
+
+    def defaults(self) -> dict[str, Json]:
+        return {parameter.name: parameter.default for parameter in self.parameters}
+
+    def complete(self, params: Params) -> dict[str, Json]:
+        """``params`` with the defaults filled in."""
+        return {**self.defaults(), **params}
+
+    def significant(self, params: Params) -> dict[str, Json]:
+        """Only the parameters this layer declares and that are not at their default; required ones always."""
+        defaults = self.defaults()
+        required = {parameter.name for parameter in self.parameters if parameter.required}
+        return {
+            name: value
+            for name, value in params.items()
+            if name in required or (name in defaults and _plain(value) != _plain(defaults[name]))
+        }
+
+
+def _plain(value: Json) -> Json:
+    """Tuples as lists, so that (2, 2) equals [2, 2]; a pair of equal sizes equals the one size."""
+    if isinstance(value, (tuple, list)):
+        items = [_plain(item) for item in value]
+        return items[0] if items and all(item == items[0] for item in items) else items
+    return value
+
+
+def no_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
+    return {}

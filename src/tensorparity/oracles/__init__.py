@@ -1,0 +1,1 @@
+"""Oracles: pure functions from outcomes to verdicts. They never run anything."""

@@ -1,0 +1,157 @@
+"""Two outcomes of one case, compared output by output: the Comparison, with its verdict.
+
+``parity`` is the default: equal up to the rounding of the outputs' own scale is a pass; anything
+else is undecided until the layers have been replayed (triage decides). ``cradle`` is the paper's
+rule and decides alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..core.arrays import Array, Arrays
+from ..core.comparison import Comparison
+from ..core.outcome import Outcome, Status
+from ..core.registry import Registry
+from ..core.verdict import Judgement, Kind, Measure, Verdict
+from .distances import SHARE, TOP_K, as_classes, class_labels, distances_of
+from .roundoff import SCREEN, nonfinite_pattern_differs, output_units, scaled_difference
+
+
+@dataclass(frozen=True, slots=True)
+class PairSettings:
+    """Thresholds of CRADLE's rule: T_C, T_M, p and k."""
+
+    thresholds: dict[str, float] = field(default_factory=dict)
+    share: float = SHARE
+    k: int = TOP_K
+
+
+PairOracle = Callable[[Comparison, Array, Array], Verdict]
+
+ORACLES: Registry[PairOracle] = Registry(
+    "oracle", {"parity": f"{__name__}:judge_parity", "cradle": f"{__name__}:judge_cradle"}
+)
+
+_ENDINGS = {
+    Status.RAISED: Kind.ERROR,
+    Status.CRASHED: Kind.CRASH,
+    Status.TIMED_OUT: Kind.HANG,
+    Status.OUT_OF_MEMORY: Kind.CRASH,
+}
+
+
+def compare_outcomes(
+    a: Outcome, b: Outcome, labels: Arrays, oracle: PairOracle, settings: PairSettings | None = None
+) -> list[Comparison]:
+    """One Comparison per output; every pair gets an answer, also where a side has no outputs."""
+    settings = settings or PairSettings()
+    ended = _not_completed(a, b)
+    if ended:
+        return [Comparison(a.target, b.target, "", ended, 0)]
+    names = sorted(set(a.outputs) | set(b.outputs))
+    return [_compare_output(a, b, name, labels.get(name), oracle, settings) for name in names]
+
+
+def _not_completed(a: Outcome, b: Outcome) -> Verdict | None:
+    pair = (a.target, b.target)
+    for outcome in (a, b):
+        if outcome.completed:
+            continue
+        message = outcome.failure.message.splitlines()[0] if outcome.failure and outcome.failure.message else ""
+        reason = f"{outcome.target} {outcome.status.value}" + (f": {message}" if message else "")
+        kind = _ENDINGS.get(outcome.status)
+        if kind is None or outcome.status is Status.TIMED_OUT:
+            return Verdict(Judgement.UNDECIDED, pair, reason, kind=kind)
+        other = b if outcome is a else a
+        if not other.completed:
+            return Verdict(Judgement.UNDECIDED, pair, f"neither completed; {reason}", kind=kind)
+        return Verdict(Judgement.FAIL, pair, reason, kind=kind)
+    return None
+
+
+def _compare_output(
+    a: Outcome, b: Outcome, name: str, labels: Array | None, oracle: PairOracle, settings: PairSettings
+) -> Comparison:
+    pair = (a.target, b.target)
+    for outcome, other in ((a, b), (b, a)):
+        if name not in outcome.outputs:
+            reason = f"{outcome.target} has no output {name!r}, {other.target} has"
+            return Comparison(*pair, name, Verdict(Judgement.FAIL, pair, reason, kind=Kind.SHAPE), 0)
+    y_a, y_b = a.outputs[name], b.outputs[name]
+    if y_a.shape != y_b.shape:
+        reason = f"shapes differ: {y_a.shape} and {y_b.shape}"
+        return Comparison(*pair, name, Verdict(Judgement.FAIL, pair, reason, kind=Kind.SHAPE), len(y_a))
+    facts = _measure(pair, name, y_a, y_b, labels, settings)
+    return replace(facts, verdict=oracle(facts, y_a, y_b))
+
+
+def _measure(
+    pair: tuple[str, str], name: str, a: Array, b: Array, labels: Array | None, settings: PairSettings
+) -> Comparison:
+    rows_a, rows_b = (np.atleast_1d(y).astype(np.float64) for y in (a, b))
+    scaled = scaled_difference(rows_a, rows_b)
+    with np.errstate(all="ignore"):
+        absolute = np.abs(rows_a - rows_b)
+    finite = absolute[np.isfinite(absolute)]
+    undecided = Verdict(Judgement.UNDECIDED, pair, "not judged yet")
+    found = Comparison(
+        *pair,
+        name,
+        undecided,
+        instances=len(rows_a),
+        max_abs=float(finite.max(initial=0.0)),
+        max_rel=float(scaled.max(initial=0.0)),
+        worst_input=int(scaled.argmax()) if len(scaled) else None,
+    )
+    found = _count_labels(found, rows_a, rows_b, labels)
+    if labels is not None:
+        distances = distances_of(rows_a, rows_b, labels, settings.thresholds, settings.share, settings.k)
+        found = replace(found, distances=distances)
+    return found
+
+
+def _count_labels(found: Comparison, a: Array, b: Array, labels: Array | None) -> Comparison:
+    classes_a, classes_b = as_classes(a), as_classes(b)
+    if classes_a is None or classes_b is None:
+        return found
+    top_a, top_b = classes_a.argmax(axis=1), classes_b.argmax(axis=1)
+    label = class_labels(labels, classes_a.shape[1]) if labels is not None else None
+    if label is None and a.shape[1] == 1:
+        return found  # a single number without labels is more likely a regression
+    found = replace(found, top1_agreement=float((top_a == top_b).mean()), labels_changed=int((top_a != top_b).sum()))
+    if label is not None:
+        found = replace(found, accuracy=(float((top_a == label).mean()), float((top_b == label).mean())))
+    return found
+
+
+def judge_parity(facts: Comparison, a: Array, b: Array) -> Verdict:
+    """Equal up to rounding of the outputs' scale, or undecided until triage has looked at the layers."""
+    pair = (facts.a, facts.b)
+    if a.dtype != b.dtype:
+        return Verdict(Judgement.FAIL, pair, f"dtypes differ: {a.dtype} and {b.dtype}", kind=Kind.DTYPE)
+    units = output_units(a, b)
+    measure = Measure("roundoff", units)
+    if nonfinite_pattern_differs(a, b):
+        reason = "NaN or infinity on one side only"
+        return Verdict(Judgement.UNDECIDED, pair, reason, measure, SCREEN, Kind.NAN)
+    if units <= SCREEN:
+        return Verdict(Judgement.PASS, pair, "equal up to rounding", measure, SCREEN)
+    reason = f"outputs differ by {units:.0f} units of roundoff; the layers decide"
+    return Verdict(Judgement.UNDECIDED, pair, reason, measure, SCREEN, Kind.INCONSISTENCY)
+
+
+def judge_cradle(facts: Comparison, a: Array, b: Array) -> Verdict:
+    """The paper's rule: inconsistent by the class distance, or by MAD where there are no classes."""
+    pair = (facts.a, facts.b)
+    if not facts.distances:
+        return Verdict(Judgement.UNDECIDED, pair, "CRADLE's distances need labels", kind=None)
+    worst = next((distance for distance in facts.distances if distance.inconsistent), facts.distances[0])
+    measure = Measure(f"{worst.name}-distance", worst.largest)
+    if worst.inconsistent:
+        reason = f"{worst.triggered} of {facts.instances} inputs reach the {worst.name} distance {worst.threshold:g}"
+        return Verdict(Judgement.FAIL, pair, reason, measure, worst.threshold, Kind.INCONSISTENCY)
+    return Verdict(Judgement.PASS, pair, "no input reaches the threshold", measure, worst.threshold)

@@ -1,0 +1,46 @@
+"""Differences measured in units of what rounding explains."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.arrays import Array, dtype_name, unit_roundoff
+
+#: Below this many units of roundoff of the output's own scale, two outputs are called equal.
+SCREEN = 16.0
+
+
+def scaled_difference(a: Array, b: Array) -> Array:
+    """Per instance: the largest difference over that instance's largest magnitude.
+
+    Infinite where one side is finite and the other is not.
+    """
+    rows_a, rows_b = (y.reshape(len(y), -1).astype(np.float64) for y in (a, b))
+    if rows_a.shape[1] == 0:
+        return np.zeros(len(a))
+    with np.errstate(all="ignore"):
+        difference = np.where(_same(rows_a, rows_b), 0.0, np.abs(rows_a - rows_b))
+        difference = np.where(np.isnan(difference), np.inf, difference).max(axis=1)
+        finite = [np.where(np.isfinite(rows), np.abs(rows), 0.0).max(axis=1) for rows in (rows_a, rows_b)]
+        scale = np.maximum(*finite)
+        return np.where(difference == 0, 0.0, difference / np.maximum(scale, np.finfo(np.float32).tiny))
+
+
+def nonfinite_pattern_differs(a: Array, b: Array) -> bool:
+    """A NaN or infinity on one side only, or of another kind or sign."""
+    if a.dtype.kind not in "fcV" or b.dtype.kind not in "fcV":
+        return False
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    odd = ~np.isfinite(a) | ~np.isfinite(b)
+    return bool((odd & ~_same(a, b)).any())
+
+
+def output_units(a: Array, b: Array) -> float:
+    """The screen's measure: largest scaled difference in units of the coarser dtype's roundoff."""
+    unit = max(unit_roundoff(dtype_name(a)), unit_roundoff(dtype_name(b))) or np.finfo(np.float64).eps
+    return float(scaled_difference(a, b).max(initial=0.0) / unit)
+
+
+def _same(a: Array, b: Array) -> Array:
+    result: Array = (a == b) | (np.isnan(a) & np.isnan(b))
+    return result

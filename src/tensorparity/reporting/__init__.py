@@ -1,0 +1,1 @@
+"""Facts are computed once; terminal, HTML and JSON only render them."""

@@ -1,0 +1,112 @@
+"""Facts: everything a report says, computed before anything is rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .. import __version__
+from ..core.comparison import Comparison
+from ..core.finding import Class, Finding
+from ..core.jsontext import Json
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFacts:
+    """How one target fared: its versions, and why it gave no answer if it gave none.
+
+    Args:
+        status: an outcome's status, or ``available``, ``missing``, ``broken``, ``skipped``.
+        install: the command that would make a missing target available.
+    """
+
+    name: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+    status: str = "completed"
+    reason: str = ""
+    seconds: float = 0.0
+    mode: str = ""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    install: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """It gave an answer, or could give one."""
+        return self.status in ("completed", "available")
+
+    def to_json(self) -> Json:
+        """An entry of the document's ``details``."""
+        return {
+            "name": self.name,
+            "status": self.status,
+            "versions": dict(self.versions),
+            "reason": self.reason,
+            "install": self.install,
+            "seconds": self.seconds,
+            "mode": self.mode,
+            "flags": dict(self.flags),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One run of one command; ``document`` is the machine-readable contract.
+
+    Args:
+        subject: what was examined, in the user's words (``zoo:lenet5``, a file name).
+        notes: sentences a reader should know (which data, which weights, what was skipped and why).
+        comparisons: None for commands other than ``compare``.
+        phases: seconds per phase.
+        isolated_threshold: K, above which a layer's isolated error is no rounding.
+        undecided: how many cases were not decided, by reason; without the undecided comparisons.
+    """
+
+    command: str
+    seed: int
+    targets: tuple[TargetFacts, ...]
+    stats: Mapping[str, Json]
+    findings: tuple[Finding, ...] = ()
+    comparisons: tuple[Comparison, ...] | None = None
+    subject: str = ""
+    notes: tuple[str, ...] = ()
+    phases: Mapping[str, float] = field(default_factory=dict)
+    isolated_threshold: float | None = None
+    undecided: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def defects(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.is_defect)
+
+    def of_class(self, klass: Class) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.diagnosis.klass is klass)
+
+    def document(self) -> dict[str, Json]:
+        document: dict[str, Json] = {
+            "tensorparity": __version__,
+            "command": self.command,
+            "seed": self.seed,
+            "targets": [target.name for target in self.targets],
+            "versions": {target.name: dict(target.versions) for target in self.targets},
+            "stats": self._stats(),
+            "details": [target.to_json() for target in self.targets],
+        }
+        if self.subject:
+            document["subject"] = self.subject
+        if self.notes:
+            document["notes"] = list(self.notes)
+        if self.isolated_threshold is not None:
+            document["isolated_threshold"] = self.isolated_threshold
+        if self.comparisons is not None:
+            document["comparisons"] = [comparison.to_json() for comparison in self.comparisons]
+        document["findings"] = [finding.to_json() for finding in self.findings]
+        return document
+
+    def _stats(self) -> dict[str, Json]:
+        """The stats under the names that the contract promises for every command, and whatever else there is."""
+        promised: dict[str, Json] = {"cases": 0, "seconds": 0.0, "undecided": 0, "per_engine": {}}
+        further: dict[str, Json] = {}
+        if self.phases:
+            further["phases"] = dict(self.phases)
+        if self.undecided:
+            further["undecided_reasons"] = dict(self.undecided)
+        return promised | dict(self.stats) | further

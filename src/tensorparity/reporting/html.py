@@ -1,0 +1,240 @@
+"""One self-contained HTML file: no network, no foreign script, harmless whatever a layer is called.
+
+Three fences keep names and messages from becoming code: autoescaping in the templates, escapes in the
+embedded document, and a content security policy that admits the page's own script by its hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ..core import jsontext
+from ..core.comparison import Comparison, Distance, LayerDeviation
+from ..core.finding import Class, Finding
+from ..core.jsontext import Json
+from ..core.verdict import Judgement
+from . import wording
+from .facts import Facts
+from .summary import CLASS_MEANINGS, by_urgency, node_name, ordered, place, summarize
+
+_SCRIPT_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_GLYPHS = {Judgement.PASS: "✓", Judgement.FAIL: "✗", Judgement.UNDECIDED: "?"}
+
+
+def render(facts: Facts) -> str:
+    """The report as one page that can be written in UTF-8 and opened from a file."""
+    environment = _environment()
+    source = resources.files(__package__).joinpath("templates/report.js").read_text(encoding="utf-8")
+    page = environment.get_template("report.html").render(
+        facts=facts,
+        summary=summarize(facts),
+        matrix=_matrix(facts.comparisons or ()),
+        comparisons=_views(facts),
+        findings=_findings(facts),
+        classes=[(klass, len(facts.of_class(klass))) for klass in CLASS_MEANINGS if facts.of_class(klass)],
+        meanings=CLASS_MEANINGS,
+        place=lambda finding: place(finding, facts.comparisons),
+        document=script_json(facts.document()),
+        script=Markup(source),
+        script_hash=base64.b64encode(hashlib.sha256(source.encode()).digest()).decode(),
+    )
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def script_json(value: Json) -> Markup:
+    """JSON that may stand inside a script element: nothing in it can end the element or start another."""
+    text = jsontext.document(value, indent=None)
+    return Markup("".join(_SCRIPT_ESCAPES.get(char, char) for char in text))
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tensorparity.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=lambda value: wording.number(value, missing="–"),
+        share=lambda value: wording.share(value, missing="–"),
+        seconds=wording.seconds,
+        names=wording.names,
+        parameters=wording.parameters,
+        node_name=node_name,
+        visible=wording.visible,
+        one_line=wording.one_line,
+        count=wording.count,
+        lines=lambda text: "\n".join(wording.visible(line) for line in text.split("\n")),
+        tone=_tone,
+    )
+    return environment
+
+
+def _findings(facts: Facts) -> list[tuple[int, Finding]]:
+    """In a reader's order, each with its position in the embedded document."""
+    numbers = _numbers(facts.findings)
+    return [(numbers[id(finding)], finding) for finding in ordered(facts.findings)]
+
+
+def _tone(finding: Finding) -> str:
+    return "fail" if finding.is_defect else ("undecided" if finding.diagnosis.klass is Class.FLAKY else "plain")
+
+
+# --- the matrix of pairs ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """The most urgent comparison of a pair, and the number of its section."""
+
+    index: int
+    tone: str
+    glyph: str
+    largest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    names: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[_Cell | None]]]
+
+
+def _matrix(comparisons: Sequence[Comparison]) -> _Matrix:
+    names = list(dict.fromkeys(name for pair in comparisons for name in (pair.a, pair.b)))
+    cells: dict[frozenset[str], _Cell] = {}
+    numbers = _numbers(comparisons)
+    for pair in by_urgency(comparisons):
+        judgement = pair.verdict.judgement
+        cell = _Cell(numbers[id(pair)], judgement.value, _GLYPHS[judgement], pair.max_abs)
+        cells.setdefault(frozenset((pair.a, pair.b)), cell)
+    rows = [(row, [cells.get(frozenset((row, column))) for column in names]) for row in names]
+    return _Matrix(names, rows)
+
+
+# --- one comparison -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """A logarithmic axis over whole decades, on which a value is a share from 0 to 100."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, values: Iterable[float | None]) -> _Scale:
+        exponents = [math.log10(value) for value in values if value is not None and 0 < value < math.inf]
+        low, high = (math.floor(min(exponents)), math.ceil(max(exponents))) if exponents else (0, 1)
+        return cls(low, max(high, low + 1))
+
+    def position(self, value: float | None) -> float | None:
+        """None where there is no value; a value that is not a number fills the axis, as the worst there is."""
+        if value is None:
+            return None
+        if not math.isfinite(value):
+            return 100.0
+        if value <= 0:
+            return 0.0
+        share = (math.log10(value) - self.low) / (self.high - self.low)
+        return round(100 * min(1.0, max(0.0, share)), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _LayerView:
+    layer: LayerDeviation
+    deviation: float | None
+    """Where the deviation lies on its axis; likewise ``error``."""
+    error: float | None
+    excessive: bool
+
+    @property
+    def suspicious(self) -> bool:
+        return self.excessive or self.layer.highlighted
+
+    @property
+    def tone(self) -> str:
+        return "excessive" if self.excessive else ("highlighted" if self.layer.highlighted else "quiet")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bin:
+    name: str
+    inputs: int
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class _ComparisonView:
+    """A comparison with everything that is drawn of it already measured."""
+
+    index: int
+    pair: Comparison
+    open: bool
+    glyph: str
+    distances: Sequence[tuple[Distance, Sequence[_Bin]]]
+    layers: Sequence[_LayerView]
+    threshold: float | None
+    threshold_position: float | None
+
+    @classmethod
+    def of(cls, pair: Comparison, index: int, facts: Facts, *, unfolded: bool) -> _ComparisonView:
+        limit = facts.isolated_threshold
+        errors = _Scale.over([limit, *(layer.isolated_error for layer in pair.layers)])
+        deviations = _Scale.over(layer.deviation for layer in pair.layers)
+        return cls(
+            index,
+            pair,
+            unfolded,
+            _GLYPHS[pair.verdict.judgement],
+            [(distance, _bins(distance)) for distance in pair.distances],
+            [_layer(layer, limit, errors, deviations) for layer in pair.layers],
+            limit,
+            errors.position(limit),
+        )
+
+    @property
+    def suspicious(self) -> int:
+        return sum(layer.suspicious for layer in self.layers)
+
+
+def _views(facts: Facts) -> list[_ComparisonView]:
+    """The most urgent first; only a failing one at the very top is unfolded, or a page of many pairs has no end."""
+    numbers = _numbers(facts.comparisons or ())
+    return [
+        _ComparisonView.of(pair, numbers[id(pair)], facts, unfolded=position == 0 and pair.verdict.failed)
+        for position, pair in enumerate(by_urgency(facts.comparisons or ()))
+    ]
+
+
+def _numbers(items: Iterable[object]) -> dict[int, int]:
+    """The position of each in the embedded document, by identity: two that are equal are still two."""
+    return {id(item): index for index, item in enumerate(items)}
+
+
+def _layer(layer: LayerDeviation, limit: float | None, errors: _Scale, deviations: _Scale) -> _LayerView:
+    error = layer.isolated_error
+    return _LayerView(
+        layer,
+        deviations.position(layer.deviation),
+        errors.position(error),
+        # "not below" rather than "above", so that NaN counts.
+        excessive=error is not None and limit is not None and not error <= limit,
+    )
+
+
+def _bins(distance: Distance) -> list[_Bin]:
+    """Heights on a logarithmic axis: the bin of the equal ones would dwarf all others."""
+    most = max(distance.pattern.values(), default=0)
+    return [
+        _Bin(name, inputs, round(100 * math.log1p(inputs) / math.log1p(most), 1) if most else 0.0)
+        for name, inputs in distance.pattern.items()
+    ]

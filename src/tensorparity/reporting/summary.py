@@ -1,0 +1,297 @@
+"""What a report says in sentences, worded once for every renderer. Verdicts and classes are taken as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from ..core.comparison import Comparison
+from ..core.finding import Class, Finding
+from ..core.verdict import Judgement, Kind, Stage
+from . import wording
+from .facts import Facts, TargetFacts
+
+
+class Tone(Enum):
+    """The colour of the headline."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One run in a sentence, and what it left open."""
+
+    headline: str
+    tone: Tone
+    open_points: tuple[str, ...]
+
+
+#: What a class means to a reader, in the order in which a reader wants them.
+CLASS_MEANINGS = {
+    Class.DEFECT: "somebody is wrong",
+    Class.PRECISION: "rounding or an ill-conditioned case; nobody is to blame",
+    Class.SPECIFICATION: "documented freedom; both are right",
+    Class.UNSUPPORTED: "a target does not offer this",
+    Class.FLAKY: "failed in some repeats only; not counted as new",
+}
+
+_JUDGEMENT_ORDER = (Judgement.FAIL, Judgement.UNDECIDED, Judgement.PASS)
+
+#: Commands that say what is here and run no cases.
+INSPECTIONS = ("targets", "doctor", "env")
+
+#: Kinds in which there is no result to be wrong: what the suspect does, for one and for several.
+_STOPS = {
+    Kind.CRASH: ("crashes", "crash"),
+    Kind.ERROR: ("raises an error", "raise an error"),
+    Kind.HANG: ("hangs", "hang"),
+    Kind.ACCEPTS_INVALID: ("accepts what is invalid", "accept what is invalid"),
+}
+
+
+def summarize(facts: Facts) -> Summary:
+    if facts.command in INSPECTIONS:
+        sentence, tone = _inspection(facts)
+    elif facts.comparisons is not None:
+        sentence, tone = _comparison(facts, facts.comparisons)
+    elif facts.command == "replay":
+        sentence, tone = _replay(facts)
+    else:
+        sentence, tone = _campaign(facts)
+    return Summary(sentence, tone, _open_points(facts))
+
+
+def ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """Defects first, then as a reader wants the classes; stable within a class."""
+    order = list(CLASS_MEANINGS)
+    return sorted(findings, key=lambda finding: order.index(finding.diagnosis.klass))
+
+
+def by_urgency(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """Failing first, then undecided, then passing; stable within each."""
+    return sorted(comparisons, key=lambda comparison: _JUDGEMENT_ORDER.index(comparison.verdict.judgement))
+
+
+def distinct(findings: Iterable[Finding]) -> list[Finding]:
+    """One finding per cluster (or signature, where nothing was clustered)."""
+    first: dict[str, Finding] = {}
+    for finding in findings:
+        first.setdefault(finding.cluster or finding.signature, finding)
+    return list(first.values())
+
+
+def tally(facts: Facts) -> str:
+    """``17 findings, 3 defects``."""
+    found, defects, different = len(facts.findings), len(facts.defects), len(distinct(facts.defects))
+    if not found:
+        return "no findings"
+    if not defects:
+        return f"{wording.count(found, 'finding')}, no defects"
+    symptoms = "" if different == defects else f" (seen in {wording.count(defects, 'finding')})"
+    return f"{wording.count(found, 'finding')}, {wording.count(different, 'defect')}{symptoms}"
+
+
+def place(finding: Finding, comparisons: Iterable[Comparison] | None) -> str:
+    """``layer conv2d_3 (Conv2D)``, as exactly as it is known; empty if it is not."""
+    diagnosis = finding.diagnosis
+    short = diagnosis.api.rpartition(".")[2] if diagnosis.api else _layer_type(diagnosis.node, comparisons or ())
+    if diagnosis.node:
+        return f"layer {node_name(diagnosis.node)} ({short})" if short else f"layer {node_name(diagnosis.node)}"
+    return diagnosis.api or ""
+
+
+def node_name(key: str) -> str:
+    """A node key (``layer#call``) as a reader says it: the call only where it is not the first."""
+    layer, _, call = key.partition("#")
+    return layer if call in ("", "0") else f"{layer}, call {call}"
+
+
+def _layer_type(node: str | None, comparisons: Iterable[Comparison]) -> str:
+    name, _, call = (node or "").partition("#")
+    for comparison in comparisons:
+        for layer in comparison.layers:
+            if layer.name == name and (not call or call == str(layer.call)):
+                return layer.type
+    return ""
+
+
+# --- the headline -------------------------------------------------------------------------------
+
+
+def _comparison(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, Tone]:
+    defects = distinct(facts.defects)
+    if len(defects) == 1:
+        return _one_defect(defects[0], comparisons), Tone.FAIL
+    if defects:
+        return _many_defects(facts, defects), Tone.FAIL
+    if any(comparison.verdict.failed for comparison in comparisons):
+        return _difference(facts, comparisons)
+    return _agreement(facts, comparisons)
+
+
+def _one_defect(defect: Finding, comparisons: Sequence[Comparison]) -> str:
+    ending = "; the others agree." if _others_agree(defect, comparisons) else "."
+    return _accusation(defect, comparisons) + ending
+
+
+def _accusation(defect: Finding, comparisons: Sequence[Comparison] | None) -> str:
+    suspects, several = defect.diagnosis.suspects, len(defect.diagnosis.suspects) > 1
+    where, stage = place(defect, comparisons), _stage(defect.stage)
+    if not suspects:
+        subject = where[:1].upper() + where[1:] if where else "The result"
+        return f"{subject} is wrong{stage}; on which target is not decided"
+    if defect.kind in _STOPS:
+        action = _STOPS[defect.kind][several]
+        return f"{_suspects(suspects)} {action}{f' in {where}' if where else ''}{stage}"
+    if not where:
+        return f"{_suspects(suspects)} {'are' if several else 'is'} wrong{stage}; in which layer is not known"
+    if all(_is_shared(suspect) for suspect in suspects):
+        return f"{_suspects(suspects)} is wrong: {where}{stage}, in the same way on every target that runs it"
+    return f"{_suspects(suspects)} {'differ' if several else 'differs'}: {where} is wrong there{stage}"
+
+
+def _stage(stage: Stage) -> str:
+    return "" if stage in (Stage.FORWARD, Stage.CALL) else f" (stage {stage.value})"
+
+
+def _is_shared(suspect: str) -> bool:
+    return suspect == "keras" or suspect.startswith("exporter:")
+
+
+def _suspects(suspects: Sequence[str]) -> str:
+    def spelled(suspect: str) -> str:
+        if suspect == "keras":
+            return "Keras' shared code"
+        return f"the exporter {suspect.partition(':')[2]}" if suspect.startswith("exporter:") else suspect
+
+    text = wording.names(spelled(suspect) for suspect in suspects)
+    return text[:1].upper() + text[1:] if text.startswith("the ") else text
+
+
+def _others_agree(defect: Finding, comparisons: Sequence[Comparison]) -> bool:
+    suspects = set(defect.diagnosis.suspects)
+    others = [comparison for comparison in comparisons if not suspects & {comparison.a, comparison.b}]
+    return bool(suspects and others) and all(other.verdict.judgement is Judgement.PASS for other in others)
+
+
+def _many_defects(facts: Facts, defects: Sequence[Finding]) -> str:
+    counts: dict[str, int] = {}
+    for defect in defects:
+        for suspect in defect.diagnosis.suspects or ("a target not yet known",):
+            counts[suspect] = counts.get(suspect, 0) + 1
+    shares = wording.names(f"{amount} in {suspect}" for suspect, amount in counts.items())
+    return f"{_subject(facts)} shows {wording.count(len(defects), 'defect')}: {shares}."
+
+
+def _difference(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, Tone]:
+    failing = [comparison for comparison in comparisons if comparison.verdict.failed]
+    pairs = list(dict.fromkeys(_pair(comparison) for comparison in failing))
+    between = pairs[0] if len(pairs) == 1 else f"{len(pairs)} pairs of targets"
+    classes = {finding.diagnosis.klass for finding in facts.findings}
+    if not classes:
+        return f"{_subject(facts)} differs between {between}; who is wrong is not decided.", Tone.UNDECIDED
+    meanings = wording.names(f"{klass.value} ({CLASS_MEANINGS[klass]})" for klass in CLASS_MEANINGS if klass in classes)
+    return f"{_subject(facts)} differs between {between}, but no defect was found: {meanings}.", Tone.UNDECIDED
+
+
+def _agreement(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, Tone]:
+    passing = [comparison for comparison in comparisons if comparison.verdict.judgement is Judgement.PASS]
+    undecided = len(comparisons) - len(passing)
+    silent = [target for target in facts.targets if not target.usable]
+    if not comparisons:
+        return "Nothing was compared: fewer than two targets gave an answer.", Tone.UNDECIDED
+    if not passing:
+        return f"It is not decided whether {_subject(facts)} is the same on {_targets(comparisons)}.", Tone.UNDECIDED
+    endings = [f"{target.name} {_status(target)}" for target in silent]
+    if undecided:
+        endings.append(f"{undecided} of {wording.count(len(comparisons), 'comparison')} not decided")
+    ending = "".join(f"; {text}" for text in endings)
+    tone = Tone.UNDECIDED if endings else Tone.PASS
+    return f"{_subject(facts)} is the same on {_targets(passing)}{ending}.", tone
+
+
+def _targets(comparisons: Iterable[Comparison]) -> str:
+    return wording.names(dict.fromkeys(name for comparison in comparisons for name in (comparison.a, comparison.b)))
+
+
+def _status(target: TargetFacts) -> str:
+    return target.status if target.status in ("crashed", "raised", "timed out") else f"is {target.status}"
+
+
+def _subject(facts: Facts) -> str:
+    return facts.subject or "The model"
+
+
+def _pair(comparison: Comparison) -> str:
+    return f"{comparison.a} and {comparison.b}"
+
+
+def _campaign(facts: Facts) -> tuple[str, Tone]:
+    cases = int(facts.stats.get("cases", 0))
+    targets = wording.names(target.name for target in facts.targets)
+    amount = tally(facts)
+    sentence = f"{amount[:1].upper()}{amount[1:]} in {wording.count(cases, 'case')}"
+    tone = Tone.FAIL if facts.defects else (Tone.PASS if cases else Tone.UNDECIDED)
+    return (f"{sentence} on {targets}." if targets else f"{sentence}."), tone
+
+
+def _replay(facts: Facts) -> tuple[str, Tone]:
+    if facts.findings:
+        first = ordered(facts.findings)[0]
+        tone = Tone.FAIL if first.is_defect else Tone.UNDECIDED
+        what = (
+            _accusation(first, None) if first.is_defect else f"It is no defect: {CLASS_MEANINGS[first.diagnosis.klass]}"
+        )
+        return f"{_subject(facts)} fails again. {what}.", tone
+    if facts.stats.get("undecided"):
+        return f"It is not decided whether {_subject(facts)} still fails.", Tone.UNDECIDED
+    return f"{_subject(facts)} does not fail here.", Tone.PASS
+
+
+def _inspection(facts: Facts) -> tuple[str, Tone]:
+    usable = sum(target.usable for target in facts.targets)
+    if not usable:
+        return "No target can run here.", Tone.UNDECIDED
+    if facts.command == "doctor":
+        return _examination(facts)
+    return f"{usable} of {wording.count(len(facts.targets), 'target')} can run here.", Tone.PASS
+
+
+def _examination(facts: Facts) -> tuple[str, Tone]:
+    ill = [target.name for target in facts.targets if target.status not in ("completed", "available", "missing")]
+    if ill:
+        return f"{wording.names(ill)} {'does' if len(ill) == 1 else 'do'} not work.", Tone.FAIL
+    return f"Every installed target works ({sum(target.usable for target in facts.targets)}).", Tone.PASS
+
+
+# --- what was left open -------------------------------------------------------------------------
+
+
+def _open_points(facts: Facts) -> tuple[str, ...]:
+    """One sentence per way of giving no answer, with whom it concerns and why."""
+    points: dict[str, dict[str, list[str]]] = {}
+
+    def add(label: str, reason: str, whom: str) -> None:
+        points.setdefault(label, {}).setdefault(wording.one_line(reason), []).append(whom)
+
+    for comparison in facts.comparisons or ():
+        if comparison.verdict.judgement is Judgement.UNDECIDED:
+            add("Not decided", comparison.verdict.reason, f"{comparison.a} / {comparison.b}")
+    for reason, amount in facts.undecided.items():
+        add("Not decided", reason, wording.count(amount, "case"))
+    if facts.command not in INSPECTIONS:
+        for target in facts.targets:
+            if not target.usable:
+                add(target.status.capitalize(), target.reason, target.name)
+    return tuple(f"{label}: {_grouped(reasons)}." for label, reasons in points.items())
+
+
+def _grouped(reasons: dict[str, list[str]]) -> str:
+    return "; ".join(
+        f"{wording.names(dict.fromkeys(whom))} ({reason.rstrip('.')})" if reason else wording.names(whom)
+        for reason, whom in reasons.items()
+    )

@@ -1,0 +1,218 @@
+"""A summary on the terminal that a person reads in ten seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..core.comparison import Comparison
+from ..core.finding import Class, Finding
+from ..core.verdict import Judgement
+from . import wording
+from .facts import Facts
+from .summary import CLASS_MEANINGS, INSPECTIONS, Tone, by_urgency, distinct, ordered, place, summarize
+
+#: Beyond these a list is no longer read; the rest is counted.
+MAX_PAIRS = 12
+MAX_DEFECTS = 10
+MAX_EVIDENCE = 3
+
+_TONES = {Tone.PASS: "bold green", Tone.FAIL: "bold red", Tone.UNDECIDED: "bold yellow"}
+_JUDGEMENTS = {Judgement.PASS: "green", Judgement.FAIL: "red", Judgement.UNDECIDED: "yellow"}
+
+
+def render(facts: Facts, console: Console) -> None:
+    """Write the summary; whether in colour, and how wide, is the console's affair."""
+    _Page(console).write(facts)
+
+
+class _Page:
+    """One page on one console. Names and messages only ever become ``Text``, so no markup in them is obeyed."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def write(self, facts: Facts) -> None:
+        summary = summarize(facts)
+        self._line(summary.headline, _TONES[summary.tone])
+        if facts.command in INSPECTIONS:
+            self._targets(facts)
+        self._pairs(facts.comparisons or ())
+        self._engines(facts)
+        self._classes(facts)
+        self._defects(facts)
+        self._remarks((*summary.open_points, *facts.notes))
+        self._time(facts)
+
+    # --- the parts, from the top of the page to its bottom ---
+
+    def _targets(self, facts: Facts) -> None:
+        table = self._table("target", "status", "versions", "remark")
+        for target in facts.targets:
+            versions = ", ".join(f"{name} {version}" for name, version in target.versions.items())
+            remark = wording.one_line(target.reason)
+            if target.install:
+                remark = f"{remark}; {target.install}" if remark else target.install
+            style = "green" if target.usable else "yellow"
+            table.add_row(*self._cells(target.name), self._text(target.status, style), *self._cells(versions, remark))
+        self._show(table)
+
+    def _pairs(self, comparisons: Sequence[Comparison]) -> None:
+        if not comparisons:
+            return
+        shown = by_urgency(comparisons)[:MAX_PAIRS]
+        table = self._pair_table(shown, " / ")
+        endless = self._console.options.update(max_width=10_000)
+        if self._console.measure(table, options=endless).maximum > self._console.width:
+            table = self._pair_table(shown, "\n")
+        self._show(table)
+        self._rest(len(comparisons) - len(shown), "pair")
+
+    def _pair_table(self, pairs: Sequence[Comparison], between: str) -> Table:
+        """What is said of both sides is joined by ``between``: beside or above each other."""
+        columns = _columns(pairs, between)
+        table = self._table("pair", "verdict", *(title for title, _ in columns), keep=True)
+        for pair in pairs:
+            judgement = pair.verdict.judgement
+            verdict = self._text(judgement.value, _JUDGEMENTS[judgement])
+            sides = Text(between).join(self._cells(pair.a, pair.b))
+            values = [value(pair) or "-" for _, value in columns]
+            table.add_row(sides, verdict, *(Text("\n").join(self._cells(*value.split("\n"))) for value in values))
+        return table
+
+    def _engines(self, facts: Facts) -> None:
+        engines = facts.stats.get("per_engine") or {}
+        if not engines:
+            return
+        table = self._table("engine", "cases", "time", "undecided")
+        for name, stats in engines.items():
+            cases, undecided = (f"{stats.get(key, 0):,}" for key in ("cases", "undecided"))
+            table.add_row(*self._cells(name, cases, wording.seconds(stats.get("seconds", 0.0)), undecided))
+        self._show(table)
+
+    def _classes(self, facts: Facts) -> None:
+        classes = [klass for klass in CLASS_MEANINGS if facts.of_class(klass)]
+        if not classes or classes == [Class.DEFECT] and len(facts.findings) == 1:
+            return
+        table = self._table("class", "findings", "meaning")
+        for klass in classes:
+            table.add_row(*self._cells(klass.value, f"{len(facts.of_class(klass)):,}", CLASS_MEANINGS[klass]))
+        self._show(table)
+
+    def _defects(self, facts: Facts) -> None:
+        defects = distinct(ordered(facts.defects))
+        for index, defect in enumerate(defects[:MAX_DEFECTS], start=1):
+            self._line("")
+            self._defect(index, defect, facts)
+        self._rest(len(defects) - MAX_DEFECTS, "defect")
+
+    def _defect(self, index: int, defect: Finding, facts: Facts) -> None:
+        diagnosis = defect.diagnosis
+        self._line(f"Defect {index}: {defect.kind.value}, stage {defect.stage.value} ({defect.id})", "bold")
+        self._item("suspect", wording.names(diagnosis.suspects) or "not decided")
+        self._item("where", _where(defect, facts))
+        self._item("parameters", wording.parameters(diagnosis.parameters))
+        for line in diagnosis.evidence[:MAX_EVIDENCE]:
+            self._item("evidence", wording.one_line(line))
+        self._item("case", defect.case or "")
+        self._item("script", defect.reproducer or "")
+
+    def _remarks(self, remarks: Iterable[str]) -> None:
+        for index, remark in enumerate(remarks):
+            if index == 0:
+                self._line("")
+            self._line(" ".join(remark.split()))
+
+    def _time(self, facts: Facts) -> None:
+        if facts.command in INSPECTIONS:
+            return
+        phases = ", ".join(f"{name} {wording.seconds(value)}" for name, value in facts.phases.items())
+        total = wording.seconds(float(facts.stats.get("seconds", 0.0)))
+        self._line("")
+        self._line(f"Took {total}{f' ({phases})' if phases else ''}; seed {facts.seed}.", "dim")
+
+    # --- how anything gets onto the console ---
+
+    def _line(self, text: str, style: str = "") -> None:
+        self._console.print(self._text(text, style))
+
+    def _item(self, label: str, text: str) -> None:
+        if not text:
+            return
+        indent = 13
+        for index, line in enumerate(self._text(text).wrap(self._console, max(20, self._console.width - indent))):
+            line.rstrip()
+            head = f"  {label if index == 0 else '':<{indent - 2}}"
+            self._console.print(Text.assemble((head, "dim"), line), soft_wrap=True)
+
+    def _rest(self, amount: int, noun: str) -> None:
+        if amount > 0:
+            self._line(f"  ... and {wording.count(amount, f'more {noun}', f'more {noun}s')}", "dim")
+
+    def _show(self, table: Table) -> None:
+        self._line("")
+        self._console.print(table)
+
+    def _table(self, *titles: str, keep: bool = False) -> Table:
+        """A table without frames; with ``keep``, only the first column's cells may be broken."""
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+        for index, title in enumerate(titles):
+            table.add_column(title, overflow="fold", no_wrap=keep and index > 0, min_width=12 if index == 0 else None)
+        return table
+
+    def _cells(self, *values: str) -> list[Text]:
+        return [self._text(value) for value in values]
+
+    def _text(self, text: str, style: str = "") -> Text:
+        """Text that cannot steer the terminal and that the console's encoding has."""
+        encoding = self._console.encoding or "utf-8"
+        return Text(wording.visible(text).encode(encoding, "backslashreplace").decode(encoding), style=style)
+
+
+#: A column of the table of pairs: its title, and what it says of a pair (nothing where nothing is known).
+_Column = tuple[str, Callable[[Comparison], str]]
+
+
+def _columns(pairs: Sequence[Comparison], between: str) -> list[_Column]:
+    """The columns for which any pair has a value."""
+    several = len({pair.output for pair in pairs}) > 1
+    distances = dict.fromkeys(distance.name for pair in pairs for distance in pair.distances)
+    columns: list[_Column] = [
+        ("output", lambda pair: pair.output if several else ""),
+        ("largest\ndifference", lambda pair: wording.number(pair.max_abs, missing="")),
+        ("labels\nchanged", _labels),
+        ("accuracy", partial(_accuracy, between)),
+        *((f"{name}\n(inputs)", partial(_distance, name)) for name in distances),
+    ]
+    return [column for column in columns if any(column[1](pair) for pair in pairs)]
+
+
+def _labels(pair: Comparison) -> str:
+    return "" if pair.labels_changed is None else f"{pair.labels_changed}/{pair.instances}"
+
+
+def _accuracy(between: str, pair: Comparison) -> str:
+    if pair.accuracy is None:
+        return ""
+    a, b = (wording.share(value) for value in pair.accuracy)
+    return a if a == b else f"{a}{between}{b}"
+
+
+def _distance(name: str, pair: Comparison) -> str:
+    """The largest distance and, where any input reaches the threshold, how many do."""
+    for distance in pair.distances:
+        if distance.name == name:
+            hits = f" ({distance.triggered:,})" if distance.triggered else ""
+            return f"{wording.number(distance.largest)}{hits}"
+    return ""
+
+
+def _where(defect: Finding, facts: Facts) -> str:
+    """The layer, and the public name where the layer's type does not already say it."""
+    where, api = place(defect, facts.comparisons), defect.diagnosis.api
+    return f"{where}, {api}" if api and where != api else where

@@ -1,0 +1,331 @@
+"""Campaigns, their results and their findings, kept in SQLite or PostgreSQL.
+
+The droppable outcome cache is elsewhere: what is in here is durable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from ..core.errors import StoreError
+from ..core.finding import Finding
+from ..core.jsontext import Json, canonical, parse
+from ..core.outcome import Status
+from ..core.verdict import Verdict
+from . import schema
+from .casefile import SUFFIX, CaseFile, write_case
+from .connection import Location, connect, locate, translated
+
+CASES = "cases"
+_SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,119}")
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """One row of ``campaigns``; times are ISO 8601 in UTC, None while it runs (or if it was killed)."""
+
+    id: int
+    command: str
+    seed: int
+    settings: Mapping[str, Json]
+    started: str
+    finished: str | None = None
+    stop_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of case number ``index`` of one engine; enough to teach the engine again on a resume."""
+
+    engine: str
+    index: int
+    case_digest: str
+    verdicts: tuple[Verdict, ...] = ()
+    statuses: Mapping[str, Status] = field(default_factory=dict)
+
+
+def open_store(url_or_dir: str | Path, *, folder: Path | None = None, create: bool = True) -> Store:
+    """Open a store, making it if there is none.
+
+    Args:
+        url_or_dir: a folder (``store.sqlite`` in it), an SQLite file, or a database URL.
+        folder: where case files and reports go; needed for a URL of a database server.
+        create: off for commands that only read: a mistyped path is then an error, not an empty store.
+
+    Raises:
+        StoreError: if it cannot be opened, is damaged, of a newer format or not ours.
+        UsageError: if the location makes no sense.
+    """
+    location = locate(url_or_dir, folder)
+    return Store(location, create=create)
+
+
+class Store:
+    """Durable campaigns and findings.
+
+    Every write is one transaction and is on disk when the call returns: a process killed at any
+    moment loses at most the call it was in, and leaves a store that opens. Any number of processes
+    may write at once; they wait for each other. One Store may be used by several threads, but not
+    carried over a fork: a child opens its own. Rows are added and never changed, except that
+    ``finish_campaign`` closes a campaign. What is returned is frozen and the caller's to keep.
+
+    Every method raises StoreError if the database cannot be read or written.
+    """
+
+    def __init__(self, location: Location, *, create: bool = True) -> None:
+        self._location = location
+        self._engine = connect(location, create=create)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __str__(self) -> str:
+        return str(self._location)
+
+    @property
+    def folder(self) -> Path:
+        """What the paths in findings are relative to."""
+        return self._location.folder
+
+    @property
+    def cases(self) -> Path:
+        """The folder of the case files, one folder per campaign."""
+        return self.folder / CASES
+
+    def close(self) -> None:
+        """Give up the connections; the store may be used again and then reconnects."""
+        self._engine.dispose()
+
+    # Campaigns
+
+    def begin_campaign(self, command: str, seed: int, settings: Mapping[str, Json]) -> int:
+        """Record that a campaign starts now, and return its id; ids increase."""
+        row = {"command": command, "seed": str(seed), "settings": canonical(settings), "started": _now()}
+        with self._writing() as connection:
+            inserted = connection.execute(insert(schema.campaigns).values(row)).inserted_primary_key
+        assert inserted is not None
+        return int(inserted[0])
+
+    def campaign(self, campaign: int) -> Campaign:
+        """The campaign of this id.
+
+        Raises:
+            StoreError: if there is none.
+        """
+        found = self._rows(select(schema.campaigns).where(schema.campaigns.c.id == campaign))
+        if not found:
+            raise StoreError(f"store {self} has no campaign {campaign}")
+        return _campaign(found[0])
+
+    def campaigns(self) -> list[Campaign]:
+        """All campaigns, oldest first."""
+        return [_campaign(row) for row in self._rows(select(schema.campaigns).order_by(schema.campaigns.c.id))]
+
+    def find_campaign(self, command: str, seed: int, settings: Mapping[str, Json]) -> Campaign | None:
+        """The campaign to resume: same command, seed and settings (in any order of keys).
+
+        The latest unfinished one, else the latest finished one, whose sequence a larger budget continues.
+        """
+        table = schema.campaigns
+        same = (table.c.command == command) & (table.c.seed == str(seed)) & (table.c.settings == canonical(settings))
+        order = (table.c.finished.is_not(None), table.c.id.desc())
+        found = self._rows(select(table).where(same).order_by(*order).limit(1))
+        return _campaign(found[0]) if found else None
+
+    def finish_campaign(self, campaign: int, stop_reason: str) -> None:
+        """Record that a campaign ended now, and why; again after a resume.
+
+        Raises:
+            StoreError: if there is no such campaign.
+        """
+        table = schema.campaigns
+        change = update(table).where(table.c.id == campaign).values(finished=_now(), stop_reason=stop_reason)
+        with self._writing() as connection:
+            changed = connection.execute(change).rowcount
+        if not changed:
+            raise StoreError(f"store {self} has no campaign {campaign}")
+
+    # Results
+
+    def record_result(self, campaign: int, result: Result) -> None:
+        """Keep a result; recording the same case again changes nothing, the first verdicts stay.
+
+        Raises:
+            StoreError: if there is no such campaign, or another case has this engine and index.
+        """
+        self.record_results(campaign, (result,))
+
+    def record_results(self, campaign: int, results: Sequence[Result]) -> None:
+        """Keep a round of results in one transaction; if some are there already, each of the others in its own.
+
+        Raises:
+            StoreError: as ``record_result``.
+        """
+        rows = [_result_row(campaign, result) for result in results]
+        if not rows:
+            return
+        try:
+            with self._writing() as connection:
+                connection.execute(insert(schema.results), rows)
+        except _Collision:
+            for result in results:
+                self._record_one(campaign, result)
+
+    def _record_one(self, campaign: int, result: Result) -> None:
+        try:
+            with self._writing() as connection:
+                connection.execute(insert(schema.results).values(_result_row(campaign, result)))
+        except _Collision:
+            self._require_same(campaign, result)
+
+    def _require_same(self, campaign: int, result: Result) -> None:
+        self.campaign(campaign)
+        table = schema.results
+        place = (table.c.campaign == campaign) & (table.c.engine == result.engine) & (table.c.index == result.index)
+        (row,) = self._rows(select(table.c.case_digest).where(place))
+        if row.case_digest != result.case_digest:
+            raise StoreError(
+                f"campaign {campaign} has case {row.case_digest[:12]} as {result.engine} {result.index}, now it is "
+                f"{result.case_digest[:12]}: its generator has changed; start a new campaign instead of resuming"
+            )
+
+    def results(self, campaign: int, engine: str) -> list[Result]:
+        """The results of one engine in the order of their index, whatever order they were recorded in."""
+        table = schema.results
+        place = (table.c.campaign == campaign) & (table.c.engine == engine)
+        return [_result(row) for row in self._rows(select(table).where(place).order_by(table.c.index))]
+
+    # Findings
+
+    def add_finding(
+        self, campaign: int, finding: Finding, case: CaseFile | None = None, *, embed_model: bool = False
+    ) -> Finding:
+        """Keep a finding with its case file, and return it as kept, its ``case`` a path in the store.
+
+        The file is written before the row, so a row never names a file that is not there. A finding
+        whose id the campaign has already is not changed: the kept one is returned.
+
+        Raises:
+            StoreError: if there is no such campaign, or the id cannot be part of a file name.
+            CaseFileError, ModelRefusedError: if the case cannot be written.
+        """
+        if not _SAFE_ID.fullmatch(finding.id):
+            raise StoreError(f"finding id {finding.id!r} cannot name a file; use letters, digits, '-', '_' and '.'")
+        kept = self._finding(campaign, finding.id)
+        if kept is not None:
+            return kept
+        if case is not None:
+            finding = replace(finding, case=self._keep_case(campaign, finding.id, case, embed_model))
+        try:
+            with self._writing() as connection:
+                connection.execute(insert(schema.findings).values(_finding_row(campaign, finding)))
+        except _Collision:
+            self.campaign(campaign)
+            return self._finding(campaign, finding.id) or finding  # another process was faster
+        return finding
+
+    def findings(self, campaign: int | None = None) -> list[Finding]:
+        """The findings of one campaign, or of all, in the order they were added."""
+        table = schema.findings
+        query = select(table.c.document).order_by(table.c.campaign, table.c.created, table.c.id)
+        if campaign is not None:
+            query = query.where(table.c.campaign == campaign)
+        return [Finding.from_json(parse(row.document)) for row in self._rows(query)]
+
+    def case_path(self, finding: Finding) -> Path | None:
+        """Where the finding's case file is; None if it has none."""
+        return self.folder / finding.case if finding.case else None
+
+    def _finding(self, campaign: int, identity: str) -> Finding | None:
+        table = schema.findings
+        place = (table.c.campaign == campaign) & (table.c.id == identity)
+        found = self._rows(select(table.c.document).where(place))
+        return Finding.from_json(parse(found[0].document)) if found else None
+
+    def _keep_case(self, campaign: int, identity: str, case: CaseFile, embed_model: bool) -> str:
+        """Write the case file. A folder per campaign: another one may find the same with other versions."""
+        relative = f"{CASES}/{campaign}/{identity}{SUFFIX}"
+        try:
+            write_case(self.folder / relative, case, embed_model=embed_model)
+        except OSError as error:
+            raise StoreError(
+                f"store {self}: cannot write {relative} ({error.strerror}); check its rights and the disk's room"
+            ) from error
+        return relative
+
+    # The database
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """One transaction. Its first statement must write, so that SQLite queues it instead of failing it."""
+        try:
+            with translated(self._location), self._engine.begin() as connection:
+                yield connection
+        except StoreError as error:
+            if isinstance(error.__cause__, IntegrityError):
+                raise _Collision(str(error)) from error
+            raise
+
+    def _rows(self, query: Any) -> Sequence[Row[Any]]:
+        with translated(self._location), self._engine.connect() as connection:
+            return connection.execute(query).all()
+
+
+class _Collision(StoreError):
+    """The row is there already, or its campaign is not."""
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _campaign(row: Row[Any]) -> Campaign:
+    return Campaign(row.id, row.command, int(row.seed), parse(row.settings), row.started, row.finished, row.stop_reason)
+
+
+def _result_row(campaign: int, result: Result) -> dict[str, Any]:
+    return {
+        "campaign": campaign,
+        "engine": result.engine,
+        "index": result.index,
+        "case_digest": result.case_digest,
+        "verdicts": canonical([verdict.to_json() for verdict in result.verdicts]),
+        "statuses": canonical({target: status.value for target, status in result.statuses.items()}),
+    }
+
+
+def _result(row: Row[Any]) -> Result:
+    values = row._mapping  # ``row.index`` is a method of tuples
+    return Result(
+        engine=values["engine"],
+        index=values["index"],
+        case_digest=values["case_digest"],
+        verdicts=tuple(Verdict.from_json(verdict) for verdict in parse(values["verdicts"])),
+        statuses={target: Status(status) for target, status in parse(values["statuses"]).items()},
+    )
+
+
+def _finding_row(campaign: int, finding: Finding) -> dict[str, Any]:
+    return {
+        "campaign": campaign,
+        "id": finding.id,
+        "signature": finding.signature,
+        "class": finding.diagnosis.klass.value,
+        "document": canonical(finding.to_json()),
+        "created": _now(),
+    }

@@ -1,0 +1,1 @@
+"""The host's side of running: target names, environments, worker processes, pool, outcome cache."""

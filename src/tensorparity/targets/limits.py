@@ -1,0 +1,37 @@
+"""Limits a worker runs under, enforced from outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psutil
+
+GIB = 1 << 30
+
+
+def _half_of_memory() -> int:
+    return int(psutil.virtual_memory().total // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may cost.
+
+    The deadline counts CPU seconds of the worker, so that a loaded machine makes no findings;
+    behind it stands a wall limit for what sleeps or waits. Memory is resident memory of the worker
+    and its children, looked at several times a second: address-space limits break the libraries.
+    """
+
+    cpu_seconds: float = 120.0
+    wall_factor: float = 10.0
+    start_cpu_seconds: float = 120.0
+    memory_bytes: int = 0
+    file_bytes: int = 4 * GIB
+    frame_bytes: int = 8 * GIB
+
+    @property
+    def memory(self) -> int:
+        return self.memory_bytes or _half_of_memory()
+
+    def wall(self, cpu_seconds: float) -> float:
+        return cpu_seconds * self.wall_factor

@@ -1,0 +1,282 @@
+"""A LayerGraph as an ONNX model, emitted directly: an implementation that owes nothing to Keras.
+
+The model is static: every size is that of the case's own inputs, so paddings and shapes are constants.
+A replay is the same thing with its nodes disconnected, each on graph inputs of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...core.arrays import Array, Arrays, dtype_name, dtype_named
+from ...core.case import Case
+from ...core.graph import InputSpec, LayerGraph, Node, Ref
+from ...core.jsontext import Json
+from ...core.procedure import Goal, Mode, Procedure
+from ...operators.catalogue import has_layer, layer
+from ...operators.evaluate import infer_shapes
+from ...operators.spec import ShapeError
+from .onnx_graph import Call, GraphWriter, Refusal, Sizes
+from .onnx_layers import LAYERS
+
+#: Layers compute in float32 by their default policy and cast these inputs to it; integers they leave alone.
+_CAST_BY_LAYERS = frozenset({"float16", "bfloat16", "float32", "float64"})
+
+#: Arguments the catalogue leaves out because they change nothing in inference.
+_WITHOUT_EFFECT = frozenset(
+    {"name", "trainable", "autocast", "synchronized", "renorm", "renorm_clipping", "renorm_momentum"}
+)
+_SUFFIXES_WITHOUT_EFFECT = ("_initializer", "_regularizer", "_constraint")
+
+
+def lower_to_onnx(case: Case) -> tuple[Json, dict[str, Array]] | str:
+    """The ONNX subject and its arrays, or the reason why the case cannot be said in ONNX.
+
+    The subject lists which input array feeds which tensor, and under which name each output is reported;
+    the arrays are the inputs in float32 and, as ``weights:model``, the bytes of the model.
+    """
+    try:
+        graph = _check(case)
+        lowered = _Lowered(case)
+        if case.procedure.goal is Goal.REPLAY:
+            _replay(graph, case, lowered)
+        else:
+            _forward(graph, case, lowered)
+    except Refusal as reason:
+        return str(reason)
+    return lowered.result(graph.name)
+
+
+# What is refused before anything is written
+
+
+def _check(case: Case) -> LayerGraph:
+    if not isinstance(case.subject, LayerGraph):
+        raise Refusal(f"only layer graphs are lowered to ONNX, not subjects of kind {case.subject.kind!r}")
+    _check_procedure(case.procedure)
+    if case.procedure.goal is Goal.REPLAY and case.cotangents:
+        raise Refusal("replaying the backward pass needs gradients, which ONNX graphs do not compute")
+    _check_inputs(case)
+    return case.subject
+
+
+def _check_inputs(case: Case) -> None:
+    slice_size = case.procedure.batch_size
+    for key, array in case.inputs.items():
+        if array.dtype.kind not in "fiub" and dtype_name(array) not in _CAST_BY_LAYERS:
+            raise Refusal(f"input {key!r} is of dtype {dtype_name(array)}, which is not lowered to ONNX")
+        if array.ndim == 0:
+            raise Refusal(f"input {key!r} has no batch axis")
+        if slice_size is not None and slice_size < array.shape[0]:
+            raise Refusal(f"a static ONNX graph takes the whole batch, not slices of {slice_size}")
+
+
+def _check_procedure(procedure: Procedure) -> None:
+    if procedure.goal not in (Goal.FORWARD, Goal.REPLAY):
+        raise Refusal(f"ONNX graphs are run forward only; the goal is {procedure.goal.value!r}")
+    if procedure.training:
+        raise Refusal("ONNX graphs are run in inference mode only, not with training=True")
+    if procedure.mode is not Mode.USER:
+        raise Refusal(f"ONNX graphs are run in one mode only, so there is no {procedure.mode.value} one to ask for")
+    if procedure.dtype not in (None, "float32"):
+        raise Refusal(f"the lowering to ONNX is of float32 graphs; the procedure asks for dtype {procedure.dtype}")
+    for option in ("reload", "data_format"):
+        if getattr(procedure, option):
+            raise Refusal(f"the procedure's option {option!r} is not lowered to ONNX")
+
+
+def _check_node(node: Node) -> None:
+    if node.op not in LAYERS or not has_layer(node.op):
+        raise Refusal(f"layer {node.op} of node {node.name!r} has no ONNX counterpart here")
+    if node.call_params:
+        names = ", ".join(sorted(node.call_params))
+        raise Refusal(f"node {node.name!r} is called with arguments that are not lowered to ONNX: {names}")
+    declared = layer(node.op).defaults()
+    for name, value in node.params.items():
+        if name not in declared and not _without_effect(name, value):
+            raise Refusal(f"parameter {name}={value!r} of node {node.name!r} ({node.op}) is not lowered to ONNX")
+
+
+def _without_effect(name: str, value: Json) -> bool:
+    if name == "dtype":
+        return _policy_name(value) in (None, "float32")
+    return name in _WITHOUT_EFFECT or name.endswith(_SUFFIXES_WITHOUT_EFFECT) or value is None or value is False
+
+
+def _policy_name(value: Json) -> Json:
+    """The name of a dtype policy, which a layer's configuration holds plainly or as a serialised object."""
+    if isinstance(value, dict):
+        return value.get("config", {}).get("name", value)
+    return value
+
+
+# The graph
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A tensor of the ONNX graph."""
+
+    tensor: str
+    shape: Sizes
+
+
+class _Lowered:
+    """The model being written, and what the worker is told about its inputs and outputs."""
+
+    def __init__(self, case: Case) -> None:
+        self._weights: Arrays = case.weights
+        self._writer = GraphWriter()
+        self._inputs: list[Json] = []
+        self._outputs: list[Json] = []
+        self._arrays: dict[str, Array] = {}
+
+    def input(self, name: str, array: Array) -> _Value:
+        tensor = self._writer.input(name, array.shape)
+        self._inputs.append({"tensor": tensor, "input": name})
+        self._arrays[f"inputs:{name}"] = array
+        return _Value(tensor, array.shape)
+
+    def passed_on(self, value: _Value) -> _Value:
+        """The same values under another name: a graph's input is not directly its output."""
+        return _Value(self._writer.emit("Identity", [value.tensor], f"{value.tensor}_output"), value.shape)
+
+    def output(self, group: str, name: str, value: _Value) -> None:
+        self._writer.output(value.tensor, value.shape)
+        self._outputs.append({"tensor": value.tensor, "group": group, "name": name})
+
+    def node(self, node: Node, inputs: Sequence[_Value]) -> _Value:
+        """Write one node; all layers of the catalogue have one output.
+
+        Raises:
+            Refusal: if the layer, its parameters, shapes or weights cannot be lowered.
+        """
+        _check_node(node)
+        spec = layer(node.op)
+        shapes = tuple(value.shape for value in inputs)
+        shape = _output_shape(node, shapes)
+        params = spec.complete(node.params)
+        call = Call(
+            writer=self._writer,
+            layer=node.layer,
+            params=params,
+            inputs=tuple(value.tensor for value in inputs),
+            shapes=shapes,
+            shape=shape,
+            weights={
+                name: self._weight(f"{node.layer}/{name}", declared.shape)
+                for name, declared in spec.weights(params, shapes).items()
+            },
+        )
+        return _Value(LAYERS[node.op](call), shape)
+
+    def _weight(self, key: str, shape: Sizes) -> Array:
+        if key not in self._weights:
+            raise Refusal(f"weight {key!r} is missing")
+        array = self._weights[key]
+        if array.shape != shape:
+            raise Refusal(f"weight {key!r} has shape {array.shape} where {shape} is expected")
+        return _as_float32(array)
+
+    def result(self, name: str) -> tuple[Json, dict[str, Array]]:
+        model = np.frombuffer(self._writer.model(name), dtype=np.uint8)
+        subject = {"kind": "onnx", "inputs": self._inputs, "outputs": self._outputs}
+        return subject, {**self._arrays, "weights:model": model}
+
+
+def _output_shape(node: Node, shapes: Sequence[Sizes]) -> Sizes:
+    """By the catalogue, which also checks parameters and number of inputs."""
+    batches = {shape[0] for shape in shapes}
+    if len(batches) > 1:
+        raise Refusal(f"the inputs of node {node.name!r} differ in their batch sizes: {sorted(batches)}")
+    names = [f"{node.name}/{index}" for index in range(len(shapes))]
+    specs = tuple(InputSpec(name, shape[1:]) for name, shape in zip(names, shapes, strict=True))
+    alone = replace(node, inputs=tuple(Ref(name) for name in names))
+    try:
+        found = infer_shapes(LayerGraph(specs, (alone,), (Ref(node.name),)), batches.pop() if batches else None)
+    except ShapeError as error:
+        raise Refusal(f"the catalogue rules it out: {error}") from error
+    shape = tuple(size for size in found[node.name][0] if size is not None)
+    if len(shape) != len(found[node.name][0]):
+        raise Refusal(f"the output shape of node {node.name!r} is not known: {found[node.name][0]}")
+    return shape
+
+
+def _as_float32(array: Array) -> Array:
+    with np.errstate(over="ignore"):  # an infinity is what the library under test makes of it, too
+        return array.astype(np.float32, copy=False)
+
+
+# Forward
+
+
+def _forward(graph: LayerGraph, case: Case, lowered: _Lowered) -> None:
+    values = {spec.name: lowered.input(spec.name, _input_array(spec, case.inputs)) for spec in graph.inputs}
+    for node in graph.nodes:
+        values[node.name] = lowered.node(node, [_lookup(values, ref) for ref in node.inputs])
+    for ref in graph.outputs:
+        value = _lookup(values, ref)
+        spec = next((item for item in graph.inputs if item.name == ref.node), None)
+        if spec is not None:
+            value = _passed_on(spec, value, lowered)
+        lowered.output("outputs", ref.node, value)
+    if case.procedure.trace:
+        for node in graph.nodes:
+            lowered.output("nodes", node.key, values[node.name])
+
+
+def _lookup(values: dict[str, _Value], ref: Ref) -> _Value:
+    if ref.index:
+        raise Refusal(f"{ref.node!r} has one output; output {ref.index} does not exist")
+    return values[ref.node]
+
+
+def _passed_on(spec: InputSpec, value: _Value, lowered: _Lowered) -> _Value:
+    if spec.dtype != "float32":
+        raise Refusal(f"input {spec.name!r} is an output of the graph and of dtype {spec.dtype}, not float32")
+    return lowered.passed_on(value)
+
+
+def _input_array(spec: InputSpec, inputs: Arrays) -> Array:
+    """The input as the first layer sees it: rounded to the declared dtype, then cast to float32."""
+    if spec.dtype not in _CAST_BY_LAYERS:
+        raise Refusal(f"input {spec.name!r} is of dtype {spec.dtype}, which is not lowered to ONNX")
+    if spec.name not in inputs:
+        raise Refusal(f"input {spec.name!r} is missing")
+    array = inputs[spec.name]
+    fits = array.ndim == len(spec.shape) + 1 and all(
+        wanted in (None, size) for wanted, size in zip(spec.shape, array.shape[1:], strict=True)
+    )
+    if not fits:
+        raise Refusal(f"input {spec.name!r} has shape {array.shape}, which does not fit (batch, *{spec.shape})")
+    with np.errstate(over="ignore"):
+        rounded = array.astype(dtype_named(spec.dtype), copy=False)
+    return _as_float32(rounded)
+
+
+# Replay
+
+
+def _replay(graph: LayerGraph, case: Case, lowered: _Lowered) -> None:
+    by_key = {node.key: node for node in graph.nodes}
+    if not case.procedure.nodes:
+        raise Refusal("the replay names no nodes")
+    for key in case.procedure.nodes:
+        if key not in by_key:
+            raise Refusal(f"the replay names node {key!r}, which the graph does not have")
+        node = by_key[key]
+        names = [f"{key}/{index}" for index in range(len(node.inputs))]
+        values = [lowered.input(name, _replay_array(name, case.inputs)) for name in names]
+        lowered.output("nodes", key, lowered.node(node, values))
+
+
+def _replay_array(name: str, inputs: Arrays) -> Array:
+    if name not in inputs:
+        raise Refusal(f"input {name!r} of the replay is missing")
+    array = inputs[name]
+    if dtype_name(array) not in _CAST_BY_LAYERS:
+        raise Refusal(f"input {name!r} is of dtype {dtype_name(array)}, which is not lowered to ONNX")
+    return _as_float32(array)

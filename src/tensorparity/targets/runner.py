@@ -1,0 +1,334 @@
+"""The local runner: targets to plans, cases to requests, replies to outcomes."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import platformdirs
+
+from ..core.arrays import Arrays
+from ..core.case import Case
+from ..core.errors import UsageError, WorkerStartError
+from ..core.outcome import Failure, Outcome, Record, Status
+from ..core.runner import Runner
+from .cache import CachedRunner, OutcomeCache
+from .catalogue import TargetSpec, install_hint, spec_of
+from .environments import Environment, base_variables, cpu_features, find_environment, inventory
+from .faults import Fault
+from .limits import Limits
+from .lowering import lower
+from .names import TargetName, parse_target
+from .pool import End, Plan, Pool, Reply, Request
+from .process import WORKER_FOLDER, Launch
+
+#: Variables that pin every thread pool a library may own; the adapters pin the rest by call.
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+    "NPROC",  # XLA's CPU client sizes its pool by it
+)
+_ALWAYS = {"TF_CPP_MIN_LOG_LEVEL": "2", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "-1"}
+
+
+@dataclass(frozen=True)
+class RunnerSettings:
+    """Everything a runner is told once.
+
+    Args:
+        imports: modules each worker imports after the library (custom layers).
+        import_paths: where to look for them.
+        trust: model files may run code of their own.
+        cache: folder of the outcome and compiler caches; None switches both off.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    workers: int | None = None
+    faults: Mapping[str, Fault] = field(default_factory=dict)
+    imports: tuple[str, ...] = ()
+    import_paths: tuple[str, ...] = ()
+    trust: bool = False
+    cache: Path | None = None
+    config: Path | None = None
+
+
+def default_cache() -> Path:
+    return Path(platformdirs.user_cache_dir("tensorparity"))
+
+
+@functools.cache
+def worker_code_digest() -> str:
+    """Of everything that decides what a worker does with a case."""
+    state = hashlib.sha256()
+    lowering = Path(__file__).parent / "lowering"
+    for folder in (WORKER_FOLDER, lowering):
+        for path in sorted(folder.rglob("*.py")):
+            state.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return state.hexdigest()
+
+
+def _file_digest(path: str) -> str:
+    """Of a third party's adapter, which is worker code like ours."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+class Desk:
+    """A target made ready: its name, its entry in the table (or ``spec``), its environment and fault."""
+
+    def __init__(self, name: TargetName, settings: RunnerSettings, spec: TargetSpec | None = None) -> None:
+        self.name = name
+        self.spec: TargetSpec = spec or spec_of(name)
+        self.environment: Environment = find_environment(name.environment, settings.config)
+        self.fault = settings.faults.get(str(name))
+        self._settings = settings
+
+    @functools.cached_property
+    def circumstances(self) -> str:
+        """All that an outcome depends on besides the case."""
+        return json.dumps(
+            [
+                str(self.name),
+                inventory(self.environment).fingerprint(),
+                sorted(self._variables().items()),
+                cpu_features(),
+                worker_code_digest(),
+                _file_digest(self.spec.adapter) if self.spec.adapter.endswith(".py") else None,
+                self.fault.digest if self.fault else None,
+                self._settings.trust,
+            ]
+        )
+
+    def plan(self, *, fresh: bool = False) -> Plan:
+        settings = self._settings
+        launch = Launch(
+            python=self.environment.python,
+            variables={**base_variables(), **self._variables(), **({} if fresh else self._compiler_caches())},
+            file_bytes=settings.limits.file_bytes,
+            frame_bytes=settings.limits.frame_bytes,
+        )
+        start: dict[str, Any] = {
+            "do": "start",
+            "target": str(self.name),
+            "adapter": self.spec.adapter,
+            "flavour": self.name.flavour,
+            "options": self.name.options,
+            "imports": list(settings.imports),
+            "import_paths": list(settings.import_paths),
+            "hint": self._hint(),
+        }
+        if self.fault:
+            start["fault"] = {"name": self.fault.name, "source": self.fault.source}
+            start["fault_name"] = self.fault.name
+        return Plan(str(self.name), launch, start)
+
+    def _hint(self) -> str:
+        """How to get the libraries; another environment needs them alone, and may be too old for our package."""
+        if not self.name.environment:
+            return install_hint(self.spec)
+        return f"{self.environment.python} -m pip install -U {' '.join(self.spec.distributions)}"
+
+    def _variables(self) -> dict[str, str]:
+        threads = self.name.options.get("threads", "1")
+        if not threads.isdigit() or int(threads) < 1:
+            raise UsageError(f"threads={threads!r} in {self.name} is not a positive number")
+        return {
+            **_ALWAYS,
+            **dict.fromkeys(_THREAD_VARIABLES, threads),
+            **self.spec.environment,
+            **self.environment.variables,
+            **self.name.environment_variables,
+        }
+
+    def _compiler_caches(self) -> dict[str, str]:
+        """Folders of their own per environment, settings and fault."""
+        if self._settings.cache is None or self._settings.imports:
+            return {}
+        folder = self._settings.cache / "compilers" / hashlib.sha256(self.circumstances.encode()).hexdigest()[:24]
+        folder.mkdir(parents=True, exist_ok=True)
+        return {
+            "JAX_COMPILATION_CACHE_DIR": str(folder / "jax"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+            "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+        }
+
+
+class LocalRunner:
+    """Runs cases in worker processes on this machine; close it, or use it in a ``with``."""
+
+    def __init__(self, desks: Sequence[Desk], settings: RunnerSettings) -> None:
+        self._desks = {str(desk.name): desk for desk in desks}
+        self._settings = settings
+        self._pool = self._new_pool(desks, fresh=False)
+        #: Targets whose worker could not be started, and why.
+        self.broken: dict[str, WorkerStartError] = {}
+
+    def _new_pool(self, desks: Iterable[Desk], *, fresh: bool) -> Pool:
+        plans = {str(desk.name): desk.plan(fresh=fresh) for desk in desks}
+        return Pool(plans, self._settings.limits, self._settings.workers)
+
+    def __enter__(self) -> LocalRunner:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._pool.close()
+
+    @property
+    def targets(self) -> Sequence[str]:
+        return tuple(self._desks)
+
+    @property
+    def pool(self) -> Pool:
+        return self._pool
+
+    def desk(self, target: str) -> Desk:
+        return self._desks[target]
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        tell = on_outcome or _nobody
+        if not fresh:
+            return self._outcomes(self._pool, pairs, deadline_factor, tell)
+        desks = [self._desks[name] for name in dict.fromkeys(target for _, target in pairs)]
+        with self._new_pool(desks, fresh=True) as pool:
+            return self._outcomes(pool, pairs, deadline_factor, tell)
+
+    def ask(self, target: str, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float) -> Reply:
+        """A request that is not a case (importing a model, training); the reply as it is.
+
+        Raises:
+            WorkerStartError: if the worker cannot be started.
+        """
+        request = Request(target, header, arrays, cpu_seconds)
+        _, reply = next(iter(list(self._pool.ask([request]))))
+        if reply.error:
+            raise reply.error
+        return reply
+
+    def _outcomes(
+        self,
+        pool: Pool,
+        pairs: Sequence[tuple[Case, str]],
+        deadline_factor: float,
+        tell: Callable[[Outcome], None],
+    ) -> list[Outcome]:
+        """Outcomes in the order of ``pairs``, however they finish."""
+        answers: dict[int, Outcome] = {}
+        requests: list[Request] = []
+        positions: list[int] = []
+        for position, (case, target) in enumerate(pairs):
+            prepared = self._prepare(case, target, deadline_factor)
+            if isinstance(prepared, Outcome):
+                answers[position] = prepared
+            else:
+                requests.append(prepared)
+                positions.append(position)
+        for index, reply in pool.ask(requests):
+            target = requests[index].target
+            if reply.error:
+                self.broken[target] = reply.error
+            outcome = answers[positions[index]] = outcome_of(target, reply)
+            tell(outcome)
+        return [answers[position] for position in range(len(pairs))]
+
+    def _prepare(self, case: Case, target: str, deadline_factor: float) -> Request | Outcome:
+        spec = self._desks[target].spec
+        arrays: Arrays = case.arrays()
+        header: dict[str, Any] = {**case.header(), "trust": self._settings.trust}
+        if spec.lowering:
+            lowered = lower(spec.lowering, case)
+            if isinstance(lowered, str):
+                return _unsupported(target, lowered)
+            header["subject"], arrays = lowered
+        cpu = self._settings.limits.cpu_seconds * deadline_factor
+        return Request(target, {"do": "run", "case": header}, arrays, cpu)
+
+
+def _nobody(outcome: Outcome) -> None:
+    """Nobody asked to be told."""
+
+
+def outcome_of(target: str, reply: Reply) -> Outcome:
+    """What the host makes of a reply: every way to end has its status."""
+    if reply.error:
+        return _unsupported(target, reply.error.reason, type(reply.error).__name__)
+    try:
+        record = Record.from_json(reply.header["record"]) if reply.header.get("record") else Record()
+        if reply.end is End.ANSWERED:
+            answer = {**reply.header, "target": target, "record": record.to_json()}
+            return replace(Outcome.from_parts(answer, reply.arrays), seconds=reply.seconds)
+    except (KeyError, TypeError, ValueError) as error:  # an adapter that does not keep the contract
+        failure = Failure("protocol", f"the worker's answer is not an outcome: {error!r}")
+        return Outcome(target, Status.CRASHED, failure=failure, seconds=reply.seconds)
+    status, failure = _ended(reply)
+    return Outcome(target, status, failure=failure, seconds=reply.seconds, cpu_seconds=reply.cpu_seconds, record=record)
+
+
+def _ended(reply: Reply) -> tuple[Status, Failure]:
+    first = (reply.detail.splitlines() or [""])[0]
+    if reply.end is End.DEADLINE:
+        return Status.TIMED_OUT, Failure("deadline", first, detail=reply.detail)
+    if reply.end is End.MEMORY:
+        return Status.OUT_OF_MEMORY, Failure("memory limit", first, detail=reply.detail)
+    if reply.end is End.GARBAGE:
+        return Status.CRASHED, Failure("protocol", f"the worker's answer was not a frame: {first}", detail=reply.detail)
+    how = str(reply.ending)
+    message = f"the worker process ended with {how}"
+    if reply.ending is not None and reply.ending.failed is not None:
+        message = f"the worker process was lost: {how}"
+    elif how == "SIGKILL":
+        message += " (not by us: perhaps the kernel was out of memory)"
+    return Status.CRASHED, Failure(how, message, detail=reply.detail)
+
+
+def _unsupported(target: str, reason: str, kind: str = "Unsupported") -> Outcome:
+    return Outcome(target, Status.UNSUPPORTED, failure=Failure(kind, reason))
+
+
+def open_runner(targets: Iterable[str], settings: RunnerSettings | None = None) -> LocalRunner:
+    """A runner for these targets; nothing is started until the first case.
+
+    Raises:
+        UsageError: for an unknown target, environment or fault target.
+    """
+    settings = settings or RunnerSettings()
+    names = [parse_target(text) for text in targets]
+    canonical = [str(name) for name in names]
+    for name in canonical:
+        if canonical.count(name) > 1:
+            raise UsageError(f"target {name} is given twice")
+    for name in settings.faults:
+        if name not in canonical:
+            raise UsageError(f"--fault names {name}, which is not among the targets {', '.join(canonical)}")
+    return LocalRunner([Desk(name, settings) for name in names], settings)
+
+
+def cached(runner: LocalRunner, settings: RunnerSettings) -> Runner:
+    """The runner behind the outcome cache, unless there is none or custom code makes it unsafe."""
+    if settings.cache is None or settings.imports:
+        return runner
+    cache = OutcomeCache(settings.cache / "outcomes")
+    return CachedRunner(runner, cache, lambda target: runner.desk(target).circumstances)
+
+
+def user_import_paths() -> tuple[str, ...]:
+    """Where a user's own modules are looked for: the folder they are in."""
+    return tuple(path for path in (str(Path.cwd()),) if path not in sys.path[1:])

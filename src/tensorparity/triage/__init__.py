@@ -1,0 +1,1 @@
+"""From a failing verdict to a finding: localize, diagnose, confirm, sign."""

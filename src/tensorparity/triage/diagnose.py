@@ -1,0 +1,118 @@
+"""Who is wrong, and how we know: from the errors of isolated nodes to accusations.
+
+The rule is decision 5's. A target whose error is above K, where another stays below, is wrong. All
+above K and agreeing with each other: the code they share is wrong. All above K and scattered: the
+case is ill-conditioned and blames nobody.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..core.finding import Class, Diagnosis
+from ..core.verdict import Kind, Measure
+from ..operators.catalogue import has_layer, layer
+from ..operators.rounding import K
+from .replay import NodeErrors
+
+#: A vote has no rounding bound of its own, so it must be won by more.
+VOTE_MARGIN = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Accusation:
+    """One distinct defect (or rounding problem): the first guilty node and all others like it."""
+
+    kind: Kind
+    diagnosis: Diagnosis
+    nodes: tuple[NodeErrors, ...]
+
+    @property
+    def first(self) -> NodeErrors:
+        return self.nodes[0]
+
+
+def accuse(measured: Sequence[NodeErrors], families: Mapping[str, str]) -> list[Accusation]:
+    """Group guilty nodes by layer type and suspects: one accusation per defect, in the order of the graph.
+
+    Args:
+        families: which code each target shares with others (``keras``).
+    """
+    groups: dict[tuple[str, Class, tuple[str, ...]], list[NodeErrors]] = {}
+    for errors in measured:
+        klass, suspects = blame(errors, families)
+        if klass is not None:
+            groups.setdefault((errors.node.op, klass, suspects), []).append(errors)
+    return [_accusation(klass, suspects, nodes) for (_, klass, suspects), nodes in groups.items()]
+
+
+def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None, tuple[str, ...]]:
+    """The class and the suspects of one node; (None, ()) where nothing is wrong or nobody can tell."""
+    limit = threshold_of(errors)
+    known = {target: error for target, error in errors.errors.items() if not math.isnan(error)}
+    bad = tuple(target for target, error in known.items() if error > limit)
+    if not bad:
+        return None, ()
+    if len(bad) < len(known):
+        return Class.DEFECT, bad
+    if errors.judged_by != "reference" or len(known) < 2:
+        return None, ()
+    if errors.mutual <= limit:
+        shared = {families.get(target, target) for target in bad}
+        return (Class.DEFECT, (shared.pop(),)) if len(shared) == 1 else (None, ())
+    return Class.PRECISION, ()
+
+
+def threshold_of(errors: NodeErrors) -> float:
+    return K * (VOTE_MARGIN if errors.judged_by == "vote" else 1.0)
+
+
+def _accusation(klass: Class, suspects: tuple[str, ...], nodes: list[NodeErrors]) -> Accusation:
+    first = nodes[0]
+    worst = max(error for error in first.errors.values())
+    node = first.node
+    known = has_layer(node.op)
+    diagnosis = Diagnosis(
+        klass=klass,
+        suspects=suspects,
+        node=node.key,
+        api=layer(node.op).api if known else f"keras.layers.{node.op}",
+        parameters=layer(node.op).significant(node.params) if known else {},
+        evidence=tuple(evidence(first, suspects, klass, len(nodes))),
+        measure=Measure("error-in-roundoffs", worst),
+        threshold=threshold_of(first),
+    )
+    kind = Kind.NAN if math.isinf(worst) else Kind.INCONSISTENCY
+    return Accusation(kind, diagnosis, tuple(nodes))
+
+
+def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike: int) -> list[str]:
+    """The accusation in words and numbers."""
+    node = errors.node
+    against = "the float64 reference" if errors.judged_by == "reference" else "the vote of the targets"
+    lines: list[str] = []
+    accused = [target for target in errors.errors if target in suspects]
+    others = [target for target in errors.errors if target not in suspects]
+    where = f"{node.layer} ({node.op}) run alone on identical inputs"
+    for target in accused:
+        off, units = errors.absolute[target], errors.errors[target]
+        lines.append(f"{target} is off by {off:.3g} in {where}: {units:.3g} times what rounding explains")
+    if klass is Class.PRECISION or not accused:
+        for target, units in errors.errors.items():
+            lines.append(f"{target} is off by {errors.absolute[target]:.3g} in {where} ({units:.3g} units)")
+        if klass is Class.DEFECT:
+            lines.append(f"all of them agree with each other and not with {against}")
+    elif others:
+        closest = max(errors.absolute[target] for target in others)
+        lines.append(f"{_list(others)} agree{'s' if len(others) == 1 else ''} with {against} to {closest:.1g}")
+    if alike > 1:
+        lines.append(f"{alike} layers of type {node.op} are affected; {node.layer} is the first")
+    for target, ending in errors.endings.items():
+        lines.append(f"{target} {ending}")
+    return lines
+
+
+def _list(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

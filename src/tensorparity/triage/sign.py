@@ -1,0 +1,64 @@
+"""Identity of a finding: the key that reduction keeps, and the signature that counts defects.
+
+Versions, shapes, seeds, paths, line numbers and figures are never part of either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from ..core.finding import Diagnosis
+from ..core.jsontext import Json, canonical
+from ..core.verdict import Kind, Stage
+
+
+def key(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "") -> tuple[str, ...]:
+    """What two findings of one defect share: kind, stage, suspects, API, exception type."""
+    suspects = ",".join(sorted(_without_settings(suspect) for suspect in diagnosis.suspects))
+    return (kind.value, stage.value, suspects, diagnosis.api or "", exception)
+
+
+def signature(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "") -> str:
+    """The key with the parameters that matter, values as classes: short, stable, readable at its end."""
+    parts = [*key(kind, stage, diagnosis, exception), canonical(value_classes(diagnosis.parameters))]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    name = (diagnosis.api or "unknown").rpartition(".")[2]
+    return f"{kind.value}/{stage.value}/{name}/{digest}"
+
+
+def value_classes(parameters: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value_class(value) for name, value in parameters.items()}
+
+
+def value_class(value: Json) -> Json:
+    """Numbers as the class they belong to; words and truth values as they are."""
+    if isinstance(value, (list, tuple)):
+        classes = [value_class(item) for item in value]
+        return classes[0] if classes and all(item == classes[0] for item in classes) else classes
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)):
+        if value != value:
+            return "nan"
+        if value == 0:
+            return "zero"
+        if value < 0:
+            return "negative"
+        if isinstance(value, float) and not value.is_integer():
+            return "fraction"
+        return "one" if value == 1 else ("even" if value % 2 == 0 else "odd")
+    return "structure"
+
+
+def normalised_message(message: str) -> str:
+    """A library's message without what changes from run to run: numbers, addresses, paths."""
+    first = (message.strip().splitlines() or [""])[0]
+    first = re.sub(r"0x[0-9a-fA-F]+", "ADDRESS", first)
+    first = re.sub(r"(/[\w.\-]+){2,}", "PATH", first)
+    return re.sub(r"-?\d+(\.\d+)?", "N", first)
+
+
+def _without_settings(target: str) -> str:
+    return re.sub(r"[@{].*", "", target)

@@ -1,0 +1,298 @@
+"""What the Keras adapters share: everything but differentiation, which is each backend's own."""
+
+import os
+import tempfile
+
+import numpy as np
+
+from ...contract import Adapter, Result, Unsupported, import_library
+from ..calls import call_api
+from . import program as programs
+from .program import output_key, plain
+
+_DEFAULT_BATCH = 32  # Keras' own default for ``predict``
+_MODELS_KEPT = 2  # a worker sees the same model many times in a row, seldom many models at once
+
+
+class KerasAdapter(Adapter):
+    """Keras 3; subclasses say how their backend computes gradients."""
+
+    ABILITIES = frozenset(
+        ["forward", "gradients", "update", "replay", "call", "trace", "import", "train"]
+        + ["layer-graph", "model-file", "api-call", "reload", "batch_size", "dtype", "mode:eager"]
+    )
+    LIBRARY = ""
+
+    def __init__(self, flavour, options):
+        Adapter.__init__(self, flavour, options)
+        self._programs = []
+        self.mode = "keras.Model.predict"
+
+    def start(self):
+        self.import_backend()
+        import_library("keras", least=(3, 0))
+        import keras
+
+        if keras.backend.backend() != self.flavour:
+            raise RuntimeError("Keras runs on {!r}, expected {!r}".format(keras.backend.backend(), self.flavour))
+
+    def import_backend(self):
+        """Import the backend before Keras, which the other order can crash, and pin its threads."""
+        raise NotImplementedError
+
+    def dtype_policy(self):
+        import keras
+
+        return keras.config.dtype_policy().name
+
+    def run(self, job):
+        self.current_node = None
+        if job.subject["kind"] == "api-call":
+            return self._call(job)
+        if job.option("data_format"):
+            raise Unsupported("running in another data format is not supported by this target yet")
+        program = self.program(job)
+        inputs = {name: plain(array) for name, array in job.inputs.items()}
+        run = {
+            "forward": self._forward,
+            "gradients": self._gradients,
+            "update": self._gradients,
+            "replay": self._replay,
+        }.get(job.goal)
+        if run is None:
+            raise Unsupported("goal {!r} is not supported by this target".format(job.goal))
+        return run(program, inputs, job)
+
+    def program(self, job):
+        """Return the job's model, built or loaded, from the last few if it is among them."""
+        key = _program_key(job)
+        for position, (known, program) in enumerate(self._programs):
+            if known == key:
+                self._programs.append(self._programs.pop(position))
+                if job.subject["kind"] == "layer-graph":
+                    program.set_weights(job.weights)
+                return program
+        del self._programs[: -(_MODELS_KEPT - 1)]
+        program = self._make_program(job)
+        self._programs.append((key, program))
+        return program
+
+    def _make_program(self, job):
+        dtype = job.option("dtype")
+        if job.subject["kind"] == "layer-graph":
+            program = programs.build(job.subject, job.weights, dtype)
+        elif job.subject["kind"] == "model-file":
+            if dtype:
+                raise Unsupported("a model file keeps its own dtype policy")
+            program = programs.load(job.subject["path"], job.trust)
+        else:
+            raise Unsupported("subject {!r} is not supported by this target".format(job.subject["kind"]))
+        if job.option("reload"):
+            program = programs.load(_save(program.model), job.trust)
+        return program
+
+    def _forward(self, program, inputs, job):
+        result = Result()
+        training = bool(job.option("training"))
+        if job.option("trace"):
+            self._trace(program, inputs, training, result)
+        elif training or job.option("mode") == "eager":
+            self._eager(program, inputs, training, result)
+        elif job.option("mode") == "compiled":
+            raise Unsupported("compiling apart from Model.predict is not supported by this target")
+        else:
+            self._predict(program, inputs, job.option("batch_size") or _DEFAULT_BATCH, result)
+        return result
+
+    def _predict(self, program, inputs, batch_size, result):
+        """The way users get: whatever ``Model.predict`` compiles on this backend."""
+        outputs = program.model.predict(
+            {name: inputs[name] for name, _ in program.inputs}
+            if len(program.inputs) > 1
+            else inputs[program.inputs[0][0]],
+            batch_size=batch_size,
+            verbose=0,
+        )
+        flat = _flat(outputs)
+        for (name, _), output in zip(program.outputs, flat):
+            result.outputs[name] = np.asarray(output)
+
+    def _eager(self, program, inputs, training, result):
+        outputs = program.run(self.to_tensors(inputs), training, lambda key, tensor: tensor, self._at)
+        for name, tensor in outputs.items():
+            result.outputs[name] = self.to_numpy(tensor)
+
+    def _trace(self, program, inputs, training, result):
+        def watch(key, tensor):
+            result.nodes[key] = self.to_numpy(tensor)
+            return tensor
+
+        outputs = program.run(self.to_tensors(inputs), training, watch, self._at)
+        for name, tensor in outputs.items():
+            result.outputs[name] = self.to_numpy(tensor)
+
+    def _at(self, key):
+        self.current_node = key
+
+    def _replay(self, program, inputs, job):
+        result = Result()
+        training = bool(job.option("training"))
+        for key in job.option("nodes", ()):
+            self.current_node = key
+            arrays = replay_inputs(inputs, key)
+            if key in job.cotangents:
+                self.replay_backward(program, key, arrays, plain(job.cotangents[key]), training, result)
+            else:
+                self.replay_forward(program, key, arrays, training, result)
+        return result
+
+    def replay_forward(self, program, key, arrays, training, result):
+        tensors = [self.to_tensor(array) for array in arrays]
+        for index, output in enumerate(program.replay(key, tensors, training)):
+            result.nodes[output_key(key, index)] = self.to_numpy(output)
+
+    def replay_backward(self, program, key, arrays, cotangent, training, result):
+        """Run one node and pull ``cotangent`` back to its inputs and weights.
+
+        Gradients are named ``input:KEY/0`` and ``weight:LAYER/WEIGHT``.
+        """
+        raise NotImplementedError
+
+    def _gradients(self, program, inputs, job):
+        result = Result()
+        training = bool(job.option("training"))
+        loss = make_loss(job)
+        before = {name: np.array(self.to_numpy(v)) for name, v in program.weights().items()}
+        grads = self.differentiate(program, inputs, job.labels, loss, training, result)
+        try:
+            if job.goal == "update":
+                self.update(program, job.option("optimizer"), grads)
+                result.weights = {name: self.to_numpy(v) for name, v in program.weights().items()}
+        finally:
+            program.set_weights(before)  # the program is kept; the next job must find it as it was
+        return result
+
+    def differentiate(self, program, inputs, labels, loss, training, result):
+        """Fill outputs, nodes, loss and gradients; return the weights' gradients as tensors by name."""
+        raise NotImplementedError
+
+    def update(self, program, recipe, grads):
+        """One step of the optimizer on the trainable weights that have a gradient."""
+        import keras
+
+        optimizer = keras.optimizers.get({"class_name": recipe["name"], "config": dict(recipe["params"])})
+        trainable = {name: v for name, v in program.trainable().items() if grads.get(name) is not None}
+        optimizer.build(list(trainable.values()))
+        optimizer.apply([grads[name] for name in trainable], list(trainable.values()))
+
+    def to_tensor(self, array):
+        import keras
+
+        return keras.ops.convert_to_tensor(array)
+
+    def to_tensors(self, arrays):
+        return {name: self.to_tensor(array) for name, array in arrays.items()}
+
+    def to_numpy(self, tensor):
+        import keras
+
+        return np.array(keras.ops.convert_to_numpy(tensor))
+
+    def _call(self, job):
+        result = Result()
+        outputs = call_api("keras.ops.", self.resolve_api, job, lambda array: self.to_tensor(plain(array)))
+        for index, output in enumerate(_flat(outputs)):
+            result.outputs[str(index)] = self.to_numpy(output)
+        return result
+
+    def resolve_api(self, name):
+        import keras
+
+        found = keras.ops
+        for part in name[len("keras.ops.") :].split("."):
+            found = getattr(found, part)
+        return found
+
+    def import_model(self, path, trust):
+        program = programs.load(path, trust)
+        weights = {"weights:" + name: self.to_numpy(v) for name, v in program.weights().items()}
+        return programs.describe(program), weights, []
+
+    def train(self, job, training):
+        """Fit the graph with ``Model.fit``, from the weights given, without shuffling by the library."""
+        import keras
+
+        program = self.program(job)
+        keras.utils.set_random_seed(job.seed)
+        optimizer, loss = training["optimizer"], training["loss"]
+        program.model.compile(
+            optimizer=keras.optimizers.get({"class_name": optimizer["name"], "config": optimizer["params"]}),
+            loss=keras.losses.get({"class_name": loss["name"], "config": loss["params"]}),
+            metrics=training.get("metrics", []),
+        )
+        inputs = [plain(job.inputs[name]) for name, _ in program.inputs]
+        labels = [job.labels[name] for name, _ in program.outputs]
+        history = program.model.fit(
+            inputs[0] if len(inputs) == 1 else inputs,
+            labels[0] if len(labels) == 1 else labels,
+            batch_size=training["batch_size"],
+            epochs=training["epochs"],
+            shuffle=True,
+            verbose=0,
+        )
+        self._programs = []
+        weights = {"weights:" + name: self.to_numpy(v) for name, v in program.weights().items()}
+        return weights, {name: [float(v) for v in values] for name, values in history.history.items()}
+
+
+def make_loss(job):
+    """Return a function of labels and outputs by name to the scalar loss, summed over the outputs."""
+    import keras
+
+    recipe = job.option("loss")
+    if not recipe:
+        raise ValueError("goal {!r} needs a loss".format(job.goal))
+    function = keras.losses.get({"class_name": recipe["name"], "config": dict(recipe["params"])})
+
+    def loss(labels, outputs):
+        total = None
+        for name in sorted(labels):
+            value = function(labels[name], outputs[name])
+            total = value if total is None else total + value
+        return total
+
+    return loss
+
+
+def replay_inputs(inputs, key):
+    """Return the arrays ``key/0``, ``key/1``, ... in order."""
+    arrays = []
+    while "{}/{}".format(key, len(arrays)) in inputs:
+        arrays.append(inputs["{}/{}".format(key, len(arrays))])
+    return arrays
+
+
+def is_float(dtype):
+    return "float" in str(dtype)
+
+
+def _program_key(job):
+    subject = job.subject
+    variant = (job.option("dtype"), bool(job.option("reload")))
+    if subject["kind"] == "model-file":
+        return ("file", subject["sha256"], variant)
+    return ("graph", repr(sorted(subject.items(), key=lambda item: item[0])), variant)
+
+
+def _flat(value):
+    if isinstance(value, dict):
+        return [item for key in value for item in _flat(value[key])]
+    if isinstance(value, (list, tuple)):
+        return [item for part in value for item in _flat(part)]
+    return [value]
+
+
+def _save(model):
+    path = os.path.join(tempfile.mkdtemp(), "model.keras")
+    model.save(path)
+    return path

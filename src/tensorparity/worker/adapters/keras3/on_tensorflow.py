@@ -1,0 +1,76 @@
+"""Keras on TensorFlow: one tape that has seen every node's output."""
+
+from ...contract import import_library
+from .base import KerasAdapter, is_float
+from .program import output_key
+
+
+class TensorFlowAdapter(KerasAdapter):
+    LIBRARIES = ("keras", "tensorflow")
+
+    def import_backend(self):
+        tf = import_library("tensorflow", least=(2, 16))
+        tf.config.threading.set_intra_op_parallelism_threads(self.threads)
+        tf.config.threading.set_inter_op_parallelism_threads(self.threads)
+
+    def build(self):
+        import tensorflow as tf
+
+        info = tf.sysconfig.get_build_info()
+        return {"compiler": str(info.get("cpu_compiler", "")), "git": tf.version.GIT_VERSION}
+
+    def record(self):
+        record = KerasAdapter.record(self)
+        import tensorflow as tf
+
+        record["versions"]["tensorflow"] = tf.__version__  # tensorflow-cpu has another distribution name
+        return record
+
+    def differentiate(self, program, inputs, labels, loss, training, result):
+        import tensorflow as tf
+
+        tensors = self.to_tensors(inputs)
+        nodes = {}
+        with tf.GradientTape() as tape:
+            for tensor in tensors.values():
+                if is_float(tensor.dtype.name):
+                    tape.watch(tensor)
+
+            def watch(key, tensor):
+                nodes[key] = tensor
+                return tensor
+
+            outputs = program.run(tensors, training, watch, self._at)
+            value = loss(labels, outputs)
+        weights = {name: variable.value for name, variable in program.trainable().items()}
+        sources = {"inputs": tensors, "nodes": nodes, "weights": weights}
+        grads = tape.gradient(value, sources)
+        result.loss = float(value)
+        result.outputs = {name: self.to_numpy(tensor) for name, tensor in outputs.items()}
+        result.nodes = {key: self.to_numpy(tensor) for key, tensor in nodes.items()}
+        for group, prefix in (("inputs", "input:"), ("nodes", "node:"), ("weights", "weight:")):
+            for name, gradient in grads[group].items():
+                if gradient is not None:
+                    result.gradients[prefix + name] = self.to_numpy(tf.convert_to_tensor(gradient))
+        return grads["weights"]
+
+    def replay_backward(self, program, key, arrays, cotangent, training, result):
+        import tensorflow as tf
+
+        tensors = [self.to_tensor(array) for array in arrays]
+        layer = program.by_key[key].layer
+        names = {name: v.value for name, v in program.trainable().items() if name.startswith(layer.name + "/")}
+        with tf.GradientTape() as tape:
+            for tensor in tensors:
+                if is_float(tensor.dtype.name):
+                    tape.watch(tensor)
+            outputs = program.replay(key, tensors, training)
+        grads = tape.gradient(outputs[0], [tensors, names], output_gradients=self.to_tensor(cotangent))
+        for index, output in enumerate(outputs):
+            result.nodes[output_key(key, index)] = self.to_numpy(output)
+        for index, gradient in enumerate(grads[0]):
+            if gradient is not None:
+                result.gradients["input:{}/{}".format(key, index)] = self.to_numpy(tf.convert_to_tensor(gradient))
+        for name, gradient in grads[1].items():
+            if gradient is not None:
+                result.gradients["weight:" + name] = self.to_numpy(tf.convert_to_tensor(gradient))

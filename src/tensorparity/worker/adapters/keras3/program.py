@@ -1,0 +1,293 @@
+"""A Keras model as a list of steps, each one call of one layer, keyed by layer and call index.
+
+Both subjects end here: a model file is loaded, a LayerGraph is built with Keras' functional API, and
+either becomes the same Program. What users get (``model.predict``) and what is traced are then two
+ways to run one thing.
+"""
+
+import contextlib
+
+import numpy as np
+
+from ...contract import Unsupported
+from ...protocol import Bits
+
+
+class Step(object):
+    """One call of one layer."""
+
+    def __init__(self, key, layer, node):
+        self.key = key
+        self.call = int(key.rpartition("#")[2])
+        self.name = layer.name if self.call == 0 else "{}__{}".format(layer.name, self.call)
+        self.layer = layer
+        self.node = node
+        self.sources = [id(tensor) for tensor in node.arguments.keras_tensors]
+        self.results = [id(tensor) for tensor in node.outputs]
+
+    def run(self, tensors, training):
+        """Call the layer on the tensors found by id; return its outputs as a flat list."""
+        import keras
+
+        args, kwargs = self.node.arguments.fill_in(tensors)
+        if getattr(self.layer, "_call_has_training_arg", False):
+            kwargs["training"] = training
+        return keras.tree.flatten(self.layer(*args, **kwargs))
+
+
+class Program(object):
+    """A functional model taken apart.
+
+    ``inputs`` and ``outputs`` map names to tensor ids; ``steps`` are in topological order.
+    """
+
+    def __init__(self, model):
+        self.model = model
+        functional = _functional(model)
+        self.inputs = [(tensor._keras_history.operation.name, id(tensor)) for tensor in functional.inputs]
+        self.input_tensors = {id(tensor): tensor for tensor in functional.inputs}
+        self.steps = _steps(functional)
+        self.names = self._name_tensors()
+        self.outputs = [(graph_output_name(self.names[id(t)]), id(t)) for t in functional.outputs]
+        self.by_key = {step.key: step for step in self.steps}
+        self.layers = _unique([step.layer for step in self.steps])
+
+    def _name_tensors(self):
+        """Name every tensor as a LayerGraph does: by node and output index."""
+        names = {tensor: [name, 0] for name, tensor in self.inputs}
+        for step in self.steps:
+            for index, identity in enumerate(step.results):
+                names[identity] = [step.name, index]
+        return names
+
+    def weights(self):
+        """Return the variables by ``layer/weight``."""
+        found = {}
+        for layer in self.layers:
+            for variable in getattr(layer, "weights", ()):
+                found[weight_name(layer, variable)] = variable
+        return found
+
+    def trainable(self):
+        found = {}
+        for layer in self.layers:
+            for variable in getattr(layer, "trainable_weights", ()):
+                found[weight_name(layer, variable)] = variable
+        return found
+
+    def set_weights(self, arrays):
+        """Assign every weight; a missing or superfluous one is an error, never a random start."""
+        variables = self.weights()
+        missing, extra = sorted(set(variables) - set(arrays)), sorted(set(arrays) - set(variables))
+        if missing or extra:
+            raise ValueError("weights do not fit the model: missing {}, superfluous {}".format(missing, extra))
+        for name, variable in variables.items():
+            variable.assign(plain(arrays[name]))
+
+    def run(self, inputs, training, watch, before=None):
+        """Run step by step; ``watch(key, tensor)`` may replace each float output by another tensor.
+
+        Return the outputs by name.
+        """
+        tensors = {tensor: inputs[name] for name, tensor in self.inputs}
+        for step in self.steps:
+            if before:
+                before(step.key)
+            outputs = step.run(tensors, training)
+            for index, (identity, output) in enumerate(zip(step.results, outputs)):
+                tensors[identity] = watch(output_key(step.key, index), output)
+        return {name: tensors[tensor] for name, tensor in self.outputs}
+
+    def replay(self, key, inputs, training):
+        """Run one step alone on the given inputs; return its outputs as a list."""
+        step = self.by_key[key]
+        if len(inputs) != len(step.sources):
+            raise ValueError("{} takes {} inputs, received {}".format(key, len(step.sources), len(inputs)))
+        return step.run(dict(zip(step.sources, inputs)), training)
+
+    def reaches_output(self):
+        """Return the ids of tensors that an output depends on: gradients of the others are unconnected."""
+        reached = set(tensor for _, tensor in self.outputs)
+        for step in reversed(self.steps):
+            if reached.intersection(step.results):
+                reached.update(step.sources)
+        return reached
+
+
+def output_key(key, index):
+    return key if index == 0 else "{}.{}".format(key, index)
+
+
+def weight_name(layer, variable):
+    """Return ``layer/weight``; what stands before the layer's own name depends on how it was built."""
+    parts = variable.path.split("/")
+    if layer.name in parts:
+        parts = parts[parts.index(layer.name) + 1 :]
+    return "/".join([layer.name] + parts)
+
+
+def plain(array):
+    """Return a NumPy array; bits of an extension dtype become that dtype (Keras brings ml_dtypes)."""
+    if isinstance(array, Bits):
+        import ml_dtypes
+
+        return array.bits.view(getattr(ml_dtypes, array.dtype))
+    return array
+
+
+def _functional(model):
+    import keras
+    from keras.src.models.functional import Functional
+
+    if isinstance(model, keras.Sequential):
+        model = model._functional
+    if not isinstance(model, Functional):
+        raise Unsupported("only functional and sequential models can be taken apart, not {}".format(type(model)))
+    return model
+
+
+def _steps(functional):
+    members = set()
+    for nodes in functional._nodes_by_depth.values():
+        members.update(id(node) for node in nodes)
+    steps = []
+    for depth in sorted(functional._nodes_by_depth, reverse=True):
+        for node in functional._nodes_by_depth[depth]:
+            if node.is_input:
+                continue
+            layer = node.operation
+            calls = [id(other) for other in layer._inbound_nodes if id(other) in members]
+            steps.append(Step("{}#{}".format(layer.name, calls.index(id(node))), layer, node))
+    return steps
+
+
+def _unique(items):
+    seen, unique = set(), []
+    for item in items:
+        if id(item) not in seen:
+            seen.add(id(item))
+            unique.append(item)
+    return unique
+
+
+def load(path, trust):
+    """Load a model file; weights come from the file, so nothing is drawn on the way."""
+    import keras
+
+    with no_random_initializers():
+        return Program(keras.saving.load_model(path, compile=False, safe_mode=not trust))
+
+
+def build(subject, weights, dtype=None):
+    """Build a LayerGraph with the functional API and set its weights."""
+    import keras
+
+    tensors = {}
+    with no_random_initializers():
+        for spec in subject["inputs"]:
+            tensors[spec["name"], 0] = keras.Input(tuple(spec["shape"]), name=spec["name"], dtype=spec["dtype"])
+        layers = {}
+        for node in subject["nodes"]:
+            layer = layers.get(node["layer"])
+            if layer is None:
+                layer = layers[node["layer"]] = make_layer(node, dtype)
+            sources = [tensors[name, index] for name, index in node["inputs"]]
+            outputs = keras.tree.flatten(_apply(layer, sources, node["call_params"]))
+            for index, output in enumerate(outputs):
+                tensors[node["name"], index] = output
+        inputs = [tensors[spec["name"], 0] for spec in subject["inputs"]]
+        model = keras.Model(inputs, [tensors[name, index] for name, index in subject["outputs"]])
+    program = Program(model)
+    program.set_weights(weights)
+    return program
+
+
+def graph_output_name(ref):
+    """Return the name of a graph's output: the node's, with the index where it is not the first."""
+    return ref[0] if ref[1] == 0 else "{}.{}".format(ref[0], ref[1])
+
+
+def make_layer(node, dtype):
+    import keras
+
+    cls = getattr(keras.layers, node["op"], None)
+    if cls is None:
+        raise Unsupported("keras.layers has no {}".format(node["op"]))
+    config = dict(node["params"], name=node["layer"])
+    if dtype:
+        config["dtype"] = dtype
+    return cls.from_config(config)
+
+
+def _apply(layer, sources, call_params):
+    from keras.src.layers.merging.base_merge import Merge
+
+    if isinstance(layer, Merge):
+        return layer(sources, **call_params)
+    return layer(*sources, **call_params)
+
+
+@contextlib.contextmanager
+def no_random_initializers():
+    """Make every random initializer give zeros: weights are set, and JAX need not compile a sampler each."""
+    import keras
+    from keras.src.initializers import random_initializers
+
+    def zeros(self, shape, dtype=None, **kwargs):
+        return keras.ops.convert_to_tensor(np.zeros(shape, "float32"), dtype=dtype)
+
+    classes = [
+        cls
+        for cls in vars(random_initializers).values()
+        if isinstance(cls, type) and "__call__" in vars(cls) and cls.__module__ == random_initializers.__name__
+    ]
+    saved = [(cls, cls.__call__) for cls in classes]
+    for cls in classes:
+        cls.__call__ = zeros
+    try:
+        yield
+    finally:
+        for cls, call in saved:
+            cls.__call__ = call
+
+
+def describe(program):
+    """Return the program as LayerGraph JSON, with every layer's whole configuration as its parameters."""
+    nodes = []
+    for step in program.steps:
+        nodes.append(
+            {
+                "name": step.name,
+                "op": type(step.layer).__name__,
+                "inputs": [program.names[source] for source in step.sources],
+                "params": _jsonable(step.layer.get_config()) if hasattr(step.layer, "get_config") else {},
+                "layer": step.layer.name,
+                "call": step.call,
+                "call_params": {},
+            }
+        )
+    inputs = [
+        {
+            "name": name,
+            "shape": list(program.input_tensors[tensor].shape[1:]),
+            "dtype": program.input_tensors[tensor].dtype,
+        }
+        for name, tensor in program.inputs
+    ]
+    return {
+        "kind": "layer-graph",
+        "name": program.model.name,
+        "inputs": inputs,
+        "nodes": nodes,
+        "outputs": [program.names[tensor] for _, tensor in program.outputs],
+    }
+
+
+def _jsonable(value):
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(item) for item in value]
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    return repr(value)

@@ -1,0 +1,188 @@
+"""What an adapter promises, and the plain objects it works with.
+
+An adapter knows one library. It is created in a fresh process, ``start`` imports the library and
+pins its thread pools, and then ``run`` is called for one job after another. Rules:
+
+* arrays of a job are never modified; arrays of a result are fresh NumPy arrays (or ``protocol.Bits``);
+* weights are always set from the job, never drawn by the library;
+* an unconnected gradient is absent, never zero;
+* what the library raises passes through untouched, with ``current_node`` naming the node that ran;
+* what cannot be asked of this library raises ``Unsupported`` with a reason, before anything is run.
+"""
+
+import os
+import platform
+
+
+class Unsupported(Exception):
+    """The library, or the adapter, cannot be asked that; the message says what and why."""
+
+
+class LibraryMissing(Exception):
+    """The library under test is not installed in this environment."""
+
+
+class VersionMismatch(Exception):
+    """The library is installed, but not in a version this adapter knows."""
+
+
+class Job(object):
+    """A case as it arrives: JSON for subject and procedure, arrays by group."""
+
+    def __init__(self, case, arrays):
+        self.subject = case["subject"]
+        self.procedure = case["procedure"]
+        self.seed = case.get("seed", 0)
+        self.trust = case.get("trust", False)
+        self.inputs, self.labels, self.weights, self.cotangents = {}, {}, {}, {}
+        for name, array in arrays.items():
+            group, _, key = name.partition(":")
+            getattr(self, group)[key] = array
+
+    @property
+    def goal(self):
+        return self.procedure["goal"]
+
+    def option(self, name, default=None):
+        return self.procedure.get(name, default)
+
+
+class Result(object):
+    """What came of a job; see the host's Outcome and Trace for the meaning of each part."""
+
+    def __init__(self):
+        self.outputs = {}
+        self.nodes = {}
+        self.gradients = {}
+        self.weights = {}
+        self.loss = None
+
+    def arrays(self):
+        found = {}
+        for group in ("outputs", "nodes", "gradients", "weights"):
+            for name, array in getattr(self, group).items():
+                found[group + ":" + name] = array
+        return found
+
+
+class Adapter(object):
+    """Base of all adapters. Subclasses fill ``start``, ``run`` and, where the library can, the rest."""
+
+    #: What may be asked of it, as data: goals, subjects and options by name.
+    ABILITIES = frozenset()
+    #: Distributions whose versions every outcome records.
+    LIBRARIES = ()
+
+    def __init__(self, flavour, options):
+        self.flavour = flavour
+        self.options = options
+        self.current_node = None
+        self.fault = None
+        self.mode = ""
+        self._versions = None
+
+    @property
+    def threads(self):
+        return int(self.options.get("threads", 1))
+
+    def start(self):
+        """Import the library and pin its pools.
+
+        Raises LibraryMissing, VersionMismatch, or whatever a broken import raises.
+        """
+        raise NotImplementedError(type(self).__name__ + ".start")
+
+    def run(self, job):
+        """Run one job and return its Result."""
+        raise NotImplementedError(type(self).__name__ + ".run")
+
+    def import_model(self, path, trust):
+        """Read a model file into (graph JSON, weights, notes)."""
+        raise Unsupported("this target does not import model files")
+
+    def train(self, job, training):
+        """Fit the job's graph; return (weights, history)."""
+        raise Unsupported("this target does not train")
+
+    def require(self, ability):
+        """Raise Unsupported unless ``ability`` is one of this adapter's."""
+        if ability not in self.ABILITIES:
+            raise Unsupported("{} is not supported by this target".format(ability))
+
+    def build(self):
+        """Details of the library's build that change numbers."""
+        return {}
+
+    def record(self):
+        """Return the circumstances of every outcome."""
+        if self._versions is None:
+            self._versions = {name: version_of(name) for name in self.LIBRARIES + ("numpy",)}
+        return {
+            "python": platform.python_version(),
+            "versions": {name: version for name, version in self._versions.items() if version},
+            "build": dict(self.build(), mode=self.mode),
+            "device": "cpu",
+            "dtype_policy": self.dtype_policy(),
+            "flags": _flags(self.options),
+            "threads": self.threads,
+            "fault": self.fault,
+        }
+
+    def dtype_policy(self):
+        return "float32"
+
+
+#: Environment variables that change what a library computes or how.
+_FLAG_PREFIXES = ("TF_", "XLA_", "JAX_", "KERAS_", "TORCH_", "OMP_", "MKL_", "ONEDNN_", "DNNL_", "ORT_", "OPENVINO_")
+
+
+def _flags(options):
+    flags = {name: value for name, value in os.environ.items() if name.startswith(_FLAG_PREFIXES)}
+    flags.update({str(name): str(value) for name, value in options.items() if name != "threads"})
+    return {name: value for name, value in flags.items() if not name.endswith(("_DIR", "_HOME"))}
+
+
+def version_of(distribution):
+    """Return the installed version of a distribution, or an empty string; works on Python 3.6."""
+    try:
+        from importlib import metadata
+    except ImportError:
+        import pkg_resources
+
+        try:
+            return pkg_resources.get_distribution(distribution).version
+        except pkg_resources.DistributionNotFound:
+            return ""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def import_library(name, distribution=None, least=None):
+    """Import a library, telling apart missing, too old and broken."""
+    try:
+        module = __import__(name)
+    except ImportError as error:
+        if getattr(error, "name", None) == name:
+            raise LibraryMissing("{} is not installed in this environment".format(distribution or name))
+        raise
+    version = version_of(distribution or name) or getattr(module, "__version__", "0")
+    if least and _numbers(version) < least:
+        wanted = ".".join(str(part) for part in least)
+        raise VersionMismatch(
+            "{} {} is installed, this adapter needs {} or newer".format(distribution or name, version, wanted)
+        )
+    return module
+
+
+def _numbers(version):
+    parts = []
+    for part in version.split(".")[:3]:
+        digits = ""
+        for character in part:
+            if not character.isdigit():
+                break
+            digits += character
+        parts.append(int(digits or 0))
+    return tuple(parts)

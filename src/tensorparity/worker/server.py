@@ -1,0 +1,145 @@
+"""The worker's loop: one request at a time, each answered, whatever the library does."""
+
+import importlib
+import importlib.util
+import os
+import sys
+import time
+import traceback
+
+from . import protocol
+from .contract import Job, LibraryMissing, Unsupported, VersionMismatch
+
+
+def serve(read_fd, write_fd):
+    """Answer requests until the host closes the pipe."""
+    channel = protocol.Channel(read_fd, write_fd)
+    session = Session()
+    while True:
+        frame = channel.receive()
+        if frame is None or frame.header.get("do") == "exit":
+            _leave()
+        header, arrays = session.answer(frame)
+        _send(channel, frame.request_id, header, arrays)
+
+
+def _send(channel, request_id, header, arrays):
+    try:
+        channel.send(protocol.RESPONSE, request_id, header, arrays)
+    except protocol.ProtocolError as error:  # what the library returned does not travel: our limit, not its error
+        failure = {"type": type(error).__name__, "message": str(error), "node": None, "detail": ""}
+        channel.send(protocol.RESPONSE, request_id, dict(header, status="unsupported", failure=failure), {})
+
+
+def _leave():
+    sys.stderr.flush()
+    os._exit(0)  # libraries hang or crash in their exit handlers; there is nothing left to save
+
+
+class Session(object):
+    """One adapter, and the requests it can be asked for."""
+
+    def __init__(self):
+        self._adapter = None
+        self._last_record = {}
+
+    def answer(self, frame):
+        """Return the header and arrays of the answer; never raises."""
+        handler = {"start": self._start, "run": self._run, "import": self._import, "train": self._train}.get(
+            frame.header.get("do")
+        )
+        started, cpu = time.time(), time.process_time()
+        try:
+            if handler is None:
+                raise Unsupported("request {!r} is not known".format(frame.header.get("do")))
+            header, arrays = handler(frame)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt out of a library are outcomes too
+            header, arrays = self._failure(error), {}
+        header["seconds"] = time.time() - started
+        header["cpu_seconds"] = time.process_time() - cpu
+        header["record"] = self._record()
+        return header, arrays
+
+    def _record(self):
+        """Return the circumstances as they were when last asked for, if the library no longer says."""
+        try:
+            self._last_record = self._adapter.record() if self._adapter else {}
+        except BaseException:
+            traceback.print_exc()
+        return self._last_record
+
+    def _start(self, frame):
+        header = frame.header
+        module = load_adapter_module(header["adapter"])
+        adapter = module.make_adapter(header.get("flavour", ""), header.get("options", {}))
+        adapter.start()
+        _import_user_modules(header.get("import_paths", []), header.get("imports", []))
+        _plant_fault(header.get("fault"), header["target"])
+        adapter.fault = header.get("fault_name")
+        self._adapter = adapter
+        return {"status": "completed", "abilities": sorted(adapter.ABILITIES)}, {}
+
+    def _run(self, frame):
+        result = self._adapter.run(Job(frame.header["case"], frame.arrays))
+        header = {"status": "completed", "loss": result.loss}
+        return header, result.arrays()
+
+    def _import(self, frame):
+        graph, weights, notes = self._adapter.import_model(frame.header["path"], frame.header.get("trust", False))
+        return {"status": "completed", "graph": graph, "notes": notes}, weights
+
+    def _train(self, frame):
+        weights, history = self._adapter.train(Job(frame.header["case"], frame.arrays), frame.header["training"])
+        return {"status": "completed", "history": history}, weights
+
+    def _failure(self, error):
+        node = getattr(self._adapter, "current_node", None)
+        starting = self._adapter is None
+        kinds = (
+            (Unsupported, "unsupported"),
+            (MemoryError, "out of memory"),
+            (LibraryMissing, "library missing" if starting else "unsupported"),
+            (VersionMismatch, "version mismatch" if starting else "unsupported"),
+        )
+        status = next((name for cls, name in kinds if isinstance(error, cls)), "raised")
+        detail = "" if isinstance(error, Unsupported) else traceback.format_exc()
+        return {
+            "status": status,
+            "failure": {
+                "type": type(error).__name__,
+                "message": _text(error)[:8000],
+                "node": node,
+                "detail": detail[-16000:],
+            },
+        }
+
+
+def _text(error):
+    """Return the exception's message; there are exceptions that cannot even say what they are."""
+    try:
+        return str(error)
+    except Exception as broken:
+        return "(its message raised {})".format(type(broken).__name__)
+
+
+def load_adapter_module(name):
+    """Return one of our adapters by name, or a third party's by path."""
+    if name.endswith(".py"):
+        spec = importlib.util.spec_from_file_location("tensorparity_worker.adapters.external", name)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    return importlib.import_module("tensorparity_worker.adapters." + name)
+
+
+def _import_user_modules(paths, names):
+    sys.path.extend(paths)
+    for name in names:
+        importlib.import_module(name)
+
+
+def _plant_fault(fault, target):
+    """Execute the source of a planted fault, now that the library is imported."""
+    if fault:
+        code = compile(fault["source"], fault["name"], "exec")
+        exec(code, {"__name__": "tensorparity_fault", "__file__": fault["name"], "TARGET": target})

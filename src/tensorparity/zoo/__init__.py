@@ -1,0 +1,1 @@
+"""Seed models and the data they are trained on."""

@@ -1,0 +1,62 @@
+"""Runs layers, losses and optimizers in a process of its own, because only here Keras may be imported.
+
+Usage: keras_child.py CASES.json INPUTS.npz OUTPUTS.npz ANSWERS.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import keras
+import numpy as np
+
+
+def run_layer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, np.ndarray]:
+    layer = getattr(keras.layers, case["op"])(**case["params"])
+    inputs = [keras.ops.convert_to_tensor(arrays[name]) for name in case["inputs"]]
+    argument = inputs if case["list"] else inputs[0]
+    layer(argument)
+    names = [weight.name for weight in layer.weights]
+    layer.set_weights([arrays[f"{case['id']}/weight/{name}"] for name in names])
+    output = keras.ops.convert_to_numpy(layer(argument))
+    return {"weights": names, "shape": list(output.shape), "config": sorted(layer.get_config())}, output
+
+
+def run_loss(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, np.ndarray]:
+    loss = getattr(keras.losses, case["op"])(**case["params"])
+    labels, predictions = (keras.ops.convert_to_tensor(arrays[name]) for name in case["inputs"])
+    return {}, keras.ops.convert_to_numpy(loss(labels, predictions))
+
+
+def run_optimizer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, np.ndarray]:
+    """Two steps with the same gradient; the weight after each."""
+    optimizer = getattr(keras.optimizers, case["op"])(**case["params"])
+    weight, gradient = (arrays[name] for name in case["inputs"])
+    variable, after = keras.Variable(weight), []
+    for _ in range(2):
+        optimizer.apply([keras.ops.convert_to_tensor(gradient)], [variable])
+        after.append(keras.ops.convert_to_numpy(variable.value).copy())
+    return {}, np.stack(after)
+
+
+RUN = {"layer": run_layer, "loss": run_loss, "optimizer": run_optimizer}
+
+
+def main(cases_path: str, inputs_path: str, outputs_path: str, answers_path: str) -> None:
+    with open(cases_path) as file:
+        cases = json.load(file)
+    arrays = dict(np.load(inputs_path, allow_pickle=False))
+    answers, outputs = {}, {}
+    for case in cases:
+        try:
+            answers[case["id"]], outputs[case["id"]] = RUN[case["kind"]](case, arrays)
+        except Exception as error:
+            answers[case["id"]] = {"error": f"{type(error).__name__}: {error}"}
+    np.savez(outputs_path, **outputs)
+    with open(answers_path, "w") as file:
+        json.dump(answers, file)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

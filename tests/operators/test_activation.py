@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorparity.core.graph import Node, Ref
+from tensorparity.operators.catalogue import layer
+from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.operators.spec import ShapeError
+
+X = np.array([[-10.0, -2.0, 0.0, 0.5, 1.5, 10.0]])
+
+
+def run(op, x=X, **params):
+    return evaluate_node(Node("a", op, (Ref("x"),), params), [x], {})[0].value.ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({}, [0, 0, 0, 0.5, 1.5, 10]),
+        ({"max_value": 6.0}, [0, 0, 0, 0.5, 1.5, 6]),
+        ({"negative_slope": 0.5}, [-5, -1, 0, 0.5, 1.5, 10]),
+        ({"threshold": 1.0}, [0, 0, 0, 0, 1.5, 10]),
+        ({"threshold": 1.0, "negative_slope": 0.5}, [-5.5, -1.5, -0.5, -0.25, 1.5, 10]),
+        ({"max_value": 2.0, "negative_slope": 0.5, "threshold": 1.0}, [-5.5, -1.5, -0.5, -0.25, 1.5, 2]),
+        ({"max_value": 0.0}, [0, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_relu_by_hand(params, expected):
+    assert run("ReLU", **params) == pytest.approx(expected)
+
+
+def test_nan_goes_through_relu():
+    assert np.isnan(run("ReLU", np.array([[np.nan]]))).all()
+    assert np.isnan(run("ReLU", np.array([[np.nan]]), max_value=6.0, threshold=1.0)).all()
+
+
+def test_leaky_relu_and_elu_by_hand():
+    assert run("LeakyReLU") == pytest.approx([-3, -0.6, 0, 0.5, 1.5, 10])
+    assert run("ELU", alpha=2.0)[:3] == pytest.approx([2 * np.expm1(-10.0), 2 * np.expm1(-2.0), 0])
+
+
+def test_softmax_over_axes():
+    x = np.zeros((1, 2, 4))
+    assert run("Softmax", x) == [0.25] * 8
+    assert run("Softmax", x, axis=1) == [0.5] * 8
+    assert run("Softmax", x, axis=(-2, -1)) == [0.125] * 8
+
+
+def test_activation_by_name():
+    assert run("Activation", activation="relu6") == [0, 0, 0, 0.5, 1.5, 6]
+    assert run("Activation", activation=None) == X.ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("op", "params", "name"),
+    [
+        ("ReLU", {"max_value": -1.0}, "max_value"),
+        ("ReLU", {"negative_slope": None}, "negative_slope"),
+        ("ReLU", {"threshold": -1.0}, "threshold"),
+        ("LeakyReLU", {"negative_slope": -0.5}, "negative_slope"),
+        ("ELU", {"alpha": "a"}, "alpha"),
+        ("Softmax", {"axis": 7}, "axis"),
+        ("Softmax", {"axis": 0}, "axis"),
+        ("Activation", {"activation": "no_such_activation"}, "activation"),
+    ],
+)
+def test_bad_parameters_are_refused(op, params, name):
+    spec = layer(op)
+    with pytest.raises(ShapeError, match=f"`{name}`.*Received: {name}="):
+        spec.shape(spec.complete(params), [(2, 3)])
