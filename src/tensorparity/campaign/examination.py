@@ -15,6 +15,7 @@ from ..core.comparison import Comparison
 from ..core.errors import DataError, TensorParityError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
+from ..core.messages import failing_layer, gist
 from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure
@@ -38,6 +39,8 @@ _SLICE_BYTES = 32 << 20
 #: A trace of this many bytes per input is taken on one input only.
 _TRACE_BYTES = 64 << 20
 _MOST_TRACED = 4
+#: Outputs that vary over the inputs by no more than this share of their scale cannot show a fault.
+_INSENSITIVE = 1e-2
 #: Without a guilty layer, outputs this close (relative) are taken for amplified rounding.
 _AMPLIFIED = 1e-2
 
@@ -164,7 +167,12 @@ class Examination:
         if self._rules.localize == "never" or not found.comparisons:
             return False
         different = [c for c in found.comparisons if c.instances and c.verdict.judgement is not Judgement.PASS]
-        return bool(different) or self._rules.localize == "always"
+        if different or self._rules.localize == "always":
+            return True
+        if _insensitive(found.outcomes):
+            found.notes.append("the outputs hardly depend on the inputs, so the layers were compared one by one")
+            return True
+        return False
 
     # Localize
 
@@ -348,19 +356,27 @@ class Examination:
         same, _ = confirm_ending(self._runner, case, outcome)
         failure = outcome.failure
         assert failure is not None
-        first = (failure.message.strip().splitlines() or [""])[0]
+        layer = failing_layer(failure.message)
         others = [name for name, other in found.outcomes.items() if other.completed]
-        evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {first}"]
+        evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"]
         evidence.append(f"{', '.join(others)} completed the same model on the same inputs")
         if not same:
             evidence.append("did not fail again in fresh processes")
         diagnosis = Diagnosis(
             klass=Class.DEFECT if same else Class.FLAKY,
             suspects=(outcome.target,),
-            node=failure.node,
+            node=failure.node or self._failing_node(outcome.target, few),
+            api=f"keras.layers.{layer}" if layer and layer != "Functional" else None,
             evidence=tuple(evidence),
         )
         return Suspicion(_KINDS[outcome.status], diagnosis, case, tuple(found.outcomes), failure.type)
+
+    def _failing_node(self, target: str, few: Arrays) -> str | None:
+        """Where a model fails that fails as a whole: the node that was running when it is run step by step."""
+        one = {name: array[:1] for name, array in few.items()}
+        case = self._model.case(target, Procedure(trace=True), one, seed=self._rules.seed)
+        failure = self._runner.run_pairs([(case, target)])[0].failure
+        return failure.node if failure else None
 
 
 class _Clock:
@@ -397,6 +413,22 @@ def model_of(case: Case) -> Model:
     if isinstance(case.subject, LayerGraph):
         return Model(case.subject.name, case.subject, case.weights)
     raise ValueError(f"a {case.subject.kind} is no model")
+
+
+def _insensitive(outcomes: Mapping[str, Outcome]) -> bool:
+    """Equal outputs say little of a model that answers nearly the same whatever it is given.
+
+    Networks with untrained weights are like that: the signal fades on the way, and faults with it.
+    """
+    outcome = next((outcome for outcome in outcomes.values() if outcome.completed), None)
+    if outcome is None:
+        return False
+    for output in outcome.outputs.values():
+        rows = output.reshape(len(output), -1).astype(np.float64)
+        scale = np.abs(rows).max(initial=0.0)
+        if len(rows) < 2 or np.ptp(rows, axis=0).max(initial=0.0) <= _INSENSITIVE * scale:
+            return True
+    return False
 
 
 def _slices(inputs: Arrays) -> list[slice]:

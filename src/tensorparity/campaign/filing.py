@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.finding import Finding
+from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.verdict import Stage
 from ..reporting.facts import TargetFacts
@@ -66,7 +67,7 @@ def _target_fact(runner: LocalRunner, target: str, outcome: Outcome | None) -> T
         return TargetFacts(target, status="skipped", reason="not asked")
     reason = ""
     if outcome.failure:
-        reason = f"{outcome.failure.type}: {(outcome.failure.message.strip().splitlines() or [''])[0]}"
+        reason = f"{outcome.failure.type}: {gist(outcome.failure.message)}"
     record = outcome.record
     return TargetFacts(
         target,

@@ -10,6 +10,7 @@ from ..core.case import Case
 from ..core.errors import ModelRefusedError, RunError, UsageError
 from ..core.graph import LayerGraph
 from ..core.jsontext import Json
+from ..core.messages import gist
 from ..core.model import Model
 from ..operators.catalogue import has_layer, layer
 from ..targets.pool import End, Reply
@@ -86,4 +87,4 @@ def _problem(reply: Reply) -> str:
     if reply.end is not End.ANSWERED:
         return str(reply.end.value)
     failure = reply.header["failure"]
-    return f"{failure['type']}: {(failure['message'].strip().splitlines() or [''])[0]}"
+    return f"{failure['type']}: {gist(failure['message'])}"

@@ -13,6 +13,7 @@ from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import TensorParityError, UsageError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
+from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.runner import run_case
 from ..core.verdict import Kind, Measure, Stage
@@ -178,7 +179,7 @@ def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Out
     first = next(iter(ended.values()))
     failure = first.failure
     evidence = tuple(
-        f"{target} {outcome.status.value}: {outcome.failure.type}: {(outcome.failure.message.splitlines() or [''])[0]}"
+        f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
         for target, outcome in ended.items()
         if outcome.failure
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays
 from ..core.comparison import Comparison
+from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.registry import Registry
 from ..core.verdict import Judgement, Kind, Measure, Verdict
@@ -61,7 +62,7 @@ def _not_completed(a: Outcome, b: Outcome) -> Verdict | None:
     for outcome in (a, b):
         if outcome.completed:
             continue
-        message = outcome.failure.message.splitlines()[0] if outcome.failure and outcome.failure.message else ""
+        message = gist(outcome.failure.message) if outcome.failure else ""
         reason = f"{outcome.target} {outcome.status.value}" + (f": {message}" if message else "")
         kind = _ENDINGS.get(outcome.status)
         if kind is None or outcome.status is Status.TIMED_OUT:

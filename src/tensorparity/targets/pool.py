@@ -121,6 +121,8 @@ class Pool:
         self._broken: dict[str, WorkerStartError] = {}
         self.peak_memory: dict[str, int] = {}
         self.cpu_seconds: dict[str, float] = {}
+        #: What each adapter that has been started says it can be asked for.
+        self.abilities: dict[str, frozenset[str]] = {}
 
     def __enter__(self) -> Pool:
         return self
@@ -262,6 +264,7 @@ class Pool:
                 yield from self._failed_to_start(slot, _start_failure(slot, frame))
                 return
             slot.record = frame.header["record"]
+            self.abilities[target] = frozenset(frame.header.get("abilities", ()))
             assert slot.job is not None
             self._begin(slot, *slot.job)
             return

@@ -15,6 +15,7 @@ import numpy as np
 from ..core.arrays import Array, Arrays, dtype_name
 from ..core.errors import TensorParityError
 from ..core.graph import Node
+from ..core.messages import gist
 from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
@@ -151,7 +152,7 @@ def _node_outputs(node: Node, outcome: Outcome) -> list[Array]:
 def _ending(outcome: Outcome) -> str:
     if outcome.failure is None:
         return "gave no output for this node"
-    return f"{outcome.status.value}: {outcome.failure.type}: {(outcome.failure.message.splitlines() or [''])[0]}"
+    return f"{outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
 
 
 def _reference(node: Node, given: Sequence[Array], weights: Arrays) -> list[Evaluation] | None:

@@ -52,13 +52,5 @@ def value_class(value: Json) -> Json:
     return "structure"
 
 
-def normalised_message(message: str) -> str:
-    """A library's message without what changes from run to run: numbers, addresses, paths."""
-    first = (message.strip().splitlines() or [""])[0]
-    first = re.sub(r"0x[0-9a-fA-F]+", "ADDRESS", first)
-    first = re.sub(r"(/[\w.\-]+){2,}", "PATH", first)
-    return re.sub(r"-?\d+(\.\d+)?", "N", first)
-
-
 def _without_settings(target: str) -> str:
     return re.sub(r"[@{].*", "", target)

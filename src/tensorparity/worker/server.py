@@ -32,7 +32,10 @@ def _send(channel, request_id, header, arrays):
 
 
 def _leave():
-    sys.stderr.flush()
+    try:
+        sys.stderr.flush()
+    except (ValueError, OSError):  # a library has closed it
+        pass
     os._exit(0)  # libraries hang or crash in their exit handlers; there is nothing left to save
 
 
@@ -61,11 +64,11 @@ class Session(object):
         return header, arrays
 
     def _record(self):
-        """Return the circumstances as they were when last asked for, if the library no longer says."""
+        """Return the circumstances, or what they were when the library could last say."""
         try:
             self._last_record = self._adapter.record() if self._adapter else {}
-        except BaseException:
-            traceback.print_exc()
+        except BaseException:  # the case's own answer must not be lost over it
+            pass
         return self._last_record
 
     def _start(self, frame):

@@ -15,7 +15,7 @@ def average_pool(inputs, pool_size, strides, padding="valid", data_format=None):
     pool_size, strides = _pair(pool_size, rank), _pair(strides or pool_size, rank)
     if padding.lower() != "same":
         return _right(inputs, pool_size, strides, padding, data_format)
-    first = 2 if keras.backend.standardize_data_format(data_format) == "channels_first" else 1
+    first = 2 if backend.standardize_data_format(data_format) == "channels_first" else 1
     pads = [(0, 0)] * len(inputs.shape)
     for axis in range(rank):
         size = inputs.shape[first + axis]

@@ -15,7 +15,7 @@ def _shifted(right):
         if padding.lower() != "same":
             return right(inputs, kernel, strides, padding, data_format, dilation_rate)
         rank = len(inputs.shape) - 2
-        first = 2 if keras.backend.standardize_data_format(data_format) == "channels_first" else 1
+        first = 2 if backend.standardize_data_format(data_format) == "channels_first" else 1
         steps, rates = _spread(strides, rank), _spread(dilation_rate, rank)
         pads = [(0, 0)] * len(inputs.shape)
         for axis in range(rank):
