@@ -13,6 +13,8 @@ from tensorparity.targets.limits import Limits
 from tensorparity.targets.runner import LocalRunner, RunnerSettings
 from tensorparity.testing.external import MISBEHAVING, external_runner
 
+pytest.register_assert_rewrite("tensorparity.testing.adapter_conformance")
+
 MIB = 1 << 20
 
 #: Small enough to be hit within seconds; the wall limit is far behind the CPU limit, for loaded machines.

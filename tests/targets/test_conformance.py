@@ -61,6 +61,7 @@ class TestExternalAdapter(AdapterConformance):
     target = "misbehaving"
 
     @pytest.fixture(scope="class")
-    def runner(self) -> Iterator[LocalRunner]:
-        with external_runner(MISBEHAVING, [self.target], RunnerSettings(workers=1)) as runner:
+    @classmethod
+    def runner(cls) -> Iterator[LocalRunner]:
+        with external_runner(MISBEHAVING, [cls.target], RunnerSettings(workers=1)) as runner:
             yield runner

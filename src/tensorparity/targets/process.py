@@ -117,6 +117,8 @@ class WorkerProcess:
         )
         for fd in (*theirs, stderr_write):
             os.close(fd)
+        import fcntl
+        for fd in (self.request_fd, self.response_fd): fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, 1<<20)
         for fd in (self.request_fd, self.response_fd, self.status_fd, self.stderr_fd):
             os.set_blocking(fd, False)
 

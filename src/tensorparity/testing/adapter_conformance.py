@@ -9,7 +9,8 @@
         target = "mylibrary:eager"
 
 A target that is in no table yet overrides the fixture ``runner`` (``testing.external.external_runner`` makes
-one). What an adapter does not list among its ABILITIES must answer ``unsupported`` with a reason; whatever
+one). ``pytest.register_assert_rewrite`` with this module's name, in a conftest, makes failures tell more.
+What an adapter does not list among its ABILITIES must answer ``unsupported`` with a reason; whatever
 it lists is tested against the float64 references of ``tensorparity.operators``.
 """
 
@@ -21,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from ..core.arrays import Array, Arrays
+from ..core.arrays import Array, Arrays, dtype_named
 from ..core.case import ApiCall, ArrayArg, Case
 from ..core.graph import GraphBuilder, InputSpec, LayerGraph, Node
 from ..core.outcome import Outcome, Status
@@ -160,13 +161,15 @@ class AdapterConformance:
     known_call: KnownCall | None = None
 
     @pytest.fixture(scope="class")
-    def runner(self) -> Iterator[LocalRunner]:
+    @classmethod
+    def runner(cls) -> Iterator[LocalRunner]:
         """One worker for the whole class: imports are what costs."""
-        with open_runner([self.target]) as runner:
+        with open_runner([cls.target]) as runner:
             yield runner
 
     @pytest.fixture(scope="class")
-    def abilities(self, runner: LocalRunner) -> frozenset[str]:
+    @classmethod
+    def abilities(cls, runner: LocalRunner) -> frozenset[str]:
         """What the adapter says of itself; asking anything starts it."""
         outcome = _ask(runner, smooth_case())
         name = runner.targets[0]
@@ -217,6 +220,13 @@ class AdapterConformance:
         first, between, second = (_completed(runner, item) for item in (case, other, case))
         _same(first.outputs, second.outputs)
         assert not np.array_equal(first.outputs["main"], between.outputs["main"])
+
+    def test_a_fresh_worker_gives_equal_bits(self, runner: LocalRunner, able: Callable[..., None]) -> None:
+        able("layer-graph", "forward")
+        case = smooth_case()
+        (fresh,) = runner.run_pairs([(case, runner.targets[0])], fresh=True)
+        assert fresh.completed, fresh.failure
+        _same(_completed(runner, case).outputs, fresh.outputs)
 
     def test_weights_are_set_and_not_drawn(self, runner: LocalRunner, able: Callable[..., None]) -> None:
         able("layer-graph", "forward")
@@ -340,6 +350,20 @@ class AdapterConformance:
         expected |= {f"weight:{name}" for name in case.weights if not name.startswith("aside/")}
         assert set(_completed(runner, case).trace.gradients) == expected
 
+    def test_a_replayed_node_pulls_back_its_cotangent(self, runner: LocalRunner, able: Callable[..., None]) -> None:
+        """On the inputs and the gradient of the whole run, so the parts must be those of the whole."""
+        able("layer-graph", "gradients", "replay")
+        graph, case = _only_main()
+        whole = _completed(runner, case).trace
+        procedure = Procedure(goal=Goal.REPLAY, nodes=("main#0",))
+        inputs, cotangents = {"main#0/0": whole.nodes["summed#0"]}, {"main#0": whole.gradients["node:main#0"]}
+        part = _completed(runner, Case(graph, procedure, inputs, weights=case.weights, cotangents=cotangents)).trace
+        assert sorted(part.gradients) == ["input:main#0/0", "weight:main/bias", "weight:main/kernel"]
+        _close(part.nodes["main#0"], whole.nodes["main#0"])
+        _close(part.gradients["input:main#0/0"], whole.gradients["node:summed#0"])
+        for name in ("weight:main/bias", "weight:main/kernel"):
+            _close(part.gradients[name], whole.gradients[name], name)
+
     def test_one_step_of_gradient_descent(self, runner: LocalRunner, able: Callable[..., None]) -> None:
         able("layer-graph", "update")
         _, case = _only_main()
@@ -416,6 +440,18 @@ class AdapterConformance:
         outcome = _completed(runner, Case(call, Procedure(goal=Goal.CALL), {"a": a, "b": b}))
         assert list(outcome.outputs) == ["0"]
         _close(outcome.outputs["0"], self.known_call.expected(a, b))
+
+    def test_arrays_of_extension_dtypes_are_not_widened(self, runner: LocalRunner, able: Callable[..., None]) -> None:
+        able("api-call", "call")
+        if self.known_call is None:
+            pytest.skip("the class names no known_call")
+        bfloat16 = dtype_named("bfloat16")
+        a, b = np.array([1.5, -2.0]).astype(bfloat16), np.array([0.25, 4.0]).astype(bfloat16)
+        call = ApiCall(self.known_call.api, (ArrayArg("a"), ArrayArg("b")))
+        outcome = _completed(runner, Case(call, Procedure(goal=Goal.CALL), {"a": a, "b": b}))
+        assert outcome.outputs["0"].dtype == bfloat16
+        expected = self.known_call.expected(a.astype(np.float64), b.astype(np.float64))
+        np.testing.assert_array_equal(outcome.outputs["0"].astype(np.float64), expected)
 
     def test_a_function_this_version_lacks_is_unsupported(self, runner: LocalRunner, able: Callable[..., None]) -> None:
         able("api-call", "call")

@@ -11,7 +11,7 @@ from . import program as programs
 from .program import output_key, plain
 
 _DEFAULT_BATCH = 32  # Keras' own default for ``predict``
-_MODELS_KEPT = 2  # a worker sees the same model many times in a row, seldom many models at once
+_MODELS_KEPT = 4  # a worker sees the same few models again and again
 
 
 class KerasAdapter(Adapter):

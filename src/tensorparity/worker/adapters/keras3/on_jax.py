@@ -153,12 +153,12 @@ class JaxAdapter(KerasAdapter):
         result.loss = float(value)
         result.outputs = {name: self.to_numpy(tensor) for name, tensor in outputs.items()}
         result.nodes = {key: self.to_numpy(tensor) for key, tensor in nodes.items()}
-        self._collect(program, grads, result)
+        self._collect(program, grads, labels, result)
         return grads[1]
 
-    def _collect(self, program, grads, result):
+    def _collect(self, program, grads, labels, result):
         """Name the gradients; JAX gives zeros where nothing is connected, so ask the graph which are."""
-        reached = program.reaches_output()
+        reached = program.reaches_output(labels)
         connected = set()
         for step in program.steps:
             for index, identity in enumerate(step.results):

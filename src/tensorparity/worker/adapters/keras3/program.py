@@ -105,9 +105,9 @@ class Program(object):
             raise ValueError("{} takes {} inputs, received {}".format(key, len(step.sources), len(inputs)))
         return step.run(dict(zip(step.sources, inputs)), training)
 
-    def reaches_output(self):
-        """Return the ids of tensors that an output depends on: gradients of the others are unconnected."""
-        reached = set(tensor for _, tensor in self.outputs)
+    def reaches_output(self, names):
+        """Return the ids of tensors that one of these outputs depends on: gradients of the others are unconnected."""
+        reached = set(tensor for name, tensor in self.outputs if name in names)
         for step in reversed(self.steps):
             if reached.intersection(step.results):
                 reached.update(step.sources)

@@ -1,0 +1,41 @@
+# Two commands do everything on a fresh machine: `make hunt` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+BUDGET ?= 5m
+
+.PHONY: install hunt test lint unit slow bench clean
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "TensorParity needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]'
+	touch $(INSTALLED)
+
+# Exit code 1 means new defects: for a hunt that is success.
+hunt: install
+	$(BIN)/tensorparity hunt --budget $(BUDGET) || test $$? -eq 1
+
+test: lint unit
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: install
+	$(BIN)/python -m pytest -m 'not slow'
+
+# What takes minutes: large models, long sweeps.
+slow: install
+	$(BIN)/python -m pytest -m slow
+
+bench: install
+	$(BIN)/python bench/compare_overhead.py
+	$(BIN)/python bench/protocol.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/*.egg-info
