@@ -420,3 +420,9 @@ def test_a_real_adapter_without_its_library(tmp_path: Path, target: str, library
     with open_runner([f"{target}@bare"], RunnerSettings(config=config)) as runner:
         ((_, reply),) = runner.pool.ask([Request(f"{target}@bare", {"do": "run"})])
     assert f"{library} is not installed in this environment; {python} -m pip install" in str(reply.error)
+
+
+def test_the_documentation_has_every_way() -> None:
+    table = Path(__file__).parents[2].joinpath("docs", "ways-to-die.md").read_text()
+    ways = {death.way for death in DEATHS} - {"no_such_way"} | {"die_later", "write_later", "burn"}
+    assert {way for way in ways if f"`{way}`" not in table} == set()

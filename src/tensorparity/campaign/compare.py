@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.arrays import Array
@@ -134,7 +134,12 @@ def _zoo_subject(
             graph: LayerGraph, weights: dict[str, Array], images: Array, labels: Array, recipe: dict[str, object]
         ) -> dict[str, Array]:
             listener(Progress("training on MNIST, once", 0, None))
-            return train_graph(_clean(runner, settings), graph, weights, images, labels, recipe)
+            if not settings.runner.faults:
+                return train_graph(runner, graph, weights, images, labels, recipe)
+            # a planted fault must not get into the weights that stay in the cache
+            unharmed = replace(settings.runner, faults={})
+            with open_runner(settings.targets, unharmed) as clean:
+                return train_graph(clean, graph, weights, images, labels, recipe)
 
         zoo = trained_on_mnist(graph, cache, train)
         labels = {"": zoo.labels} if zoo.labels is not None else {}
@@ -151,13 +156,6 @@ def _zoo_subject(
     if settings.data:
         data = load_npz(settings.data, graph.inputs)
     return Model(text, graph, weights), _at_most(data, settings.instances), [f"model and data: {data.origin}"]
-
-
-def _clean(runner: LocalRunner, settings: CompareSettings) -> LocalRunner:
-    """A planted fault must not get into the weights that stay in the cache."""
-    if not settings.runner.faults:
-        return runner
-    return open_runner(settings.targets, RunnerSettings(limits=settings.runner.limits, cache=settings.runner.cache))
 
 
 def _at_most(data: Data, count: int | None) -> Data:

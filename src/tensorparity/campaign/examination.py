@@ -26,7 +26,7 @@ from ..operators.evaluate import infer_shapes
 from ..operators.spec import ShapeError
 from ..oracles.distances import check_labels
 from ..oracles.pair import PairOracle, PairSettings, compare_outcomes, judge_parity
-from ..oracles.roundoff import SCREEN, output_units
+from ..oracles.roundoff import SCREEN, output_units, scaled_difference
 from ..triage.confirm import confirm_accusation, confirm_ending
 from ..triage.diagnose import Accusation, accuse
 from ..triage.rates import localization_map
@@ -44,7 +44,12 @@ _INSENSITIVE = 1e-2
 #: Without a guilty layer, outputs this close (relative) are taken for amplified rounding.
 _AMPLIFIED = 1e-2
 
-_KINDS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+_KINDS = {
+    Status.RAISED: Kind.ERROR,
+    Status.CRASHED: Kind.CRASH,
+    Status.OUT_OF_MEMORY: Kind.CRASH,
+    Status.TIMED_OUT: Kind.HANG,
+}
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,8 @@ class Examination:
         self._rules = rules
         self._import_graph = import_graph
         self._tell = listener
+        #: Per target, the inputs it failed on first.
+        self._failed_on: dict[str, slice] = {}
 
     def run(self, inputs: Arrays, labels: Arrays, targets: Sequence[str]) -> Examined:
         found = Examined()
@@ -150,6 +157,8 @@ class Examination:
                 if not self._model.needs_graph(target)
             ]
             for outcome in self._runner.run_pairs(pairs, on_outcome=told):
+                if not outcome.completed:
+                    self._failed_on.setdefault(outcome.target, slices[len(parts[outcome.target])])
                 parts[outcome.target].append(outcome)
         return {target: _merge(target, outcomes) for target, outcomes in parts.items()}
 
@@ -283,12 +292,12 @@ class Examination:
             for name, stepwise in trace.outputs.items():
                 whole = found.outcomes[target].outputs[name][picked]
                 units = output_units(whole, stepwise)
+                relative = float(scaled_difference(whole, stepwise).max(initial=0.0))
                 others = [
                     output_units(found.outcomes[t].outputs[name][picked], other.outputs[name])
                     for t, other in traces.items()
                     if t != target and name in other.outputs
                 ]
-                relative = units * 2.0**-24
                 if relative <= _AMPLIFIED or not others or max(others) > SCREEN:
                     continue
                 evidence = (
@@ -349,7 +358,7 @@ class Examination:
 
     def _ending(self, outcome: Outcome, found: Examined, inputs: Arrays) -> Suspicion:
         self._tell(Progress("confirming in fresh processes", 0, None, outcome.target))
-        few = _cut(inputs, _slices(inputs)[0])
+        few = _cut(inputs, self._failed_on[outcome.target])
         case = self._model.case(
             outcome.target, Procedure(batch_size=self._rules.batch_size), few, seed=self._rules.seed
         )

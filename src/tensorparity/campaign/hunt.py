@@ -58,7 +58,7 @@ class HuntSettings:
         return {
             "targets": list(self.targets),
             "oracle": self.oracle,
-            "faults": {target: fault.name for target, fault in self.runner.faults.items()},
+            "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..core.arrays import dtype_name
@@ -16,13 +16,13 @@ from ..core.graph import LayerGraph
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.runner import run_case
-from ..core.verdict import Kind, Measure, Stage
+from ..core.verdict import Judgement, Kind, Measure, Stage
 from ..operators.api import api_known, evaluate_call
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
-from ..oracles.roundoff import SCREEN, output_units
+from ..oracles.pair import compare_outcomes, judge_parity
 from ..reporting.facts import Facts
 from ..store.casefile import read_case, verify_model
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
@@ -164,14 +164,15 @@ def _by_pairs(
         return None, "one target alone cannot be judged without a reference"
     first, *others = completed.values()
     for other in others:
-        for name in first.outputs:
-            units = output_units(first.outputs[name], other.outputs[name])
-            if units > SCREEN:
-                return (
-                    None,
-                    f"{first.target} and {other.target} differ by {units:.0f} roundoffs; compare tells which layer",
-                )
+        for comparison in compare_outcomes(_answers(first), _answers(other), {}, judge_parity):
+            if comparison.verdict.judgement is not Judgement.PASS:
+                return None, f"{first.target} and {other.target}: {comparison.verdict.reason}"
     return None, ""
+
+
+def _answers(outcome: Outcome) -> Outcome:
+    """The replay of single nodes answers in its trace alone."""
+    return outcome if outcome.outputs else replace(outcome, outputs=outcome.trace.nodes)
 
 
 def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome]) -> Suspicion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
@@ -39,10 +40,18 @@ class _Commands(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(__version__, prog_name="tensorparity")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Find, diagnose and localize bugs in deep learning libraries."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(2)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -61,6 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted")
+        sys.exit(3)
+    except Exception:  # Python's own exit code 1 would say "defects found"
+        traceback.print_exc()
+        _complain("this is a bug in tensorparity; please report it with the lines above")
         sys.exit(3)
 
 

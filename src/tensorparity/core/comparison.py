@@ -48,6 +48,8 @@ class LayerDeviation:
         highlighted: the rate is strictly above the third quartile.
         isolated_error: the larger of the two targets' error e when the node runs alone on identical
             inputs; None where it could not be measured.
+        inputs: what flows in: the ``key`` of a node, or the name of a graph input.
+        parameters: how the layer is configured, where that is not the default.
     """
 
     name: str
@@ -57,6 +59,12 @@ class LayerDeviation:
     rate: float | None = None
     highlighted: bool = False
     isolated_error: float | None = None
+    inputs: tuple[str, ...] = ()
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}#{self.call}"
 
     def to_json(self) -> Json:
         return {
@@ -67,6 +75,79 @@ class LayerDeviation:
             "rate": self.rate,
             "highlighted": self.highlighted,
             "isolated_error": self.isolated_error,
+            "inputs": list(self.inputs),
+            "parameters": dict(self.parameters),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A small picture of an array: rows of red, green and blue bytes, in base64."""
+
+    width: int
+    height: int
+    pixels: str
+
+    def to_json(self) -> Json:
+        return {"width": self.width, "height": self.height, "pixels": self.pixels}
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleInput:
+    """One array of the input at the head of a map, without the batch axis.
+
+    Args:
+        low: smallest finite value, ``high`` the largest; None where there is no number.
+        picture: where it looks like an image.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    low: float | None = None
+    high: float | None = None
+    picture: Picture | None = None
+
+    def to_json(self) -> Json:
+        return {
+            "name": self.name,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "low": self.low,
+            "high": self.high,
+            "picture": self.picture.to_json() if self.picture else None,
+        }
+
+
+#: Class (or position) and confidence (or value), the most confident first.
+Prediction = tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The input a map was drawn for, and what came of it on either side.
+
+    Args:
+        index: of the instance.
+        label: the truth in words; empty where it is not known.
+        classes: the predictions are classes with their confidence; otherwise positions with their value.
+    """
+
+    index: int
+    inputs: tuple[ExampleInput, ...]
+    label: str
+    classes: bool
+    a: Prediction
+    b: Prediction
+
+    def to_json(self) -> Json:
+        return {
+            "index": self.index,
+            "inputs": [item.to_json() for item in self.inputs],
+            "label": self.label,
+            "classes": self.classes,
+            "a": [list(entry) for entry in self.a],
+            "b": [list(entry) for entry in self.b],
         }
 
 
@@ -81,6 +162,7 @@ class Comparison:
         worst_input: index of the instance that differs most.
         distances: CRADLE's, where there are labels.
         accuracy: of a and of b, where there are labels.
+        example: the input that ``layers`` belong to.
     """
 
     a: str
@@ -96,6 +178,7 @@ class Comparison:
     distances: tuple[Distance, ...] = ()
     accuracy: tuple[float, float] | None = None
     layers: tuple[LayerDeviation, ...] = ()
+    example: Example | None = None
 
     def to_json(self) -> Json:
         verdict = self.verdict
@@ -116,4 +199,5 @@ class Comparison:
             "distances": [distance.to_json() for distance in self.distances],
             "accuracy": list(self.accuracy) if self.accuracy else None,
             "layers": [layer.to_json() for layer in self.layers],
+            "example": self.example.to_json() if self.example else None,
         }

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, dtype_named, is_floating
 from ..core.errors import DataError
 from ..core.graph import InputSpec
+from .archives import UNREADABLE
 
 #: What stands for a size the signature leaves open.
 _OPEN_SIZE = 16
 _LABEL_NAMES = ("y", "labels")
+_NUMBERS = "biufc"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,12 @@ def load_npz(path: Path, specs: Sequence[InputSpec]) -> Data:
     arrays = _read_npz(path)
     given = [arrays.pop(name) for name in _LABEL_NAMES if name in arrays]
     labels = {"": given[0]} if given else {}
+    for array in given:
+        if array.ndim == 0 or array.dtype.kind not in _NUMBERS:
+            raise DataError(
+                f"{path.name}: expected labels as numbers, one row per instance; "
+                f"received dtype {array.dtype} and shape {array.shape}"
+            )
     if len(specs) == 1 and "x" in arrays and specs[0].name not in arrays:
         arrays = {specs[0].name: arrays.pop("x"), **arrays}
     wanted = {spec.name for spec in specs}
@@ -64,11 +72,12 @@ def _read_npz(path: Path) -> dict[str, Array]:
     if not path.exists():
         raise DataError(f"no data at {str(path)!r}")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DataError(f"{path.name} is a single array; expected an .npz with x and y")
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise DataError(f"{path.name} is a single array; expected an .npz with x and y")
+        with archive:
             return {name: archive[name] for name in archive.files}
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path.name} cannot be read as .npz: {error}") from error
 
 
@@ -85,14 +94,18 @@ def fit_input(spec: InputSpec, array: Array, notes: list[str]) -> Array:
     if not fits:
         shown = ", ".join("any" if size is None else str(size) for size in ("instances", *shape))
         raise DataError(f"input {spec.name!r}: expected shape ({shown}), received {array.shape}")
-    wanted = np.dtype(spec.dtype)
+    wanted = _dtype(spec)
     if array.dtype == wanted:
         return array
     kinds = {"i": "iu", "u": "iu"}.get(wanted.kind, wanted.kind)
     if array.dtype.kind not in kinds:
-        raise DataError(f"input {spec.name!r}: expected dtype {wanted}, received {array.dtype}")
+        raise DataError(f"input {spec.name!r}: expected dtype {spec.dtype}, received {array.dtype}")
     notes.append(f"input {spec.name!r} was converted from {array.dtype} to {wanted}")
     return array.astype(wanted)
+
+
+def _dtype(spec: InputSpec) -> np.dtype[Any]:
+    return np.dtype(np.str_) if spec.dtype == "string" else dtype_named(spec.dtype)
 
 
 def seeded_inputs(specs: Sequence[InputSpec], count: int, seed: int) -> Data:
@@ -101,10 +114,11 @@ def seeded_inputs(specs: Sequence[InputSpec], count: int, seed: int) -> Data:
     inputs: dict[str, Array] = {}
     for spec in specs:
         shape = (count, *(_OPEN_SIZE if size is None else size for size in spec.shape))
-        if np.dtype(spec.dtype).kind == "f":
-            inputs[spec.name] = rng.standard_normal(shape, dtype=np.float32).astype(spec.dtype)
-        elif np.dtype(spec.dtype).kind in "iub":
-            inputs[spec.name] = rng.integers(0, 2, shape).astype(spec.dtype)
+        dtype = _dtype(spec)
+        if is_floating(spec.dtype) and dtype.kind != "c":
+            inputs[spec.name] = rng.standard_normal(shape, dtype=np.float32).astype(dtype)
+        elif dtype.kind in "iub":
+            inputs[spec.name] = rng.integers(0, 2, shape).astype(dtype)
         else:
             raise DataError(f"input {spec.name!r} has dtype {spec.dtype}; give it with --data")
     return Data(inputs, {}, f"{count} seeded inputs")

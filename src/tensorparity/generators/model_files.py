@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..core.arrays import dtype_named
 from ..core.case import ModelFile
 from ..core.errors import ModelRefusedError
 from ..core.graph import InputSpec
 from ..core.jsontext import Json
 from ..operators.known_classes import is_known
+from .archives import UNREADABLE
 
 _CONFIG_CAP = 64 << 20
 _KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
@@ -50,7 +52,7 @@ def inspect_model_file(path: Path, *, trust: bool = False, imports: bool = False
     if path.suffix != ".keras":
         raise ModelRefusedError(f"{path.name!r} is not a .keras file; this version compares .keras and zoo:NAME")
     config, metadata = _read_keras(path)
-    foreign = tuple(sorted(set(_foreign_classes(config))))
+    foreign = _all_foreign(path, config)
     if foreign and not trust and not imports:
         raise ModelRefusedError(
             f"{path.name} names {', '.join(foreign)}, which could run code of its own; "
@@ -77,7 +79,7 @@ def _read_keras(path: Path) -> tuple[dict[str, Json], dict[str, Json]]:
                 raise ModelRefusedError(f"{path.name} is damaged: {damaged} does not match its checksum")
             config = _read_json(path, archive, "config.json")
             metadata = _read_json(path, archive, "metadata.json")
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
+    except UNREADABLE as error:
         raise ModelRefusedError(f"{path.name} is not a .keras model, or is truncated: {error}") from error
     if not isinstance(config, dict) or not isinstance(config.get("config"), dict):
         raise ModelRefusedError(f"{path.name}: config.json describes no model")
@@ -92,6 +94,13 @@ def _read_json(path: Path, archive: zipfile.ZipFile, name: str) -> Json:
             return json.loads(member.read(_CONFIG_CAP + 1))
     except (ValueError, RecursionError) as error:
         raise ModelRefusedError(f"{path.name}: {name} is not JSON: {error}") from error
+
+
+def _all_foreign(path: Path, config: Json) -> tuple[str, ...]:
+    try:
+        return tuple(sorted(set(_foreign_classes(config))))
+    except RecursionError as error:
+        raise ModelRefusedError(f"{path.name}: config.json is nested too deeply") from error
 
 
 def _foreign_classes(value: Json) -> Iterator[str]:
@@ -113,12 +122,15 @@ def _foreign_classes(value: Json) -> Iterator[str]:
 
 
 def _inputs(path: Path, config: dict[str, Json]) -> tuple[InputSpec, ...]:
-    found = tuple(_input_layers(config["config"]))
-    if found:
-        return found
-    shape = (config.get("build_config") or {}).get("input_shape")
-    if isinstance(shape, list) and shape and not isinstance(shape[0], list):
-        return (InputSpec("input", tuple(shape[1:])),)
+    try:
+        found = tuple(_input_layers(config["config"]))
+        if found:
+            return found
+        shape = (config.get("build_config") or {}).get("input_shape")
+        if isinstance(shape, list) and shape and not isinstance(shape[0], list):
+            return (_input("input", shape, "float32"),)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ModelRefusedError(f"{path.name}: config.json is no configuration of Keras' ({error!r})") from error
     raise ModelRefusedError(f"{path.name} does not say what its inputs are; save it after it was built")
 
 
@@ -128,4 +140,17 @@ def _input_layers(config: dict[str, Json]) -> Iterator[InputSpec]:
             settings = layer["config"]
             shape = settings.get("batch_shape") or settings.get("batch_input_shape") or [None]
             name = str(settings.get("name") or layer.get("name"))
-            yield InputSpec(name, tuple(shape[1:]), settings.get("dtype", "float32"))
+            yield _input(name, shape, settings.get("dtype") or "float32")
+
+
+def _input(name: str, shape: Json, dtype: Json) -> InputSpec:
+    """An input as the file declares it.
+
+    Raises:
+        TypeError: if sizes are no sizes, or the dtype is none.
+    """
+    if not all(size is None or (isinstance(size, int) and size >= 0) for size in shape):
+        raise TypeError(f"input {name!r} has shape {shape!r}")
+    if dtype != "string":
+        dtype_named(dtype)
+    return InputSpec(name, tuple(shape[1:]), dtype)

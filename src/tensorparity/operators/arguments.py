@@ -38,6 +38,19 @@ def pair(params: Params, name: str, *, least: int = 1) -> Pair:
     return _pair(params[name], name, least)
 
 
+def sizes(params: Params, name: str, count: int, *, least: int = 1) -> tuple[int, ...]:
+    """An integer for all axes or a sequence of ``count``."""
+    value = params[name]
+    items = (value,) * count if is_integer(value) else value
+    if (
+        not isinstance(items, (tuple, list))
+        or len(items) != count
+        or not all(is_integer(item) and item >= least for item in items)
+    ):
+        refuse(name, f"an integer >= {least} or {count} of them", value)
+    return tuple(int(item) for item in items)
+
+
 def _pair(value: Json, name: str, least: int) -> Pair:
     items = (value, value) if is_integer(value) else value
     if (
@@ -56,6 +69,21 @@ def pair_of_pairs(params: Params, name: str) -> tuple[Pair, Pair]:
     if not isinstance(items, (tuple, list)) or len(items) != 2:
         refuse(name, "an integer, a pair, or a pair of pairs", value)
     return _pair(items[0], name, 0), _pair(items[1], name, 0)
+
+
+def margins_of(params: Params, name: str, count: int) -> tuple[Pair, ...]:
+    """(before, after) per axis: from one integer, from one per axis, or from pairs; nothing negative."""
+    if count == 1:
+        return (_pair(params[name], name, 0),)
+    value = params[name]
+    items = (value,) * count if is_integer(value) else value
+    if not isinstance(items, (tuple, list)) or len(items) != count:
+        refuse(name, f"an integer, {count} of them, or {count} pairs", value)
+    return tuple(_pair(item, name, 0) for item in items)
+
+
+def optional_positive(params: Params, name: str) -> int | None:
+    return None if params[name] is None else positive(params, name)
 
 
 def choice(params: Params, name: str, allowed: Sequence[str]) -> str:

@@ -1,47 +1,68 @@
-"""Windows over height and width: what convolution and pooling have in common.
+"""Windows over one, two or three spatial axes: what convolution and pooling have in common.
 
-References work channels last; ``to_last`` and ``from_last`` bracket them. Both paddings are those the
+References work channels last; ``to_last`` and ``from_last`` bracket them. Paddings are those the
 documentation names: ``valid`` is none, ``same`` gives ``ceil(size / stride)`` positions with zeros
-spread evenly, the odd one at the end.
+spread evenly, the odd one at the end; ``causal`` puts all of them in front.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.arrays import Array
-from .arguments import Pair, channels_first, choice, need_rank, pair
+from .arguments import Pair, channels_first, choice, need_rank, sizes
 from .spec import Params, Shape, ShapeError
 
 PADDINGS = ("valid", "same")
 DATA_FORMATS = (None, "channels_last", "channels_first")
 
+Sizes = tuple[int, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window that slides over two axes."""
+    """A window that slides over the spatial axes; without ``dilation`` its places are adjacent."""
 
-    size: Pair
-    strides: Pair
+    size: Sizes
+    strides: Sizes
     padding: str
-    dilation: Pair = (1, 1)
+    dilation: Sizes = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dilation", self.dilation or (1,) * len(self.size))
+
+    @property
+    def dims(self) -> int:
+        return len(self.size)
+
+    @property
+    def places(self) -> int:
+        """How many inputs one window holds."""
+        return int(np.prod(self.size))
 
     def reach(self, axis: int) -> int:
         """How many input positions one window spans."""
         return (self.size[axis] - 1) * self.dilation[axis] + 1
 
     def positions(self, axis: int, size: int) -> int:
-        if self.padding == "same":
-            return -(-size // self.strides[axis])
-        return (size - self.reach(axis)) // self.strides[axis] + 1
+        if self.padding == "valid":
+            return (size - self.reach(axis)) // self.strides[axis] + 1
+        return -(-size // self.strides[axis])
+
+    def grid(self, x: Array) -> Sizes:
+        """The number of positions along each spatial axis of ``x`` (channels last)."""
+        return tuple(self.positions(axis, x.shape[axis + 1]) for axis in range(self.dims))
 
     def margins(self, axis: int, size: int) -> Pair:
         """Padding before and after."""
         if self.padding == "valid":
             return 0, 0
+        if self.padding == "causal":
+            return self.reach(axis) - 1, 0
         total = max((self.positions(axis, size) - 1) * self.strides[axis] + self.reach(axis) - size, 0)
         return total // 2, total - total // 2
 
@@ -58,59 +79,63 @@ class Window:
 
     def padded(self, x: Array, fill: float = 0.0) -> Array:
         """``x`` (channels last) with its margins."""
-        height, width = self.margins(0, x.shape[1]), self.margins(1, x.shape[2])
-        if not any(height + width):
+        margins = [self.margins(axis, x.shape[axis + 1]) for axis in range(self.dims)]
+        if not any(map(any, margins)):
             return x
-        return np.pad(x, ((0, 0), height, width, (0, 0)), constant_values=fill)
+        return np.pad(x, ((0, 0), *margins, (0, 0)), constant_values=fill)
 
-    def taps(self, x: Array, fill: float = 0.0) -> Iterator[tuple[int, int, Array]]:
+    def taps(self, x: Array, fill: float = 0.0) -> Iterator[tuple[Sizes, Array]]:
         """For each place in the window, the input seen from there at every output position."""
-        rows, columns = self.positions(0, x.shape[1]), self.positions(1, x.shape[2])
-        padded = self.padded(x, fill)
-        for i in range(self.size[0]):
-            top = i * self.dilation[0]
-            for j in range(self.size[1]):
-                left = j * self.dilation[1]
-                bottom = top + (rows - 1) * self.strides[0] + 1
-                right = left + (columns - 1) * self.strides[1] + 1
-                yield i, j, padded[:, top : bottom : self.strides[0], left : right : self.strides[1], :]
+        grid, padded = self.grid(x), self.padded(x, fill)
+        for place in itertools.product(*map(range, self.size)):
+            steps = []
+            for index, count, stride, dilation in zip(place, grid, self.strides, self.dilation, strict=True):
+                start = index * dilation
+                steps.append(slice(start, start + (count - 1) * stride + 1, stride))
+            yield place, padded[(slice(None), *steps)]
 
     def patches(self, x: Array) -> Array:
-        """A view of shape (batch, rows, columns, kernel height, kernel width, channels)."""
-        padded = self.padded(x)
-        view = np.lib.stride_tricks.sliding_window_view(padded, (self.reach(0), self.reach(1)), axis=(1, 2))
-        view = view[:, :: self.strides[0], :: self.strides[1], :, :: self.dilation[0], :: self.dilation[1]]
-        return view.transpose(0, 1, 2, 4, 5, 3)
+        """A view of shape (batch, *positions, *kernel sizes, channels)."""
+        axes = tuple(range(1, self.dims + 1))
+        reach = tuple(self.reach(axis) for axis in range(self.dims))
+        view = np.lib.stride_tricks.sliding_window_view(self.padded(x), reach, axis=axes)
+        every = [slice(None, None, step) for step in self.strides]
+        apart = [slice(None, None, step) for step in self.dilation]
+        view = view[(slice(None), *every, slice(None), *apart)]
+        return np.moveaxis(view, self.dims + 1, -1)
 
 
-def read_window(params: Params, size: str, *, dilated: bool) -> Window:
+def read_window(
+    params: Params, size: str, *, dilated: bool, dims: int = 2, paddings: Sequence[str] = PADDINGS
+) -> Window:
     """The window the parameters describe; strides of None mean the window's own size."""
-    extent = pair(params, size)
-    strides = extent if params["strides"] is None else pair(params, "strides")
-    dilation = pair(params, "dilation_rate") if dilated else (1, 1)
-    return Window(extent, strides, choice(params, "padding", PADDINGS), dilation)
+    extent = sizes(params, size, dims)
+    strides = extent if params["strides"] is None else sizes(params, "strides", dims)
+    dilation = sizes(params, "dilation_rate", dims) if dilated else (1,) * dims
+    return Window(extent, strides, choice(params, "padding", paddings), dilation)
 
 
-def spatial_axes(params: Params) -> Pair:
-    return (2, 3) if channels_first(params) else (1, 2)
+def spatial_axes(params: Params, dims: int = 2) -> Sizes:
+    first = 2 if channels_first(params) else 1
+    return tuple(range(first, first + dims))
 
 
-def channel_axis(params: Params) -> int:
-    return 1 if channels_first(params) else 3
+def channel_axis(params: Params, dims: int = 2) -> int:
+    return 1 if channels_first(params) else dims + 1
 
 
 def windowed_shape(params: Params, window: Window, shape: Shape, channels: int | None) -> Shape:
-    need_rank(shape, 4)
+    need_rank(shape, window.dims + 2)
     result = list(shape)
-    for index, axis in enumerate(spatial_axes(params)):
+    for index, axis in enumerate(spatial_axes(params, window.dims)):
         result[axis] = window.output_size(index, shape[axis])
-    result[channel_axis(params)] = channels
+    result[channel_axis(params, window.dims)] = channels
     return tuple(result)
 
 
 def to_last(params: Params, x: Array) -> Array:
-    return x.transpose(0, 2, 3, 1) if channels_first(params) else x
+    return np.moveaxis(x, 1, -1) if channels_first(params) else x
 
 
 def from_last(params: Params, x: Array) -> Array:
-    return x.transpose(0, 3, 1, 2) if channels_first(params) else x
+    return np.moveaxis(x, -1, 1) if channels_first(params) else x

@@ -26,7 +26,8 @@ def rank_of_label(confidence: Array, label: Array) -> Array:
     own = values[rows, label][:, None]
     before = np.arange(values.shape[1])[None, :] < label[:, None]
     ahead = (values > own) | ((values == own) & before)
-    result: Array = 1 + ahead.sum(axis=1)
+    unknown = np.isnan(confidence[rows, label])
+    result: Array = np.where(unknown, values.shape[1], 1 + ahead.sum(axis=1))
     return result
 
 
@@ -45,10 +46,11 @@ def class_distance(a: Array, b: Array, label: Array, k: int = TOP_K) -> Array:
 
 def mad_distance(a: Array, b: Array, truth: Array) -> Array:
     """Equations 3 and 4, per instance; 0/0 counts as 0."""
-    delta_a, delta_b = (np.abs(_rows(y) - _rows(truth)).mean(axis=1) for y in (a, b))
-    total = delta_a + delta_b
-    difference = np.abs(delta_a - delta_b)
-    quotient = np.divide(difference, total, out=np.zeros_like(total), where=total != 0)
+    with np.errstate(all="ignore"):  # infinities are answers here, not accidents
+        delta_a, delta_b = (np.abs(_rows(y) - _rows(truth)).mean(axis=1) for y in (a, b))
+        total = delta_a + delta_b
+        difference = np.abs(delta_a - delta_b)
+        quotient = np.divide(difference, total, out=np.zeros_like(total), where=total != 0)
     # one side non-finite and the other not is as far apart as can be
     odd = np.isfinite(delta_a) != np.isfinite(delta_b)
     return np.where(odd, 1.0, np.where(np.isfinite(quotient), quotient, 0.0))

@@ -54,6 +54,9 @@ def compare_outcomes(
     if ended:
         return [Comparison(a.target, b.target, "", ended, 0)]
     names = sorted(set(a.outputs) | set(b.outputs))
+    if not names:
+        nothing = Verdict(Judgement.UNDECIDED, (a.target, b.target), "neither gave any output")
+        return [Comparison(a.target, b.target, "", nothing, 0)]
     return [_compare_output(a, b, name, labels.get(name), oracle, settings) for name in names]
 
 
@@ -85,7 +88,7 @@ def _compare_output(
     y_a, y_b = a.outputs[name], b.outputs[name]
     if y_a.shape != y_b.shape:
         reason = f"shapes differ: {y_a.shape} and {y_b.shape}"
-        return Comparison(*pair, name, Verdict(Judgement.FAIL, pair, reason, kind=Kind.SHAPE), len(y_a))
+        return Comparison(*pair, name, Verdict(Judgement.FAIL, pair, reason, kind=Kind.SHAPE), len(np.atleast_1d(y_a)))
     facts = _measure(pair, name, y_a, y_b, labels, settings)
     return replace(facts, verdict=oracle(facts, y_a, y_b))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..core.arrays import Array, dtype_name, unit_roundoff
@@ -15,9 +17,9 @@ def scaled_difference(a: Array, b: Array) -> Array:
 
     Infinite where one side is finite and the other is not.
     """
-    rows_a, rows_b = (y.reshape(len(y), -1).astype(np.float64) for y in (a, b))
+    rows_a, rows_b = _rows(a), _rows(b)
     if rows_a.shape[1] == 0:
-        return np.zeros(len(a))
+        return np.zeros(len(rows_a))
     with np.errstate(all="ignore"):
         difference = np.where(_same(rows_a, rows_b), 0.0, np.abs(rows_a - rows_b))
         difference = np.where(np.isnan(difference), np.inf, difference).max(axis=1)
@@ -39,6 +41,12 @@ def output_units(a: Array, b: Array) -> float:
     """The screen's measure: largest scaled difference in units of the coarser dtype's roundoff."""
     unit = max(unit_roundoff(dtype_name(a)), unit_roundoff(dtype_name(b))) or np.finfo(np.float64).eps
     return float(scaled_difference(a, b).max(initial=0.0) / unit)
+
+
+def _rows(array: Array) -> Array:
+    """One row per instance, also of nothing; a scalar is one instance."""
+    array = np.atleast_1d(array)
+    return array.reshape(len(array), math.prod(array.shape[1:])).astype(np.float64)
 
 
 def _same(a: Array, b: Array) -> Array:

@@ -87,7 +87,7 @@ class _Page:
 
     def _engines(self, facts: Facts) -> None:
         engines = facts.stats.get("per_engine") or {}
-        if not engines:
+        if not engines or facts.comparisons is not None:
             return
         table = self._table("engine", "cases", "time", "undecided")
         for name, stats in engines.items():

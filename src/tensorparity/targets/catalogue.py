@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..core.errors import UnknownTargetError
 from ..core.registry import Registry
@@ -50,6 +50,11 @@ def _keras(backend: str, library: str) -> TargetSpec:
 KERAS_TENSORFLOW = _keras("tensorflow", "tensorflow")
 KERAS_JAX = _keras("jax", "jax")
 KERAS_TORCH = _keras("torch", "torch")
+# NumPy's backend leans on JAX for convolution and pooling; OpenVINO's compiles every operation of its own.
+KERAS_NUMPY = replace(
+    _keras("numpy", "jax"), extra="jax", summary="Keras 3 on NumPy, forward only: an arbiter", hunted=False
+)
+KERAS_OPENVINO = replace(_keras("openvino", "openvino"), summary="Keras 3 on OpenVINO, forward only", hunted=False)
 ONNXRUNTIME = TargetSpec(
     name="onnxruntime",
     adapter="onnx_runtime",
@@ -58,6 +63,25 @@ ONNXRUNTIME = TargetSpec(
     summary="ONNX Runtime on the CPU, forward only",
     lowering="onnx",
     family="onnxruntime",
+)
+OPENVINO = TargetSpec(
+    name="openvino",
+    adapter="open_vino",
+    distributions=("openvino",),
+    extra="openvino",
+    summary="OpenVINO on the CPU, forward only, in float32",
+    lowering="onnx",
+    family="openvino",
+)
+ONNX_REFERENCE = TargetSpec(
+    name="onnx:reference",
+    adapter="onnx_reference",
+    distributions=("onnx",),
+    extra="onnx",
+    summary="the ONNX project's reference evaluator: slow, an arbiter",
+    lowering="onnx",
+    family="onnx",
+    hunted=False,
 )
 TORCH_EAGER = TargetSpec(
     name="torch:eager",
@@ -75,6 +99,10 @@ TARGETS: Registry[TargetSpec] = Registry(
         "keras:tensorflow": f"{__name__}:KERAS_TENSORFLOW",
         "keras:jax": f"{__name__}:KERAS_JAX",
         "keras:torch": f"{__name__}:KERAS_TORCH",
+        "keras:numpy": f"{__name__}:KERAS_NUMPY",
+        "keras:openvino": f"{__name__}:KERAS_OPENVINO",
+        "openvino": f"{__name__}:OPENVINO",
+        "onnx:reference": f"{__name__}:ONNX_REFERENCE",
         "onnxruntime": f"{__name__}:ONNXRUNTIME",
         "torch:eager": f"{__name__}:TORCH_EAGER",
     },

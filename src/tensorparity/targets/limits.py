@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import psutil
@@ -9,6 +10,7 @@ import psutil
 GIB = 1 << 30
 
 
+@functools.cache
 def _half_of_memory() -> int:
     return int(psutil.virtual_memory().total // 2)
 

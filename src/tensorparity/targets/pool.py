@@ -90,6 +90,7 @@ class _Slot:
         self.began = 0.0
         self.cpu_before = 0.0
         self.cpu_now = 0.0
+        self.looked = 0.0
         self.peak = 0
         self.request_id = 0
         self.record: Mapping[str, Any] = {}
@@ -242,6 +243,9 @@ class Pool:
 
     def _limit(self, slot: _Slot) -> Iterator[tuple[int, Reply]]:
         now = time.monotonic()
+        if now - slot.looked < _LOOK_EVERY / 2:
+            return  # woken by the pipes, which a large frame does thousands of times
+        slot.looked = now
         slot.cpu_now, memory = slot.process.cost()
         slot.peak = max(slot.peak, memory)
         if memory > self._limits.memory:

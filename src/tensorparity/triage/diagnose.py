@@ -84,8 +84,13 @@ def _accusation(klass: Class, suspects: tuple[str, ...], nodes: list[NodeErrors]
         measure=Measure("error-in-roundoffs", worst),
         threshold=threshold_of(first),
     )
-    kind = Kind.NAN if math.isinf(worst) else Kind.INCONSISTENCY
-    return Accusation(kind, diagnosis, tuple(nodes))
+    return Accusation(_kind(first), diagnosis, tuple(nodes))
+
+
+def _kind(errors: NodeErrors) -> Kind:
+    if any(math.isinf(off) for off in errors.absolute.values()):
+        return Kind.SHAPE
+    return Kind.NAN if any(math.isinf(error) for error in errors.errors.values()) else Kind.INCONSISTENCY
 
 
 def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike: int) -> list[str]:

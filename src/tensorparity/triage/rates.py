@@ -50,6 +50,7 @@ def localization_map(
             rates[node.key] = introduction_rate(deltas[node.key], before)
     finite = [rate for rate in rates.values() if np.isfinite(rate)]
     quartile = float(np.quantile(finite, 0.75)) if finite else float("inf")
+    keys = {node.name: node.key for node in graph.nodes}
     return tuple(
         LayerDeviation(
             name=node.layer,
@@ -59,6 +60,8 @@ def localization_map(
             rate=rates.get(node.key),
             highlighted=rates.get(node.key, -np.inf) > quartile,
             isolated_error=errors.get(node.key),
+            inputs=tuple(keys.get(ref.node, ref.node) for ref in node.inputs),
+            parameters={**node.params, **node.call_params},
         )
         for node in graph.nodes
     )

@@ -34,7 +34,7 @@ class NodeErrors:
 
     Args:
         errors: decision 5's e per target, against the reference or, without one, against the vote.
-        absolute: largest absolute error per target.
+        absolute: largest absolute error per target; infinite where the shape is another.
         mutual: largest e of any target against any other.
         judged_by: ``reference``, ``vote`` or ``nothing``.
         endings: targets that gave no answer for this node, and why.
@@ -94,7 +94,7 @@ def _batches(
 
 
 def _finite(array: Array) -> bool:
-    return array.dtype.kind not in "fcV" or bool(np.isfinite(array.astype(np.float32)).all())
+    return array.dtype.kind not in "fcV" or bool(np.isfinite(array.astype(np.float64)).all())
 
 
 def _one_by_one(
@@ -208,5 +208,6 @@ def _mutual(answers: Sequence[Sequence[Array]], reference: Sequence[Evaluation])
     first = answers[0] if answers else []
     for other in answers[1:]:
         for a, b, truth in zip(first, other, reference, strict=False):
-            worst = max(worst, _units(a, Evaluation(b.astype(np.float64), truth.kappa)))
+            kappa = truth.kappa if b.shape == truth.value.shape else np.zeros(b.shape)
+            worst = max(worst, _units(a, Evaluation(b.astype(np.float64), kappa)))
     return worst

@@ -11,10 +11,12 @@ well: kernels are chosen by alignment too. The header's ``arrays`` entry describ
 Shared by host and worker, so it obeys the worker's rules: Python 3.6, NumPy only.
 """
 
+import itertools
 import json
 import os
 import struct
 import zlib
+from collections import deque
 from typing import Any, Dict, List, Optional
 
 import numpy as np
@@ -26,6 +28,7 @@ REQUEST, RESPONSE = 1, 2
 
 _PREAMBLE = struct.Struct("<4sHHQIQI")
 _ALIGN = 64
+_IOVECS = 512  # buffers per write; systems allow 1024
 
 #: Caps. A frame beyond them is garbage or an attack, not work.
 MAX_HEADER_BYTES = 64 << 20
@@ -198,6 +201,15 @@ def encode(kind: int, request_id: int, header: Any, arrays: Any = None) -> List[
     return [memoryview(preamble), memoryview(text)] + body.buffers
 
 
+def write_some(fd: int, buffers: Any) -> None:
+    """Write what the descriptor takes in one call: many small writes would wake the reader for each."""
+    written = os.writev(fd, list(itertools.islice(buffers, _IOVECS)))
+    while buffers and written >= len(buffers[0]):
+        written -= len(buffers.popleft())
+    if written:
+        buffers[0] = buffers[0][written:]
+
+
 def _check_caps(header_size, body_size, caps):
     for what, size, cap in zip(("header", "body"), (header_size, body_size), caps):
         if size > cap:
@@ -354,6 +366,6 @@ class Channel(object):
                 return frame
 
     def send(self, kind, request_id, header, arrays=None):
-        for view in encode(kind, request_id, header, arrays):
-            while len(view):
-                view = view[os.write(self._write_fd, view[: 1 << 20]) :]
+        buffers = deque(encode(kind, request_id, header, arrays))
+        while buffers:
+            write_some(self._write_fd, buffers)

@@ -1,9 +1,7 @@
-"""ONNX Runtime: runs an ONNX model handed over as bytes, forward."""
+"""ONNX Runtime on the CPU."""
 
-import numpy as np
-
-from ..contract import Adapter, Result, Unsupported, import_library
-from ..protocol import Bits
+from ..contract import import_library
+from .onnx_base import OnnxAdapter
 
 _LEVELS = {
     "none": "ORT_DISABLE_ALL",
@@ -18,13 +16,11 @@ def make_adapter(flavour, options):
     return OnnxRuntimeAdapter(flavour, options)
 
 
-class OnnxRuntimeAdapter(Adapter):
-    ABILITIES = frozenset(["forward", "replay", "trace", "layer-graph"])
+class OnnxRuntimeAdapter(OnnxAdapter):
     LIBRARIES = ("onnxruntime",)
 
     def __init__(self, flavour, options):
-        Adapter.__init__(self, flavour, options)
-        self._session = (None, None)
+        OnnxAdapter.__init__(self, flavour, options)
         self.mode = "InferenceSession.run, graph optimization {}".format(options.get("optimization", "all"))
 
     def start(self):
@@ -39,39 +35,16 @@ class OnnxRuntimeAdapter(Adapter):
 
         return {"info": onnxruntime.get_build_info()}
 
-    def run(self, job):
-        if job.subject["kind"] != "onnx":
-            raise Unsupported("onnxruntime runs ONNX graphs, not {}".format(job.subject["kind"]))
-        if job.goal not in ("forward", "replay"):
-            raise Unsupported("onnxruntime computes no {}".format(job.goal))
-        if job.option("training"):
-            raise Unsupported("onnxruntime has no training mode")
-        session = self._open(job.weights["model"].tobytes())
-        feeds = {item["tensor"]: _dense(job.inputs[item["input"]]) for item in job.subject["inputs"]}
-        wanted = job.subject["outputs"]
-        values = session.run([item["tensor"] for item in wanted], feeds)
-        result = Result()
-        for item, value in zip(wanted, values):
-            getattr(result, item["group"])[item["name"]] = np.array(value)
-        return result
-
-    def _open(self, model):
+    def open_model(self, model):
         import onnxruntime
 
-        known, session = self._session
-        if known != model:
-            options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = self.threads
-            options.inter_op_num_threads = 1
-            options.log_severity_level = 3
-            level = _LEVELS[self.options.get("optimization", "all")]
-            options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
-            session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-            self._session = (model, session)
-        return session
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        level = _LEVELS[self.options.get("optimization", "all")]
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
-
-def _dense(array):
-    if isinstance(array, Bits):
-        raise Unsupported("onnxruntime takes no {} through NumPy".format(array.dtype))
-    return array
+    def run_model(self, opened, feeds, wanted):
+        return opened.run(wanted, feeds)

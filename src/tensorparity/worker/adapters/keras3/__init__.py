@@ -11,6 +11,10 @@ def make_adapter(flavour, options):
         from .on_jax import JaxAdapter as adapter
     elif flavour == "torch":
         from .on_pytorch import TorchAdapter as adapter
+    elif flavour == "numpy":
+        from .forward_only import NumpyAdapter as adapter
+    elif flavour == "openvino":
+        from .forward_only import OpenVinoAdapter as adapter
     else:
         raise Unsupported("no adapter for Keras on {!r}".format(flavour))
     return adapter(flavour, options)

@@ -1,0 +1,36 @@
+"""Keras on NumPy and on OpenVINO: backends that compute forward only."""
+
+from ...contract import Unsupported, import_library
+from .base import KerasAdapter
+
+_FORWARD = KerasAdapter.ABILITIES - frozenset(["gradients", "update", "train"])
+
+
+class ForwardAdapter(KerasAdapter):
+    """A Keras backend without gradients."""
+
+    ABILITIES = _FORWARD
+
+    def run(self, job):
+        if job.goal in ("gradients", "update") or job.cotangents:
+            raise Unsupported("Keras on {} computes no gradients".format(self.flavour))
+        return KerasAdapter.run(self, job)
+
+    def train(self, job, training):
+        raise Unsupported("Keras on {} does not train".format(self.flavour))
+
+
+class NumpyAdapter(ForwardAdapter):
+    """Convolution and pooling of this backend are computed by JAX, so it is no independent vote there."""
+
+    LIBRARIES = ("keras", "jax", "jaxlib")
+
+    def import_backend(self):
+        import_library("jax", least=(0, 4))
+
+
+class OpenVinoAdapter(ForwardAdapter):
+    LIBRARIES = ("keras", "openvino")
+
+    def import_backend(self):
+        import_library("openvino", least=(2024, 0))

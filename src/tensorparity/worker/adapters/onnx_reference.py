@@ -1,0 +1,29 @@
+"""The ONNX project's reference evaluator: slow, in NumPy, written for clarity; an arbiter."""
+
+from ..contract import import_library
+from .onnx_base import OnnxAdapter
+
+
+def make_adapter(flavour, options):
+    """Return the adapter of the evaluator."""
+    return OnnxReferenceAdapter(flavour, options)
+
+
+class OnnxReferenceAdapter(OnnxAdapter):
+    LIBRARIES = ("onnx",)
+
+    def __init__(self, flavour, options):
+        OnnxAdapter.__init__(self, flavour, options)
+        self.mode = "onnx.reference.ReferenceEvaluator"
+
+    def start(self):
+        import_library("onnx", least=(1, 14))
+
+    def open_model(self, model):
+        import onnx
+        from onnx.reference import ReferenceEvaluator
+
+        return ReferenceEvaluator(onnx.load_from_string(model))
+
+    def run_model(self, opened, feeds, wanted):
+        return opened.run(wanted, feeds)

@@ -1,0 +1,185 @@
+"""Shared by all tests: a runner without libraries, and the command line in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case
+from tensorparity.core.graph import LayerGraph, Node
+from tensorparity.core.model import ref_key
+from tensorparity.core.outcome import Failure, Outcome, Record, Status, Trace
+from tensorparity.core.procedure import Goal
+from tensorparity.operators.evaluate import evaluate_node
+
+Change = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One request that reached the fake runner."""
+
+    case: Case
+    target: str
+    fresh: bool
+    deadline_factor: float
+
+
+class NodeError(Exception):
+    """What a fake target raises in the node of that key."""
+
+
+@dataclass
+class FakeRunner:
+    """A Runner in pure NumPy: the reference, rounded to float32 after each layer, with errors on demand.
+
+    Args:
+        planted: per target, what happens to the output of a layer (by layer name or by type).
+        raising: per target, layers that raise.
+        whole: per target, what happens to the outputs of an uninstrumented run only.
+        ends: per target, the status that requests end with, those that ``fails_on`` says.
+        custom: layer types that the catalogue does not know.
+        only_once: planted errors and ends do not show in fresh workers.
+    """
+
+    targets: Sequence[str] = ("fake:a", "fake:b", "fake:c")
+    planted: Mapping[str, Mapping[str, Change]] = field(default_factory=dict)
+    raising: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    whole: Mapping[str, Change] = field(default_factory=dict)
+    ends: Mapping[str, Status] = field(default_factory=dict)
+    fails_on: Callable[[Case], bool] = lambda case: True
+    custom: Mapping[str, Change] = field(default_factory=dict)
+    only_once: bool = False
+    ran: list[Ran] = field(default_factory=list)
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        outcomes = []
+        for case, target in pairs:
+            self.ran.append(Ran(case, target, fresh, deadline_factor))
+            outcomes.append(self._run(case, target, fresh))
+            if on_outcome:
+                on_outcome(outcomes[-1])
+        return outcomes
+
+    def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
+        healthy = fresh and self.only_once
+        record = Record(versions={"fake": "1.0"})
+        status = self.ends.get(target)
+        if status and not healthy and self.fails_on(case):
+            failure = Failure("FakeError", f"{target} does not feel like it")
+            return Outcome(target, status, failure=failure, record=record)
+        try:
+            nodes = self._nodes(case, target, healthy)
+        except NodeError as error:
+            failure = Failure("NodeError", f"no {error} here", node=str(error))
+            return Outcome(target, Status.RAISED, failure=failure, record=record)
+        graph = case.subject
+        assert isinstance(graph, LayerGraph)
+        if case.procedure.goal is Goal.REPLAY:
+            return Outcome(target, Status.COMPLETED, trace=Trace(nodes=nodes), record=record)
+        outputs = {ref.node: nodes[ref_key(graph, ref)] for ref in graph.outputs}
+        if case.procedure.trace:
+            return Outcome(target, Status.COMPLETED, outputs, Trace(nodes=nodes), record=record)
+        if target in self.whole:
+            outputs = {name: self.whole[target](array) for name, array in outputs.items()}
+        return Outcome(target, Status.COMPLETED, outputs, record=record)
+
+    def _nodes(self, case: Case, target: str, healthy: bool) -> dict[str, Array]:
+        graph = case.subject
+        assert isinstance(graph, LayerGraph)
+        replayed = case.procedure.nodes
+        found: dict[str, Array] = {}
+        for node in graph.nodes:
+            if case.procedure.goal is not Goal.REPLAY:
+                keys = [ref_key(graph, ref) for ref in node.inputs]
+                given = [case.inputs[key] if key in case.inputs else found[key] for key in keys]
+            elif node.key in replayed:
+                given = [case.inputs[f"{node.key}/{index}"] for index in range(len(node.inputs))]
+            else:
+                continue
+            found[node.key] = self._layer(node, given, case, target, healthy)
+        return found
+
+    def _layer(self, node: Node, given: Sequence[Array], case: Case, target: str, healthy: bool) -> Array:
+        if node.layer in self.raising.get(target, ()):
+            raise NodeError(node.key)
+        if node.op in self.custom:
+            output = self.custom[node.op](given[0])
+        else:
+            with np.errstate(over="ignore"):
+                output = evaluate_node(node, given, case.weights)[0].value.astype(np.float32)
+        changes = {} if healthy else self.planted.get(target, {})
+        change = changes.get(node.layer) or changes.get(node.op)
+        return change(output) if change else output
+
+
+@pytest.fixture(scope="session")
+def fake_runner() -> type[FakeRunner]:
+    return FakeRunner
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document on standard output."""
+        return json.loads(self.stdout)
+
+    @property
+    def complaints(self) -> list[str]:
+        """What standard error says, without the pointer to the help."""
+        return [line for line in self.stderr.splitlines() if not line.startswith("Try '")]
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """``tensorparity`` as a user runs it, with a home and caches of its own."""
+
+    folder: Path
+    variables: Mapping[str, str]
+
+    @property
+    def command(self) -> list[str]:
+        return [sys.executable, "-c", "from tensorparity.cli.main import main; main()"]
+
+    def __call__(self, *arguments: object, timeout: float = 300) -> Ended:
+        done = subprocess.run(
+            [*self.command, *map(str, arguments)],
+            cwd=self.folder,
+            env=dict(self.variables),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
+def tensorparity(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    home = tmp_path_factory.mktemp("home")
+    variables = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "120"}
+    return CommandLine(home, variables)
