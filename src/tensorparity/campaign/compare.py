@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..core.arrays import Array
 from ..core.errors import RunError
 from ..core.finding import Finding
-from ..core.graph import LayerGraph
-from ..core.model import Model
 from ..core.verdict import Judgement
-from ..generators.inputs import Data, load_npz, seeded_inputs
-from ..generators.model_files import inspect_model_file
-from ..operators.evaluate import declare_weights
+from ..generators.inputs import Data
 from ..operators.rounding import K
 from ..oracles.pair import ORACLES, PairSettings
 from ..reporting.facts import Facts
 from ..store.database import open_store
 from ..targets.catalogue import spec_of
 from ..targets.names import parse_target
-from ..targets.runner import LocalRunner, RunnerSettings, cached, default_cache, open_runner
-from ..zoo.architectures import architecture
-from ..zoo.weights import trained_on_mnist
-from .events import Listener, Progress, silent
+from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
+from .events import Listener, silent
 from .examination import Examination, Examined, Rules
 from .filing import file_findings, make_finding, target_facts
-from .importing import import_graph, train_graph
-
-#: Instances drawn where the user gives no data.
-SEEDED_INSTANCES = 32
+from .sources import Context, Source, open_source
 
 
 @dataclass(frozen=True)
@@ -74,7 +64,8 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
     """
     began = time.monotonic()
     with open_runner(settings.targets, settings.runner) as runner:
-        subject, data, notes = _subject(model, settings, runner, listener)
+        source = open_source(model, Context(runner, settings.runner, settings.targets, settings.seed, listener))
+        data = source.pick_data(settings.data, settings.instances, settings.seed)
         rules = Rules(
             families=families_of(settings.targets),
             oracle=ORACLES.get(settings.oracle),
@@ -83,19 +74,18 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
             batch_size=settings.batch_size,
             seed=settings.seed,
         )
-        trust = settings.runner.trust
         examination = Examination(
             cached(runner, settings.runner),
-            subject,
+            source.model,
             rules,
-            import_graph=lambda model: import_graph(runner, model, settings.targets, trust),
+            import_graph=source.import_graph,
             listener=listener,
         )
         examined = examination.run(data.inputs, data.labels, settings.targets)
         _require_two(runner, settings.targets)
         findings = _file(model, settings, examined)
         return Compared(
-            facts=_facts(model, settings, runner, data, examined, findings, notes, time.monotonic() - began),
+            facts=_facts(model, settings, runner, source, data, examined, findings, time.monotonic() - began),
             examined=examined,
             broken=bool(runner.broken),
         )
@@ -103,70 +93,6 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
 
 def families_of(targets: Sequence[str]) -> dict[str, str]:
     return {target: spec_of(parse_target(target)).family or target for target in targets}
-
-
-def _subject(
-    text: str, settings: CompareSettings, runner: LocalRunner, listener: Listener
-) -> tuple[Model, Data, list[str]]:
-    """The model and its data, with notes on where both come from."""
-    if text.startswith("zoo:"):
-        return _zoo_subject(text, settings, runner, listener)
-    inspected = inspect_model_file(Path(text), trust=settings.runner.trust, imports=bool(settings.runner.imports))
-    data = (
-        load_npz(settings.data, inspected.inputs)
-        if settings.data
-        else seeded_inputs(inspected.inputs, settings.instances or SEEDED_INSTANCES, settings.seed)
-    )
-    notes = [f"data: {data.origin}", *data.notes]
-    if inspected.foreign:
-        notes.append(f"trusted: {', '.join(inspected.foreign)}")
-    return Model(Path(text).name, file=inspected.model), _at_most(data, settings.instances), notes
-
-
-def _zoo_subject(
-    text: str, settings: CompareSettings, runner: LocalRunner, listener: Listener
-) -> tuple[Model, Data, list[str]]:
-    graph = architecture(text.removeprefix("zoo:"))
-    cache = settings.runner.cache or default_cache()
-    if text == "zoo:lenet5":
-
-        def train(
-            graph: LayerGraph, weights: dict[str, Array], images: Array, labels: Array, recipe: dict[str, object]
-        ) -> dict[str, Array]:
-            listener(Progress("training on MNIST, once", 0, None))
-            if not settings.runner.faults:
-                return train_graph(runner, graph, weights, images, labels, recipe)
-            # a planted fault must not get into the weights that stay in the cache
-            unharmed = replace(settings.runner, faults={})
-            with open_runner(settings.targets, unharmed) as clean:
-                return train_graph(clean, graph, weights, images, labels, recipe)
-
-        zoo = trained_on_mnist(graph, cache, train)
-        labels = {"": zoo.labels} if zoo.labels is not None else {}
-        data = Data(zoo.inputs, labels, zoo.origin)
-        weights = zoo.weights
-    else:
-        from ..zoo.weights import calibrated
-
-        weights = calibrated(graph, settings.seed)
-        data = seeded_inputs(graph.inputs, settings.instances or SEEDED_INSTANCES, settings.seed)
-        data = Data(data.inputs, {}, f"{data.origin}, seeded and calibrated weights")
-    declared = declare_weights(graph)
-    assert set(declared) == set(weights)
-    if settings.data:
-        data = load_npz(settings.data, graph.inputs)
-    return Model(text, graph, weights), _at_most(data, settings.instances), [f"model and data: {data.origin}"]
-
-
-def _at_most(data: Data, count: int | None) -> Data:
-    if count is None or count >= data.count:
-        return data
-    return Data(
-        {name: array[:count] for name, array in data.inputs.items()},
-        {name: array[:count] for name, array in data.labels.items()},
-        f"{data.origin}, the first {count}",
-        data.notes,
-    )
 
 
 def _require_two(runner: LocalRunner, targets: Sequence[str]) -> None:
@@ -199,10 +125,10 @@ def _facts(
     model: str,
     settings: CompareSettings,
     runner: LocalRunner,
+    source: Source,
     data: Data,
     examined: Examined,
     findings: Sequence[Finding],
-    notes: Sequence[str],
     seconds: float,
 ) -> Facts:
     undecided = sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons)
@@ -221,7 +147,7 @@ def _facts(
         findings=tuple(findings),
         comparisons=tuple(examined.comparisons),
         subject=model,
-        notes=(*notes, *examined.notes, *extra),
+        notes=(*source.notes, f"data: {data.origin}", *data.notes, *examined.notes, *extra),
         phases=examined.phases,
         isolated_threshold=K,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from .arrays import Array, Arrays
 from .case import Case, ModelFile
@@ -20,15 +20,24 @@ class Model:
         graph: its layers; None while a file has not been imported.
         weights: the graph's, by ``layer/weight``.
         file: the user's file, if that is what it came from.
+        files: by target, the file that target is given (the user's own, or one exported from it).
     """
 
     name: str
     graph: LayerGraph | None = None
     weights: Arrays = field(default_factory=dict)
     file: ModelFile | None = None
+    files: Mapping[str, ModelFile] = field(default_factory=dict)
+
+    def file_for(self, target: str) -> ModelFile | None:
+        """The file ``target`` runs; None where it runs the graph."""
+        if target in self.files:
+            return self.files[target]
+        reads = self.file is not None and target.partition(":")[0] == self.file.format
+        return self.file if reads else None
 
     def reads_file(self, target: str) -> bool:
-        return self.file is not None and target.partition(":")[0] == self.file.format
+        return self.file_for(target) is not None
 
     def case(
         self,
@@ -40,17 +49,16 @@ class Model:
         seed: int = 0,
     ) -> Case:
         """The case that has ``target`` run this model."""
-        common = Case(
-            subject=self.file or self._graph(),
+        file = self.file_for(target)
+        return Case(
+            subject=file or self._graph(),
             procedure=procedure,
             inputs=inputs,
             labels=labels or {},
+            weights={} if file else self.weights,
             cotangents=cotangents or {},
             seed=seed,
         )
-        if self.reads_file(target):
-            return common
-        return replace(common, subject=self._graph(), weights=self.weights)
 
     def needs_graph(self, target: str) -> bool:
         return self.graph is None and not self.reads_file(target)

@@ -8,7 +8,7 @@ target's trace. Nodes go out in batches of bounded size, so that memory stays bo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..core.errors import TensorParityError
 from ..core.graph import Node
 from ..core.messages import gist
 from ..core.model import Model, node_inputs
-from ..core.outcome import Outcome
+from ..core.outcome import Outcome, Trace
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..operators.catalogue import has_layer
@@ -107,17 +107,15 @@ def _one_by_one(
     """A batch that one node spoils for a target is repeated node by node there."""
     for target in [target for target, outcome in outcomes.items() if not outcome.completed]:
         nodes: dict[str, Array] = {}
-        last = outcomes[target]
         pairs = []
         for node, given in batch:
             arrays = {f"{node.key}/{i}": array for i, array in enumerate(given)}
             pairs.append((model.case(target, Procedure(goal=Goal.REPLAY, nodes=(node.key,)), arrays), target))
-        for outcome in runner.run_pairs(pairs, fresh=fresh):
+        alone = runner.run_pairs(pairs, fresh=fresh)
+        for outcome in alone:
             nodes.update(outcome.trace.nodes)
-            last = outcome if outcome.completed else last
-        if nodes:
-            trace = type(last.trace)(nodes=nodes)
-            outcomes[target] = Outcome(target, last.status, trace=trace, failure=last.failure, record=last.record)
+        failed = next((outcome for outcome in alone if not outcome.completed), alone[0])
+        outcomes[target] = replace(failed, trace=Trace(nodes=nodes))
     return outcomes
 
 

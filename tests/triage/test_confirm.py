@@ -1,0 +1,76 @@
+"""What does not fail again in fresh workers is flaky."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.finding import Class
+from tensorparity.core.model import Model
+from tensorparity.core.outcome import Failure, Outcome, Status
+from tensorparity.core.procedure import Procedure
+from tensorparity.triage.confirm import HANG_FACTOR, confirm_accusation, confirm_ending
+from tensorparity.triage.diagnose import Accusation, accuse
+from tensorparity.triage.replay import replay_nodes
+
+
+def bump(array: Array) -> Array:
+    return array + np.float32(0.01)
+
+
+def confirmed(runner: Any, network: Model, images: dict[str, Array]) -> tuple[Accusation, Accusation]:
+    """An accusation before and after confirmation."""
+    assert network.graph is not None
+    trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
+    measured = list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets))
+    (before,) = accuse(measured, {})
+    return before, confirm_accusation(runner, network, before, images, trace, runner.targets, {})
+
+
+def test_what_fails_again_stays(fake_runner: Any, network: Model, images: dict[str, Array]) -> None:
+    runner = fake_runner(planted={"fake:b": {"conv1": bump}})
+    before, after = confirmed(runner, network, images)
+    assert after is before
+    again = [ran for ran in runner.ran if ran.fresh]
+    assert {ran.target for ran in again} == set(runner.targets)
+    assert all(ran.case.procedure.nodes == ("conv1#0",) for ran in again)
+
+
+def test_what_does_not_is_flaky_and_keeps_its_evidence(
+    fake_runner: Any, network: Model, images: dict[str, Array]
+) -> None:
+    before, after = confirmed(fake_runner(planted={"fake:b": {"conv1": bump}}, only_once=True), network, images)
+    assert after.diagnosis.klass is Class.FLAKY
+    assert after.diagnosis.suspects == before.diagnosis.suspects
+    assert after.diagnosis.evidence == (*before.diagnosis.evidence, "did not fail again in fresh processes")
+
+
+@pytest.mark.parametrize(("status", "factor"), [(Status.RAISED, 1.0), (Status.TIMED_OUT, HANG_FACTOR)])
+def test_an_ending_is_repeated_fresh_and_a_hang_with_more_time(
+    fake_runner: Any, network: Model, images: dict[str, Array], status: Status, factor: float
+) -> None:
+    runner = fake_runner(ends={"fake:b": status})
+    case = network.case("fake:b", Procedure(), images)
+    first = runner.run_pairs([(case, "fake:b")])[0]
+    same, again = confirm_ending(runner, case, first)
+    assert same
+    assert again.status is status
+    assert (runner.ran[-1].fresh, runner.ran[-1].deadline_factor) == (True, factor)
+
+
+def test_an_ending_that_does_not_come_again(fake_runner: Any, network: Model, images: dict[str, Array]) -> None:
+    runner = fake_runner(ends={"fake:b": Status.CRASHED}, only_once=True)
+    case = network.case("fake:b", Procedure(), images)
+    same, again = confirm_ending(runner, case, runner.run_pairs([(case, "fake:b")])[0])
+    assert not same
+    assert again.completed
+
+
+def test_another_exception_is_another_ending(fake_runner: Any, network: Model, images: dict[str, Array]) -> None:
+    runner = fake_runner(ends={"fake:b": Status.RAISED})
+    other = Outcome("fake:b", Status.RAISED, failure=Failure("OtherError", "it said"))
+    same, _ = confirm_ending(runner, network.case("fake:b", Procedure(), images), other)
+    assert not same

@@ -1,0 +1,141 @@
+"""Who is blamed for what, from errors planted in fake targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.finding import Class
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.model import Model
+from tensorparity.core.verdict import Kind
+from tensorparity.operators.rounding import K
+from tensorparity.triage.diagnose import VOTE_MARGIN, Accusation, accuse
+from tensorparity.triage.replay import NodeErrors
+
+Measure = Callable[..., dict[str, NodeErrors]]
+TARGETS = ("fake:a", "fake:b", "fake:c")
+KERAS = dict.fromkeys(TARGETS, "keras")
+
+
+def bump(by: float = 0.01) -> Callable[[Array], Array]:
+    return lambda array: array + np.float32(by)
+
+
+def accused(measured: dict[str, NodeErrors], families: dict[str, str] | None = None) -> list[Accusation]:
+    return accuse(list(measured.values()), KERAS if families is None else families)
+
+
+def test_nobody_is_blamed_where_nothing_is_wrong(measure: Measure, fake_runner: Any) -> None:
+    assert accused(measure(fake_runner())) == []
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("layer", ["conv1", "norm", "conv2", "dense"])
+def test_right_suspect_and_right_node(measure: Measure, fake_runner: Any, target: str, layer: str) -> None:
+    (accusation,) = accused(measure(fake_runner(planted={target: {layer: bump()}})))
+    diagnosis = accusation.diagnosis
+    assert (diagnosis.klass, diagnosis.suspects, diagnosis.node) == (Class.DEFECT, (target,), f"{layer}#0")
+    assert accusation.kind is Kind.INCONSISTENCY
+    assert diagnosis.threshold == K
+    assert diagnosis.measure is not None
+    assert diagnosis.measure.value > K
+    assert diagnosis.evidence[0].startswith(f"{target} is off by 0.01 in {layer} (")
+    assert "agree with the float64 reference" in diagnosis.evidence[1]
+
+
+def test_api_and_the_parameters_that_matter(measure: Measure, fake_runner: Any) -> None:
+    (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"conv1": bump()}})))
+    assert accusation.diagnosis.api == "keras.layers.Conv2D"
+    assert accusation.diagnosis.parameters["padding"] == "same"
+    assert "strides" not in accusation.diagnosis.parameters
+
+
+def test_layers_of_one_type_are_one_defect(measure: Measure, fake_runner: Any) -> None:
+    (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"Conv2D": bump()}})))
+    assert [errors.node.layer for errors in accusation.nodes] == ["conv1", "conv2"]
+    assert accusation.diagnosis.node == "conv1#0"
+    assert "2 layers of type Conv2D are affected; conv1 is the first" in accusation.diagnosis.evidence
+
+
+def test_other_types_and_other_suspects_are_other_defects(measure: Measure, fake_runner: Any) -> None:
+    planted = {"fake:b": {"conv1": bump(), "norm": bump()}, "fake:c": {"conv2": bump()}}
+    found = accused(measure(fake_runner(planted=planted)))
+    blamed = [(a.diagnosis.node, a.diagnosis.suspects) for a in found]
+    assert blamed == [("conv1#0", ("fake:b",)), ("norm#0", ("fake:b",)), ("conv2#0", ("fake:c",))]
+
+
+def test_several_targets_may_be_wrong(measure: Measure, fake_runner: Any) -> None:
+    planted = {target: {"conv1": bump()} for target in ("fake:a", "fake:c")}
+    (accusation,) = accused(measure(fake_runner(planted=planted)))
+    assert accusation.diagnosis.suspects == ("fake:a", "fake:c")
+
+
+def test_all_alike_against_the_reference_blames_the_code_they_share(measure: Measure, fake_runner: Any) -> None:
+    planted = {target: {"conv1": bump()} for target in TARGETS}
+    (accusation,) = accused(measure(fake_runner(planted=planted)))
+    assert (accusation.diagnosis.klass, accusation.diagnosis.suspects) == (Class.DEFECT, ("keras",))
+    assert "all of them agree with each other" in accusation.diagnosis.evidence[-1]
+
+
+def test_all_alike_without_shared_code_points_at_our_reference(measure: Measure, fake_runner: Any) -> None:
+    planted = {target: {"conv1": bump()} for target in TARGETS}
+    assert accused(measure(fake_runner(planted=planted)), families={}) == []
+
+
+def test_all_scattered_is_ill_conditioned_and_blames_nobody(measure: Measure, fake_runner: Any) -> None:
+    planted = {target: {"conv1": bump(0.01 * (index + 1))} for index, target in enumerate(TARGETS)}
+    (accusation,) = accused(measure(fake_runner(planted=planted)))
+    assert (accusation.diagnosis.klass, accusation.diagnosis.suspects) == (Class.PRECISION, ())
+    assert len(accusation.diagnosis.evidence) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [(lambda y: y * np.float32(np.nan), Kind.NAN), (lambda y: y[:1], Kind.SHAPE)],
+    ids=["nan", "shape"],
+)
+def test_kind_says_what_is_wrong(
+    measure: Measure, fake_runner: Any, change: Callable[[Array], Array], kind: Kind
+) -> None:
+    (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"dense": change}})))
+    assert accusation.kind is kind
+    assert accusation.diagnosis.suspects == ("fake:b",)
+
+
+def test_a_target_that_raises_alone_does_not_change_who_is_wrong(measure: Measure, fake_runner: Any) -> None:
+    runner = fake_runner(planted={"fake:b": {"conv1": bump()}}, raising={"fake:c": ["conv1"]})
+    (accusation,) = accused(measure(runner))
+    assert accusation.diagnosis.suspects == ("fake:b",)
+    assert "fake:c raised: NodeError: no conv1#0 here" in accusation.diagnosis.evidence
+
+
+class TestVote:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def model(cls) -> Model:
+        build = GraphBuilder("mystery")
+        return Model("mystery", build.build(build.add("Mystery", build.input("x", (6, 6, 2)), name="mystery")))
+
+    def test_the_odd_one_out_is_wrong(self, measure: Measure, fake_runner: Any, model: Model) -> None:
+        runner = fake_runner(custom={"Mystery": np.abs}, planted={"fake:c": {"mystery": bump()}})
+        (accusation,) = accused(measure(runner, model))
+        diagnosis = accusation.diagnosis
+        assert (diagnosis.klass, diagnosis.suspects) == (Class.DEFECT, ("fake:c",))
+        assert diagnosis.threshold == K * VOTE_MARGIN
+        assert "the vote of the targets" in diagnosis.evidence[1]
+
+    def test_all_scattered_has_no_winner_to_blame_everybody(
+        self, measure: Measure, fake_runner: Any, model: Model
+    ) -> None:
+        planted = {"fake:a": {"mystery": bump(-1)}, "fake:c": {"mystery": bump(1)}}
+        found = accused(measure(fake_runner(custom={"Mystery": np.abs}, planted=planted), model))
+        assert all(set(a.diagnosis.suspects) < set(TARGETS) for a in found)
+
+    def test_two_alone_blame_nobody(self, measure: Measure, fake_runner: Any, model: Model) -> None:
+        runner = fake_runner(targets=TARGETS[:2], custom={"Mystery": np.abs}, planted={"fake:b": {"mystery": bump()}})
+        assert accused(measure(runner, model)) == []
