@@ -246,7 +246,7 @@ def run_command(arguments: Sequence[str]) -> Command:
         raise RuntimeError(done.stderr)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     document = json.loads(done.stdout)
-    return Command(time.perf_counter() - began, cpu, document.get("phases", {}), document["findings"])
+    return Command(time.perf_counter() - began, cpu, document["stats"]["phases"], document["findings"])
 
 
 def whole_commands(name: str, model: Path, instances: int, folder: Path) -> tuple[float, Command]:

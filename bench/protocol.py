@@ -1,13 +1,14 @@
 """How fast arrays travel to a worker and back, beside a bare pipe that carries the same bytes.
 
-The worker is a real one (guardian, selector loop, checksums) whose adapter gives its inputs back. The
-bare side is a child process that reads the bytes from a pipe into memory and writes them to another. Both are
-measured in turn in one run. A round trip carries every byte twice, so throughput counts twice the array.
+The worker is a real one (guardian, selector loop, checksums) whose adapter gives its inputs back. The bare side is a
+child process that reads the bytes from a pipe (as wide as a worker's) into memory and writes them to another. Both
+are measured in turn in one run. A round trip carries every byte twice, so throughput counts twice the array.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import subprocess
 import sys
@@ -52,6 +53,9 @@ class BarePipe:
             [sys.executable, "-I", "-S", "-c", _BARE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
         self._process = psutil.Process(self._child.pid)
+        for pipe in (self._child.stdin, self._child.stdout):
+            assert pipe is not None
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _CHUNK)  # as wide as a worker's
 
     def echo(self, array: Array) -> None:
         assert self._child.stdin is not None

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +62,7 @@ class FakeRunner:
     custom: Mapping[str, Change] = field(default_factory=dict)
     only_once: bool = False
     ran: list[Ran] = field(default_factory=list)
+    broken: Mapping[str, Exception] = field(default_factory=dict)
 
     def run_pairs(
         self,
@@ -183,3 +185,17 @@ def tensorparity(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     home = tmp_path_factory.mktemp("home")
     variables = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "120"}
     return CommandLine(home, variables)
+
+
+@pytest.fixture(scope="session")
+def save_keras(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Have a process of its own build ``model`` with Keras on torch and save it; weights are seeded."""
+
+    def save(name: str, source: str) -> Path:
+        path = tmp_path_factory.mktemp("models") / name
+        script = f"import keras\nkeras.utils.set_random_seed(0)\n{textwrap.dedent(source)}\nmodel.save({str(path)!r})\n"
+        variables = {**os.environ, "KERAS_BACKEND": "torch", "CUDA_VISIBLE_DEVICES": "-1"}
+        subprocess.run([sys.executable, "-c", script], env=variables, check=True, capture_output=True, timeout=300)
+        return path
+
+    return save

@@ -11,10 +11,11 @@ import pytest
 
 from tensorparity.core.graph import Node, Ref
 from tensorparity.operators.catalogue import layer
-from tensorparity.operators.spec import LayerSpec, Shape, ShapeError
+from tensorparity.operators.spec import LayerSpec, Parameter, Shape, ShapeError
 
 SIZES = (3, 4, 5, 6, 8)
 ATTEMPTS = 500
+Draw = Callable[[dict[str, Any], np.random.Generator], Any]
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,20 @@ class Example:
 
     @property
     def params(self) -> dict[str, Any]:
-        return layer(self.node.op).complete(self.node.params)
+        return layer(self.node.op).complete({**self.node.params, **self.node.call_params})
 
 
-def _params(spec: LayerSpec, rng: np.random.Generator) -> dict[str, Any]:
+def _params(parameters: tuple[Parameter, ...], rng: np.random.Generator) -> dict[str, Any]:
     chosen = {}
-    for parameter in spec.parameters:
+    for parameter in parameters:
         if parameter.required or rng.random() < 0.5:
             chosen[parameter.name] = parameter.valid[rng.integers(len(parameter.valid))]
     return chosen
 
 
 def _shapes(spec: LayerSpec, params: dict[str, Any], rng: np.random.Generator) -> list[Shape]:
+    if spec.name in SHAPES:
+        return [tuple(int(size) for size in shape) for shape in SHAPES[spec.name](params, rng)]
     rank = int(rng.choice(spec.ranks))
     base = [2, *(int(size) for size in rng.choice(SIZES, rank - 1))]
     count = spec.arity[0] if spec.arity[1] == spec.arity[0] else spec.arity[0] + int(rng.integers(2))
@@ -50,7 +53,7 @@ def _shapes(spec: LayerSpec, params: dict[str, Any], rng: np.random.Generator) -
     for _ in range(count):
         own = list(base)
         if spec.name == "Concatenate":
-            own[spec.complete(params)["axis"] % rank if rank > 2 else -1] = int(rng.choice(SIZES))
+            own[params["axis"] % rank if rank > 2 else -1] = int(rng.choice(SIZES))
         elif count > 1 and rng.random() < 0.3:
             own[int(rng.integers(1, rank))] = 1
             own = own if rng.random() < 0.5 or rank == 2 else [own[0], *own[2:]]
@@ -58,26 +61,62 @@ def _shapes(spec: LayerSpec, params: dict[str, Any], rng: np.random.Generator) -
     return shapes
 
 
+def _attended(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Query, value and sometimes a key: lengths and sizes that differ where they may."""
+    queries, keys, size, depth = rng.choice(SIZES, 4)
+    if rng.random() < 0.5:
+        return [(2, queries, size), (2, keys, size)]
+    return [(2, queries, size), (2, keys, depth), (2, keys, size)]
+
+
+#: Layers whose inputs have to fit each other or the parameters in ways of their own.
+SHAPES: dict[str, Draw] = dict.fromkeys(
+    ("AdditiveAttention", "Attention", "GroupQueryAttention", "MultiHeadAttention"), _attended
+)
+
+
+def _inputs(spec: LayerSpec, params: dict[str, Any], shapes: list[Shape], rng: np.random.Generator) -> list[np.ndarray]:
+    domain = spec.domain(params)
+    if domain.dtype.startswith("int"):
+        return [rng.integers(domain.low, domain.high, shape).astype(domain.dtype) for shape in shapes]
+    if domain.low is not None:
+        return [rng.uniform(domain.low, domain.high, shape).astype(domain.dtype) for shape in shapes]
+    drawn = [rng.normal(0, 2, shape).astype(np.float32) for shape in shapes]
+    return INPUTS[spec.name](params, drawn, rng) if spec.name in INPUTS else drawn
+
+
+def _some_masked(params: dict[str, Any], drawn: list[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
+    drawn[0][rng.random(drawn[0].shape[:-1]) < 0.4] = params["mask_value"]
+    return drawn
+
+
+#: Layers that look for particular values.
+INPUTS: dict[str, Callable[[dict[str, Any], list[np.ndarray], np.random.Generator], list[np.ndarray]]] = {
+    "Masking": _some_masked
+}
+
+
 def _weight(role: str, shape: tuple[int, ...], fan_in: int, rng: np.random.Generator) -> np.ndarray:
     if role in ("scale", "variance"):
-        return rng.uniform(0.5, 1.5, shape).astype(np.float32)
-    return rng.normal(0, 1 / np.sqrt(fan_in), shape).astype(np.float32)
+        return np.asarray(rng.uniform(0.5, 1.5, shape), dtype=np.float32)
+    return np.asarray(rng.normal(0, 1 / np.sqrt(fan_in), shape), dtype=np.float32)
 
 
 def _example(name: str, rng: np.random.Generator) -> Example:
     spec = layer(name)
     for _ in range(ATTEMPTS):
-        params = _params(spec, rng)
+        own, called = _params(spec.parameters, rng), _params(spec.call_parameters, rng)
+        params = spec.complete({**own, **called})
         shapes = _shapes(spec, params, rng)
         try:
-            spec.shape(spec.complete(params), shapes)
+            spec.shape(params, shapes)
         except ShapeError:
             continue
-        inputs = tuple(rng.normal(0, 2, shape).astype(np.float32) for shape in shapes)
-        declared = spec.weights(spec.complete(params), shapes)
+        inputs = tuple(_inputs(spec, params, shapes, rng))
+        declared = spec.weights(params, shapes)
         weights = {f"layer/{key}": _weight(w.role, w.shape, w.fan_in, rng) for key, w in declared.items()}
         refs = tuple(Ref(f"input_{index}") for index in range(len(inputs)))
-        return Example(Node("layer", name, refs, params), inputs, weights)
+        return Example(Node("layer", name, refs, own, call_params=called), inputs, weights)
     raise AssertionError(f"no fitting use of {name} in {ATTEMPTS} attempts")
 
 

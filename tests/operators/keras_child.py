@@ -11,25 +11,30 @@ import sys
 import keras
 import numpy as np
 
+from tensorparity.worker.adapters.keras3.program import make_layer, no_random_initializers, weight_name
 
-def run_layer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, np.ndarray]:
-    layer = getattr(keras.layers, case["op"])(**case["params"])
+
+def run_layer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
+    node = {"op": case["op"], "params": case["params"], "layer": "layer"}
     inputs = [keras.ops.convert_to_tensor(arrays[name]) for name in case["inputs"]]
-    argument = inputs if case["list"] else inputs[0]
-    layer(argument)
-    names = [weight.name for weight in layer.weights]
+    arguments = [inputs] if case["list"] else inputs
+    with no_random_initializers():
+        layer = make_layer(node, None)
+        layer(*arguments, **case["call"])
+    names = [weight_name(layer, weight).partition("/")[2] for weight in layer.weights]
     layer.set_weights([arrays[f"{case['id']}/weight/{name}"] for name in names])
-    output = keras.ops.convert_to_numpy(layer(argument))
-    return {"weights": names, "shape": list(output.shape), "config": sorted(layer.get_config())}, output
+    outputs = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(layer(*arguments, **case["call"]))]
+    shapes = [list(output.shape) for output in outputs]
+    return {"weights": names, "shapes": shapes, "config": sorted(layer.get_config())}, outputs
 
 
-def run_loss(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, np.ndarray]:
+def run_loss(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
     loss = getattr(keras.losses, case["op"])(**case["params"])
     labels, predictions = (keras.ops.convert_to_tensor(arrays[name]) for name in case["inputs"])
-    return {}, keras.ops.convert_to_numpy(loss(labels, predictions))
+    return {}, [keras.ops.convert_to_numpy(loss(labels, predictions))]
 
 
-def run_optimizer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, np.ndarray]:
+def run_optimizer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
     """Two steps with the same gradient; the weight after each."""
     optimizer = getattr(keras.optimizers, case["op"])(**case["params"])
     weight, gradient = (arrays[name] for name in case["inputs"])
@@ -37,7 +42,7 @@ def run_optimizer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, np.n
     for _ in range(2):
         optimizer.apply([keras.ops.convert_to_tensor(gradient)], [variable])
         after.append(keras.ops.convert_to_numpy(variable.value).copy())
-    return {}, np.stack(after)
+    return {}, [np.stack(after)]
 
 
 RUN = {"layer": run_layer, "loss": run_loss, "optimizer": run_optimizer}
@@ -50,7 +55,8 @@ def main(cases_path: str, inputs_path: str, outputs_path: str, answers_path: str
     answers, outputs = {}, {}
     for case in cases:
         try:
-            answers[case["id"]], outputs[case["id"]] = RUN[case["kind"]](case, arrays)
+            answers[case["id"]], found = RUN[case["kind"]](case, arrays)
+            outputs.update({f"{case['id']}.{index}": output for index, output in enumerate(found)})
         except Exception as error:
             answers[case["id"]] = {"error": f"{type(error).__name__}: {error}"}
     np.savez(outputs_path, **outputs)

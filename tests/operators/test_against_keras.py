@@ -25,7 +25,8 @@ from tensorparity.operators.rounding import K, error_units
 from tensorparity.operators.spatial import read_window, spatial_axes
 from tensorparity.operators.spec import Parameter
 
-DRAWS = 6
+#: Enough to meet a wrong axis or a lost term; the real sweep asks for hundreds.
+DRAWS = int(os.environ.get("TENSORPARITY_DRAWS", "3"))
 CHILD = Path(__file__).with_name("keras_child.py")
 BACKENDS = [
     pytest.param("torch", marks=pytest.mark.torch),
@@ -36,9 +37,10 @@ BACKENDS = [
 
 def _tensorflow_lacks(example: Any) -> bool:
     """Its depthwise kernel has one stride for both axes, its convolution on CPUs one data format."""
-    if example.node.op == "Conv2D":
+    op = example.node.op
+    if op in ("Conv1D", "Conv2D", "Conv3D"):
         return channels_first(example.params)
-    if example.node.op in ("DepthwiseConv2D", "SeparableConv2D"):
+    if op in ("DepthwiseConv2D", "SeparableConv2D"):
         strides = pair(example.params, "strides")
         return strides[0] != strides[1]
     return False
@@ -48,19 +50,29 @@ def _torch_defect(example: Any) -> bool:
     """Two defects of Keras' torch backend, both found by this test.
 
     LayerNormalization hands any run of axes to torch's layer_norm, which only knows the last ones.
-    AveragePooling2D divides by the padding too once the padding of one axis is uneven.
+    AveragePooling divides by the padding too once the padding of one axis is uneven.
     """
-    params = example.params
-    if example.node.op == "LayerNormalization":
+    params, op = example.params, example.node.op
+    if op == "LayerNormalization":
         return params["axis"] == 1 and len(example.shapes[0]) > 2
-    if example.node.op == "AveragePooling2D":
-        window, shape = read_window(params, "pool_size", dilated=False), example.shapes[0]
-        margins = [window.margins(index, shape[axis]) for index, axis in enumerate(spatial_axes(params))]
+    if op in ("AveragePooling2D", "AveragePooling3D"):
+        dims, shape = len(example.shapes[0]) - 2, example.shapes[0]
+        window = read_window(params, "pool_size", dilated=False, dims=dims)
+        margins = [window.margins(index, shape[axis]) for index, axis in enumerate(spatial_axes(params, dims))]
         return any(before != after for before, after in margins)
     return False
 
 
-EXCLUDED = {"tensorflow": _tensorflow_lacks, "torch": _torch_defect, "jax": lambda example: False}
+def _jax_defect(example: Any) -> bool:
+    """MultiHeadAttention raises where heads of values and of keys differ in size, unless it computes the scores."""
+    params = example.params
+    if example.node.op == "MultiHeadAttention":
+        fused = not params["dropout"] and not params["return_attention_scores"]
+        return fused and params["value_dim"] not in (None, params["key_dim"])
+    return False
+
+
+EXCLUDED = {"tensorflow": _tensorflow_lacks, "torch": _torch_defect, "jax": _jax_defect}
 
 
 def _examples(backend, draw_example):
@@ -114,10 +126,8 @@ def _write(folder: Path, examples: dict[str, Any]) -> None:
         arrays.update(zip(names, example.inputs, strict=True))
         arrays.update({f"{key}/weight/{name.partition('/')[2]}": w for name, w in example.weights.items()})
         node = example.node
-        many = layer(node.op).arity != (1, 1)
-        cases.append(
-            {"kind": "layer", "id": key, "op": node.op, "params": dict(node.params), "inputs": names, "list": many}
-        )
+        case = {"kind": "layer", "id": key, "op": node.op, "params": dict(node.params), "inputs": names}
+        cases.append({**case, "call": dict(node.call_params), "list": layer(node.op).listed})
     (folder / "cases.json").write_text(json.dumps(cases))
     np.savez(folder / "inputs.npz", **arrays)
 
@@ -134,7 +144,7 @@ def answered(request, tmp_path_factory, draw_example):
     environment = {**os.environ, "KERAS_BACKEND": backend, "KERAS_HOME": str(folder), "TF_CPP_MIN_LOG_LEVEL": "3"}
     files = [str(folder / name) for name in ("cases.json", "inputs.npz", "outputs.npz", "answers.json")]
     done = subprocess.run(
-        [sys.executable, str(CHILD), *files], env=environment, cwd=folder, capture_output=True, text=True, timeout=300
+        [sys.executable, str(CHILD), *files], env=environment, cwd=folder, capture_output=True, text=True, timeout=400
     )
     assert done.returncode == 0, done.stderr[-2000:]
     answers = json.loads((folder / "answers.json").read_text())
@@ -149,13 +159,15 @@ def test_layer_is_what_the_catalogue_says(answered, name):
     assert keys
     for key in keys:
         example, answer = examples[key], answers[key]
-        about = f"{key} {dict(example.node.params)} {example.shapes}"
+        about = f"{key} {dict(example.node.params)} {dict(example.node.call_params)} {example.shapes}"
         assert "error" not in answer, f"{about}: {answer['error']}"
         assert answer["weights"] == [weight.partition("/")[2] for weight in example.weights], about
-        assert [tuple(answer["shape"])] == list(layer(name).shape(example.params, example.shapes)), about
-        (evaluation,) = evaluate_node(example.node, example.inputs, example.weights)
-        units = error_units(outputs[key], evaluation, "float32")
-        assert units.max() < K, f"{about}: e = {units.max():.3g}"
+        assert [tuple(shape) for shape in answer["shapes"]] == list(
+            layer(name).shape(example.params, example.shapes)
+        ), about
+        for index, evaluation in enumerate(evaluate_node(example.node, example.inputs, example.weights)):
+            units = error_units(outputs[f"{key}.{index}"], evaluation, "float32")
+            assert units.max(initial=0.0) < K, f"{about}: output {index}: e = {units.max():.3g}"
 
 
 @pytest.mark.parametrize("name", layer_names())
@@ -171,7 +183,7 @@ def test_loss_is_what_the_catalogue_says(answered, key):
     _, answers, outputs = answered
     _, recipe, (labels, predictions) = RECIPES[key]
     assert "error" not in answers[key], answers[key]["error"]
-    units = error_units(outputs[key], evaluate_loss(recipe, labels, predictions), "float32")
+    units = error_units(outputs[f"{key}.0"], evaluate_loss(recipe, labels, predictions), "float32")
     assert units.max() < K, f"{recipe}: e = {units.max():.3g}"
 
 
@@ -181,7 +193,7 @@ def test_optimizer_is_what_the_catalogue_says(answered, key):
     _, recipe, (weight, gradient) = RECIPES[key]
     assert "error" not in answers[key], answers[key]["error"]
     state = None
-    for number, after in enumerate(outputs[key], start=1):
+    for number, after in enumerate(outputs[f"{key}.0"], start=1):
         found = evaluate_step(recipe, weight, gradient, state, number)
         units = error_units(after, found.weight, "float32")
         assert units.max() < K, f"{recipe}, step {number}: e = {units.max():.3g}"

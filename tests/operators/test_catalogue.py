@@ -19,7 +19,7 @@ from tensorparity.operators.spec import ShapeError
 
 
 def test_names():
-    assert len(layer_names()) >= 31
+    assert len(layer_names()) >= 50
     assert has_layer("Conv2D")
     assert not has_layer("Lambda")
     with pytest.raises(UsageError, match="unknown layer 'Lambda'"):
@@ -32,7 +32,7 @@ def test_declaration_is_complete(name):
     assert spec.name == name
     assert spec.api == f"keras.layers.{name}"
     assert spec.formula
-    for parameter in spec.parameters:
+    for parameter in (*spec.parameters, *spec.call_parameters):
         assert parameter.valid, parameter
         assert parameter.required or parameter.default in parameter.valid, parameter
         assert not any(value in parameter.valid for value in parameter.invalid), parameter
@@ -50,7 +50,7 @@ def test_invalid_values_are_refused(name, draw_example):
 
 
 @pytest.mark.parametrize("name", layer_names())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_shape_rule_is_the_shape_of_the_reference(name, draw_example, seed):
     example = draw_example(name, np.random.default_rng(seed))
@@ -64,7 +64,7 @@ def test_shape_rule_is_the_shape_of_the_reference(name, draw_example, seed):
 
 
 @pytest.mark.parametrize("name", layer_names())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_batch_size_may_be_unknown(name, draw_example, seed):
     example = draw_example(name, np.random.default_rng(seed))
@@ -74,17 +74,17 @@ def test_batch_size_may_be_unknown(name, draw_example, seed):
 
 
 @pytest.mark.parametrize("name", layer_names())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_rounding_the_true_value_is_below_k_and_a_per_mille_is_above(name, draw_example, seed):
     example = draw_example(name, np.random.default_rng(seed))
-    (truth,) = evaluate_node(example.node, example.inputs, example.weights)
-    rounded = truth.value.astype(np.float32)
-    assert error_units(rounded, truth, "float32").max(initial=0.0) <= 1.0
-    largest = np.abs(truth.value) >= np.abs(truth.value).max(initial=0.0) * 0.999
-    if np.abs(truth.value).max(initial=0.0) > 0:
-        wrong = error_units((truth.value * 1.001).astype(np.float32), truth, "float32")
-        assert wrong[largest].min() > K
+    for truth in evaluate_node(example.node, example.inputs, example.weights):
+        rounded = truth.value.astype(np.float32)
+        assert error_units(rounded, truth, "float32").max(initial=0.0) <= 1.0
+        largest = np.abs(truth.value) >= np.abs(truth.value).max(initial=0.0) * 0.999
+        if np.abs(truth.value).max(initial=0.0) > 0:
+            wrong = error_units((truth.value * 1.001).astype(np.float32), truth, "float32")
+            assert wrong[largest].min() > K
 
 
 def test_no_library_is_imported():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from tensorparity.core.comparison import Comparison, Distance, LayerDeviation
+from tensorparity.core.comparison import Comparison, Distance, Example, ExampleInput, LayerDeviation, Picture
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from tensorparity.reporting.facts import Facts, TargetFacts
@@ -36,23 +38,56 @@ def targets(**statuses: tuple[str, str]) -> tuple[TargetFacts, ...]:
 
 def layers(count: int, guilty: int | None = None) -> tuple[LayerDeviation, ...]:
     """A chain of layers; from the guilty one on, everything downstream deviates."""
+    return measured([(index - 1,) for index in range(count)], guilty)
+
+
+def cells(count: int) -> list[tuple[int, ...]]:
+    """What flows into each layer of a network of cells, as NASNet is: branches that meet, and two cells back."""
+    flow: list[tuple[int, ...]] = [(-1,), (0,)]
+    ends = [0, 1]
+    while len(flow) < count - 2:
+        tips = []
+        for branch in range(5):
+            tip = ends[-1 - branch % 2]
+            for _ in range(3 + branch % 3):
+                flow.append((tip,))
+                tip = len(flow) - 1
+            flow.append((tip, ends[-1]))
+            tips.append(len(flow) - 1)
+        flow.append(tuple(tips))
+        ends.append(len(flow) - 1)
+    return [*flow, (len(flow) - 1,), (len(flow),)]
+
+
+def measured(flow: list[tuple[int, ...]], guilty: int | None = None) -> tuple[LayerDeviation, ...]:
+    """Layers by the places of what flows in, -1 being the input."""
+    names = [f"{_TYPES[index % len(_TYPES)].lower()}_{index}" for index in range(len(flow))]
     found = []
-    for index in range(count):
+    for index, inputs in enumerate(flow):
         wrong = guilty is not None and index >= guilty
         deviation = (0.04 if wrong else 4e-8) * (1 + (index * 7 % 5) / 5)
-        kind = _TYPES[index % len(_TYPES)]
         found.append(
             LayerDeviation(
-                name=f"{kind.lower()}_{index}",
+                name=names[index],
                 call=0,
-                type=kind,
+                type=_TYPES[index % len(_TYPES)],
                 deviation=deviation,
                 rate=612.5 if index == guilty else (index * 13 % 7) / 40,
                 highlighted=index == guilty,
                 isolated_error=2.4e6 if index == guilty else 0.2 + (index * 11 % 9) / 6,
+                inputs=tuple("image" if place < 0 else f"{names[place]}#0" for place in inputs),
+                parameters={"padding": "same", "strides": [2, 2]} if index == guilty else {},
             )
         )
     return tuple(found)
+
+
+def example() -> Example:
+    """A grey gradient that one side takes for a 7 and the other for a 2."""
+    rows = bytes(min(255, 8 * (x + y)) for y in range(16) for x in range(16) for _ in range(3))
+    image = ExampleInput("image", (16, 16, 1), "float32", 0.0, 1.0, Picture(16, 16, b64encode(rows).decode()))
+    right = ((7, 0.93), (2, 0.04), (1, 0.02), (9, 0.006), (0, 0.004))
+    return Example(402, (image,), "7", True, right, ((2, 0.61), *right[2:], (7, 0.001)))
 
 
 def passing(a: str, b: str, count: int = 9) -> Comparison:
@@ -77,7 +112,7 @@ def failing(a: str, b: str, count: int = 9, guilty: int = 4) -> Comparison:
                 {"0.8-1.0": 3, "0.6-0.8": 9, "0.4-0.6": 10, "0.2-0.4": 11, "0.0-0.2": 967},
             ),
         ),
-        accuracy=(0.989, 0.764), layers=layers(count, guilty),
+        accuracy=(0.989, 0.764), layers=layers(count, guilty), example=example(),
     )  # fmt: skip
 
 
@@ -146,6 +181,16 @@ def many_layers() -> Facts:
     return one_defect(count=300)
 
 
+def cells_of_a_thousand() -> Facts:
+    """Three pairs of a network as large as NASNetLarge."""
+    flow = cells(1300)
+    pair = replace(failing(TF, TORCH), layers=measured(flow, 700), example=example())
+    return compare(
+        comparisons=(pair, replace(pair, a=JAX), replace(passing(TF, JAX), layers=measured(flow))),
+        findings=(finding(node=pair.layers[700].key),),
+    )
+
+
 def not_decided() -> Facts:
     reason = "the output is random and no seed reaches it"
     return compare(
@@ -195,10 +240,15 @@ def hunt_findings() -> Facts:
 
 
 def hostile() -> Facts:
-    layer = LayerDeviation(HOSTILE, 0, HOSTILE, math.inf, math.nan, True, -math.inf)
-    pair = Comparison(
-        TF, HOSTILE, HOSTILE, Verdict(Judgement.FAIL, (TF, HOSTILE), HOSTILE), 3, math.nan, math.inf, layers=(layer,)
+    first = LayerDeviation(
+        HOSTILE, 0, HOSTILE, math.inf, math.nan, True, -math.inf, (HOSTILE,), {HOSTILE: [HOSTILE, math.nan]}
     )
+    second = LayerDeviation("fine", 0, "Dense", 1.0, 1.0, False, 1.0, (first.key, "image"))
+    strange_input = ExampleInput(HOSTILE, (), HOSTILE, math.nan)
+    pair = Comparison(
+        TF, HOSTILE, HOSTILE, Verdict(Judgement.FAIL, (TF, HOSTILE), HOSTILE), 3, math.nan, math.inf,
+        layers=(first, second), example=Example(0, (strange_input,), HOSTILE, False, ((0, math.nan),), ((0, math.inf),)),
+    )  # fmt: skip
     strange = finding(
         "evil", suspects=(HOSTILE,), node=HOSTILE, api=None, parameters={HOSTILE: HOSTILE}, evidence=(HOSTILE,)
     )
@@ -232,7 +282,7 @@ def replayed() -> Facts:
     return Facts("replay", 0, targets(), {"cases": 1, "seconds": 2.0}, (finding(),), subject="findings/7f3a/case.zip")
 
 
-_COMPARED = (all_pass, one_defect, many_layers, not_decided, crash, hostile)
+_COMPARED = (all_pass, one_defect, many_layers, cells_of_a_thousand, not_decided, crash, hostile)
 _OTHERS = (hunt_none, hunt_findings, installed, sick, replayed)
 SAMPLES: dict[str, Callable[[], Facts]] = {build.__name__: build for build in (*_COMPARED, *_OTHERS)}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..core.errors import RunError
 from ..core.finding import Finding
 from ..core.verdict import Judgement
-from ..generators.inputs import Data
+from ..generators.inputs import Data, Draw
 from ..operators.rounding import K
 from ..oracles.pair import ORACLES, PairSettings
 from ..reporting.facts import Facts
@@ -30,12 +30,14 @@ class CompareSettings:
 
     Args:
         data: an .npz of inputs and labels; seeded inputs without it.
+        draws: how the user wants inputs drawn, by input name.
         instances: use at most so many of the data's instances.
         store: folder (or URL) findings go to; None keeps nothing.
     """
 
     targets: Sequence[str]
     data: Path | None = None
+    draws: Mapping[str, Draw] = field(default_factory=dict)
     seed: int = 0
     instances: int | None = None
     oracle: str = "parity"
@@ -65,7 +67,7 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
     began = time.monotonic()
     with open_runner(settings.targets, settings.runner) as runner:
         source = open_source(model, Context(runner, settings.runner, settings.targets, settings.seed, listener))
-        data = source.pick_data(settings.data, settings.instances, settings.seed)
+        data = source.pick_data(settings.data, settings.instances, settings.seed, settings.draws)
         rules = Rules(
             families=families_of(settings.targets),
             oracle=ORACLES.get(settings.oracle),

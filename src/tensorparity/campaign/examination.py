@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays
 from ..core.case import Case, ModelFile
-from ..core.comparison import Comparison
+from ..core.comparison import Comparison, Example
 from ..core.errors import DataError, TensorParityError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
@@ -25,6 +25,7 @@ from ..operators.catalogue import has_layer
 from ..operators.evaluate import infer_shapes
 from ..operators.spec import ShapeError
 from ..oracles.distances import check_labels
+from ..oracles.example import build_example
 from ..oracles.pair import PairOracle, PairSettings, compare_outcomes, judge_parity
 from ..oracles.roundoff import SCREEN, output_units, scaled_difference
 from ..triage.confirm import confirm_accusation, confirm_ending
@@ -36,6 +37,7 @@ from .events import Listener, Progress, silent
 #: Instances and bytes of one request: enough to keep a library busy, little enough for a progress bar.
 _SLICE_COUNT = 1024
 _SLICE_BYTES = 32 << 20
+_DEFAULT_BATCH = 32  # of ``predict``, where none is asked for
 #: A trace of this many bytes per input is taken on one input only.
 _TRACE_BYTES = 64 << 20
 _MOST_TRACED = 4
@@ -129,7 +131,7 @@ class Examination:
             found.comparisons = self._compare(found.outcomes, labels)
         with _Clock(found.phases, "localize"):
             if self._wants_layers(found):
-                self._look_at_layers(found, inputs)
+                self._look_at_layers(found, inputs, labels)
             self._file_endings(found, inputs)
         return found
 
@@ -139,7 +141,7 @@ class Examination:
         """Outputs of all instances; a target that fails on the first slice is not asked for the others."""
         if any(self._model.needs_graph(target) for target in targets):
             self._need_graph(found)
-        slices = _slices(inputs)
+        slices = _slices(inputs, self._rules.batch_size)
         procedure = Procedure(batch_size=self._rules.batch_size)
         total, done = len(slices) * len(targets), itertools.count(1)
         self._tell(Progress("running", 0, total))
@@ -185,7 +187,7 @@ class Examination:
 
     # Localize
 
-    def _look_at_layers(self, found: Examined, inputs: Arrays) -> None:
+    def _look_at_layers(self, found: Examined, inputs: Arrays, labels: Arrays) -> None:
         if not self._need_graph(found):
             return
         completed = [target for target, outcome in found.outcomes.items() if outcome.completed]
@@ -198,7 +200,7 @@ class Examination:
             return
         activations = next(iter(traces.values())).trace.nodes
         found.measured = self._replay(few, activations, completed)
-        found.comparisons = self._with_maps(found, traces, picked)
+        found.comparisons = self._with_maps(found, traces, picked, inputs, labels)
         accusations = [
             self._confirmed(accusation, few, activations, completed)
             for accusation in accuse(found.measured, self._rules.families)
@@ -249,7 +251,9 @@ class Examination:
             self._tell(Progress("replaying layers", len(measured), len(graph.nodes), errors.node.layer))
         return measured
 
-    def _with_maps(self, found: Examined, traces: Mapping[str, Outcome], picked: list[int]) -> list[Comparison]:
+    def _with_maps(
+        self, found: Examined, traces: Mapping[str, Outcome], picked: list[int], inputs: Arrays, labels: Arrays
+    ) -> list[Comparison]:
         graph = self._model.graph
         assert graph is not None
         complete: list[Comparison] = []
@@ -261,7 +265,9 @@ class Examination:
                     for t in (comparison.a, comparison.b)
                 )
                 errors = _pair_errors(found.measured, comparison)
-                comparison = replace(comparison, layers=localization_map(graph, nodes_a, nodes_b, errors))
+                layers = localization_map(graph, nodes_a, nodes_b, errors)
+                example = _example(comparison, found.outcomes, picked[row], inputs, labels)
+                comparison = replace(comparison, layers=layers, example=example)
             complete.append(comparison)
         return complete
 
@@ -440,11 +446,14 @@ def _insensitive(outcomes: Mapping[str, Outcome]) -> bool:
     return False
 
 
-def _slices(inputs: Arrays) -> list[slice]:
+def _slices(inputs: Arrays, batch_size: int | None) -> list[slice]:
+    """Pieces of whole batches: a cut within one would have the library compile, and run, another size."""
     count = min(len(array) for array in inputs.values())
     per_instance = max(1, sum(array.nbytes // max(1, len(array)) for array in inputs.values()))
     step = max(1, min(_SLICE_COUNT, _SLICE_BYTES // per_instance))
-    step = max(32, step // 32 * 32) if step >= 32 else step  # whole batches of the default size
+    batch = batch_size or _DEFAULT_BATCH
+    if batch_size or step >= batch:
+        step = max(batch, step // batch * batch)
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
@@ -464,6 +473,16 @@ def _merge(target: str, outcomes: Sequence[Outcome]) -> Outcome:
         seconds=sum(outcome.seconds for outcome in outcomes),
         cpu_seconds=sum(outcome.cpu_seconds for outcome in outcomes),
     )
+
+
+def _example(
+    comparison: Comparison, outcomes: Mapping[str, Outcome], index: int, inputs: Arrays, labels: Arrays
+) -> Example | None:
+    """The input a map belongs to; None where a side has no such output."""
+    a, b = (outcomes[target].outputs.get(comparison.output) for target in (comparison.a, comparison.b))
+    if a is None or b is None:
+        return None
+    return build_example(inputs, index, a, b, labels.get(comparison.output))
 
 
 def _pair_errors(measured: Sequence[NodeErrors], comparison: Comparison) -> dict[str, float]:

@@ -5,18 +5,19 @@ Each kind of model is one function in the table; ``open_source`` picks it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.arrays import Array
 from ..core.graph import InputSpec, LayerGraph
 from ..core.model import Model
-from ..generators.inputs import Data, load_npz, seeded_inputs
+from ..generators.inputs import Data, Draw, load_npz, seeded_inputs
 from ..generators.model_files import inspect_model_file
 from ..targets.runner import LocalRunner, RunnerSettings, default_cache, open_runner
 from ..zoo.architectures import architecture
 from ..zoo.weights import calibrated, trained_on_mnist
+from .applications import application_file
 from .events import Listener, Progress
 from .importing import import_graph, train_graph
 
@@ -42,6 +43,7 @@ class Source:
     Args:
         inputs: its signature, for data of the user's.
         data: the data it comes with, if any.
+        draws: how its inputs are best drawn, where there is no data.
         notes: what a reader should know of the model (which weights, what was trusted).
         import_graph: reads the layers of a file, when they are needed.
     """
@@ -49,10 +51,11 @@ class Source:
     model: Model
     inputs: tuple[InputSpec, ...]
     data: Data | None = None
+    draws: Mapping[str, Draw] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     import_graph: Callable[[Model], Model] | None = None
 
-    def pick_data(self, path: Path | None, count: int | None, seed: int) -> Data:
+    def pick_data(self, path: Path | None, count: int | None, seed: int, draws: Mapping[str, Draw]) -> Data:
         """The user's data, else the model's own, else seeded inputs; at most ``count`` instances.
 
         Raises:
@@ -60,9 +63,9 @@ class Source:
         """
         if path is not None:
             return at_most(load_npz(path, self.inputs), count)
-        if self.data is not None:
+        if self.data is not None and not draws:
             return at_most(self.data, count)
-        return seeded_inputs(self.inputs, count or SEEDED_INSTANCES, seed)
+        return seeded_inputs(self.inputs, count or SEEDED_INSTANCES, seed, {**self.draws, **draws})
 
 
 def open_source(text: str, context: Context) -> Source:
@@ -81,12 +84,23 @@ def _keras_file(text: str, context: Context) -> Source:
     settings = context.settings
     inspected = inspect_model_file(Path(text), trust=settings.trust, imports=bool(settings.imports))
     notes = (f"trusted: {', '.join(inspected.foreign)}",) if inspected.foreign else ()
+    readers = {target: inspected.model for target in context.targets if target.startswith("keras:")}
     return Source(
-        Model(Path(text).name, file=inspected.model),
+        Model(Path(text).name, file=inspected.model, files=readers),
         inspected.inputs,
+        draws=inspected.draws,
         notes=notes,
         import_graph=lambda model: import_graph(context.runner, model, context.targets, settings.trust),
     )
+
+
+def _application(text: str, context: Context) -> Source:
+    name = text.removeprefix("app:")
+    context.listener(Progress(f"building {name}", 0, None))
+    cache = context.settings.cache or default_cache()
+    path, notes = application_file(context.runner, name, context.seed, cache)
+    source = _keras_file(str(path), context)
+    return replace(source, model=replace(source.model, name=text), notes=tuple(f"weights: {n}" for n in notes))
 
 
 def _zoo(text: str, context: Context) -> Source:
@@ -135,4 +149,4 @@ def at_most(data: Data, count: int | None) -> Data:
     )
 
 
-_BY_PREFIX: dict[str, Callable[[str, Context], Source]] = {"zoo:": _zoo}
+_BY_PREFIX: dict[str, Callable[[str, Context], Source]] = {"app:": _application, "zoo:": _zoo}

@@ -14,6 +14,7 @@ from .options import DEFAULT_OUT, exit_code, runner_settings, running_options, s
 @click.command("compare")
 @click.argument("model")
 @click.option("--data", type=click.Path(path_type=Path), help="An .npz with x (or one array per input) and y.")
+@click.option("--input", "draws", multiple=True, metavar="NAME=SHAPE:dtype:low..high", help="How to draw an input.")
 @click.option("--instances", type=click.IntRange(min=1), help="Use at most so many inputs.")
 @click.option("--batch-size", type=click.IntRange(min=1), help="Batch size of predict.  [default: the library's]")
 @click.option("--oracle", default="parity", show_default=True, help="Who judges: parity, or cradle as in the paper.")
@@ -27,6 +28,7 @@ from .options import DEFAULT_OUT, exit_code, runner_settings, running_options, s
 def command(
     model: str,
     data: Path | None,
+    draws: tuple[str, ...],
     instances: int | None,
     batch_size: int | None,
     oracle: str,
@@ -50,6 +52,7 @@ def command(
     """
     from ..campaign.compare import CompareSettings, compare
     from ..campaign.selection import choose_targets
+    from ..generators.inputs import parse_draw
     from ..oracles.pair import ORACLES, PairSettings
     from .progress import progress
 
@@ -58,6 +61,7 @@ def command(
     settings = CompareSettings(
         targets=choose_targets(targets),
         data=data,
+        draws=dict(parse_draw(text) for text in draws),
         seed=seed,
         instances=instances,
         oracle=oracle,

@@ -21,23 +21,30 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A user's model: opaque, but traceable by layer name. Identified by its content, not its path."""
+    """A user's model: opaque, but traceable by layer name. Identified by its content, not its path.
+
+    Args:
+        parts: files beside it that belong to it (ONNX's external data): relative path and digest of each.
+    """
 
     path: str
     sha256: str
     format: str = "keras"
+    parts: tuple[tuple[str, str], ...] = ()
 
     kind = "model-file"
 
     def to_json(self) -> Json:
-        return {"kind": self.kind, "path": self.path, "sha256": self.sha256, "format": self.format}
+        return {**self.identity(), "path": self.path}
 
     def identity(self) -> Json:
-        return {"kind": self.kind, "sha256": self.sha256, "format": self.format}
+        parts = {"parts": [list(part) for part in self.parts]} if self.parts else {}
+        return {"kind": self.kind, "sha256": self.sha256, "format": self.format, **parts}
 
     @classmethod
     def from_json(cls, data: Json) -> ModelFile:
-        return cls(data["path"], data["sha256"], data["format"])
+        parts = tuple((str(name), str(sha256)) for name, sha256 in data.get("parts", ()))
+        return cls(data["path"], data["sha256"], data["format"], parts)
 
 
 @dataclass(frozen=True, slots=True)

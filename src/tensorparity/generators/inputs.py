@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..core.archives import UNREADABLE
 from ..core.arrays import Array, dtype_named, is_floating
 from ..core.errors import DataError
 from ..core.graph import InputSpec
-from .archives import UNREADABLE
 
 #: What stands for a size the signature leaves open.
 _OPEN_SIZE = 16
@@ -72,10 +72,10 @@ def _read_npz(path: Path) -> dict[str, Array]:
     if not path.exists():
         raise DataError(f"no data at {str(path)!r}")
     try:
-        archive = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise DataError(f"{path.name} is a single array; expected an .npz with x and y")
-        with archive:
+        with path.open("rb") as file:  # NumPy leaves a file of its own open where it is broken
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise DataError(f"{path.name} is a single array; expected an .npz with x and y")
             return {name: archive[name] for name in archive.files}
     except UNREADABLE as error:
         raise DataError(f"{path.name} cannot be read as .npz: {error}") from error
@@ -108,17 +108,79 @@ def _dtype(spec: InputSpec) -> np.dtype[Any]:
     return np.dtype(np.str_) if spec.dtype == "string" else dtype_named(spec.dtype)
 
 
-def seeded_inputs(specs: Sequence[InputSpec], count: int, seed: int) -> Data:
-    """Standard normal for floats, small non-negative numbers for integers."""
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """How an input is drawn where the signature does not say enough; every part is optional.
+
+    Args:
+        whole: only whole numbers, whatever the dtype: token ids often travel as floats.
+    """
+
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    low: float | None = None
+    high: float | None = None
+    whole: bool = False
+
+
+def parse_draw(text: str) -> tuple[str, Draw]:
+    """``name=SHAPE[:dtype[:low..high]]``, for example ``tokens=16:int32:0..999`` or ``image=32x32x3``.
+
+    Raises:
+        DataError: saying which part is off.
+    """
+    name, equals, rest = text.partition("=")
+    shape, _, rest = rest.partition(":")
+    dtype, _, bounds = rest.partition(":")
+    wrong = f"--input {text!r} is not name=SHAPE:dtype:low..high, for example tokens=16:int32:0..999"
+    if not equals or not name:
+        raise DataError(wrong)
+    try:
+        sizes = tuple(int(size) for size in shape.split("x")) if shape else None
+        low, high = (float(bound) for bound in bounds.split("..")) if bounds else (None, None)
+        if dtype:
+            dtype_named(dtype)
+    except (TypeError, ValueError):
+        raise DataError(wrong) from None
+    if low is not None and high is not None and low > high:
+        raise DataError(f"--input {text!r}: the range is empty")
+    return name, Draw(sizes, dtype or None, low, high)
+
+
+def seeded_inputs(specs: Sequence[InputSpec], count: int, seed: int, draws: Mapping[str, Draw] | None = None) -> Data:
+    """Standard normal for floats, zeros and ones for integers, unless a Draw says otherwise.
+
+    Raises:
+        DataError: for a Draw of an input that does not exist or does not fit it, or a dtype that cannot be drawn.
+    """
+    draws = dict(draws or {})
+    unknown = sorted(set(draws) - {spec.name for spec in specs})
+    if unknown:
+        known = ", ".join(spec.name for spec in specs)
+        raise DataError(f"--input names {', '.join(unknown)}, but the inputs are {known}")
     rng = np.random.default_rng([seed, 0x1D])
-    inputs: dict[str, Array] = {}
-    for spec in specs:
-        shape = (count, *(_OPEN_SIZE if size is None else size for size in spec.shape))
-        dtype = _dtype(spec)
-        if is_floating(spec.dtype) and dtype.kind != "c":
-            inputs[spec.name] = rng.standard_normal(shape, dtype=np.float32).astype(dtype)
-        elif dtype.kind in "iub":
-            inputs[spec.name] = rng.integers(0, 2, shape).astype(dtype)
-        else:
-            raise DataError(f"input {spec.name!r} has dtype {spec.dtype}; give it with --data")
+    inputs = {spec.name: _draw(spec, draws.get(spec.name, Draw()), count, rng) for spec in specs}
     return Data(inputs, {}, f"{count} seeded inputs")
+
+
+def _draw(spec: InputSpec, draw: Draw, count: int, rng: np.random.Generator) -> Array:
+    sizes = draw.shape or tuple(_OPEN_SIZE if size is None else size for size in spec.shape)
+    if draw.dtype and draw.dtype != spec.dtype:
+        raise DataError(f"input {spec.name!r}: expected dtype {spec.dtype}, received {draw.dtype}")
+    dtype = _dtype(spec)
+    if is_floating(spec.dtype) and dtype.kind != "c":
+        array = _draw_floats(draw, (count, *sizes), rng).astype(dtype)
+    elif dtype.kind in "iub":
+        low, high = draw.low or 0, 1 if draw.high is None else draw.high
+        array = rng.integers(int(low), int(high), (count, *sizes), endpoint=True).astype(dtype)
+    else:
+        raise DataError(f"input {spec.name!r} has dtype {spec.dtype}; give it with --data")
+    return fit_input(spec, array, [])
+
+
+def _draw_floats(draw: Draw, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    if draw.low is None or draw.high is None:
+        return rng.standard_normal(shape, dtype=np.float32)
+    if draw.whole:
+        return rng.integers(int(draw.low), int(draw.high), shape, endpoint=True).astype(np.float32)
+    return rng.uniform(draw.low, draw.high, shape)

@@ -1,7 +1,8 @@
-"""Model files, inspected before anything loads them.
+"""Keras' model files, inspected before anything loads them.
 
-A ``.keras`` file is a zip with a JSON configuration. Every class it names must be one of Keras' own
-that cannot run foreign code, or the file is refused unless the user trusts it (decision 17).
+A ``.keras`` file is a zip with a JSON configuration, an ``.h5`` file holds one as an attribute. Every
+class it names must be one of Keras' own that cannot run foreign code, or the file is refused unless
+the user trusts it (decision 17).
 """
 
 from __future__ import annotations
@@ -9,17 +10,19 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from ..core.archives import UNREADABLE
 from ..core.arrays import dtype_named
 from ..core.case import ModelFile
 from ..core.errors import ModelRefusedError
 from ..core.graph import InputSpec
 from ..core.jsontext import Json
 from ..operators.known_classes import is_known
-from .archives import UNREADABLE
+from .inputs import Draw
 
 _CONFIG_CAP = 64 << 20
 _KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
@@ -33,6 +36,7 @@ class InspectedFile:
     inputs: tuple[InputSpec, ...]
     keras_version: str
     foreign: tuple[str, ...] = ()
+    draws: Mapping[str, Draw] = field(default_factory=dict)
 
 
 def inspect_model_file(path: Path, *, trust: bool = False, imports: bool = False) -> InspectedFile:
@@ -48,10 +52,12 @@ def inspect_model_file(path: Path, *, trust: bool = False, imports: bool = False
     if not path.exists():
         raise ModelRefusedError(f"no model at {str(path)!r}")
     if path.is_dir():
-        raise ModelRefusedError(f"{str(path)!r} is a folder; expected a .keras file")
-    if path.suffix != ".keras":
-        raise ModelRefusedError(f"{path.name!r} is not a .keras file; this version compares .keras and zoo:NAME")
-    config, metadata = _read_keras(path)
+        raise ModelRefusedError(f"{str(path)!r} is a folder; expected a model file")
+    if path.suffix not in _READERS:
+        raise ModelRefusedError(
+            f"{path.name!r} has no suffix of a model; expected one of {', '.join(sorted(_READERS))}"
+        )
+    config, metadata = _READERS[path.suffix](path)
     foreign = _all_foreign(path, config)
     if foreign and not trust and not imports:
         raise ModelRefusedError(
@@ -60,8 +66,9 @@ def inspect_model_file(path: Path, *, trust: bool = False, imports: bool = False
         )
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     return InspectedFile(
-        model=ModelFile(str(path.resolve()), sha256, "keras"),
+        model=ModelFile(str(path.resolve()), sha256, "keras" if path.suffix == ".keras" else "h5"),
         inputs=_inputs(path, config),
+        draws=_draws(config["config"]),
         keras_version=str(metadata.get("keras_version", "")),
         foreign=foreign,
     )
@@ -94,6 +101,65 @@ def _read_json(path: Path, archive: zipfile.ZipFile, name: str) -> Json:
             return json.loads(member.read(_CONFIG_CAP + 1))
     except (ValueError, RecursionError) as error:
         raise ModelRefusedError(f"{path.name}: {name} is not JSON: {error}") from error
+
+
+def _read_h5(path: Path) -> tuple[dict[str, Json], dict[str, Json]]:
+    try:
+        import h5py
+    except ImportError as error:
+        raise ModelRefusedError(f"{path.name}: reading HDF5 needs h5py; pip install h5py") from error
+    try:
+        with h5py.File(path, "r") as file:
+            _refuse_links(path, file)
+            text = file.attrs.get("model_config")
+            version = file.attrs.get("keras_version", "")
+    except (OSError, KeyError, RuntimeError, ValueError) as error:
+        raise ModelRefusedError(f"{path.name} is not an HDF5 file, or is truncated: {error}") from error
+    if text is None:
+        raise ModelRefusedError(f"{path.name} holds weights but no model: it has no attribute model_config")
+    try:
+        config = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ModelRefusedError(f"{path.name}: its model_config is not JSON: {error}") from error
+    if not isinstance(config, dict) or not isinstance(config.get("config"), dict):
+        raise ModelRefusedError(f"{path.name}: its model_config describes no model")
+    shown = version.decode() if isinstance(version, bytes) else str(version)
+    return config, {"keras_version": shown}
+
+
+def _refuse_links(path: Path, group: Any) -> None:
+    """External links would make the library read other files."""
+    for name in group:
+        link = group.get(name, getlink=True)
+        if type(link).__name__ == "ExternalLink":
+            raise ModelRefusedError(f"{path.name}: {name!r} is a link to another file")
+        item = group[name]
+        if hasattr(item, "keys"):
+            _refuse_links(path, item)
+
+
+_READERS: dict[str, Callable[[Path], tuple[dict[str, Json], dict[str, Json]]]] = {
+    ".keras": _read_keras,
+    ".h5": _read_h5,
+    ".hdf5": _read_h5,
+}
+
+
+def _draws(config: dict[str, Json]) -> dict[str, Draw]:
+    """Inputs that feed an Embedding are token ids below its ``input_dim``."""
+    found: dict[str, Draw] = {}
+    layers = [layer for layer in config.get("layers", []) if isinstance(layer, dict)]
+    names = [str(layer.get("config", {}).get("name")) for layer in layers if layer.get("class_name") == "InputLayer"]
+    for layer in layers:
+        size = layer.get("config", {}).get("input_dim") if layer.get("class_name") == "Embedding" else None
+        if not isinstance(size, int):
+            continue
+        feeding = json.dumps(layer.get("inbound_nodes", []))
+        for name in names:
+            if json.dumps(name) in feeding or not layer.get("inbound_nodes"):
+                high = min(size - 1, int(found[name].high or size)) if name in found else size - 1
+                found[name] = Draw(low=0, high=high, whole=True)
+    return found
 
 
 def _all_foreign(path: Path, config: Json) -> tuple[str, ...]:
@@ -135,7 +201,12 @@ def _inputs(path: Path, config: dict[str, Json]) -> tuple[InputSpec, ...]:
 
 
 def _input_layers(config: dict[str, Json]) -> Iterator[InputSpec]:
-    for layer in config.get("layers", []):
+    layers = config.get("layers", [])
+    first = layers[0].get("config", {}) if layers and isinstance(layers[0], dict) else {}
+    if layers and layers[0].get("class_name") != "InputLayer" and first.get("batch_input_shape"):
+        # Keras 2's sequential models say it in their first layer
+        yield _input(f"{first.get('name')}_input", first["batch_input_shape"], first.get("dtype") or "float32")
+    for layer in layers:
         if isinstance(layer, dict) and layer.get("class_name") == "InputLayer":
             settings = layer["config"]
             shape = settings.get("batch_shape") or settings.get("batch_input_shape") or [None]

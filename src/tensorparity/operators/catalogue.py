@@ -13,12 +13,17 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "ReLU": "RELU",
         "Softmax": "SOFTMAX",
     },
-    "convolution": {
-        "Conv2D": "CONV2D",
+    "attention": {"AdditiveAttention": "ADDITIVE_ATTENTION", "Attention": "ATTENTION"},
+    "convolution": {"Conv1D": "CONV1D", "Conv2D": "CONV2D", "Conv3D": "CONV3D"},
+    "dense": {"Dense": "DENSE"},
+    "depthwise": {
+        "DepthwiseConv1D": "DEPTHWISE_CONV1D",
         "DepthwiseConv2D": "DEPTHWISE_CONV2D",
+        "SeparableConv1D": "SEPARABLE_CONV1D",
         "SeparableConv2D": "SEPARABLE_CONV2D",
     },
-    "dense": {"Dense": "DENSE"},
+    "embedding": {"Embedding": "EMBEDDING", "Masking": "MASKING"},
+    "heads": {"GroupQueryAttention": "GROUP_QUERY_ATTENTION", "MultiHeadAttention": "MULTI_HEAD_ATTENTION"},
     "merging": {
         "Add": "ADD",
         "Average": "AVERAGE",
@@ -30,11 +35,20 @@ _FAMILIES: dict[str, dict[str, str]] = {
     },
     "normalization": {"BatchNormalization": "BATCH_NORMALIZATION", "LayerNormalization": "LAYER_NORMALIZATION"},
     "pooling": {
+        "AveragePooling1D": "AVERAGE_POOLING1D",
         "AveragePooling2D": "AVERAGE_POOLING2D",
+        "AveragePooling3D": "AVERAGE_POOLING3D",
+        "GlobalAveragePooling1D": "GLOBAL_AVERAGE_POOLING1D",
         "GlobalAveragePooling2D": "GLOBAL_AVERAGE_POOLING2D",
+        "GlobalAveragePooling3D": "GLOBAL_AVERAGE_POOLING3D",
+        "GlobalMaxPooling1D": "GLOBAL_MAX_POOLING1D",
         "GlobalMaxPooling2D": "GLOBAL_MAX_POOLING2D",
+        "GlobalMaxPooling3D": "GLOBAL_MAX_POOLING3D",
+        "MaxPooling1D": "MAX_POOLING1D",
         "MaxPooling2D": "MAX_POOLING2D",
+        "MaxPooling3D": "MAX_POOLING3D",
     },
+    "recurrent": {"GRU": "GRU", "LSTM": "LSTM", "SimpleRNN": "SIMPLE_RNN"},
     "regularization": {"Dropout": "DROPOUT", "Identity": "IDENTITY", "Rescaling": "RESCALING"},
     "reshaping": {
         "Cropping2D": "CROPPING2D",
@@ -44,6 +58,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "UpSampling2D": "UP_SAMPLING2D",
         "ZeroPadding2D": "ZERO_PADDING2D",
     },
+    "wrapping": {"Bidirectional": "BIDIRECTIONAL", "TimeDistributed": "TIME_DISTRIBUTED"},
 }
 
 _LAYERS: Registry[LayerSpec] = Registry(

@@ -14,6 +14,7 @@ import numpy as np
 from ..core.arrays import Array, Arrays
 from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node, Ref
+from ..core.jsontext import Json
 from .catalogue import layer
 from .spec import Evaluation, LayerSpec, Shape, ShapeError, WeightSpec
 
@@ -49,9 +50,20 @@ def _node_shapes(node: Node, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     spec = layer(node.op)
     try:
         _check_inputs(spec, shapes)
-        return spec.shape(spec.complete(node.params), shapes)
+        return spec.shape(_params(spec, node), shapes)
     except ShapeError as error:
         raise ShapeError(f"node {node.name!r} ({node.op}): {error}") from error
+
+
+def _params(spec: LayerSpec, node: Node) -> dict[str, Json]:
+    """Arguments of the constructor and of the call, with the defaults."""
+    declared = {parameter.name for parameter in spec.call_parameters}
+    for name in node.call_params:
+        if name not in declared:
+            raise ShapeError(
+                f"Argument `{name}` of the call is not declared. Received: {name}={node.call_params[name]!r}"
+            )
+    return spec.complete({**node.params, **node.call_params})
 
 
 def _check_inputs(spec: LayerSpec, shapes: Sequence[Shape]) -> None:
@@ -67,7 +79,7 @@ def declare_weights(graph: LayerGraph) -> dict[str, WeightSpec]:
     found: dict[str, WeightSpec] = {}
     for node in graph.nodes:
         spec = layer(node.op)
-        declared = spec.weights(spec.complete(node.params), [_output(shapes[ref.node], ref) for ref in node.inputs])
+        declared = spec.weights(_params(spec, node), [_output(shapes[ref.node], ref) for ref in node.inputs])
         for name, weight in declared.items():
             first = found.setdefault(f"{node.layer}/{name}", weight)
             if first.shape != weight.shape:
@@ -116,7 +128,7 @@ def evaluate_node(node: Node, inputs: Sequence[Array], weights: Arrays) -> tuple
 def _evaluate(node: Node, inputs: Sequence[Array], weights: Arrays) -> tuple[Evaluation, ...]:
     spec = layer(node.op)
     with np.errstate(all="ignore"):  # overflow and NaN are answers here, not accidents
-        return spec.reference(spec.complete(node.params), inputs, weights)
+        return spec.reference(_params(spec, node), inputs, weights)
 
 
 def _promote(x: Array) -> Array:
@@ -126,7 +138,7 @@ def _promote(x: Array) -> Array:
 def _own_weights(node: Node, shapes: Sequence[Shape], weights: Arrays) -> dict[str, Array]:
     spec = layer(node.op)
     found = {}
-    for name, declared in spec.weights(spec.complete(node.params), shapes).items():
+    for name, declared in spec.weights(_params(spec, node), shapes).items():
         key = f"{node.layer}/{name}"
         if key not in weights:
             raise DataError(f"weight {key!r} of node {node.name!r} is missing")
@@ -191,7 +203,8 @@ def calibrate(graph: LayerGraph, weights: Arrays, inputs: Arrays) -> dict[str, A
     Every BatchNormalization gets the statistics of its own input as moving mean and variance, and the
     last layer with a kernel before each output is scaled so that its pre-activation has a standard
     deviation of one: logits neither saturate nor vanish. Other weights are returned as they are; a
-    layer that is called more than once is calibrated on its first call and never scaled.
+    layer that is called more than once is calibrated on its first call and never scaled, and one whose
+    output does not scale with its kernel (recurrent layers, attention) is left alone.
     """
     calibrated = dict(weights)
     last = _last_kernels(graph)
@@ -220,7 +233,11 @@ def _statistics(node: Node, x: Array, weights: Arrays) -> dict[str, Array]:
 def _last_kernels(graph: LayerGraph) -> set[str]:
     """Names of the nodes with a kernel that are met first on the way back from the outputs."""
     declared = declare_weights(graph)
-    with_kernel = {key.rpartition("/")[0] for key, spec in declared.items() if spec.role == "kernel"}
+    kernels = [key.split("/") for key, spec in declared.items() if spec.role == "kernel"]
+    with_kernel = {parts[0] for parts in kernels}
+    linear = {
+        parts[0] for parts in kernels if len(parts) == 2
+    }  # a nested kernel stands inside of a recurrence or a gate
     calls = Counter(node.layer for node in graph.nodes)
     by_name = {node.name: node for node in graph.nodes}
     found: set[str] = set()
@@ -233,7 +250,7 @@ def _last_kernels(graph: LayerGraph) -> set[str]:
             continue
         seen.add(name)
         if node.layer in with_kernel:
-            found |= {name} if calls[node.layer] == 1 else set()
+            found |= {name} if calls[node.layer] == 1 and node.layer in linear else set()
         else:
             pending.extend(ref.node for ref in node.inputs)
     return found
@@ -246,7 +263,7 @@ def _unit_logits(node: Node, arguments: Sequence[Array], weights: Mapping[str, A
     if not np.isfinite(spread) or spread == 0.0:
         return {}
     spec = layer(node.op)
-    declared = spec.weights(spec.complete(node.params), [x.shape for x in arguments])
+    declared = spec.weights(_params(spec, node), [x.shape for x in arguments])
     kernel = [name for name, weight in declared.items() if weight.role == "kernel"][-1]
     names = [kernel, *(name for name, weight in declared.items() if weight.role == "bias")]
     keys = [f"{node.layer}/{name}" for name in names]

@@ -187,9 +187,9 @@ NAMES: tuple[Json, ...] = (None, "linear", *FUNCTIONS)
 INVALID_NAMES: tuple[Json, ...] = ("no_such_activation", 3)
 
 
-def check_name(name: Json) -> None:
+def check_name(name: Json, argument: str = "activation") -> None:
     if name is not None and name != "linear" and (not isinstance(name, str) or name not in FUNCTIONS):
-        refuse("activation", f"None or one of {', '.join(('linear', *FUNCTIONS))}", name)
+        refuse(argument, f"None or one of {', '.join(('linear', *FUNCTIONS))}", name)
 
 
 def apply(name: Json, x: Evaluation) -> Evaluation:

@@ -59,6 +59,7 @@ def _layer(name: str, merge: Merge, formula: str, arity: tuple[int, int | None] 
         weights=no_weights,
         reference=reference,
         formula=formula,
+        listed=True,
     )
 
 
@@ -130,4 +131,5 @@ CONCATENATE = LayerSpec(
     weights=no_weights,
     reference=_concatenate,
     formula="output = the inputs one after the other along axis",
+    listed=True,
 )

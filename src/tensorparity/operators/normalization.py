@@ -22,7 +22,7 @@ def _check_flags(params: Params) -> None:
     number(params, "epsilon")
 
 
-def _affine(params: Params, shape: tuple[int, ...]) -> dict[str, WeightSpec]:
+def affine(params: Params, shape: tuple[int, ...]) -> dict[str, WeightSpec]:
     found = {}
     if flag(params, "scale"):
         found["gamma"] = WeightSpec(shape, "scale")
@@ -54,7 +54,7 @@ def _batch_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
 def _batch_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
     shape = (known_size(shapes[0], _batch_axis(params, shapes[0]), "the normalized one"),)
     return {
-        **_affine(params, shape),
+        **affine(params, shape),
         "moving_mean": WeightSpec(shape, "mean", trainable=False),
         "moving_variance": WeightSpec(shape, "variance", trainable=False),
     }
@@ -111,15 +111,11 @@ def _layer_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
 
 def _layer_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
     axes = _layer_axes(params, shapes[0])
-    return _affine(params, tuple(known_size(shapes[0], axis, "a normalized one") for axis in axes))
+    return affine(params, tuple(known_size(shapes[0], axis, "a normalized one") for axis in axes))
 
 
-def _layer_reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
-    x, epsilon = inputs[0], number(params, "epsilon")
-    axes = _layer_axes(params, x.shape)
-    along = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
-    gamma = weights["gamma"].reshape(along) if flag(params, "scale") else np.ones(along)
-    beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros(along)
+def centred_and_scaled(x: Array, axes: tuple[int, ...], epsilon: float, gamma: Array, beta: Array) -> Evaluation:
+    """gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics over ``axes``."""
     centred = x - np.mean(x, axis=axes, keepdims=True)
     variance = np.mean(np.square(centred), axis=axes, keepdims=True)
     inverse = 1.0 / np.sqrt(variance + epsilon)
@@ -131,7 +127,16 @@ def _layer_reference(params: Params, inputs: Sequence[Array], weights: Mapping[s
     spread = sums * variance + 2.0 * np.mean(np.abs(centred) * shift, axis=axes, keepdims=True)
     factor = np.abs(inverse * gamma)
     kappa = factor * (shift + np.abs(centred) * (1.0 + 0.5 * spread * np.square(inverse))) + np.abs(beta)
-    return (Evaluation(centred * inverse * gamma + beta, kappa),)
+    return Evaluation(centred * inverse * gamma + beta, kappa)
+
+
+def _layer_reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+    x = inputs[0]
+    axes = _layer_axes(params, x.shape)
+    along = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
+    gamma = weights["gamma"].reshape(along) if flag(params, "scale") else np.ones(along)
+    beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros(along)
+    return (centred_and_scaled(x, axes, number(params, "epsilon"), gamma, beta),)
 
 
 LAYER_NORMALIZATION = LayerSpec(

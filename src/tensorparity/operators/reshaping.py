@@ -1,4 +1,4 @@
-"""Layers that move values: Flatten, Reshape, Permute, ZeroPadding2D, Cropping2D, UpSampling2D."""
+"""Layers that move values: Flatten, Reshape, Permute, RepeatVector."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ..core.arrays import Array
-from .arguments import Pair, channels_first, choice, is_integer, need_rank, pair, pair_of_pairs, refuse
-from .rounding import exact, growth
-from .spatial import DATA_FORMATS, from_last, spatial_axes, to_last
+from .arguments import channels_first, is_integer, need_rank, positive, refuse
+from .rounding import exact
+from .spatial import DATA_FORMATS
 from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
 
-_DATA_FORMAT = Parameter("data_format", None, DATA_FORMATS, ("channels_middle",))
+DATA_FORMAT = Parameter("data_format", None, DATA_FORMATS, ("channels_middle",))
 
 
-def _moving(
+def moving(
     name: str,
     ranks: tuple[int, ...],
     parameters: tuple[Parameter, ...],
@@ -24,6 +24,8 @@ def _moving(
     move: Callable[[Params, Array], Evaluation],
     formula: str,
 ) -> LayerSpec:
+    """A layer with one input, no weights and one output, which holds values of the input or blends of them."""
+
     def shapes_out(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
         return (shape(params, shapes[0]),)
 
@@ -62,10 +64,10 @@ def _flatten(params: Params, x: Array) -> Evaluation:
     return exact(x.reshape(x.shape[0], math.prod(x.shape[1:])))
 
 
-FLATTEN = _moving(
+FLATTEN = moving(
     "Flatten",
     (2, 3, 4),
-    (_DATA_FORMAT,),
+    (DATA_FORMAT,),
     _flat_shape,
     _flatten,
     "output = each sample as one row; channels_first inputs are turned to channels last before",
@@ -103,7 +105,7 @@ def _reshape(params: Params, x: Array) -> Evaluation:
     return exact(x.reshape(sizes))
 
 
-RESHAPE = _moving(
+RESHAPE = moving(
     "Reshape",
     (2, 3, 4),
     (Parameter("target_shape", None, ((-1,), (-1, 2), (2, -1), (1, -1), (-1, 1)), ((-1, -1), (-2,)), required=True),),
@@ -127,7 +129,7 @@ def _permuted(params: Params, shape: Shape) -> Shape:
     return (shape[0], *(shape[axis] for axis in _dims(params, len(shape))))
 
 
-PERMUTE = _moving(
+PERMUTE = moving(
     "Permute",
     (2, 3, 4),
     (
@@ -145,118 +147,19 @@ PERMUTE = _moving(
 )
 
 
-# ZeroPadding2D and Cropping2D
+# RepeatVector
 
 
-def _margins(params: Params, margins: tuple[Pair, Pair]) -> list[Pair]:
-    """(before, after) of all four axes."""
-    per_axis: list[Pair] = [(0, 0)] * 4
-    for axis, margin in zip(spatial_axes(params), margins, strict=True):
-        per_axis[axis] = margin
-    return per_axis
+def _repeated(params: Params, shape: Shape) -> Shape:
+    need_rank(shape, 2)
+    return (shape[0], positive(params, "n"), shape[1])
 
 
-def _padded(params: Params, shape: Shape) -> Shape:
-    need_rank(shape, 4)
-    margins = _margins(params, pair_of_pairs(params, "padding"))
-    return tuple(None if size is None else size + sum(margin) for size, margin in zip(shape, margins, strict=True))
-
-
-def _pad(params: Params, x: Array) -> Evaluation:
-    return exact(np.pad(x, _margins(params, pair_of_pairs(params, "padding"))))
-
-
-ZERO_PADDING2D = _moving(
-    "ZeroPadding2D",
-    (4,),
-    (
-        Parameter("padding", (1, 1), ((1, 1), 0, 2, (1, 2), ((1, 0), (0, 2))), (((-1, 0), (0, 0)), (1, 2, 3), 1.5)),
-        _DATA_FORMAT,
-    ),
-    _padded,
-    _pad,
-    "output = the input with rows and columns of zeros around it",
-)
-
-
-def _cropped(params: Params, shape: Shape) -> Shape:
-    need_rank(shape, 4)
-    margins = _margins(params, pair_of_pairs(params, "cropping"))
-    for size, margin in zip(shape, margins, strict=True):
-        if size is not None and sum(margin) >= size > 0:
-            raise ShapeError(
-                "Argument `cropping`: expected less than the spatial size. "
-                f"Received: cropping={params['cropping']!r}, shape={shape}"
-            )
-    return tuple(None if size is None else size - sum(margin) for size, margin in zip(shape, margins, strict=True))
-
-
-def _crop(params: Params, x: Array) -> Evaluation:
-    margins = _margins(params, pair_of_pairs(params, "cropping"))
-    return exact(x[tuple(slice(before, size - after) for size, (before, after) in zip(x.shape, margins, strict=True))])
-
-
-CROPPING2D = _moving(
-    "Cropping2D",
-    (4,),
-    (
-        Parameter("cropping", ((0, 0), (0, 0)), (((0, 0), (0, 0)), 1, (1, 0), ((1, 0), (0, 2))), (-1, (1, 2, 3))),
-        _DATA_FORMAT,
-    ),
-    _cropped,
-    _crop,
-    "output = the input without the given numbers of rows and columns at its borders",
-)
-
-
-# UpSampling2D
-
-
-def _upsampled(params: Params, shape: Shape) -> Shape:
-    need_rank(shape, 4)
-    choice(params, "interpolation", ("nearest", "bilinear"))
-    result = list(shape)
-    for axis, factor in zip(spatial_axes(params), pair(params, "size"), strict=True):
-        size = shape[axis]
-        result[axis] = None if size is None else size * factor
-    return tuple(result)
-
-
-def _blend(x: Evaluation, axis: int, factor: int) -> Evaluation:
-    """Linear interpolation along one axis: output i lies at (i + 1/2) / factor - 1/2, clamped to the input."""
-    size = x.value.shape[axis]
-    place = np.clip((np.arange(size * factor) + 0.5) / factor - 0.5, 0, size - 1)
-    low = np.floor(place).astype(int)
-    high = np.minimum(low + 1, size - 1)
-    along = [1] * x.value.ndim
-    along[axis] = -1
-    share = (place - low).reshape(along)
-    first, second = x.value.take(low, axis), x.value.take(high, axis)
-    carried = x.kappa.take(low, axis) * (1 - share) + x.kappa.take(high, axis) * share
-    # The place itself is computed in the dtype: its rounding moves the blend along the difference.
-    moved = (place + 1.0).reshape(along) * np.abs(second - first)
-    terms = growth(2) * (np.abs(first) * (1 - share) + np.abs(second) * share)
-    return Evaluation(first * (1 - share) + second * share, carried + moved + terms)
-
-
-def _upsample(params: Params, x: Array) -> Evaluation:
-    last, factors = to_last(params, x), pair(params, "size")
-    if params["interpolation"] == "nearest":
-        result = exact(last.repeat(factors[0], axis=1).repeat(factors[1], axis=2))
-    else:
-        result = _blend(_blend(exact(last), 1, factors[0]), 2, factors[1])
-    return Evaluation(from_last(params, result.value), from_last(params, result.kappa))
-
-
-UP_SAMPLING2D = _moving(
-    "UpSampling2D",
-    (4,),
-    (
-        Parameter("size", (2, 2), ((2, 2), 1, 3, (1, 2)), (0, -1, (2, 2, 2))),
-        _DATA_FORMAT,
-        Parameter("interpolation", "nearest", ("nearest", "bilinear"), ("cubist",)),
-    ),
-    _upsampled,
-    _upsample,
-    "output = the input enlarged by size, each value repeated or blended linearly between centres of cells",
+REPEAT_VECTOR = moving(
+    "RepeatVector",
+    (2,),
+    (Parameter("n", None, (1, 2, 5), (0, -1, 1.5, "2"), required=True),),
+    _repeated,
+    lambda params, x: exact(np.repeat(x[:, None], positive(params, "n"), axis=1)),
+    "output = the input n times, one under the other, along a new axis 1",
 )

@@ -53,6 +53,18 @@ class WeightSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Domain:
+    """What an input may hold: any float, or values of ``low <= x < high`` of a dtype.
+
+    Outside of it the library may raise or is free to do what it likes, so nothing there is a test of values.
+    """
+
+    dtype: str = "float32"
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """The true value of one output, and how much of a difference rounding explains.
 
@@ -63,6 +75,10 @@ class Evaluation:
 
     value: Array
     kappa: Array
+
+
+def any_float(params: Params) -> Domain:
+    return Domain()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +95,11 @@ class LayerSpec:
         weights: the weights by name, in the order of the library's ``layer.weights``.
         reference: outputs from parameters, inputs and weights, all float64 (or integer) NumPy arrays.
         formula: the sentence of the documentation that the reference implements.
+        call_parameters: arguments of the call that change what is computed; a node's ``call_params``.
+        domain: what the inputs may hold, from the parameters.
+        listed: the layer is called on one list of its inputs, not on the inputs one by one.
         random: draws random numbers when training; the reference is of inference.
+        noise: parameters that make a layer draw random numbers when training once they exceed 0.
         discontinuous: a last-bit difference of the input may change the output by much.
     """
 
@@ -93,12 +113,21 @@ class LayerSpec:
     reference: Callable[[Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]]
     formula: str
     dtypes: tuple[str, ...] = ("float32", "float64", "float16", "bfloat16")
+    call_parameters: tuple[Parameter, ...] = ()
+    domain: Callable[[Params], Domain] = any_float
+    listed: bool = False
     random: bool = False
+    noise: tuple[str, ...] = ()
     discontinuous: bool = False
     hazards: tuple[str, ...] = field(default=())
 
     def defaults(self) -> dict[str, Json]:
-        return {parameter.name: parameter.default for parameter in self.parameters}
+        """Of the constructor's arguments and of the call's: their names never collide."""
+        return {parameter.name: parameter.default for parameter in (*self.parameters, *self.call_parameters)}
+
+    def draws(self, params: Params) -> bool:
+        """Whether the layer with these parameters draws random numbers when training."""
+        return self.random or any(params.get(name) for name in self.noise)
 
     def complete(self, params: Params) -> dict[str, Json]:
         """``params`` with the defaults filled in."""

@@ -23,16 +23,18 @@ from ..core.jsontext import Json
 from ..core.verdict import Judgement
 from . import wording
 from .facts import Facts
+from .localization import page_document
 from .summary import CLASS_MEANINGS, by_urgency, node_name, ordered, place, summarize
 
 _SCRIPT_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_SCRIPTS = ("common", "map_colours", "map_paint", "map_sheet", "map", "report")
 _GLYPHS = {Judgement.PASS: "✓", Judgement.FAIL: "✗", Judgement.UNDECIDED: "?"}
 
 
 def render(facts: Facts) -> str:
     """The report as one page that can be written in UTF-8 and opened from a file."""
     environment = _environment()
-    source = resources.files(__package__).joinpath("templates/report.js").read_text(encoding="utf-8")
+    source = _script()
     page = environment.get_template("report.html").render(
         facts=facts,
         summary=summarize(facts),
@@ -42,11 +44,18 @@ def render(facts: Facts) -> str:
         classes=[(klass, len(facts.of_class(klass))) for klass in CLASS_MEANINGS if facts.of_class(klass)],
         meanings=CLASS_MEANINGS,
         place=lambda finding: place(finding, facts.comparisons),
-        document=script_json(facts.document()),
+        document=script_json(page_document(facts.document(), facts.comparisons or ())),
         script=Markup(source),
         script_hash=base64.b64encode(hashlib.sha256(source.encode()).digest()).decode(),
     )
     return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def _script() -> str:
+    """The parts of the page's script in one function, so that they share names with nobody else."""
+    folder = resources.files(__package__).joinpath("templates")
+    parts = [folder.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
+    return "\n".join(["(function () {", '"use strict";', *parts, "})();\n"])
 
 
 def script_json(value: Json) -> Markup:

@@ -88,10 +88,11 @@ TORCH_EAGER = TargetSpec(
     adapter="pytorch",
     distributions=("torch",),
     extra="torch",
-    summary="native PyTorch calls",
+    summary="PyTorch: single calls, and exported programs eagerly",
     family="torch",
     hunted=False,
 )
+TORCH_COMPILE = replace(TORCH_EAGER, name="torch:compile", summary="PyTorch: exported programs compiled by inductor")
 
 TARGETS: Registry[TargetSpec] = Registry(
     "target",
@@ -105,6 +106,7 @@ TARGETS: Registry[TargetSpec] = Registry(
         "onnx:reference": f"{__name__}:ONNX_REFERENCE",
         "onnxruntime": f"{__name__}:ONNXRUNTIME",
         "torch:eager": f"{__name__}:TORCH_EAGER",
+        "torch:compile": f"{__name__}:TORCH_COMPILE",
     },
 )
 

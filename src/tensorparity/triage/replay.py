@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name
+from ..core.arrays import Array, Arrays, dtype_name, is_floating
 from ..core.errors import TensorParityError
 from ..core.graph import Node
 from ..core.messages import gist
@@ -185,6 +185,8 @@ def _error(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:
 def _units(output: Array, truth: Evaluation) -> float:
     if output.shape != truth.value.shape:
         return float("inf")
+    if not is_floating(dtype_name(output)):
+        return 0.0 if np.array_equal(output, truth.value) else float("inf")
     return float(error_units(output, truth, dtype_name(output)).max(initial=0.0))
 
 

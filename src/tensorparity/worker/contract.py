@@ -100,6 +100,14 @@ class Adapter(object):
         """Read a model file into (graph JSON, weights, notes)."""
         raise Unsupported("this target does not import model files")
 
+    def make_model(self, recipe):
+        """Make a model by recipe; return its file's bytes as an array, and notes."""
+        raise Unsupported("this target makes no models")
+
+    def export_model(self, path, form):
+        """Turn a model file into another form; return (its bytes as an array, map of layers, exporter's name)."""
+        raise Unsupported("this target exports no models")
+
     def train(self, job, training):
         """Fit the job's graph; return (weights, history)."""
         raise Unsupported("this target does not train")

@@ -48,9 +48,15 @@ class Session(object):
 
     def answer(self, frame):
         """Return the header and arrays of the answer; never raises."""
-        handler = {"start": self._start, "run": self._run, "import": self._import, "train": self._train}.get(
-            frame.header.get("do")
-        )
+        handlers = {
+            "start": self._start,
+            "run": self._run,
+            "import": self._import,
+            "train": self._train,
+            "make": self._make,
+            "export": self._export,
+        }
+        handler = handlers.get(frame.header.get("do"))
         started, cpu = time.time(), time.process_time()
         try:
             if handler is None:
@@ -94,6 +100,14 @@ class Session(object):
     def _train(self, frame):
         weights, history = self._adapter.train(Job(frame.header["case"], frame.arrays), frame.header["training"])
         return {"status": "completed", "history": history}, weights
+
+    def _make(self, frame):
+        model, notes = self._adapter.make_model(frame.header["recipe"])
+        return {"status": "completed", "notes": notes}, {"weights:model": model}
+
+    def _export(self, frame):
+        model, layers, exporter = self._adapter.export_model(frame.header["path"], frame.header["form"])
+        return {"status": "completed", "layers": layers, "exporter": exporter}, {"weights:model": model}
 
     def _failure(self, error):
         node = getattr(self._adapter, "current_node", None)

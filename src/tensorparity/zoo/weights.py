@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core.archives import UNREADABLE
 from ..core.arrays import Array
 from ..core.graph import LayerGraph
 from ..core.jsontext import canonical
@@ -64,9 +65,10 @@ def trained_on_mnist(graph: LayerGraph, cache: Path, train: Trainer) -> ZooModel
 
 def _load(path: Path) -> dict[str, Array] | None:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
             return {name.replace("|", "/"): archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError):
+    except UNREADABLE:
         return None  # missing or damaged: train again
 
 

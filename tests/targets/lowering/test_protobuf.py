@@ -45,7 +45,7 @@ def test_attribute_beyond_float32_is_infinity():
     assert parsed.f == float("inf")
 
 
-@pytest.mark.parametrize("dtype", sorted(protobuf.DATA_TYPES))
+@pytest.mark.parametrize("dtype", sorted(protobuf.DATA_TYPES.keys() - {"string"}))
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)])
 def test_tensor(dtype, shape):
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)

@@ -1,5 +1,6 @@
 """What the Keras adapters share: everything but differentiation, which is each backend's own."""
 
+import contextlib
 import os
 import tempfile
 
@@ -218,6 +219,18 @@ class KerasAdapter(Adapter):
         weights = {"weights:" + name: self.to_numpy(v) for name, v in program.weights().items()}
         return programs.describe(program), weights, []
 
+    def make_model(self, recipe):
+        """Make a model of ``keras.applications``; return its file's bytes and notes."""
+        from .applications import make_application
+
+        model, note = make_application(self, recipe)
+        with open(_save(model), "rb") as file:
+            return np.frombuffer(file.read(), np.uint8), [note]
+
+    def no_gradients(self):
+        """Return a context in which the backend records no gradients."""
+        return _nothing()
+
     def train(self, job, training):
         """Fit the graph with ``Model.fit``, from the weights given, without shuffling by the library."""
         import keras
@@ -243,6 +256,11 @@ class KerasAdapter(Adapter):
         self._programs = []
         weights = {"weights:" + name: self.to_numpy(v) for name, v in program.weights().items()}
         return weights, {name: [float(v) for v in values] for name, values in history.history.items()}
+
+
+@contextlib.contextmanager
+def _nothing():
+    yield
 
 
 def make_loss(job):

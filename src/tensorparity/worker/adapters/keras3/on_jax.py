@@ -93,8 +93,8 @@ class JaxAdapter(KerasAdapter):
     def _pull_back(self, program, key, one, state, tensors, cotangent):
         import jax
 
-        layer = program.by_key[key].layer
-        names = [name for name in program.trainable() if name.startswith(layer.name + "/")]
+        layer = program.by_key[key].layer_name
+        names = [name for name in program.trainable() if name.startswith(layer + "/")]
         floats = [index for index, tensor in enumerate(tensors) if is_float(tensor.dtype)]
 
         def compute(weights, moved):
@@ -164,7 +164,7 @@ class JaxAdapter(KerasAdapter):
             for index, identity in enumerate(step.results):
                 if identity in reached:
                     connected.add(output_key(step.key, index))
-        live_layers = set(step.layer.name for step in program.steps if reached.intersection(step.results))
+        live_layers = set(step.layer_name for step in program.steps if reached.intersection(step.results))
         live_inputs = set(name for name, tensor in program.inputs if tensor in reached)
         for key, gradient in grads[0].items():
             if key in connected:

@@ -16,6 +16,11 @@ class TorchAdapter(KerasAdapter):
         except RuntimeError:  # only before the first parallel work
             pass
 
+    def no_gradients(self):
+        import torch
+
+        return torch.no_grad()
+
     def build(self):
         import torch
 
@@ -94,8 +99,8 @@ class TorchAdapter(KerasAdapter):
 
         tensors = [self.to_tensor(array) for array in arrays]
         tensors = [t.detach().clone().requires_grad_(True) if t.is_floating_point() else t for t in tensors]
-        layer = program.by_key[key].layer
-        named = {name: v for name, v in program.trainable().items() if name.startswith(layer.name + "/")}
+        layer = program.by_key[key].layer_name
+        named = {name: v for name, v in program.trainable().items() if name.startswith(layer + "/")}
         outputs = program.replay(key, tensors, training)
         sources = [t for t in tensors if t.requires_grad] + [v.value for v in named.values()]
         grads = []

@@ -58,8 +58,8 @@ class TensorFlowAdapter(KerasAdapter):
         import tensorflow as tf
 
         tensors = [self.to_tensor(array) for array in arrays]
-        layer = program.by_key[key].layer
-        names = {name: v.value for name, v in program.trainable().items() if name.startswith(layer.name + "/")}
+        layer = program.by_key[key].layer_name
+        names = {name: v.value for name, v in program.trainable().items() if name.startswith(layer + "/")}
         with tf.GradientTape() as tape:
             for tensor in tensors:
                 if is_float(tensor.dtype.name):

@@ -14,31 +14,38 @@ from ...protocol import Bits
 
 
 class Step(object):
-    """One call of one layer."""
+    """One call of one layer.
 
-    def __init__(self, key, layer, node):
-        self.key = key
-        self.call = int(key.rpartition("#")[2])
-        self.name = layer.name if self.call == 0 else "{}__{}".format(layer.name, self.call)
+    ``sources`` and ``results`` are tokens of tensors: a tensor of a model inside the model is a new one
+    at every call of it, so the symbolic tensor alone does not name it.
+    """
+
+    def __init__(self, layer_name, call, layer, node, sources, results):
+        self.layer_name = layer_name
+        self.call = call
+        self.key = "{}#{}".format(layer_name, call)
+        self.name = layer_name if call == 0 else "{}__{}".format(layer_name, call)
         self.layer = layer
         self.node = node
-        self.sources = [id(tensor) for tensor in node.arguments.keras_tensors]
-        self.results = [id(tensor) for tensor in node.outputs]
+        self.sources = sources
+        self.results = results
 
     def run(self, tensors, training):
-        """Call the layer on the tensors found by id; return its outputs as a flat list."""
+        """Call the layer on the tensors found by token; return its outputs as a flat list."""
         import keras
 
-        args, kwargs = self.node.arguments.fill_in(tensors)
+        symbolic = [id(tensor) for tensor in self.node.arguments.keras_tensors]
+        found = {identity: tensors[token] for identity, token in zip(symbolic, self.sources)}
+        args, kwargs = self.node.arguments.fill_in(found)
         if getattr(self.layer, "_call_has_training_arg", False):
             kwargs["training"] = training
         return keras.tree.flatten(self.layer(*args, **kwargs))
 
 
 class Program(object):
-    """A functional model taken apart.
+    """A functional model taken apart, models inside it too: their layers are named ``model.layer``.
 
-    ``inputs`` and ``outputs`` map names to tensor ids; ``steps`` are in topological order.
+    ``inputs`` and ``outputs`` map names to tensor tokens; ``steps`` are in topological order.
     """
 
     def __init__(self, model):
@@ -46,11 +53,13 @@ class Program(object):
         functional = _functional(model)
         self.inputs = [(tensor._keras_history.operation.name, id(tensor)) for tensor in functional.inputs]
         self.input_tensors = {id(tensor): tensor for tensor in functional.inputs}
-        self.steps = _steps(functional)
+        walk = _Walk()
+        tokens = walk.through(functional, "", {id(tensor): id(tensor) for tensor in functional.inputs})
+        self.steps = walk.steps
         self.names = self._name_tensors()
-        self.outputs = [(graph_output_name(self.names[id(t)]), id(t)) for t in functional.outputs]
+        self.outputs = [(graph_output_name(self.names[token]), token) for token in tokens]
         self.by_key = {step.key: step for step in self.steps}
-        self.layers = _unique([step.layer for step in self.steps])
+        self.layers = {step.layer_name: step.layer for step in self.steps}
 
     def _name_tensors(self):
         """Name every tensor as a LayerGraph does: by node and output index."""
@@ -63,16 +72,16 @@ class Program(object):
     def weights(self):
         """Return the variables by ``layer/weight``."""
         found = {}
-        for layer in self.layers:
+        for name, layer in self.layers.items():
             for variable in getattr(layer, "weights", ()):
-                found[weight_name(layer, variable)] = variable
+                found[weight_name(name, layer, variable)] = variable
         return found
 
     def trainable(self):
         found = {}
-        for layer in self.layers:
+        for name, layer in self.layers.items():
             for variable in getattr(layer, "trainable_weights", ()):
-                found[weight_name(layer, variable)] = variable
+                found[weight_name(name, layer, variable)] = variable
         return found
 
     def set_weights(self, arrays):
@@ -118,12 +127,12 @@ def output_key(key, index):
     return key if index == 0 else "{}.{}".format(key, index)
 
 
-def weight_name(layer, variable):
+def weight_name(name, layer, variable):
     """Return ``layer/weight``; what stands before the layer's own name depends on how it was built."""
     parts = variable.path.split("/")
     if layer.name in parts:
         parts = parts[parts.index(layer.name) + 1 :]
-    return "/".join([layer.name] + parts)
+    return "/".join([name] + parts)
 
 
 def plain(array):
@@ -146,28 +155,54 @@ def _functional(model):
     return model
 
 
-def _steps(functional):
-    members = set()
-    for nodes in functional._nodes_by_depth.values():
-        members.update(id(node) for node in nodes)
-    steps = []
-    for depth in sorted(functional._nodes_by_depth, reverse=True):
-        for node in functional._nodes_by_depth[depth]:
-            if node.is_input:
-                continue
-            layer = node.operation
-            calls = [id(other) for other in layer._inbound_nodes if id(other) in members]
-            steps.append(Step("{}#{}".format(layer.name, calls.index(id(node))), layer, node))
-    return steps
+class _Walk(object):
+    """Goes through a model and the models inside it, and collects the steps."""
+
+    def __init__(self):
+        self.steps = []
+        self._calls = {}
+
+    def through(self, functional, prefix, tokens):
+        """Add the steps of one call of a model, given the tokens of its inputs; return those of its outputs."""
+        members = set(id(node) for nodes in functional._nodes_by_depth.values() for node in nodes)
+        for depth in sorted(functional._nodes_by_depth, reverse=True):
+            for node in functional._nodes_by_depth[depth]:
+                if not node.is_input:
+                    self._add(node, prefix, tokens, members)
+        return [tokens[id(tensor)] for tensor in functional.outputs]
+
+    def _add(self, node, prefix, tokens, members):
+        layer = node.operation
+        name = prefix + layer.name
+        sources = [tokens[id(tensor)] for tensor in node.arguments.keras_tensors]
+        inner = _inner_model(layer, sources)
+        if inner is not None:
+            given = {id(tensor): token for tensor, token in zip(inner.inputs, sources)}
+            results = self.through(inner, name + ".", given)
+        else:
+            call = self._call(name, layer, node, members, bool(prefix))
+            results = [(name, call, index) for index in range(len(node.outputs))]
+            self.steps.append(Step(name, call, layer, node, sources, results))
+        for tensor, token in zip(node.outputs, results):
+            tokens[id(tensor)] = token
+
+    def _call(self, name, layer, node, members, nested):
+        """Return the call index: by Keras' own order on top, by order of execution inside a model."""
+        if nested:
+            self._calls[name] = self._calls.get(name, -1) + 1
+            return self._calls[name]
+        return [id(other) for other in layer._inbound_nodes if id(other) in members].index(id(node))
 
 
-def _unique(items):
-    seen, unique = set(), []
-    for item in items:
-        if id(item) not in seen:
-            seen.add(id(item))
-            unique.append(item)
-    return unique
+def _inner_model(layer, sources):
+    """Return the functional model a layer is, if its inputs are just the tensors it is called on."""
+    from keras.src.models.functional import Functional
+    from keras.src.models.sequential import Sequential
+
+    if isinstance(layer, Sequential):
+        layer = layer._functional
+    plain_call = isinstance(layer, Functional) and len(layer.inputs) == len(sources)
+    return layer if plain_call else None
 
 
 def load(path, trust):
@@ -261,7 +296,7 @@ def describe(program):
                 "op": type(step.layer).__name__,
                 "inputs": [program.names[source] for source in step.sources],
                 "params": _jsonable(step.layer.get_config()) if hasattr(step.layer, "get_config") else {},
-                "layer": step.layer.name,
+                "layer": step.layer_name,
                 "call": step.call,
                 "call_params": {},
             }

@@ -1,0 +1,227 @@
+"""Recurrent layers: SimpleRNN, LSTM and GRU, each a cell that is stepped along the time axis.
+
+Rounding is carried from step to step in the state, so a long sequence may deviate by more than a short
+one, as much as the recurrent kernel lets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ..core.arrays import Array
+from . import carried, functions
+from .arguments import flag, is_number, known_size, need_rank, positive, refuse
+from .dense import USE_BIAS
+from .rounding import exact
+from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
+
+States = tuple[Evaluation, ...]
+Step = Callable[[Params, Evaluation, States, Mapping[str, Array]], States]
+
+UNITS = Parameter("units", None, (1, 3, 4), (0, -1), required=True)
+_ACTIVATION = Parameter(
+    "activation", "tanh", ("tanh", None, "relu", "sigmoid", "softsign", "elu"), functions.INVALID_NAMES
+)
+_GATES = Parameter("recurrent_activation", "sigmoid", ("sigmoid", "hard_sigmoid", "tanh"), functions.INVALID_NAMES)
+_RESET_AFTER = Parameter("reset_after", True, (True, False))
+_DROPOUT = Parameter("dropout", 0.0, (0.0, 0.25), ("much",))
+_RECURRENT_DROPOUT = Parameter("recurrent_dropout", 0.0, (0.0, 0.25), ("much",))
+_SEQUENCE = (
+    Parameter("return_sequences", False, (False, True)),
+    Parameter("return_state", False, (False, True)),
+    Parameter("go_backwards", False, (False, True)),
+    Parameter("unroll", False, (False, True)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one step does.
+
+    Args:
+        label: the name Keras gives the cell inside of its layer.
+        gates: how many blocks of ``units`` columns the kernels have.
+        states: how many tensors of ``units`` are carried along; the first is the output.
+        step: the states after a step, from the input of the step and the states before.
+        parameters: those of the cell's own constructor.
+    """
+
+    label: str
+    gates: int
+    states: int
+    step: Step
+    parameters: tuple[Parameter, ...]
+
+    def weights(self, params: Params, depth: int) -> dict[str, WeightSpec]:
+        units, columns = positive(params, "units"), self.gates * positive(params, "units")
+        found = {
+            "kernel": WeightSpec((depth, columns), "kernel", fan_in=depth),
+            "recurrent_kernel": WeightSpec((units, columns), "kernel", fan_in=units),
+        }
+        if flag(params, "use_bias"):
+            twice = "reset_after" in params and flag(params, "reset_after")
+            found["bias"] = WeightSpec((2, columns) if twice else (columns,), "bias", fan_in=depth)
+        return found
+
+    def check(self, params: Params) -> None:
+        positive(params, "units")
+        for parameter in self.parameters:
+            value = params[parameter.name]
+            if parameter.name in ("use_bias", "reset_after"):
+                flag(params, parameter.name)
+            elif parameter.name.endswith("activation"):
+                functions.check_name(value, parameter.name)
+            elif parameter.name.endswith("dropout") and not is_number(value):
+                refuse(parameter.name, "a number", value)
+
+
+# Steps
+
+
+def _projected(x: Evaluation, kernel: Array, bias: Array | None) -> Evaluation:
+    found = carried.product(x, kernel)
+    return found if bias is None else carried.shifted(found, bias)
+
+
+def _simple_step(params: Params, x: Evaluation, states: States, weights: Mapping[str, Array]) -> States:
+    fed = _projected(x, weights["kernel"], weights.get("bias"))
+    return (
+        functions.apply(
+            params["activation"], carried.plus(fed, carried.product(states[0], weights["recurrent_kernel"]))
+        ),
+    )
+
+
+def _lstm_step(params: Params, x: Evaluation, states: States, weights: Mapping[str, Array]) -> States:
+    hidden, carry = states
+    fed = _projected(x, weights["kernel"], weights.get("bias"))
+    gates = carried.plus(fed, carried.product(hidden, weights["recurrent_kernel"]))
+    return lstm_update(params, carried.split(gates, 4), carry)
+
+
+def lstm_update(params: Params, gates: Sequence[Evaluation], carry: Evaluation) -> States:
+    """New hidden and carry from the sums of the input, forget, candidate and output gates, in this order."""
+    gate, bend = params["recurrent_activation"], params["activation"]
+    let_in, keep, out = (functions.apply(gate, gates[index]) for index in (0, 1, 3))
+    candidate = functions.apply(bend, gates[2])
+    new = carried.plus(carried.times(keep, carry), carried.times(let_in, candidate))
+    return carried.times(out, functions.apply(bend, new)), new
+
+
+def _gru_step(params: Params, x: Evaluation, states: States, weights: Mapping[str, Array]) -> States:
+    (hidden,) = states
+    units, kernel, bias = hidden.value.shape[-1], weights["recurrent_kernel"], weights.get("bias")
+    twice = bias is not None and bias.ndim == 2
+    fed = carried.split(_projected(x, weights["kernel"], bias[0] if bias is not None and twice else bias), 3)
+    own = bias[1] if bias is not None and twice else None
+    gates = _projected(hidden, kernel[:, : 2 * units], None if own is None else own[: 2 * units])
+    from_update, from_reset = carried.split(gates, 2)
+    update = functions.apply(params["recurrent_activation"], carried.plus(fed[0], from_update))
+    reset = functions.apply(params["recurrent_activation"], carried.plus(fed[1], from_reset))
+    last = kernel[:, 2 * units :]
+    if flag(params, "reset_after"):
+        recalled = carried.times(reset, _projected(hidden, last, None if own is None else own[2 * units :]))
+    else:
+        recalled = carried.product(carried.times(reset, hidden), last)
+    candidate = functions.apply(params["activation"], carried.plus(fed[2], recalled))
+    kept = carried.times(update, hidden)
+    return (carried.plus(kept, carried.times(carried.complement(update), candidate)),)
+
+
+_COMMON = (UNITS, _ACTIVATION)
+_NOISE = (_DROPOUT, _RECURRENT_DROPOUT)
+SIMPLE_CELL = Cell("simple_rnn_cell", 1, 1, _simple_step, (*_COMMON, USE_BIAS, *_NOISE))
+LSTM_CELL = Cell("lstm_cell", 4, 2, _lstm_step, (*_COMMON, _GATES, USE_BIAS, *_NOISE))
+GRU_CELL = Cell("gru_cell", 3, 1, _gru_step, (*_COMMON, _GATES, USE_BIAS, *_NOISE, _RESET_AFTER))
+
+
+# Layers
+
+
+def check_sequence(params: Params) -> None:
+    for parameter in _SEQUENCE:
+        flag(params, parameter.name)
+
+
+def arrange(params: Params, outputs: Sequence[Evaluation], states: States) -> tuple[Evaluation, ...]:
+    """What a recurrent layer returns: the last output or all of them, and the states if asked."""
+    first = carried.stack(outputs, axis=1) if flag(params, "return_sequences") else outputs[-1]
+    return (first, *states) if flag(params, "return_state") else (first,)
+
+
+def steps_of(params: Params, x: Array) -> list[Evaluation]:
+    """The input step by step, in the order in which the layer takes it."""
+    order = range(x.shape[1] - 1, -1, -1) if flag(params, "go_backwards") else range(x.shape[1])
+    return [exact(x[:, index]) for index in order]
+
+
+def _shape(cell: Cell, params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    need_rank(shapes[0], 3)
+    known_size(shapes[0], 2, "the features")
+    cell.check(params)
+    check_sequence(params)
+    batch, steps, _ = shapes[0]
+    state = (batch, positive(params, "units"))
+    first = (batch, steps, state[1]) if flag(params, "return_sequences") else state
+    return (first, *(state,) * cell.states) if flag(params, "return_state") else (first,)
+
+
+def _weights(cell: Cell, params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
+    found = cell.weights(params, known_size(shapes[0], 2, "the features"))
+    return {f"{cell.label}/{name}": weight for name, weight in found.items()}
+
+
+def _reference(
+    cell: Cell, params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]
+) -> tuple[Evaluation, ...]:
+    own = {name.rpartition("/")[2]: weight for name, weight in weights.items()}
+    states: States = (carried.zeros((inputs[0].shape[0], positive(params, "units"))),) * cell.states
+    outputs = []
+    for x in steps_of(params, inputs[0]):
+        states = cell.step(params, x, states, own)
+        outputs.append(states[0])
+    return arrange(params, outputs, states)
+
+
+def _layer(name: str, cell: Cell, formula: str, *hazards: str) -> LayerSpec:
+    return LayerSpec(
+        name=name,
+        api=f"keras.layers.{name}",
+        arity=(1, 1),
+        ranks=(3,),
+        parameters=(*cell.parameters, *_SEQUENCE),
+        shape=partial(_shape, cell),
+        weights=partial(_weights, cell),
+        reference=partial(_reference, cell),
+        formula=formula,
+        noise=("dropout", "recurrent_dropout"),
+        hazards=("a mask repeats states at masked steps; this reference has none", *hazards),
+    )
+
+
+SIMPLE_RNN = _layer(
+    "SimpleRNN",
+    SIMPLE_CELL,
+    "h = activation(x . kernel + bias + h . recurrent_kernel) at each step, from zeros; output = the last h, or all",
+)
+LSTM = _layer(
+    "LSTM",
+    LSTM_CELL,
+    (
+        "at each step (i, f, g, o) = x . kernel + h . recurrent_kernel + bias; c = gate(f) * c + gate(i) * "
+        "activation(g) and h = gate(o) * activation(c), from zeros; output = the last h, or all"
+    ),
+    "recurrent_dropout chooses another implementation, in inference too",
+)
+GRU = _layer(
+    "GRU",
+    GRU_CELL,
+    (
+        "at each step z and r are gates of x and h, the candidate is activation(x part + r * (h . kernel + bias)), or "
+        "activation(x part + (r * h) . kernel) without reset_after; h = z * h + (1 - z) * candidate"
+    ),
+    "reset_after gives the recurrent part a bias of its own: the bias then has two rows",
+    "recurrent_dropout chooses another implementation, in inference too",
+)

@@ -1,0 +1,208 @@
+"""Wrappers: Bidirectional runs a recurrent layer both ways, TimeDistributed a layer on every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.jsontext import Json
+from . import carried
+from .arguments import choice, flag, refuse
+from .nested import Nested, nested, serialized
+from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
+
+_RECURRENT = ("GRU", "LSTM", "SimpleRNN")
+_MODES = ("concat", "sum", "ave", "mul")
+
+
+# Bidirectional
+
+
+def _ways(params: Params) -> tuple[Nested, Nested]:
+    """The forward and the backward layer, under the names Keras gives them."""
+    first = nested(params, "layer", _RECURRENT)
+    ahead = Nested(first.spec, first.params, f"forward_{first.name.removeprefix('forward_')}")
+    if params["backward_layer"] is None:
+        back = Nested(
+            first.spec, {**first.params, "go_backwards": True}, f"backward_{first.name.removeprefix('backward_')}"
+        )
+    else:
+        back = nested(params, "backward_layer", _RECURRENT)
+    _check_ways(params, ahead, back)
+    return ahead, back
+
+
+def _check_ways(params: Params, ahead: Nested, back: Nested) -> None:
+    if flag(ahead.params, "go_backwards") == flag(back.params, "go_backwards"):
+        refuse("layer", "one layer of the two that goes backwards", params["layer"])
+    for name in ("return_sequences", "return_state"):
+        if flag(ahead.params, name) != flag(back.params, name):
+            refuse("backward_layer", f"the same {name} as `layer`", params["backward_layer"])
+
+
+def _mode(params: Params) -> str | None:
+    return None if params["merge_mode"] is None else choice(params, "merge_mode", _MODES)
+
+
+def _shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    ahead, back = _ways(params)
+    mode = _mode(params)
+    first, *states = ahead.spec.shape(ahead.params, shapes)
+    second, *others = back.spec.shape(back.params, shapes)
+    if mode is None:
+        return (first, second, *states, *others)
+    if mode == "concat":
+        return ((*first[:-1], _sum(first[-1], second[-1])), *states, *others)
+    if first != second:
+        raise ShapeError(
+            f"Argument `merge_mode`: expected equal sizes both ways. Received: merge_mode={mode!r}, "
+            f"shapes={first} and {second}"
+        )
+    return (first, *states, *others)
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
+
+
+def _weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
+    return {
+        f"{way.name}/{name}": weight
+        for way in _ways(params)
+        for name, weight in way.spec.weights(way.params, shapes).items()
+    }
+
+
+def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+    ahead, back = _ways(params)
+    first, *states = ahead.spec.reference(ahead.params, inputs, _below(weights, ahead.name))
+    second, *others = back.spec.reference(back.params, inputs, _below(weights, back.name))
+    if flag(back.params, "return_sequences"):
+        second = carried.reverse(second, axis=1)  # back into the order of time
+    return (*_merged(_mode(params), first, second), *states, *others)
+
+
+def _merged(mode: str | None, first: Evaluation, second: Evaluation) -> tuple[Evaluation, ...]:
+    if mode is None:
+        return first, second
+    if mode == "concat":
+        return (carried.concatenate([first, second], axis=-1),)
+    if mode == "mul":
+        return (carried.times(first, second),)
+    both = carried.plus(first, second)
+    return (carried.scaled(both, 0.5) if mode == "ave" else both,)
+
+
+def _below(weights: Mapping[str, Array], name: str) -> dict[str, Array]:
+    """The weights of one nested layer, under its own names for them."""
+    prefix = f"{name}/"
+    return {key.removeprefix(prefix): weight for key, weight in weights.items() if key.startswith(prefix)}
+
+
+def _recurrent_layers() -> tuple[Json, ...]:
+    return (
+        serialized("LSTM", "lstm", units=3, return_sequences=True),
+        serialized("LSTM", "lstm", units=2),
+        serialized("GRU", "gru", units=3, return_sequences=True, return_state=True),
+        serialized("GRU", "gru", units=2, reset_after=False),
+        serialized("SimpleRNN", "simple_rnn", units=3, return_sequences=True, activation="relu"),
+        serialized("SimpleRNN", "simple_rnn", units=4, use_bias=False),
+    )
+
+
+BIDIRECTIONAL = LayerSpec(
+    name="Bidirectional",
+    api="keras.layers.Bidirectional",
+    arity=(1, 1),
+    ranks=(3,),
+    parameters=(
+        Parameter(
+            "layer",
+            None,
+            _recurrent_layers(),
+            (serialized("LSTM", "lstm", units=3, go_backwards=True), serialized("Dense", "dense", units=3), None),
+            required=True,
+        ),
+        Parameter("merge_mode", "concat", (*_MODES, None), ("max", 1)),
+        Parameter("backward_layer", None, (None,), (serialized("Dense", "dense", units=3), 1)),
+    ),
+    shape=_shape,
+    weights=_weights,
+    reference=_reference,
+    formula=(
+        "output = the layer's output and that of a twin that takes the steps in reverse, turned back into the order of "
+        "time, joined by merge_mode"
+    ),
+    hazards=("the states of both ways follow the output if the layer returns them",),
+)
+
+
+# TimeDistributed
+
+_STEPWISE = ("Activation", "Conv1D", "Conv2D", "Dense", "Flatten", "LayerNormalization", "MaxPooling1D")
+
+
+def _step_shape(shape: Shape) -> Shape:
+    if len(shape) < 3:
+        raise ShapeError(f"Expected an input of rank 3 or more, batch axis included. Received: shape={shape}")
+    return (shape[0], *shape[2:])
+
+
+def _stepwise(params: Params, shape: Shape) -> Nested:
+    inner = nested(params, "layer", _STEPWISE)
+    if len(shape) - 1 not in inner.spec.ranks:
+        raise ShapeError(
+            f"Argument `layer`: expected one that takes steps of rank {len(shape) - 1}. "
+            f"Received: layer={params['layer']!r}"
+        )
+    return inner
+
+
+def _distributed_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    step = _step_shape(shapes[0])
+    inner = _stepwise(params, shapes[0])
+    (found,) = inner.spec.shape(inner.params, [step])
+    return ((shapes[0][0], shapes[0][1], *found[1:]),)
+
+
+def _distributed_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
+    inner = _stepwise(params, shapes[0])
+    declared = inner.spec.weights(inner.params, [_step_shape(shapes[0])])
+    return {f"{inner.name}/{name}": weight for name, weight in declared.items()}
+
+
+def _distribute(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+    x = inputs[0]
+    inner = _stepwise(params, x.shape)
+    flat = x.reshape(int(np.prod(x.shape[:2])), *x.shape[2:])
+    (found,) = inner.spec.reference(inner.params, [flat], _below(weights, inner.name))
+    shape = (*x.shape[:2], *found.value.shape[1:])
+    return (Evaluation(found.value.reshape(shape), np.broadcast_to(found.kappa, found.value.shape).reshape(shape)),)
+
+
+TIME_DISTRIBUTED = LayerSpec(
+    name="TimeDistributed",
+    api="keras.layers.TimeDistributed",
+    arity=(1, 1),
+    ranks=(3, 4),
+    parameters=(
+        Parameter(
+            "layer",
+            None,
+            (
+                serialized("Dense", "dense", units=3),
+                serialized("Dense", "dense", units=2, activation="relu", use_bias=False),
+                serialized("LayerNormalization", "layer_normalization"),
+                serialized("Conv1D", "conv1d", filters=2, kernel_size=2, padding="same"),
+            ),
+            (serialized("LSTM", "lstm", units=0), None, "Dense"),
+            required=True,
+        ),
+    ),
+    shape=_distributed_shape,
+    weights=_distributed_weights,
+    reference=_distribute,
+    formula="output = the layer applied to every step of axis 1 alone, with the same weights",
+)

@@ -1,0 +1,138 @@
+"""What eager and compiled torch share: loading programs, single calls, and the import of a program's layers."""
+
+import numpy as np
+
+from ...contract import Adapter, Result, Unsupported, import_library
+from ..calls import call_api
+from .tensors import to_numpy, to_tensor
+
+_PROGRAMS_KEPT = 2
+
+
+class TorchAdapter(Adapter):
+    """Torch on exported programs; subclasses say how a program, its trace and single nodes are run."""
+
+    ABILITIES = frozenset(["forward", "replay", "trace", "import", "export", "model-file"])
+    LIBRARIES = ("torch",)
+
+    def __init__(self, flavour, options):
+        Adapter.__init__(self, flavour, options)
+        self._programs = []
+
+    def start(self):
+        torch = import_library("torch", least=(2, 5))
+        torch.set_num_threads(self.threads)
+        try:
+            torch.set_num_interop_threads(self.threads)
+        except RuntimeError:  # only before the first parallel work
+            pass
+
+    def build(self):
+        import torch
+
+        return {"git": str(torch.version.git_version), "mkldnn": bool(torch.backends.mkldnn.is_available())}
+
+    def run(self, job):
+        import torch
+
+        self.current_node = None
+        if job.subject["kind"] == "api-call":
+            self.require("api-call")
+            return self._call(job)
+        runs = {"forward": self._forward, "replay": self._replay}
+        if job.goal not in runs:
+            raise Unsupported("torch runs exported programs forward only, not {}".format(job.goal))
+        for option in ("training", "reload", "dtype", "data_format", "mode", "batch_size"):
+            if job.option(option):
+                raise Unsupported("an exported program has no option {!r}".format(option))
+        program = self.program(job.subject)
+        torch.manual_seed(job.seed)
+        with torch.no_grad():
+            return runs[job.goal](program, job)
+
+    def program(self, subject):
+        """Return the subject's program, from the last few if it is among them."""
+        if subject["kind"] != "model-file" or subject["format"] != "torch":
+            raise Unsupported("torch runs exported programs (.pt2), not {}".format(subject.get("format", "layers")))
+        for position, (known, program) in enumerate(self._programs):
+            if known == subject["sha256"]:
+                self._programs.append(self._programs.pop(position))
+                return program
+        program = self.load(subject["path"])
+        self._programs = self._programs[1 - _PROGRAMS_KEPT :] + [(subject["sha256"], program)]
+        return program
+
+    def load(self, path):
+        from .program import load_program
+
+        return load_program(path)
+
+    def _forward(self, program, job):
+        tensors = {name: to_tensor(job.inputs[name]) for name in program.inputs}
+        result = Result()
+        if job.option("trace"):
+            nodes, outputs = self.trace_program(program, tensors)
+            result.nodes = {key: to_numpy(tensor) for key, tensor in nodes.items()}
+        else:
+            outputs = self.call_program(program, tensors)
+        result.outputs = {name: to_numpy(tensor) for name, tensor in outputs.items()}
+        return result
+
+    def call_program(self, program, tensors):
+        """Return outputs by name, in the mode users get."""
+        raise NotImplementedError(type(self).__name__ + ".call_program")
+
+    def trace_program(self, program, tensors):
+        """Return (output per node by key, outputs by name)."""
+        raise NotImplementedError(type(self).__name__ + ".trace_program")
+
+    def _replay(self, program, job):
+        from .isolation import Isolated
+
+        if job.cotangents:
+            raise Unsupported("torch replays the nodes of a program forward only")
+        given = {name: to_tensor(array) for name, array in job.inputs.items()}
+        isolated = Isolated(program, job.option("nodes", ()), given)
+        result = Result()
+        values = self.run_isolated(isolated)
+        result.nodes = {name: to_numpy(value) for name, value in zip(isolated.names, values)}
+        return result
+
+    def run_isolated(self, isolated):
+        """Return the values of ``isolated.names``."""
+        raise NotImplementedError(type(self).__name__ + ".run_isolated")
+
+    def import_model(self, path, trust):
+        from .description import describe
+
+        return describe(self.load(path)), {}, []
+
+    def export_model(self, path, form):
+        from .to_onnx import export_onnx
+
+        if form != "onnx":
+            raise Unsupported("torch programs are exported to onnx, not {}".format(form))
+        model, layers = export_onnx(self.load(path))
+        return np.frombuffer(model, np.uint8), layers, "torch.onnx"
+
+    def make_model(self, recipe):
+        from ...factories import make_from_factory
+
+        return make_from_factory(recipe)
+
+    def _call(self, job):
+        outputs = call_api("torch.", _resolve, job, to_tensor)
+        result = Result()
+        flat = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+        for index, output in enumerate(flat):
+            result.outputs[str(index)] = to_numpy(output)
+        return result
+
+
+def _resolve(name):
+    import torch
+
+    found = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    return found

@@ -1,0 +1,66 @@
+"""torch.compile with its default backend, inductor, which needs a C++ compiler."""
+
+import os
+import shutil
+
+from ...contract import Unsupported
+from .base import TorchAdapter
+
+
+class CompiledAdapter(TorchAdapter):
+    """The trace compiles one graph with every node's output exposed, a replay all its nodes as one unit.
+
+    Both are compiled code like the whole, only cut in other places.
+    """
+
+    def __init__(self, flavour, options):
+        TorchAdapter.__init__(self, flavour, options)
+        self.mode = "inductor: torch.compile(ExportedProgram.module()) under no_grad"
+        self._wholes = {}
+        self._exposed = {}
+
+    def start(self):
+        TorchAdapter.start(self)
+        from torch._inductor import config
+
+        config.compile_threads = 1
+
+    def run(self, job):
+        _require_compiler()
+        return TorchAdapter.run(self, job)
+
+    def load(self, path):
+        import torch
+
+        torch._dynamo.reset()  # the limit of recompilations counts per function, not per program
+        self._wholes, self._exposed = {}, {}
+        return TorchAdapter.load(self, path)
+
+    def call_program(self, program, tensors):
+        import torch
+
+        if program not in self._wholes:
+            self._wholes[program] = torch.compile(program.module)
+        return program.call(self._wholes[program], tensors)
+
+    def trace_program(self, program, tensors):
+        import torch
+
+        from .stepping import Exposed
+
+        if program not in self._exposed:
+            exposed = Exposed(program)
+            self._exposed[program] = (exposed, torch.compile(exposed.module))
+        exposed, module = self._exposed[program]
+        return exposed.split(module(*program.graph_arguments(tensors)))
+
+    def run_isolated(self, isolated):
+        import torch
+
+        return torch.compile(isolated.module, dynamic=False)(*isolated.arguments)
+
+
+def _require_compiler():
+    wanted = os.environ.get("CXX")
+    if not any(shutil.which(name) for name in ([wanted] if wanted else ["g++", "clang++", "c++"])):
+        raise Unsupported("torch:compile needs a C++ compiler, and there is no {}".format(wanted or "g++ or clang++"))

@@ -1,0 +1,28 @@
+"""Eager torch: the program's own module, node after node."""
+
+from .base import TorchAdapter
+
+
+class EagerAdapter(TorchAdapter):
+    ABILITIES = TorchAdapter.ABILITIES | frozenset(["call", "api-call"])
+
+    def __init__(self, flavour, options):
+        TorchAdapter.__init__(self, flavour, options)
+        self.mode = "eager: ExportedProgram.module() under no_grad"
+
+    def call_program(self, program, tensors):
+        return program.call(program.module, tensors)
+
+    def trace_program(self, program, tensors):
+        from .stepping import trace_eagerly
+
+        return trace_eagerly(program, tensors, self._at)
+
+    def run_isolated(self, isolated):
+        from .stepping import Stepper
+
+        return Stepper(isolated.module, lambda node: self._at(node.meta.get("key"))).run(*isolated.arguments)
+
+    def _at(self, key):
+        if key:
+            self.current_node = key

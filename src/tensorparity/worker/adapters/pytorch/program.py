@@ -1,0 +1,155 @@
+"""An exported program (``torch.export``): its inputs, outputs and nodes by name.
+
+The graph of a program takes parameters, buffers and constants as arguments before the user's inputs.
+A node's key is its name in the graph with ``#0``; further outputs of a node are ``#0.1``, ``#0.2``.
+``operator.getitem`` is no node of its own but an output of the node it takes from.
+"""
+
+import operator
+
+from ...contract import Unsupported
+from .tensors import dtype_name
+
+
+class Program(object):
+    """A loaded program and what is needed to call it whole or in part."""
+
+    def __init__(self, exported):
+        from torch.export.graph_signature import InputKind, OutputKind
+
+        self.exported = exported
+        self.module = exported.module()
+        self.graph = exported.graph
+        self.nodes = {node.name: node for node in self.graph.nodes}
+        self._specs = list(exported.graph_signature.input_specs)
+        self._user = [spec for spec in self._specs if spec.kind == InputKind.USER_INPUT]
+        outputs = exported.graph_signature.output_specs
+        self._returned = [spec.arg for spec in outputs if spec.kind == OutputKind.USER_OUTPUT]
+        self.inputs = [spec.arg.name for spec in self._user if _is_tensor_argument(spec.arg)]
+        self.outputs = [arg.name for arg in self._returned if _is_tensor_argument(arg)]
+        self._state = self._read_state()
+        if not self.outputs:
+            raise Unsupported("the program returns no tensor")
+
+    @property
+    def name(self):
+        return type(self).__name__
+
+    def _read_state(self):
+        """Return parameters, buffers and constants by the name of their placeholder."""
+        found = {}
+        for spec in self._specs:
+            for source in (self.exported.state_dict, self.exported.constants):
+                if spec.target is not None and spec.target in source:
+                    found[spec.arg.name] = source[spec.target]
+                    break
+        return found
+
+    def is_state(self, node):
+        return node.name in self._state
+
+    def state(self, node):
+        return self._state[node.name]
+
+    def call(self, module, tensors):
+        """Call ``module`` (the program's own, or a compiled one) as a user does; return outputs by name."""
+        from torch.utils import _pytree
+
+        flat = [tensors[s.arg.name] if _is_tensor_argument(s.arg) else _constant(s.arg) for s in self._user]
+        args, kwargs = _pytree.tree_unflatten(flat, self.exported.call_spec.in_spec)
+        before = {name: buffer.clone() for name, buffer in self.module.named_buffers()}
+        try:
+            leaves = _pytree.tree_leaves(module(*args, **kwargs))
+        finally:
+            for name, buffer in self.module.named_buffers():  # a program may change them; the next job must not see it
+                buffer.data.copy_(before[name])
+        pairs = zip(self._returned, leaves)
+        return {arg.name: leaf for arg, leaf in pairs if _is_tensor_argument(arg)}
+
+    def graph_arguments(self, tensors):
+        """Return the arguments of the graph itself: copies of the state, then the user's inputs."""
+        found = []
+        for spec in self._specs:
+            name = spec.arg.name
+            if name in self._state:
+                value = self._state[name]
+                found.append(value.detach().clone() if hasattr(value, "detach") else value)
+            else:
+                found.append(tensors[name] if _is_tensor_argument(spec.arg) else _constant(spec.arg))
+        return found
+
+    def traced_nodes(self):
+        """Return the nodes that compute tensors, in order."""
+        return [node for node in self.graph.nodes if is_computation(node)]
+
+    def by_key(self, key):
+        """Return the node of a key.
+
+        Raises KeyError if the program has no such node.
+        """
+        node = self.nodes.get(key.rpartition("#")[0])
+        if node is None or not is_computation(node):
+            raise KeyError("the program has no node {!r}".format(key))
+        return node
+
+
+def load_program(path):
+    """Load a program that the host has inspected."""
+    import torch
+
+    return Program(torch.export.load(path))
+
+
+def is_computation(node):
+    """Tell whether a node computes a tensor, or several."""
+    if node.op != "call_function" or node.target is operator.getitem:
+        return False
+    return bool(tensor_outputs(node.meta.get("val")))
+
+
+def tensor_outputs(value):
+    """Return (index, tensor) for each tensor in a node's value."""
+    import torch
+
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [(index, item) for index, item in enumerate(values) if isinstance(item, torch.Tensor)]
+
+
+def node_key(node):
+    return node.name + "#0"
+
+
+def output_key(node, index):
+    return node_key(node) if index == 0 else "{}.{}".format(node_key(node), index)
+
+
+def origin(node):
+    """Return (node, index): what a ``getitem`` takes from, or the node itself."""
+    if node.op == "call_function" and node.target is operator.getitem:
+        return node.args[0], node.args[1]
+    return node, 0
+
+
+def shape_of(tensor):
+    """Return the sizes of a tensor's description; None for one that may vary."""
+    return [size if isinstance(size, int) else None for size in tensor.shape]
+
+
+def input_json(node):
+    """Return the description of a placeholder, without its batch axis."""
+    tensor = node.meta["val"]
+    return {"name": node.name, "shape": shape_of(tensor)[1:], "dtype": dtype_name(tensor.dtype)}
+
+
+def _is_tensor_argument(arg):
+    from torch.export.graph_signature import TensorArgument
+
+    return isinstance(arg, TensorArgument)
+
+
+def _constant(arg):
+    from torch.export.graph_signature import ConstantArgument
+
+    if not isinstance(arg, ConstantArgument):
+        raise Unsupported("input {} is no tensor but a {}".format(arg.name, type(arg).__name__))
+    return arg.value

@@ -1,0 +1,302 @@
+"""An examination from the first forward pass to the verdict, on targets that err on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.examination import Examined
+from tensorparity.campaign.replay import judge
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case, ModelFile
+from tensorparity.core.errors import DataError, ModelRefusedError
+from tensorparity.core.finding import Class
+from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.model import Model
+from tensorparity.core.outcome import Status
+from tensorparity.core.procedure import Goal
+from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.oracles.pair import judge_cradle
+
+Examine = Callable[..., Examined]
+A, B, C = "fake:a", "fake:b", "fake:c"
+
+
+def bump(array: Array) -> Array:
+    return array + np.float32(0.05)
+
+
+def judgements(examined: Examined) -> dict[tuple[str, str], Judgement]:
+    return {(c.a, c.b): c.verdict.judgement for c in examined.comparisons}
+
+
+class TestAgreement:
+    def test_all_pass_and_nothing_is_traced(self, examine: Examine, fake_runner: Any) -> None:
+        runner = fake_runner()
+        examined = examine(runner)
+        assert judgements(examined) == dict.fromkeys([(A, B), (A, C), (B, C)], Judgement.PASS)
+        assert examined.suspicions == []
+        assert {ran.case.procedure.goal for ran in runner.ran} == {Goal.FORWARD}
+        assert not any(ran.case.procedure.trace for ran in runner.ran)
+        assert set(examined.phases) == {"extract", "compare", "localize"}
+
+    def test_localize_always_maps_the_layers_anyway(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(), localize="always")
+        for comparison in examined.comparisons:
+            assert [layer.name for layer in comparison.layers] == ["conv1", "conv2", "flat", "logits", "classes"]
+            assert all(layer.isolated_error is not None for layer in comparison.layers)
+        assert examined.suspicions == []
+
+
+class TestGuiltyLayer:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def examined(cls, examine: Examine, fake_runner: Any) -> Examined:
+        return examine(fake_runner(planted={B: {"conv2": bump}}))
+
+    def test_suspect_layer_and_class(self, examined: Examined) -> None:
+        (suspicion,) = examined.suspicions
+        diagnosis = suspicion.diagnosis
+        assert (diagnosis.klass, diagnosis.suspects, diagnosis.node) == (Class.DEFECT, (B,), "conv2#0")
+        assert suspicion.targets == (A, B, C)
+
+    def test_verdicts_follow_the_suspect(self, examined: Examined) -> None:
+        expected = {(A, B): Judgement.FAIL, (A, C): Judgement.PASS, (B, C): Judgement.FAIL}
+        assert judgements(examined) == expected
+        assert examined.comparisons[0].verdict.reason == f"conv2 is wrong on {B}"
+
+    def test_the_map_shows_it(self, examined: Examined) -> None:
+        layers = {layer.name: layer for layer in examined.comparisons[0].layers}
+        assert layers["conv1"].deviation == 0.0
+        assert layers["conv2"].highlighted
+        assert layers["conv2"].isolated_error is not None
+        assert layers["conv2"].isolated_error > 16
+
+    def test_its_case_is_the_layer_alone_and_fails_by_itself(self, examined: Examined, fake_runner: Any) -> None:
+        case = examined.suspicions[0].case
+        assert isinstance(case.subject, LayerGraph)
+        assert [node.op for node in case.subject.nodes] == ["Conv2D"]
+        assert set(case.weights) == {"conv2/kernel", "conv2/bias"}
+        for planted, suspects in (({B: {"conv2": bump}}, [(B,)]), ({}, [])):
+            runner = fake_runner(planted=planted)
+            outcomes = dict(zip(runner.targets, runner.run_pairs([(case, t) for t in runner.targets]), strict=True))
+            suspicion, undecided = _judged(case, outcomes)
+            assert undecided == ""
+            assert ([suspicion.diagnosis.suspects] if suspicion else []) == suspects
+
+
+def _judged(case: Case, outcomes: Any) -> Any:
+    """Judge a replay; the fake targets are in no table, so that they go by the names of real ones."""
+    real = dict(zip((A, B, C), ("keras:jax", "keras:tensorflow", "keras:torch"), strict=True))
+    renamed = {real[name]: replace(outcome, target=real[name]) for name, outcome in outcomes.items()}
+    suspicion, undecided = judge(case, renamed)
+    if suspicion:
+        back = {value: name for name, value in real.items()}
+        suspects = tuple(back[name] for name in suspicion.diagnosis.suspects)
+        suspicion = replace(suspicion, diagnosis=replace(suspicion.diagnosis, suspects=suspects))
+    return suspicion, undecided
+
+
+class TestDecisions:
+    def test_two_may_be_wrong_together(self, examine: Examine, fake_runner: Any) -> None:
+        families = {A: "keras", B: "keras", C: "onnx"}
+        examined = examine(fake_runner(planted={A: {"conv2": bump}, B: {"conv2": bump}}), families=families)
+        assert examined.suspicions[0].diagnosis.suspects == (A, B)
+        assert judgements(examined)[A, B] is Judgement.PASS
+        assert judgements(examined)[A, C] is judgements(examined)[B, C] is Judgement.FAIL
+
+    def test_flaky_is_undecided(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(planted={B: {"conv2": bump}}, only_once=True))
+        assert examined.suspicions[0].diagnosis.klass is Class.FLAKY
+        assert judgements(examined)[A, B] is Judgement.UNDECIDED
+        assert "flaky" in examined.comparisons[0].verdict.reason
+
+    def test_never_localizing_leaves_a_difference_undecided(self, examine: Examine, fake_runner: Any) -> None:
+        runner = fake_runner(planted={B: {"conv2": bump}})
+        examined = examine(runner, localize="never")
+        assert judgements(examined)[A, B] is Judgement.UNDECIDED
+        assert examined.suspicions == []
+        assert all(ran.case.procedure.goal is Goal.FORWARD for ran in runner.ran)
+
+    def test_rounding_carried_along_passes(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(whole={B: lambda y: y * np.float32(1 + 1e-4)}))
+        assert judgements(examined)[A, B] is Judgement.PASS
+        assert examined.comparisons[0].verdict.reason == (
+            "every layer agrees alone; the difference is rounding, carried along"
+        )
+        assert examined.suspicions == []
+
+    def test_only_when_fused(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(whole={B: lambda y: y * np.float32(1.5)}))
+        (suspicion,) = examined.suspicions
+        assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, (B,))
+        assert "only when fused" in suspicion.diagnosis.evidence
+        assert judgements(examined) == {(A, B): Judgement.FAIL, (A, C): Judgement.PASS, (B, C): Judgement.FAIL}
+        assert suspicion.case.subject.name == "classifier"  # type: ignore[union-attr]
+
+    def test_nan_is_a_kind_of_its_own(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(planted={B: {"conv2": lambda y: y * np.float32(np.nan)}}))
+        (suspicion,) = examined.suspicions
+        assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.NAN, (B,))
+        assert examined.comparisons[0].verdict.kind is Kind.NAN
+        assert judgements(examined)[A, B] is Judgement.FAIL
+
+    def test_an_unknown_layer_needs_three(self, examine: Examine, fake_runner: Any) -> None:
+        build = GraphBuilder("mystery")
+        model = Model("mystery", build.build(build.add("Mystery", build.input("x", (6, 6, 2)), name="mystery")))
+        runner = fake_runner(targets=(A, B), custom={"Mystery": np.abs}, planted={B: {"mystery": bump}})
+        examined = examine(runner, model)
+        assert judgements(examined) == {(A, B): Judgement.UNDECIDED}
+        assert examined.comparisons[0].verdict.reason.endswith("nothing can judge Mystery: give three targets or more")
+
+    def test_cradle_decides_alone(self, examine: Examine, fake_runner: Any) -> None:
+        def turned(array: Array) -> Array:
+            return np.roll(array, 1, axis=1)
+
+        labels = {"": np.zeros(12, np.int64)}
+        examined = examine(fake_runner(whole={B: turned}), labels=labels, oracle=judge_cradle, localize="never")
+        assert judgements(examined)[A, B] is Judgement.FAIL
+        assert judgements(examined)[A, C] is Judgement.PASS
+
+
+class TestInsensitiveModels:
+    """Equal outputs say little where the outputs hardly depend on the inputs."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def faded(cls, classifier: Model) -> Model:
+        return replace(classifier, weights={**classifier.weights, "logits/kernel": np.zeros((16, 3), np.float32)})
+
+    def test_the_layers_are_compared_one_by_one(self, examine: Examine, fake_runner: Any, faded: Model) -> None:
+        examined = examine(fake_runner(planted={B: {"conv1": bump}}), faded)
+        assert examined.notes == ["the outputs hardly depend on the inputs, so the layers were compared one by one"]
+        assert [s.diagnosis.node for s in examined.suspicions] == ["conv1#0"]
+
+    def test_and_blame_nobody_where_all_is_well(self, examine: Examine, fake_runner: Any, faded: Model) -> None:
+        assert examine(fake_runner(), faded).suspicions == []
+
+
+class TestSlices:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def many(cls) -> dict[str, Array]:
+        return {"x": np.random.default_rng(3).standard_normal((2100, 6, 6, 2)).astype(np.float32)}
+
+    def test_many_inputs_go_in_slices_and_come_back_in_order(
+        self, examine: Examine, fake_runner: Any, many: dict[str, Array]
+    ) -> None:
+        runner = fake_runner()
+        examined = examine(runner, inputs=many)
+        assert [len(ran.case.inputs["x"]) for ran in runner.ran if ran.target == A] == [1024, 1024, 52]
+        (whole,) = runner.run_pairs([(replace(runner.ran[0].case, inputs=many), A)])
+        np.testing.assert_array_equal(examined.outcomes[A].outputs["classes"], whole.outputs["classes"])
+        assert examined.comparisons[0].instances == 2100
+
+    def test_who_fails_at_once_is_not_asked_again(
+        self, examine: Examine, fake_runner: Any, many: dict[str, Array]
+    ) -> None:
+        runner = fake_runner(ends={B: Status.RAISED})
+        examine(runner, inputs=many, localize="never")
+        forward = [ran for ran in runner.ran if not ran.fresh and not ran.case.procedure.trace]
+        assert [ran.target for ran in forward].count(B) == 1
+        assert [ran.target for ran in forward].count(A) == 3
+
+    def test_who_fails_later_is_confirmed_on_what_it_failed_on(
+        self, examine: Examine, fake_runner: Any, many: dict[str, Array]
+    ) -> None:
+        inputs = {"x": many["x"].copy()}
+        inputs["x"][2000, 0, 0, 0] = 1e6
+        runner = fake_runner(ends={B: Status.CRASHED}, fails_on=lambda case: case.inputs["x"].max() > 1e5)
+        (suspicion,) = examine(runner, inputs=inputs, localize="never").suspicions
+        assert (suspicion.kind, suspicion.diagnosis.klass) == (Kind.CRASH, Class.DEFECT)
+        assert suspicion.case.inputs["x"].max() == np.float32(1e6)
+
+
+class TestEndings:
+    @pytest.mark.parametrize(
+        ("status", "kind"),
+        [
+            (Status.RAISED, Kind.ERROR),
+            (Status.CRASHED, Kind.CRASH),
+            (Status.TIMED_OUT, Kind.HANG),
+            (Status.OUT_OF_MEMORY, Kind.CRASH),
+        ],
+    )
+    def test_a_bad_end_where_others_complete_is_a_defect(
+        self, examine: Examine, fake_runner: Any, status: Status, kind: Kind
+    ) -> None:
+        (suspicion,) = examine(fake_runner(ends={B: status})).suspicions
+        assert (suspicion.kind, suspicion.exception) == (kind, "FakeError")
+        assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, (B,))
+        assert suspicion.diagnosis.evidence == (
+            f"{B} {status.value}: FakeError: {B} does not feel like it",
+            f"{A}, {C} completed the same model on the same inputs",
+        )
+
+    def test_a_bad_end_that_does_not_come_again_is_flaky(self, examine: Examine, fake_runner: Any) -> None:
+        (suspicion,) = examine(fake_runner(ends={B: Status.CRASHED}, only_once=True)).suspicions
+        assert suspicion.diagnosis.klass is Class.FLAKY
+
+    def test_the_others_are_still_compared(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(ends={B: Status.CRASHED}))
+        expected = {(A, B): Judgement.FAIL, (A, C): Judgement.PASS, (B, C): Judgement.FAIL}
+        assert judgements(examined) == expected
+
+    def test_unsupported_is_nobodys_fault(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(ends={B: Status.UNSUPPORTED}))
+        assert examined.suspicions == []
+        assert judgements(examined)[A, B] is Judgement.UNDECIDED
+
+    def test_the_failing_node_is_named(self, examine: Examine, fake_runner: Any) -> None:
+        (suspicion,) = examine(fake_runner(raising={B: ["conv2"]})).suspicions
+        assert suspicion.diagnosis.node == "conv2#0"
+
+    def test_nobody_completes(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(ends=dict.fromkeys([A, B, C], Status.RAISED)))
+        assert examined.suspicions == []
+        assert examined.notes == ["no target completed, so nothing could be compared"]
+        assert set(judgements(examined).values()) == {Judgement.UNDECIDED}
+
+
+class TestLabels:
+    def test_labels_without_a_name_belong_to_the_only_output(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(), labels={"": np.zeros(12, np.int64)})
+        assert examined.comparisons[0].accuracy is not None
+        assert [distance.name for distance in examined.comparisons[0].distances] == ["class", "mad"]
+
+    @pytest.mark.parametrize(
+        ("labels", "message"),
+        [
+            ({"": np.full(12, 3)}, "labels hold classes 3 to 3, but output 'classes' has 3 classes"),
+            ({"": np.zeros(11, np.int64)}, "has 12 instances, the labels have 11"),
+            ({"other": np.zeros(12, np.int64)}, "labels for 'other', but the outputs are classes"),
+        ],
+    )
+    def test_labels_that_do_not_fit(
+        self, examine: Examine, fake_runner: Any, labels: dict[str, Array], message: str
+    ) -> None:
+        with pytest.raises(DataError, match=message):
+            examine(fake_runner(), labels=labels)
+
+    def test_one_array_for_two_outputs(self, examine: Examine, fake_runner: Any) -> None:
+        build = GraphBuilder()
+        x = build.input("x", (6, 6, 2))
+        graph = build.build(build.add("ReLU", x, name="one"), build.add("ELU", x, name="two"))
+        with pytest.raises(DataError, match="the model has outputs one, two; one array of labels is not enough"):
+            examine(fake_runner(), Model("two", graph), labels={"": np.zeros(12, np.int64)})
+
+
+class TestModelFiles:
+    def test_a_file_nobody_can_read_is_noted_and_gives_no_answer(self, examine: Examine, fake_runner: Any) -> None:
+        def refuse(model: Model) -> Model:
+            raise ModelRefusedError("m.keras could not be read: no")
+
+        model = Model("m.keras", file=ModelFile("m.keras", "0" * 64))
+        examined = examine(fake_runner(), model, import_graph=refuse)
+        assert examined.notes[0] == "the layers could not be read: m.keras could not be read: no"
+        assert {outcome.status for outcome in examined.outcomes.values()} == {Status.UNSUPPORTED}
+        assert set(judgements(examined).values()) == {Judgement.UNDECIDED}

@@ -1,0 +1,171 @@
+"""The hunt's loop with a small engine and fake targets: exact counts, resumes, findings once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.events import silent
+from tensorparity.campaign.hunt import Hunt, HuntSettings, StopReason, hunt
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case
+from tensorparity.core.errors import UsageError
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.verdict import Judgement, Verdict
+from tensorparity.engines.base import ENGINES
+from tensorparity.operators.evaluate import draw_weights
+from tensorparity.store.database import Result, open_store
+from tensorparity.targets.faults import Fault
+from tensorparity.targets.runner import RunnerSettings
+
+TARGETS = ("keras:jax", "keras:tensorflow", "keras:torch")
+
+
+class SmallEngine:
+    """Two dense layers per round; what it learns goes into the next round, so that order shows."""
+
+    name = "small"
+    round_size = 2
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._learned: list[int] = []
+
+    def propose(self, round_index: int) -> Sequence[Case]:
+        return [self._case(round_index * 2 + position) for position in range(2)]
+
+    def learn(self, round_index: int, verdicts: Sequence[Sequence[Verdict]]) -> None:
+        self._learned += [sum(verdict.judgement is Judgement.PASS for verdict in group) for group in verdicts]
+
+    def _case(self, index: int) -> Case:
+        build = GraphBuilder(f"small{index % 2}")
+        graph = build.build(build.add("Dense", build.input("x", (4,)), name="dense", units=3))
+        rng = np.random.default_rng([self._seed, index, *self._learned[: index // 2 * 2]])
+        inputs = {"x": rng.standard_normal((4, 4)).astype(np.float32)}
+        return Case(graph, inputs=inputs, weights=draw_weights(graph, rng), seed=index)
+
+
+@pytest.fixture(autouse=True)
+def small_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENGINES._paths, "small", "nowhere:small")
+    monkeypatch.setitem(ENGINES._loaded, "small", SmallEngine)
+
+
+@pytest.fixture
+def run(tmp_path: Path, fake_runner: Any) -> Callable[..., tuple[Hunt, list[Result]]]:
+    def hunted(
+        folder: str = "store", planted: Any = None, runner: RunnerSettings | None = None, **settings: Any
+    ) -> tuple[Hunt, list[Result]]:
+        chosen = HuntSettings(
+            TARGETS, engines=("small",), store=tmp_path / folder, runner=runner or RunnerSettings(), **settings
+        )
+        with open_store(chosen.store) as store:
+            campaign = Hunt(chosen, fake_runner(targets=TARGETS, planted=planted or {}), store, silent)
+            campaign.run()
+            return campaign, store.results(campaign._campaign, "small")
+
+    return hunted
+
+
+def bump(array: Array) -> Array:
+    return array + np.float32(0.1)
+
+
+@pytest.mark.parametrize("cases", [0, 1, 2, 5])
+def test_a_count_is_exact(run: Any, cases: int) -> None:
+    hunted, results = run(cases=cases)
+    assert [result.index for result in results] == list(range(cases))
+    assert hunted.tallies["small"].cases == cases
+    assert hunted.stop is StopReason.CASES
+
+
+def test_a_budget_of_nothing_runs_nothing(run: Any) -> None:
+    hunted, results = run(budget=0.0)
+    assert results == []
+    assert hunted.stop is StopReason.BUDGET
+
+
+def test_a_budget_cuts_the_same_sequence(run: Any) -> None:
+    _, some = run("some", budget=0.2)
+    _, counted = run("counted", cases=max(1, len(some)))
+    assert some[: len(counted)] == counted[: len(some)]
+
+
+def test_a_resume_continues_as_if_never_interrupted(run: Any) -> None:
+    _, whole = run("whole", cases=5)
+    for cut in (1, 2, 3):
+        run(f"cut{cut}", cases=cut)
+        hunted, resumed = run(f"cut{cut}", cases=5, resume=True)
+        assert resumed == whole
+        assert hunted.tallies["small"].resumed == cut
+
+
+def test_without_resume_a_new_campaign_begins(run: Any) -> None:
+    first, _ = run(cases=2)
+    second, results = run(cases=2)
+    assert first._campaign != second._campaign
+    assert second.tallies["small"].resumed == 0
+    assert len(results) == 2
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"oracle": "cradle"}], ids=["seed", "oracle"])
+def test_another_hunt_is_not_resumed(run: Any, change: dict[str, Any]) -> None:
+    run(cases=2)
+    hunted, _ = run(cases=2, resume=True, **change)
+    assert hunted.tallies["small"].resumed == 0
+
+
+def test_a_fault_that_changed_under_its_name_is_not_resumed(run: Any) -> None:
+    one, other = (RunnerSettings(faults={"keras:jax": Fault("f.py", source)}) for source in ("a = 1", "a = 2"))
+    run(cases=2, runner=one)
+    assert run(cases=2, runner=one, resume=True)[0].tallies["small"].resumed == 2
+    assert run(cases=2, runner=other, resume=True)[0].tallies["small"].resumed == 0
+
+
+def test_verdicts_are_recorded_in_case_order(run: Any) -> None:
+    _, results = run(cases=3, planted={"keras:jax": {"dense": bump}})
+    for result in results:
+        assert [verdict.judgement.value for verdict in result.verdicts] == ["fail", "fail", "pass"]
+
+
+def test_one_defect_of_one_model_is_one_finding_with_a_case_file(run: Any, tmp_path: Path) -> None:
+    hunted, _ = run(cases=6, planted={"keras:jax": {"dense": bump}})
+    assert len(hunted.findings) == 2  # small0 and small1
+    for finding in hunted.findings.values():
+        assert finding.diagnosis.suspects == ("keras:jax",)
+        assert finding.versions["keras:jax"] == {"fake": "1.0"}
+        assert (tmp_path / "store" / str(finding.case)).is_file()
+
+
+def test_findings_survive_a_resume(run: Any) -> None:
+    planted = {"keras:jax": {"dense": bump}}
+    first, _ = run(cases=2, planted=planted)
+    second, _ = run(cases=2, planted=planted, resume=True)
+    assert second.findings == first.findings
+    assert second.facts(0.0).findings == first.facts(0.0).findings
+
+
+def test_ctrl_c_ends_the_hunt_and_not_the_report(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    examine = Hunt._examine
+
+    def interrupted(self: Hunt, engine: Any, index: int, *rest: Any) -> Any:
+        if index == 2:
+            raise KeyboardInterrupt
+        return examine(self, engine, index, *rest)
+
+    monkeypatch.setattr(Hunt, "_examine", interrupted)
+    hunted, results = run(cases=5)
+    assert len(results) == 2
+    assert hunted.stop is StopReason.INTERRUPTED
+    assert hunted.facts(1.0).notes[0] == "interrupted"
+
+
+def test_an_unknown_engine_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    settings = HuntSettings(TARGETS, engines=("cradel",), store=tmp_path / "store")
+    with pytest.raises(UsageError, match="unknown engine 'cradel'; known are .*cradle"):
+        hunt(settings)
+    assert not (tmp_path / "store").exists()

@@ -1,0 +1,205 @@
+"""Bad input: exit code 2, one clear line on standard error, nothing on standard output."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.selection import installed_targets
+from tensorparity.cli.main import main
+
+pytestmark = pytest.mark.skipif(len(installed_targets()) < 2, reason="fewer than two targets are installed")
+
+MNIST_LIKE = np.zeros((3, 28, 28, 1), np.float32)
+
+
+@pytest.fixture
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command that must be refused; return what it says."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def run(*arguments: object) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        captured = capfd.readouterr()
+        assert (ended.value.code, captured.out) == (2, "")
+        complaint, *pointer = captured.err.splitlines()
+        assert all(line.startswith("Try '") for line in pointer), captured.err
+        assert complaint.startswith("tensorparity: ")
+        return complaint.removeprefix("tensorparity: ")
+
+    return run
+
+
+def test_a_process_of_its_own_says_the_same(tensorparity: Any) -> None:
+    ended = tensorparity("compare", "none.keras")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert ended.stderr == "tensorparity: no model at 'none.keras'\n"
+
+
+class TestModels:
+    def test_missing(self, refused: Any) -> None:
+        assert refused("compare", "none.keras") == "no model at 'none.keras'"
+
+    def test_not_a_model(self, refused: Any, tmp_path: Path) -> None:
+        path = tmp_path / "notes.keras"
+        path.write_text("these are notes")
+        assert "notes.keras is not a .keras model, or is truncated" in refused("compare", path)
+
+    def test_another_kind_of_file(self, refused: Any, tmp_path: Path) -> None:
+        path = tmp_path / "model.h5"
+        path.write_bytes(b"\x89HDF\r\n\x1a\n")
+        assert "not a .keras file" in refused("compare", path)
+
+    def test_truncated(self, refused: Any, keras_file: Any) -> None:
+        path = keras_file()
+        path.write_bytes(path.read_bytes()[:-100])
+        assert "or is truncated" in refused("compare", path)
+
+    def test_corrupted(self, refused: Any, keras_file: Any) -> None:
+        path = keras_file()
+        raw = bytearray(path.read_bytes())
+        raw[200] ^= 0xFF
+        path.write_bytes(raw)
+        assert path.name in refused("compare", path)
+
+    def test_foreign_classes(self, refused: Any, keras_file: Any) -> None:
+        path = keras_file({"module": "mine", "class_name": "Attention", "config": {}})
+        assert "names mine.Attention, which could run code of its own; refused without --trust" in refused(
+            "compare", path
+        )
+
+    def test_unknown_zoo_model(self, refused: Any) -> None:
+        assert "no model 'lenet6' in the zoo; there are inception-block, lenet5, resnet20" in refused(
+            "compare", "zoo:lenet6"
+        )
+
+
+class TestData:
+    @pytest.mark.parametrize(
+        ("arrays", "message"),
+        [
+            ({"x": MNIST_LIKE}, "expected shape (instances, 17, 17, 16), received (3, 28, 28, 1)"),
+            ({"x": np.zeros((3, 17, 17, 16), np.int32)}, "expected dtype float32, received int32"),
+            ({"picture": MNIST_LIKE}, "holds picture, expected x or image (and y for labels)"),
+            ({"x": np.zeros((3, 17, 17, 16), np.float32), "y": np.arange(2)}, "image: 3, y: 2"),
+            ({"x": np.array([{}], dtype=object)}, "cannot be read as .npz"),
+        ],
+        ids=["shape", "dtype", "name", "count", "pickle"],
+    )
+    def test_misfits(self, refused: Any, tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+        np.savez(tmp_path / "data.npz", **arrays)
+        assert message in refused("compare", "zoo:inception-block", "--data", tmp_path / "data.npz")
+
+    def test_missing(self, refused: Any) -> None:
+        assert refused("compare", "zoo:inception-block", "--data", "none.npz") == "no data at 'none.npz'"
+
+
+class TestTargets:
+    def test_unknown(self, refused: Any) -> None:
+        line = refused("compare", "zoo:resnet20", "--targets", "keras:theano,keras:jax")
+        assert line.startswith("unknown target 'keras:theano'; known are keras:jax")
+        assert "onnxruntime" in line
+
+    def test_not_a_name(self, refused: Any) -> None:
+        assert "is not a target name; expected framework[:flavour]" in refused("hunt", "--targets", "Keras JAX,b")
+
+    def test_twice(self, refused: Any) -> None:
+        assert "given twice" in refused("compare", "zoo:resnet20", "--targets", "onnxruntime,onnxruntime")
+
+    def test_one_alone(self, refused: Any) -> None:
+        assert "comparing needs 2 targets" in refused("compare", "zoo:resnet20", "--targets", "onnxruntime")
+
+    def test_unknown_environment(self, refused: Any) -> None:
+        line = refused("compare", "zoo:resnet20", "--targets", "keras:jax,keras:jax@legacy")
+        assert "unknown environment 'legacy'" in line
+        assert "tensorparity.toml" in line
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["compare"], "Missing argument 'MODEL'"),
+            (["compare", "zoo:resnet20", "--oracle", "delphi"], "unknown oracle 'delphi'; known are cradle, parity"),
+            (["compare", "zoo:resnet20", "--share", "101"], "--share"),
+            (["compare", "zoo:resnet20", "--fault", "keras:jax=gremlin"], "unknown fault 'gremlin'; known are"),
+            (["compare", "zoo:resnet20", "--fault", "gremlin"], "is not TARGET=NAME or TARGET=FILE.py"),
+            (["compare", "zoo:resnet20", "--fault", "keras:jax=none.py"], "no fault file at 'none.py'"),
+            (["compare", "zoo:resnet20", "--fail-on", "crimes"], "unknown class; known are defect"),
+            (["hunt", "--budget", "soon"], "'soon' is not a duration; expected for example 90s"),
+            (["hunt", "--memory", "lots"], "'lots' is not a size; expected for example 500M"),
+            (["hunt", "--engine", "cradel", "--cases", "0"], "unknown engine 'cradel'; known are cradle"),
+            (["hunt", "--seed", "-1"], "--seed"),
+            (["conquer"], "No such command 'conquer'"),
+            (["targets", "--format", "xml"], "'xml' is not one of"),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    )
+    def test_refused(self, refused: Any, arguments: list[str], message: str) -> None:
+        assert message in refused(*arguments)
+
+
+HOSTILE = {
+    "an absolute member": "/etc/evil",
+    "a member above": "../evil",
+    "a pickled array": "pickle",
+    "a truncated array": "case.tpcase",
+    "an unknown member": "evil.py",
+    "an oversize index": "case.json",
+    "another format": "999",
+    "no index": "case.json",
+}
+
+
+class TestCaseFiles:
+    @pytest.mark.parametrize(("what", "named"), HOSTILE.items())
+    def test_hostile(self, refused: Any, case_file: Any, tampering: dict[str, Any], what: str, named: str) -> None:
+        path = case_file(tampering[what])
+        before = sorted(path.parent.rglob("*"))
+        assert named in refused("replay", path)
+        assert sorted(path.parent.rglob("*")) == before
+
+    def test_missing(self, refused: Any) -> None:
+        assert "none.tpcase" in refused("replay", "none.tpcase")
+
+    def test_not_a_zip(self, refused: Any, tmp_path: Path) -> None:
+        path = tmp_path / "x.tpcase"
+        path.write_bytes(b"no zip at all")
+        assert "x.tpcase" in refused("replay", path)
+
+    def test_truncated(self, refused: Any, case_file: Any) -> None:
+        path = case_file()
+        path.write_bytes(path.read_bytes()[:-30])
+        assert "case.tpcase" in refused("replay", path)
+
+    def test_a_function_outside_of_the_enumerated_api(self, refused: Any, case_file: Any) -> None:
+        assert "os.system" in refused("replay", case_file(api="os.system"))
+
+    def test_no_targets(self, refused: Any, case_file: Any) -> None:
+        line = refused("replay", case_file(targets=()))
+        assert line == "case.tpcase names no targets; give some with --targets"
+
+
+@pytest.fixture
+def keras_file(tmp_path: Path) -> Callable[..., Path]:
+    """A .keras file of one input and the given layers, written by hand."""
+
+    def write(*layers: dict[str, Any]) -> Path:
+        source = {"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [None, 4], "dtype": "float32"}}
+        config = {"module": "keras", "class_name": "Functional", "config": {"layers": [source, *layers]}}
+        path = tmp_path / "model.keras"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("config.json", json.dumps(config))
+            archive.writestr("metadata.json", "{}")
+            archive.writestr("model.weights.h5", bytes(range(256)) * 8)
+        return path
+
+    return write
