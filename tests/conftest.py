@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -24,6 +25,23 @@ from tensorparity.core.procedure import Goal
 from tensorparity.operators.evaluate import evaluate_node
 
 Change = Callable[[Array], Array]
+
+#: What a marker stands for, as the package's extras install it.
+_NEEDS = {
+    "tensorflow": ("keras", "tensorflow"),
+    "jax": ("keras", "jax"),
+    "torch": ("keras", "torch"),
+    "onnxruntime": ("onnxruntime",),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test marked with a library is skipped where the library is missing."""
+    for item in items:
+        for marker, modules in _NEEDS.items():
+            missing = [name for name in modules if importlib.util.find_spec(name) is None]
+            if missing and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f"not installed: {', '.join(missing)}"))
 
 
 @dataclass(frozen=True)

@@ -119,5 +119,11 @@ class TestPairs:
             }
 
         assert judge(FILE, traced(X, X, X)) == (None, "")
-        _, undecided = judge(FILE, traced(X, X, X + 1))
-        assert undecided.startswith("keras:jax and keras:torch: outputs differ")
+        suspicion, undecided = judge(FILE, traced(X, X, X + 1))
+        assert suspicion is not None
+        assert (suspicion.diagnosis.suspects, suspicion.diagnosis.api, undecided) == ((TORCH,), None, "")
+        suspicion, undecided = judge(FILE, traced(X, X + 2, X + 1))
+        assert suspicion is None
+        assert undecided == "the targets do not agree on odd#0, and no two against the others"
+        two = {name: outcome for name, outcome in traced(X, X + 1, X).items() if name != TORCH}
+        assert judge(FILE, two)[1].startswith("keras:jax and keras:tensorflow: outputs differ")

@@ -143,7 +143,7 @@ class TestModelFile:
         return save_keras(
             "small.keras",
             """
-            x = keras.Input((9, 9, 3), name="picture")
+            x = keras.Input((8, 8, 3), name="picture")
             y = keras.layers.Conv2D(4, 3, strides=2, padding="same", activation="relu", name="conv")(x)
             y = keras.layers.BatchNormalization(name="norm")(y)
             y = keras.layers.Flatten(name="flat")(y)

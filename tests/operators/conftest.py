@@ -69,10 +69,24 @@ def _attended(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[in
     return [(2, queries, size), (2, keys, depth), (2, keys, size)]
 
 
-#: Layers whose inputs have to fit each other or the parameters in ways of their own.
-SHAPES: dict[str, Draw] = dict.fromkeys(
-    ("AdditiveAttention", "Attention", "GroupQueryAttention", "MultiHeadAttention"), _attended
-)
+def _dotted(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Two inputs of few different sizes, so that the axes often fit."""
+    return [(2, *rng.choice((3, 5), int(rng.integers(1, 3)))) for _ in range(2)]
+
+
+def _films(dims: int) -> Draw:
+    def shapes(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
+        return [(2, 3, *rng.choice((2, 3, 4), dims + 1))]
+
+    return shapes
+
+
+#: Layers whose inputs have to fit each other or the parameters in ways of their own, or grow large.
+SHAPES: dict[str, Draw] = {
+    **dict.fromkeys(("AdditiveAttention", "Attention", "GroupQueryAttention", "MultiHeadAttention"), _attended),
+    **{f"ConvLSTM{dims}D": _films(dims) for dims in (1, 2, 3)},
+    "Dot": _dotted,
+}
 
 
 def _inputs(spec: LayerSpec, params: dict[str, Any], shapes: list[Shape], rng: np.random.Generator) -> list[np.ndarray]:

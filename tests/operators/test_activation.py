@@ -70,3 +70,18 @@ def test_bad_parameters_are_refused(op, params, name):
     spec = layer(op)
     with pytest.raises(ShapeError, match=f"`{name}`.*Received: {name}="):
         spec.shape(spec.complete(params), [(2, 3)])
+
+
+def test_prelu_by_hand():
+    node = Node("a", "PReLU", (Ref("x"),), {})
+    (found,) = evaluate_node(node, [np.array([[-2.0, -2.0, 3.0]])], {"a/alpha": np.array([0.5, -1.0, 9.0])})
+    assert found.value.tolist() == [[-1.0, 2.0, 3.0]]
+
+
+def test_prelu_shares_slopes_along_axes():
+    spec = layer("PReLU")
+    shapes = {None: (3, 4), (1,): (1, 4), (-1,): (3, 1), (1, 2): (1, 1)}
+    for shared, shape in shapes.items():
+        assert spec.weights({"shared_axes": shared}, [(None, 3, 4)])["alpha"].shape == shape
+    with pytest.raises(ShapeError, match="`shared_axes`.*Received: shared_axes="):
+        spec.shape({"shared_axes": (7,)}, [(None, 3, 4)])

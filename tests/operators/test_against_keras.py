@@ -55,7 +55,7 @@ def _torch_defect(example: Any) -> bool:
     params, op = example.params, example.node.op
     if op == "LayerNormalization":
         return params["axis"] == 1 and len(example.shapes[0]) > 2
-    if op in ("AveragePooling2D", "AveragePooling3D"):
+    if op in ("AveragePooling1D", "AveragePooling2D", "AveragePooling3D"):
         dims, shape = len(example.shapes[0]) - 2, example.shapes[0]
         window = read_window(params, "pool_size", dilated=False, dims=dims)
         margins = [window.margins(index, shape[axis]) for index, axis in enumerate(spatial_axes(params, dims))]

@@ -7,6 +7,7 @@ from tensorparity.core.graph import Node, Ref
 from tensorparity.operators import convolution
 from tensorparity.operators.catalogue import layer
 from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.operators.rounding import growth
 from tensorparity.operators.spatial import Window
 from tensorparity.operators.spec import ShapeError
 
@@ -62,9 +63,7 @@ def test_contract_is_the_definition(padding, strides, dilation):
     window = Window((3, 2), strides, padding, dilation)
     found = convolution.contract(x, kernel, window)
     np.testing.assert_allclose(found.value, slow_conv(x, kernel, window), atol=1e-12)
-    np.testing.assert_allclose(
-        found.kappa, slow_conv(np.abs(x), np.abs(kernel), window) * convolution.growth(18), atol=1e-12
-    )
+    np.testing.assert_allclose(found.kappa, slow_conv(np.abs(x), np.abs(kernel), window) * growth(18), atol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 2000, 10**5])
@@ -155,3 +154,35 @@ def test_what_does_not_fit_is_refused(params, shape, words):
 def test_unknown_sizes_stay_unknown():
     params = CONV.complete({"filters": 4, "kernel_size": 3, "strides": 2, "padding": "same"})
     assert CONV.shape(params, [(None, None, 7, 3)]) == ((None, None, 4, 4),)
+
+
+def test_causal_padding_never_looks_ahead():
+    x = np.array([1.0, 2.0, 3.0]).reshape(1, 3, 1)
+    params = {"filters": 1, "kernel_size": 2, "padding": "causal", "use_bias": False}
+    kernel = np.array([10.0, 1.0]).reshape(2, 1, 1)
+    assert run("Conv1D", params, x, kernel=kernel).value.ravel().tolist() == [1.0, 12.0, 23.0]
+    found = run("Conv1D", {**params, "dilation_rate": 2}, x, kernel=kernel)
+    assert found.value.ravel().tolist() == [1.0, 2.0, 13.0]
+
+
+@pytest.mark.parametrize(("op", "shape"), [("Conv1D", (3, 2, 4)), ("Conv3D", (1, 3, 1, 2, 4))])
+def test_other_numbers_of_axes_are_two_with_axes_of_one(op, shape):
+    rng = np.random.default_rng(5)
+    x, kernel = rng.normal(size=(2, 6, 1, 2)), rng.normal(size=(3, 1, 2, 4))
+    plain = run("Conv2D", {"filters": 4, "kernel_size": (3, 1), "use_bias": False}, x, kernel=kernel).value
+    size = 3 if op == "Conv1D" else (1, 3, 1)
+    images = x[:, :, 0] if op == "Conv1D" else x[:, None]
+    params = {"filters": 4, "kernel_size": size, "use_bias": False}
+    found = run(op, params, images, kernel=kernel.reshape(shape)).value
+    np.testing.assert_allclose(found.reshape(plain.shape), plain)
+
+
+def test_depthwise_and_separable_over_one_axis():
+    x = np.array([[1.0, 10.0], [2.0, 20.0]]).reshape(1, 2, 2)
+    deep = np.array([[[1.0], [1.0]], [[2.0], [0.0]]])
+    found = run("DepthwiseConv1D", {"kernel_size": 2, "use_bias": False}, x, kernel=deep)
+    assert found.value.tolist() == [[[5.0, 10.0]]]
+    params = {"filters": 1, "kernel_size": 2, "use_bias": False}
+    mix = np.array([1.0, 100.0]).reshape(1, 2, 1)
+    mixed = run("SeparableConv1D", params, x, depthwise_kernel=deep, pointwise_kernel=mix)
+    assert mixed.value.ravel().tolist() == [1005.0]

@@ -159,3 +159,16 @@ def test_non_finite_inputs_are_answers():
     graph = builder.build(builder.add("Activation", x, name="a", activation="softmax"))
     found = evaluate(graph, {"x": np.array([[np.nan, 1.0, np.inf]])}, {})
     assert np.isnan(found["a#0"][0].value).all()
+
+
+def test_calibration_leaves_a_recurrent_layer_alone():
+    builder = GraphBuilder()
+    x = builder.input("x", (5,), "int32")
+    y = builder.add("Embedding", x, name="rows", input_dim=7, output_dim=3)
+    graph = builder.build(builder.add("LSTM", y, name="lstm", units=2))
+    weights = draw_weights(graph, np.random.default_rng(0))
+    inputs = {"x": np.random.default_rng(0).integers(0, 7, (4, 5)).astype(np.int32)}
+    calibrated = calibrate(graph, weights, inputs)
+    for key in ("lstm/lstm_cell/kernel", "rows/embeddings"):
+        np.testing.assert_array_equal(calibrated[key], weights[key])
+    assert evaluate(graph, inputs, weights)["lstm#0"][0].value.shape == (4, 2)

@@ -15,7 +15,17 @@ def run(op, **params):
     return evaluate_node(Node("r", op, (Ref("x"),), params), [X], {})[0]
 
 
-@pytest.mark.parametrize(("op", "params"), [("Dropout", {"rate": 0.5}), ("Identity", {})])
+@pytest.mark.parametrize(
+    ("op", "params"),
+    [
+        ("Dropout", {"rate": 0.5}),
+        ("AlphaDropout", {"rate": 0.5}),
+        ("GaussianDropout", {"rate": 0.5}),
+        ("GaussianNoise", {"stddev": 0.5}),
+        ("ActivityRegularization", {"l1": 0.5}),
+        ("Identity", {}),
+    ],
+)
 def test_inference_passes_the_input_on(op, params):
     found = run(op, **params)
     np.testing.assert_array_equal(found.value, X)
@@ -23,8 +33,19 @@ def test_inference_passes_the_input_on(op, params):
 
 
 def test_dropout_is_random_and_the_others_are_not():
-    assert layer("Dropout").random
-    assert not layer("Identity").random
+    for name in ("Dropout", "AlphaDropout", "GaussianDropout", "GaussianNoise", "SpatialDropout2D"):
+        assert layer(name).random
+    for name in ("Identity", "ActivityRegularization"):
+        assert not layer(name).random
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_spatial_dropout_takes_one_rank(dims):
+    spec = layer(f"SpatialDropout{dims}D")
+    shape = (None, *(4,) * (dims + 1))
+    assert spec.shape(spec.complete({"rate": 0.5}), [shape]) == (shape,)
+    with pytest.raises(ShapeError, match="Expected an input of rank.*Received: shape="):
+        spec.shape(spec.complete({"rate": 0.5}), [(None, 4)])
 
 
 def test_rescaling_by_hand():
@@ -36,6 +57,8 @@ def test_rescaling_by_hand():
     ("op", "params", "name"),
     [
         ("Dropout", {"rate": 1.5}, "rate"),
+        ("GaussianNoise", {"stddev": -1.0}, "stddev"),
+        ("ActivityRegularization", {"l2": "much"}, "l2"),
         ("Dropout", {"rate": 0.5, "noise_shape": "same"}, "noise_shape"),
         ("Rescaling", {"scale": "much"}, "scale"),
         ("Rescaling", {"scale": [1.0, 2.0, 3.0]}, "scale"),

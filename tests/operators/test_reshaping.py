@@ -46,6 +46,30 @@ def test_padding_and_cropping_undo_each_other():
     assert run("ZeroPadding2D", padding=(1, 2)).shape == (1, 4, 6, 2)
 
 
+@pytest.mark.parametrize("dims", [1, 3])
+def test_padding_and_cropping_over_one_and_three_axes(dims):
+    x = np.random.default_rng(0).normal(size=(2, *(3,) * dims, 2))
+    margins = (1, 2) if dims == 1 else ((1, 0), (0, 2), (3, 1))
+    padded = run(f"ZeroPadding{dims}D", x, padding=margins)
+    assert padded.sum() == pytest.approx(x.sum())
+    np.testing.assert_array_equal(run(f"Cropping{dims}D", padded, cropping=margins), x)
+
+
+def test_defaults_of_padding_and_cropping():
+    assert shape("ZeroPadding1D", (1, 3, 2)) == (1, 5, 2)
+    assert shape("ZeroPadding1D", (1, 3, 2), data_format="channels_first") == (1, 3, 4)
+    assert shape("Cropping1D", (1, 3, 2)) == (1, 1, 2)
+    assert shape("ZeroPadding3D", (1, 3, None, 3, 2)) == (1, 5, None, 5, 2)
+    assert shape("Cropping3D", (1, 3, 4, 5, 2)) == (1, 1, 2, 3, 2)
+
+
+def test_repeating():
+    assert run("RepeatVector", np.array([[1.0, 2.0]]), n=2).tolist() == [[[1.0, 2.0], [1.0, 2.0]]]
+    assert run("UpSampling1D", np.array([[[1.0], [2.0]]])).ravel().tolist() == [1, 1, 2, 2]
+    x = np.arange(2.0).reshape(1, 1, 1, 2, 1)
+    assert run("UpSampling3D", x, size=(1, 2, 1)).ravel().tolist() == [0, 1, 0, 1]
+
+
 def test_upsampling_repeats():
     x = np.array([1.0, 2.0]).reshape(1, 1, 2, 1)
     assert run("UpSampling2D", x).ravel().tolist() == [1, 1, 2, 2, 1, 1, 2, 2]

@@ -102,3 +102,15 @@ def test_time_distributed_treats_each_step_alone():
     spec = layer("TimeDistributed")
     with pytest.raises(ShapeError, match="`layer`.*Received: layer="):
         spec.shape({"layer": serialized("Conv2D", "c", filters=1, kernel_size=1)}, [(2, 3, 4)])
+
+
+def test_spectral_normalization_is_its_layer_in_inference():
+    inner = serialized("Dense", "d", units=1)
+    (found,) = run("SpectralNormalization", {"layer": inner}, d__kernel=[[3.0]], vector_u=[[9.0]], d__bias=[1.0])
+    assert found.ravel().tolist() == [4.0, 7.0, 13.0]
+    spec = layer("SpectralNormalization")
+    weights = spec.weights(spec.complete({"layer": inner}), [(None, 2)])
+    assert list(weights) == ["d/kernel", "vector_u", "d/bias"]
+    assert not weights["vector_u"].trainable
+    with pytest.raises(ShapeError, match="`power_iterations`.*Received: power_iterations=0"):
+        spec.shape({"layer": inner, "power_iterations": 0}, [(1, 2)])

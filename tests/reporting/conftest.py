@@ -76,7 +76,7 @@ def measured(flow: list[tuple[int, ...]], guilty: int | None = None) -> tuple[La
                 highlighted=index == guilty,
                 isolated_error=2.4e6 if index == guilty else 0.2 + (index * 11 % 9) / 6,
                 inputs=tuple("image" if place < 0 else f"{names[place]}#0" for place in inputs),
-                parameters={"padding": "same", "strides": [2, 2]} if index == guilty else {},
+                parameters={"padding": "same", "strides": [2, 2]} if index % len(_TYPES) == 0 else {},
             )
         )
     return tuple(found)
@@ -245,9 +245,10 @@ def hostile() -> Facts:
     )
     second = LayerDeviation("fine", 0, "Dense", 1.0, 1.0, False, 1.0, (first.key, "image"))
     strange_input = ExampleInput(HOSTILE, (), HOSTILE, math.nan)
+    end = Example(0, (strange_input,), HOSTILE, False, ((0, math.nan),), ((0, math.inf),))
     pair = Comparison(
         TF, HOSTILE, HOSTILE, Verdict(Judgement.FAIL, (TF, HOSTILE), HOSTILE), 3, math.nan, math.inf,
-        layers=(first, second), example=Example(0, (strange_input,), HOSTILE, False, ((0, math.nan),), ((0, math.inf),)),
+        layers=(first, second), example=end,
     )  # fmt: skip
     strange = finding(
         "evil", suspects=(HOSTILE,), node=HOSTILE, api=None, parameters={HOSTILE: HOSTILE}, evidence=(HOSTILE,)

@@ -14,7 +14,8 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.rounding import K
-from tensorparity.triage.diagnose import VOTE_MARGIN, Accusation, accuse
+from tensorparity.triage.diagnose import Accusation, accuse
+from tensorparity.triage.replay import VOTE_MARGIN
 from tensorparity.triage.replay import NodeErrors
 
 Measure = Callable[..., dict[str, NodeErrors]]

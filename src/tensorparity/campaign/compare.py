@@ -19,9 +19,11 @@ from ..targets.catalogue import spec_of
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
 from .events import Listener, silent
-from .examination import Examination, Examined, Rules
+from .examination import Examination, Examined, Rules, named_labels
 from .filing import file_findings, make_finding, target_facts
+from .selection import arbiters_for
 from .sources import Context, Source, open_source
+from .training import Schedule, train_everywhere
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class CompareSettings:
         data: an .npz of inputs and labels; seeded inputs without it.
         draws: how the user wants inputs drawn, by input name.
         instances: use at most so many of the data's instances.
+        notes: what a reader should know of the choice of targets.
+        schedule: also train so many steps on every target that can, and compare that.
         store: folder (or URL) findings go to; None keeps nothing.
     """
 
@@ -44,6 +48,8 @@ class CompareSettings:
     pairs: PairSettings = field(default_factory=PairSettings)
     localize: str = "auto"
     batch_size: int | None = None
+    schedule: Schedule | None = None
+    notes: tuple[str, ...] = ()
     store: str | Path | None = None
     runner: RunnerSettings = field(default_factory=RunnerSettings)
 
@@ -58,18 +64,20 @@ class Compared:
 
 
 def compare(model: str, settings: CompareSettings, listener: Listener = silent) -> Compared:
-    """Compare ``model`` (a .keras file or zoo:NAME) on the targets.
+    """Compare ``model`` (a file, or zoo:NAME) on the targets.
 
     Raises:
         UsageError: for a model, data or target that cannot be used.
         RunError: if fewer than two targets could be started.
     """
     began = time.monotonic()
-    with open_runner(settings.targets, settings.runner) as runner:
-        source = open_source(model, Context(runner, settings.runner, settings.targets, settings.seed, listener))
+    arbiters = arbiters_for(settings.targets)
+    with open_runner([*settings.targets, *arbiters], settings.runner) as runner:
+        context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
+        source = open_source(model, context)
         data = source.pick_data(settings.data, settings.instances, settings.seed, settings.draws)
         rules = Rules(
-            families=families_of(settings.targets),
+            families=families_of([*settings.targets, *arbiters]),
             oracle=ORACLES.get(settings.oracle),
             pairs=settings.pairs,
             localize=settings.localize,
@@ -80,26 +88,54 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
             cached(runner, settings.runner),
             source.model,
             rules,
+            arbiters=arbiters,
             import_graph=source.import_graph,
             listener=listener,
         )
         examined = examination.run(data.inputs, data.labels, settings.targets)
-        _require_two(runner, settings.targets)
+        if settings.schedule:
+            _train(examination, examined, data, rules, settings, listener)
+        broken = {target: error for target, error in runner.broken.items() if target in settings.targets}
+        _require_two(settings.targets, broken)
         findings = _file(model, settings, examined)
         return Compared(
             facts=_facts(model, settings, runner, source, data, examined, findings, time.monotonic() - began),
             examined=examined,
-            broken=bool(runner.broken),
+            broken=bool(broken),
         )
+
+
+def _train(
+    examination: Examination,
+    examined: Examined,
+    data: Data,
+    rules: Rules,
+    settings: CompareSettings,
+    listener: Listener,
+) -> None:
+    """Add the comparison of trainings to the examination."""
+    assert settings.schedule is not None
+    began = time.monotonic()
+    labels = named_labels(data.labels, examined.outcomes)
+    model = examination.with_graph(examined)
+    targets = [target for target in settings.targets if target.startswith("keras:")]
+    trained = train_everywhere(
+        examination.runner, model, data.inputs, labels, targets, settings.schedule, rules.families, listener
+    )
+    examined.comparisons += trained.comparisons
+    examined.suspicions += trained.suspicions
+    examined.losses.update(trained.losses)
+    examined.notes += trained.notes
+    examined.phases["train"] = time.monotonic() - began
 
 
 def families_of(targets: Sequence[str]) -> dict[str, str]:
     return {target: spec_of(parse_target(target)).family or target for target in targets}
 
 
-def _require_two(runner: LocalRunner, targets: Sequence[str]) -> None:
-    if len(targets) - len(runner.broken) < 2 and runner.broken:
-        raise RunError("; ".join(str(error) for error in runner.broken.values()))
+def _require_two(targets: Sequence[str], broken: Mapping[str, Exception]) -> None:
+    if len(targets) - len(broken) < 2 and broken:
+        raise RunError("; ".join(str(error) for error in broken.values()))
 
 
 def _file(model: str, settings: CompareSettings, examined: Examined) -> list[Finding]:
@@ -149,7 +185,8 @@ def _facts(
         findings=tuple(findings),
         comparisons=tuple(examined.comparisons),
         subject=model,
-        notes=(*source.notes, f"data: {data.origin}", *data.notes, *examined.notes, *extra),
+        notes=(*settings.notes, *source.notes, f"data: {data.origin}", *data.notes, *examined.notes, *extra),
         phases=examined.phases,
         isolated_threshold=K,
+        losses=examined.losses,
     )

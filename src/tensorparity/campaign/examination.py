@@ -15,12 +15,13 @@ from ..core.comparison import Comparison, Example
 from ..core.errors import DataError, TensorParityError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
-from ..core.messages import failing_layer, gist
+from ..core.messages import failing_layer, failing_onnx_node, gist
 from ..core.model import Model, node_inputs
+from ..core.onnx.layers import PREFIX as ONNX_PREFIX
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
-from ..core.verdict import Judgement, Kind, Measure, Verdict
+from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import infer_shapes
 from ..operators.spec import ShapeError
@@ -30,6 +31,14 @@ from ..oracles.pair import PairOracle, PairSettings, compare_outcomes, judge_par
 from ..oracles.roundoff import SCREEN, output_units, scaled_difference
 from ..triage.confirm import confirm_accusation, confirm_ending
 from ..triage.diagnose import Accusation, accuse
+from ..triage.exporters import (
+    PREFIX,
+    accuse_exporters,
+    confirm_exporter,
+    exporter_at_border,
+    is_ambiguous,
+    outputs_apart,
+)
 from ..triage.rates import localization_map
 from ..triage.replay import NodeErrors, replay_nodes
 from .events import Listener, Progress, silent
@@ -43,8 +52,13 @@ _TRACE_BYTES = 64 << 20
 _MOST_TRACED = 4
 #: Outputs that vary over the inputs by no more than this share of their scale cannot show a fault.
 _INSENSITIVE = 1e-2
+#: Layers that arbiters are asked about at most, and their share of the deadline: they are slow.
+_MOST_ARBITRATED = 32
+_ARBITERS_SHARE = 0.25
 #: Without a guilty layer, outputs this close (relative) are taken for amplified rounding.
 _AMPLIFIED = 1e-2
+
+_MORE_TARGETS = "give three targets or more"
 
 _KINDS = {
     Status.RAISED: Kind.ERROR,
@@ -63,6 +77,7 @@ class Suspicion:
     case: Case
     targets: tuple[str, ...]
     exception: str = ""
+    stage: Stage = Stage.FORWARD
 
 
 @dataclass
@@ -75,6 +90,7 @@ class Examined:
     phases: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     measured: list[NodeErrors] = field(default_factory=list)
+    losses: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -103,6 +119,7 @@ class Examination:
 
     Args:
         import_graph: gives the model with its graph, for files; called only if the layers are needed.
+        arbiters: targets that are not compared, but asked about layers that the others dispute.
     """
 
     def __init__(
@@ -111,12 +128,14 @@ class Examination:
         model: Model,
         rules: Rules,
         *,
+        arbiters: Sequence[str] = (),
         import_graph: Callable[[Model], Model] | None = None,
         listener: Listener = silent,
     ) -> None:
         self._runner = runner
         self._model = model
         self._rules = rules
+        self._arbiters = arbiters
         self._import_graph = import_graph
         self._tell = listener
         #: Per target, the inputs it failed on first.
@@ -127,7 +146,7 @@ class Examination:
         with _Clock(found.phases, "extract"):
             found.outcomes = self._forward(inputs, targets, found)
         with _Clock(found.phases, "compare"):
-            labels = _named_labels(labels, found.outcomes)
+            labels = named_labels(labels, found.outcomes)
             found.comparisons = self._compare(found.outcomes, labels)
         with _Clock(found.phases, "localize"):
             if self._wants_layers(found):
@@ -135,13 +154,22 @@ class Examination:
             self._file_endings(found, inputs)
         return found
 
+    @property
+    def runner(self) -> Runner:
+        return self._runner
+
+    def with_graph(self, found: Examined) -> Model:
+        """The model with its layers read, where they can be."""
+        self._need_graph(found)
+        return self._model
+
     # Extract
 
     def _forward(self, inputs: Arrays, targets: Sequence[str], found: Examined) -> dict[str, Outcome]:
         """Outputs of all instances; a target that fails on the first slice is not asked for the others."""
         if any(self._model.needs_graph(target) for target in targets):
             self._need_graph(found)
-        slices = _slices(inputs, self._rules.batch_size)
+        slices = _slices(inputs, self._rules.batch_size, self._model.batch)
         procedure = Procedure(batch_size=self._rules.batch_size)
         total, done = len(slices) * len(targets), itertools.count(1)
         self._tell(Progress("running", 0, total))
@@ -200,13 +228,21 @@ class Examination:
             return
         activations = next(iter(traces.values())).trace.nodes
         found.measured = self._replay(few, activations, completed)
+        self._arbitrate(found, few, activations, completed)
         found.comparisons = self._with_maps(found, traces, picked, inputs, labels)
+        own = [errors for errors in found.measured if exporter_at_border(errors, self._model.exporters) is None]
         accusations = [
             self._confirmed(accusation, few, activations, completed)
-            for accusation in accuse(found.measured, self._rules.families)
+            for accusation in accuse(own, self._rules.families)
+            if not accusation.diagnosis.suspects or not set(accusation.diagnosis.suspects) <= set(self._arbiters)
+        ]
+        accusations += [
+            confirm_exporter(self._runner, self._model, accusation, few, activations)
+            for accusation in accuse_exporters(found.measured, self._model.exporters)
         ]
         found.suspicions += [self._suspicion(a, few, activations, completed) for a in accusations]
         if not accusations:
+            found.suspicions += self._exporter(found, few)
             found.suspicions += self._only_when_fused(found, traces, few, picked)
         found.comparisons = [self._decide(comparison, found) for comparison in found.comparisons]
 
@@ -225,6 +261,8 @@ class Examination:
             c.worst_input for c in ranked if c.worst_input is not None and c.verdict.judgement is not Judgement.PASS
         ]
         distinct = list(dict.fromkeys(worst)) or [0]
+        if self._model.batch:
+            return list(itertools.islice(itertools.cycle(distinct), self._model.batch))
         return distinct[: _MOST_TRACED if self._trace_bytes() <= _TRACE_BYTES else 1]
 
     def _trace_bytes(self) -> int:
@@ -251,6 +289,33 @@ class Examination:
             self._tell(Progress("replaying layers", len(measured), len(graph.nodes), errors.node.layer))
         return measured
 
+    def _arbitrate(self, found: Examined, few: Arrays, activations: Arrays, targets: Sequence[str]) -> None:
+        """One more implementation votes on the layers that the targets dispute, on these few inputs."""
+        disputed = [errors.node for errors in found.measured if self._is_open(errors)][:_MOST_ARBITRATED]
+        arbiters = [arbiter for arbiter in self._arbiters if self._model.reads_file(arbiter)]
+        if not disputed or not arbiters:
+            return
+        self._tell(Progress("asking the arbiter", 0, None, ", ".join(arbiters)))
+        again = replay_nodes(
+            self._runner,
+            self._model,
+            disputed,
+            few,
+            activations,
+            [*targets, *arbiters],
+            deadline_factor=_ARBITERS_SHARE,
+        )
+        settled = {errors.node.key: errors for errors in again}
+        found.measured = [settled.get(errors.node.key, errors) for errors in found.measured]
+        found.notes.append(f"{', '.join(arbiters)} was asked about {len(disputed)} layers that the targets dispute")
+
+    def _is_open(self, errors: NodeErrors) -> bool:
+        return errors.disputed or is_ambiguous(errors, self._model.exporters)
+
+    def _voters(self, accusation: Accusation, targets: Sequence[str]) -> list[str]:
+        """The targets, and the arbiters that had a say."""
+        return [*targets, *(arbiter for arbiter in self._arbiters if arbiter in accusation.first.errors)]
+
     def _with_maps(
         self, found: Examined, traces: Mapping[str, Outcome], picked: list[int], inputs: Arrays, labels: Arrays
     ) -> list[Comparison]:
@@ -261,7 +326,10 @@ class Examination:
             if comparison.a in traces and comparison.b in traces:
                 row = picked.index(comparison.worst_input) if comparison.worst_input in picked else 0
                 nodes_a, nodes_b = (
-                    {key: array[row : row + 1] if array.ndim else array for key, array in traces[t].trace.nodes.items()}
+                    {
+                        key: array[row : row + 1] if array.ndim and len(array) == len(picked) else array
+                        for key, array in traces[t].trace.nodes.items()
+                    }
                     for t in (comparison.a, comparison.b)
                 )
                 errors = _pair_errors(found.measured, comparison)
@@ -277,9 +345,8 @@ class Examination:
         if accusation.diagnosis.klass is not Class.DEFECT:
             return accusation
         self._tell(Progress("confirming in fresh processes", 0, None, accusation.first.node.layer))
-        return confirm_accusation(
-            self._runner, self._model, accusation, few, activations, targets, self._rules.families
-        )
+        voters = self._voters(accusation, targets)
+        return confirm_accusation(self._runner, self._model, accusation, few, activations, voters, self._rules.families)
 
     def _suspicion(self, accusation: Accusation, few: Arrays, activations: Arrays, targets: Sequence[str]) -> Suspicion:
         graph = self._model.graph
@@ -287,7 +354,22 @@ class Examination:
         node = accusation.first.node
         given = node_inputs(graph, node, few, activations)
         case = one_layer_case(self._model, node, given, self._rules.seed)
-        return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(targets))
+        return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(self._voters(accusation, targets)))
+
+    def _exporter(self, found: Examined, few: Arrays) -> list[Suspicion]:
+        """No layer alone is guilty: do runtimes of an exported file agree with each other, not with the original?"""
+        apart = outputs_apart(found.outcomes, self._model.exporters, _relative, _AMPLIFIED)
+        if apart is None:
+            return []
+        targets = (*apart.runtimes, *apart.originals)
+        self._tell(Progress("confirming in fresh processes", 0, None, ", ".join(targets)))
+        cases = [(self._model.case(target, Procedure(), few, seed=self._rules.seed), target) for target in targets]
+        again = {outcome.target: outcome for outcome in self._runner.run_pairs(cases, fresh=True)}
+        diagnosis = apart.diagnosis(_AMPLIFIED)
+        if outputs_apart(again, self._model.exporters, _relative, _AMPLIFIED) is None:
+            note = "did not show again in fresh processes"
+            diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+        return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[0][0], targets)]
 
     def _only_when_fused(
         self, found: Examined, traces: Mapping[str, Outcome], few: Arrays, picked: list[int]
@@ -326,7 +408,9 @@ class Examination:
         pair = {comparison.a, comparison.b}
         families = {self._rules.families.get(target, target) for target in pair}
         guilty = [s for s in found.suspicions if s.diagnosis.klass is Class.DEFECT]
-        concerned = [s for s in guilty if (pair | families) & set(s.diagnosis.suspects)]
+        exporters = {PREFIX + self._model.exporters[t] for t in pair if t in self._model.exporters}
+        crossed = exporters if len(pair - set(self._model.exporters)) == 1 else set()
+        concerned = [s for s in guilty if (pair | families | crossed) & set(s.diagnosis.suspects)]
         if concerned:
             first = concerned[0].diagnosis
             layer = (first.node or "").partition("#")[0] or "only when fused"
@@ -340,9 +424,10 @@ class Examination:
 
     def _explain(self, comparison: Comparison, found: Examined) -> Verdict:
         verdict = comparison.verdict
-        unjudged = [m for m in found.measured if m.judged_by == "nothing"]
+        unjudged = [m for m in found.measured if self._is_open(m) or len(m.errors) < 2]
         if unjudged:
-            reason = f"outputs differ, and nothing can judge {unjudged[0].node.op}: give three targets or more"
+            advice = "the targets vote, but do not agree" if unjudged[0].judged_by == "vote" else _MORE_TARGETS
+            reason = f"outputs differ, and nothing can judge {unjudged[0].node.op}: {advice}"
             return replace(verdict, reason=reason)
         if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > _AMPLIFIED:
             reason = "outputs differ, though no layer does alone: an interaction, or an ill-conditioned model"
@@ -371,7 +456,7 @@ class Examination:
         same, _ = confirm_ending(self._runner, case, outcome)
         failure = outcome.failure
         assert failure is not None
-        layer = failing_layer(failure.message)
+        node, api = self._failing_place(failure.message)
         others = [name for name, other in found.outcomes.items() if other.completed]
         evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"]
         evidence.append(f"{', '.join(others)} completed the same model on the same inputs")
@@ -380,15 +465,27 @@ class Examination:
         diagnosis = Diagnosis(
             klass=Class.DEFECT if same else Class.FLAKY,
             suspects=(outcome.target,),
-            node=failure.node or self._failing_node(outcome.target, few),
-            api=f"keras.layers.{layer}" if layer and layer != "Functional" else None,
+            node=failure.node or node or self._failing_node(outcome.target, few),
+            api=api,
             evidence=tuple(evidence),
         )
         return Suspicion(_KINDS[outcome.status], diagnosis, case, tuple(found.outcomes), failure.type)
 
+    def _failing_place(self, message: str) -> tuple[str | None, str | None]:
+        """Node and public name, as far as the library's own words tell."""
+        if self._model.file is not None and self._model.file.format == "onnx":
+            op, name = failing_onnx_node(message) or ("", "")
+            node = next((node.key for node in self._graph_nodes() if name and node.layer == name), None)
+            return node, f"{ONNX_PREFIX}{op}" if op else None
+        layer = failing_layer(message)
+        return None, f"keras.layers.{layer}" if layer and layer != "Functional" else None
+
+    def _graph_nodes(self) -> Sequence[Node]:
+        return self._model.graph.nodes if self._model.graph else ()
+
     def _failing_node(self, target: str, few: Arrays) -> str | None:
         """Where a model fails that fails as a whole: the node that was running when it is run step by step."""
-        one = {name: array[:1] for name, array in few.items()}
+        one = {name: array[: self._model.batch or 1] for name, array in few.items()}
         case = self._model.case(target, Procedure(trace=True), one, seed=self._rules.seed)
         failure = self._runner.run_pairs([(case, target)])[0].failure
         return failure.node if failure else None
@@ -446,9 +543,15 @@ def _insensitive(outcomes: Mapping[str, Outcome]) -> bool:
     return False
 
 
-def _slices(inputs: Arrays, batch_size: int | None) -> list[slice]:
-    """Pieces of whole batches: a cut within one would have the library compile, and run, another size."""
+def _slices(inputs: Arrays, batch_size: int | None, fixed: int | None) -> list[slice]:
+    """Pieces of whole batches: a cut within one would have the library compile, and run, another size.
+
+    Args:
+        fixed: the only size that the model takes.
+    """
     count = min(len(array) for array in inputs.values())
+    if fixed:
+        return [slice(start, start + fixed) for start in range(0, count, fixed)]
     per_instance = max(1, sum(array.nbytes // max(1, len(array)) for array in inputs.values()))
     step = max(1, min(_SLICE_COUNT, _SLICE_BYTES // per_instance))
     batch = batch_size or _DEFAULT_BATCH
@@ -485,6 +588,10 @@ def _example(
     return build_example(inputs, index, a, b, labels.get(comparison.output))
 
 
+def _relative(a: Array, b: Array) -> float:
+    return float(scaled_difference(a, b).max(initial=0.0)) if a.shape == b.shape else float("inf")
+
+
 def _pair_errors(measured: Sequence[NodeErrors], comparison: Comparison) -> dict[str, float]:
     found: dict[str, float] = {}
     for errors in measured:
@@ -494,7 +601,7 @@ def _pair_errors(measured: Sequence[NodeErrors], comparison: Comparison) -> dict
     return found
 
 
-def _named_labels(labels: Arrays, outcomes: Mapping[str, Outcome]) -> dict[str, Array]:
+def named_labels(labels: Arrays, outcomes: Mapping[str, Outcome]) -> dict[str, Array]:
     """Labels without a name belong to the only output.
 
     Raises:

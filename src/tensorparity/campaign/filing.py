@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..core.finding import Finding
 from ..core.messages import gist
 from ..core.outcome import Outcome
-from ..core.verdict import Stage
 from ..reporting.facts import TargetFacts
 from ..store.casefile import CaseFile
 from ..store.database import Store
@@ -21,13 +20,13 @@ from .examination import Suspicion
 
 def make_finding(suspicion: Suspicion, engine: str, outcomes: Mapping[str, Outcome], subject: str) -> Finding:
     """A finding with an identity that survives a resume: what it is, and of what."""
-    signed = signature(suspicion.kind, Stage.FORWARD, suspicion.diagnosis, suspicion.exception)
+    signed = signature(suspicion.kind, suspicion.stage, suspicion.diagnosis, suspicion.exception)
     identity = hashlib.sha256(f"{engine}\n{signed}\n{subject}".encode()).hexdigest()[:10]
     return Finding(
         id=f"{engine}-{identity}",
         engine=engine,
         kind=suspicion.kind,
-        stage=Stage.FORWARD,
+        stage=suspicion.stage,
         targets=suspicion.targets,
         diagnosis=suspicion.diagnosis,
         signature=signed,

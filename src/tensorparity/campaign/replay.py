@@ -12,11 +12,14 @@ from ..core.arrays import dtype_name
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import TensorParityError, UsageError
 from ..core.finding import Class, Diagnosis
-from ..core.graph import LayerGraph
+from ..core.graph import LayerGraph, Node
 from ..core.messages import gist
+from ..core.onnx.files import read_verified
 from ..core.outcome import Outcome, Status
+from ..core.procedure import Goal
 from ..core.runner import run_case
 from ..core.verdict import Judgement, Kind, Measure, Stage
+from ..generators.onnx_files import inspect_onnx_file
 from ..operators.api import api_known, evaluate_call
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate
@@ -26,6 +29,8 @@ from ..oracles.pair import compare_outcomes, judge_parity
 from ..reporting.facts import Facts
 from ..store.casefile import read_case, verify_model
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
+from ..triage.diagnose import accuse
+from ..triage.replay import measure_node
 from .compare import families_of
 from .events import Listener, Progress, silent
 from .examination import Suspicion
@@ -52,6 +57,8 @@ def replay(path: Path, targets: str | None, settings: RunnerSettings, listener: 
         case = file.case
         if isinstance(case.subject, ModelFile):
             verify_model(case.subject)
+            if case.subject.format == "onnx":
+                read_verified(case.subject)  # its external data, too
         chosen = named_targets(targets) if targets else named_targets(",".join(file.targets))
         if not chosen:
             raise UsageError(f"{path.name} names no targets; give some with --targets")
@@ -113,6 +120,8 @@ def judge(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None
         return None, "no target completed the case"
     if truth and _single_step(case):
         return _by_reference(case, outcomes, completed, truth), ""
+    if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
+        return _by_vote(case, case.subject, outcomes)
     return _by_pairs(case, outcomes, completed)
 
 
@@ -155,6 +164,27 @@ def _largest_error(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
         output = outcome.outputs[name]
         worst = max(worst, float(error_units(output, evaluation, dtype_name(output)).max(initial=0.0)))
     return worst
+
+
+def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
+    """A layer of a file that no reference knows, run alone: three targets or more decide."""
+    key = case.procedure.nodes[0]
+    node = _node_in_file(file, key)
+    errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
+    accusations = accuse([errors], families_of(list(outcomes)))
+    if not accusations:
+        return None, f"the targets do not agree on {key}, and no two against the others" if errors.disputed else ""
+    (accusation,) = accusations
+    diagnosis = accusation.diagnosis
+    if file.format != "onnx":
+        diagnosis = replace(diagnosis, api=None)  # what kind of layer it is stands in the file alone
+    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes)), ""
+
+
+def _node_in_file(file: ModelFile, key: str) -> Node:
+    if file.format == "onnx":
+        return next(node for node in inspect_onnx_file(Path(file.path)).graph.nodes if node.key == key)
+    return Node(key.partition("#")[0], key.partition("#")[0], ())
 
 
 def _by_pairs(

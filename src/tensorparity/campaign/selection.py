@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import UnknownTargetError, UsageError
@@ -45,6 +46,58 @@ def installed_targets() -> list[str]:
     here = inventory(find_environment(""))
     specs = [TARGETS.get(name) for name in TARGETS.names()]
     return [spec.name for spec in specs if spec.hunted and not here.missing(spec)]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The targets of a run, and what a reader should know of the choice."""
+
+    targets: list[str]
+    notes: tuple[str, ...] = ()
+
+
+def choose_for_model(model: str, text: str | None, config: Path | None = None) -> Selection:
+    """The targets for one model: those a user named, else the installed ones that can run it.
+
+    Raises:
+        UsageError: for an unknown target, one that is not installed, or too few of them.
+    """
+    if text is None and model.endswith(".pt2"):
+        return Selection(_for_torch())
+    if text is not None or not model.endswith(".onnx"):
+        return Selection(choose_targets(text, config))
+    able = [name for name in TARGETS.names() if TARGETS.get(name).lowering == "onnx" and _is_installed(name)]
+    chosen = [name for name in able if not TARGETS.get(name).arbiter]
+    chosen = chosen if len(chosen) > 1 else able
+    if len(chosen) < 2:
+        raise UsageError(_too_few(chosen, 2))
+    others = [name for name in installed_targets() if name not in able]
+    return Selection(chosen, (f"left out, for they run no ONNX files: {', '.join(others)}",) if others else ())
+
+
+def _for_torch() -> list[str]:
+    """Torch itself, and the runtimes that take its export."""
+    able = [name for name in TARGETS.names() if name.startswith("torch:") or TARGETS.get(name).lowering == "onnx"]
+    chosen = [name for name in able if not TARGETS.get(name).arbiter and _is_installed(name)]
+    if not any(name.startswith("torch:") for name in chosen):
+        raise UsageError(f"exported torch programs need torch; {install_hint(TARGETS.get('torch:eager'))}")
+    return sorted(chosen, key=lambda name: (not name.startswith("torch:"), name != "torch:eager", name))
+
+
+def arbiters_for(targets: Sequence[str]) -> list[str]:
+    """Installed arbiters that could have a say beside these targets, and are not among them."""
+    specs = [spec_of(parse_target(target)) for target in targets]
+    near = {spec.family for spec in specs} | {spec.lowering for spec in specs}
+    arbiters = [TARGETS.get(name) for name in TARGETS.names() if TARGETS.get(name).arbiter]
+    return [
+        arbiter.name
+        for arbiter in arbiters
+        if arbiter not in specs and arbiter.family in near and _is_installed(arbiter.name)
+    ]
+
+
+def _is_installed(name: str) -> bool:
+    return not inventory(find_environment("")).missing(TARGETS.get(name))
 
 
 def _known() -> str:

@@ -10,15 +10,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.arrays import Array
+from ..core.errors import DataError, TensorParityError, UsageError
 from ..core.graph import InputSpec, LayerGraph
 from ..core.model import Model
 from ..generators.inputs import Data, Draw, load_npz, seeded_inputs
 from ..generators.model_files import inspect_model_file
+from ..generators.onnx_files import inspect_onnx_file
+from ..generators.torch_files import inspect_torch_file
+from ..targets.catalogue import TARGETS, spec_of
+from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, default_cache, open_runner
 from ..zoo.architectures import architecture
 from ..zoo.weights import calibrated, trained_on_mnist
 from .applications import application_file
 from .events import Listener, Progress
+from .exports import export_to_onnx
+from .factories import factory_file, is_factory
 from .importing import import_graph, train_graph
 
 #: Instances drawn where the user gives no data.
@@ -34,6 +41,8 @@ class Context:
     targets: Sequence[str]
     seed: int
     listener: Listener
+    arbiters: Sequence[str] = ()
+    draws: Mapping[str, Draw] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,10 +71,11 @@ class Source:
             DataError: if the user's data does not fit.
         """
         if path is not None:
-            return at_most(load_npz(path, self.inputs), count)
+            return in_batches(at_most(load_npz(path, self.inputs), count), self.model.batch)
         if self.data is not None and not draws:
-            return at_most(self.data, count)
-        return seeded_inputs(self.inputs, count or SEEDED_INSTANCES, seed, {**self.draws, **draws})
+            return in_batches(at_most(self.data, count), self.model.batch)
+        wanted = max(count or SEEDED_INSTANCES, self.model.batch or 1)
+        return in_batches(seeded_inputs(self.inputs, wanted, seed, {**self.draws, **draws}), self.model.batch)
 
 
 def open_source(text: str, context: Context) -> Source:
@@ -77,14 +87,87 @@ def open_source(text: str, context: Context) -> Source:
     for prefix, opener in _BY_PREFIX.items():
         if text.startswith(prefix):
             return opener(text, context)
-    return _keras_file(text, context)
+    if is_factory(text) and not Path(text).exists():
+        return _factory(text, context)
+    return _BY_SUFFIX.get(Path(text).suffix, _keras_file)(text, context)
+
+
+def _onnx_file(text: str, context: Context) -> Source:
+    path = Path(text)
+    able = {target for target in (*context.targets, *context.arbiters) if _lowering(target) == "onnx"}
+    unable = [target for target in context.targets if target not in able]
+    inspected = inspect_onnx_file(path)
+    if unable:
+        known = [name for name in TARGETS.names() if TARGETS.get(name).lowering == "onnx"]
+        raise UsageError(f"{', '.join(unable)} cannot run {path.name}; ONNX files run on {', '.join(known)}")
+    return Source(
+        Model(path.name, inspected.graph, file=inspected.file, files=dict.fromkeys(able, inspected.file)),
+        inspected.inputs,
+        notes=inspected.notes,
+    )
+
+
+def _torch_file(text: str, context: Context) -> Source:
+    path = Path(text)
+    inspected = inspect_torch_file(path, trust=context.settings.trust)
+    own = [target for target in context.targets if target.startswith("torch:")]
+    runtimes = [target for target in (*context.targets, *context.arbiters) if _lowering(target) == "onnx"]
+    unable = [target for target in context.targets if target not in own and target not in runtimes]
+    if unable:
+        raise UsageError(
+            f"{', '.join(unable)} cannot run {path.name}; exported torch programs run on torch:eager, torch:compile "
+            "and, exported to ONNX, on onnxruntime, openvino and onnx:reference"
+        )
+    notes = [f"trusted: {item}" for item in inspected.foreign]
+    if inspected.batch:
+        notes.append(f"the batch size is fixed to {inspected.batch}")
+    model = Model(path.name, file=inspected.model, files=dict.fromkeys(own, inspected.model), batch=inspected.batch)
+    if runtimes:
+        model = _with_export(model, runtimes, own, context, notes)
+    return Source(
+        model,
+        inspected.inputs,
+        draws=inspected.draws,
+        notes=tuple(notes),
+        import_graph=lambda model: import_graph(context.runner, model, own, context.settings.trust),
+    )
+
+
+def _with_export(
+    model: Model, runtimes: Sequence[str], own: Sequence[str], context: Context, notes: list[str]
+) -> Model:
+    """The model with an ONNX file for the runtimes, or a note why there is none."""
+    assert model.file is not None
+    context.listener(Progress("exporting to ONNX", 0, None))
+    cache = context.settings.cache or default_cache()
+    try:
+        exported = export_to_onnx(context.runner, context.settings, model.file, own, "torch:eager", cache)
+    except TensorParityError as error:
+        notes.append(f"{', '.join(runtimes)} cannot run it: {error}")
+        return model
+    notes.append(f"{', '.join(runtimes)}: exported to ONNX by {exported.exporter}")
+    files = {**model.files, **dict.fromkeys(runtimes, exported.file)}
+    return replace(model, files=files, exporters=dict.fromkeys(runtimes, exported.exporter))
+
+
+def _factory(text: str, context: Context) -> Source:
+    context.listener(Progress(f"calling {text}", 0, None))
+    cache = context.settings.cache or default_cache()
+    path = factory_file(text, context.targets, context.settings, context.draws, cache)
+    source = _BY_SUFFIX.get(path.suffix, _keras_file)(str(path), context)
+    return replace(source, model=replace(source.model, name=text))
+
+
+def _lowering(target: str) -> str | None:
+    return spec_of(parse_target(target)).lowering
 
 
 def _keras_file(text: str, context: Context) -> Source:
     settings = context.settings
     inspected = inspect_model_file(Path(text), trust=settings.trust, imports=bool(settings.imports))
     notes = (f"trusted: {', '.join(inspected.foreign)}",) if inspected.foreign else ()
-    readers = {target: inspected.model for target in context.targets if target.startswith("keras:")}
+    asked = (*context.targets, *context.arbiters)
+    readers = {target: inspected.model for target in asked if target.startswith("keras:")}
     return Source(
         Model(Path(text).name, file=inspected.model, files=readers),
         inspected.inputs,
@@ -149,4 +232,18 @@ def at_most(data: Data, count: int | None) -> Data:
     )
 
 
+def in_batches(data: Data, batch: int | None) -> Data:
+    """Whole batches only, for a model that takes one size.
+
+    Raises:
+        DataError: if there is not one.
+    """
+    if batch is None:
+        return data
+    if data.count < batch:
+        raise DataError(f"the model takes batches of {batch}; the data has {data.count} instances")
+    return at_most(data, data.count // batch * batch)
+
+
+_BY_SUFFIX: dict[str, Callable[[str, Context], Source]] = {".onnx": _onnx_file, ".pt2": _torch_file}
 _BY_PREFIX: dict[str, Callable[[str, Context], Source]] = {"app:": _application, "zoo:": _zoo}

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from ..core.finding import Class
-from .options import DEFAULT_OUT, exit_code, runner_settings, running_options, show, write_report
+from ..core.procedure import Recipe
+from .options import DEFAULT_OUT, exit_code, parse_recipe, runner_settings, running_options, show, write_report
 
 
 @click.command("compare")
@@ -17,6 +18,9 @@ from .options import DEFAULT_OUT, exit_code, runner_settings, running_options, s
 @click.option("--input", "draws", multiple=True, metavar="NAME=SHAPE:dtype:low..high", help="How to draw an input.")
 @click.option("--instances", type=click.IntRange(min=1), help="Use at most so many inputs.")
 @click.option("--batch-size", type=click.IntRange(min=1), help="Batch size of predict.  [default: the library's]")
+@click.option("--steps", type=click.IntRange(min=1), help="Also train so many steps everywhere, and compare.")
+@click.option("--optimizer", default="SGD", show_default=True, metavar="NAME[:param=value,...]", help="For --steps.")
+@click.option("--loss", metavar="NAME[:param=value,...]", help="For --steps.  [default: by the labels]")
 @click.option("--oracle", default="parity", show_default=True, help="Who judges: parity, or cradle as in the paper.")
 @click.option("--class-threshold", type=float, help="CRADLE's T_C.  [default: 8]")
 @click.option("--mad-threshold", type=float, help="CRADLE's T_M.  [default: 0.2]")
@@ -31,6 +35,9 @@ def command(
     draws: tuple[str, ...],
     instances: int | None,
     batch_size: int | None,
+    steps: int | None,
+    optimizer: str,
+    loss: str | None,
     oracle: str,
     class_threshold: float | None,
     mad_threshold: float | None,
@@ -45,21 +52,23 @@ def command(
     quiet: bool,
     **running: Any,
 ) -> int:
-    """Compare MODEL (a .keras file, or zoo:NAME) across targets: is it the same everywhere?
+    """Compare MODEL (a .keras, .h5 or .onnx file, app:NAME or zoo:NAME) across targets: is it the same everywhere?
 
     If not, the guilty layer and the target that is wrong are named. Exits 0 where nothing is wrong,
     1 where something is.
     """
     from ..campaign.compare import CompareSettings, compare
-    from ..campaign.selection import choose_targets
+    from ..campaign.selection import choose_for_model
     from ..generators.inputs import parse_draw
     from ..oracles.pair import ORACLES, PairSettings
     from .progress import progress
 
     ORACLES.get(oracle)
     thresholds = {"class": class_threshold, "mad": mad_threshold}
+    selection = choose_for_model(model, targets)
     settings = CompareSettings(
-        targets=choose_targets(targets),
+        targets=selection.targets,
+        notes=selection.notes,
         data=data,
         draws=dict(parse_draw(text) for text in draws),
         seed=seed,
@@ -68,6 +77,7 @@ def command(
         pairs=PairSettings({name: value for name, value in thresholds.items() if value is not None}, share),
         localize=localize,
         batch_size=batch_size,
+        schedule=_schedule(steps, batch_size, optimizer, loss, seed),
         store=store or out,
         runner=runner_settings(**running),
     )
@@ -78,3 +88,15 @@ def command(
     if output_format == "text" and not quiet:
         click.echo(f"Report: {report}")
     return exit_code(compared.facts, fail_on, compared.broken)
+
+
+def _schedule(steps: int | None, batch_size: int | None, optimizer: str, loss: str | None, seed: int) -> Any:
+    """How to train, or None where nobody asked for it."""
+    from ..campaign.training import Schedule
+
+    if steps is None:
+        return None
+    how = parse_recipe(optimizer)
+    if how.name == "SGD" and not how.params:
+        how = Recipe("SGD", {"learning_rate": 0.01})
+    return Schedule(steps, batch_size or 32, how, parse_recipe(loss) if loss else None, seed)

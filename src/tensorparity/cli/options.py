@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import click
 
 from ..core.errors import UsageError
 from ..core.finding import Class
+from ..core.procedure import Recipe
 from ..reporting.facts import Facts
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,6 +62,25 @@ class Classes(click.ParamType[tuple[Class, ...]]):
         except ValueError:
             known = ", ".join(item.value for item in Class)
             self.fail(f"{value!r} names an unknown class; known are {known}", param, ctx)
+
+
+def parse_recipe(text: str) -> Recipe:
+    """``Adam`` or ``Adam:learning_rate=0.01,beta_1=0.8``.
+
+    Raises:
+        UsageError: if a parameter is not name=value.
+    """
+    name, _, rest = text.partition(":")
+    params: dict[str, Any] = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise UsageError(f"{item!r} in {text!r} is not name=value")
+        try:
+            params[key] = json.loads(value)
+        except ValueError:
+            params[key] = value
+    return Recipe(name, params)
 
 
 _RUNNING = (

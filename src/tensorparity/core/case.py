@@ -15,6 +15,9 @@ from .graph import LayerGraph
 from .jsontext import Json, canonical
 from .procedure import Procedure
 
+#: Format of an ONNX file that was exported from another model and has that model's names for its layers.
+EXPORTED_ONNX = "onnx-export"
+
 #: Version of the serialised case. Raise it when an old reader would misread a new case.
 FORMAT = 1
 

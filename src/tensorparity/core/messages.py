@@ -10,14 +10,44 @@ _KERAS_FRAME = re.compile(
 )
 
 
+#: OpenVINO says where in its sources before what happened.
+_OPENVINO = re.compile(r"Exception from src/")
+_OPENVINO_NOISE = re.compile(
+    r"Exception from |Check '.*' failed at |FrontEnd API failed with |Model wasn't fully converted"
+    r"|-- .* with a message:|While validating (ONNX )?node |\[ NETWORK_NOT_READ \] |Summary:"
+)
+#: How runtimes name the ONNX node they failed in: type, then name; or name, then type.
+_ONNX_NODE = re.compile(
+    r"<Node\((?P<op>\w+)\): (?P<name>[^>]*)>|while running (?P<op2>\w+) node\. Name:'(?P<name2>[^']*)'"
+)
+_ONNX_NODE_FIRST = re.compile(r"Node ?\((?P<name>[^)]*)\) Op ?\((?P<op>\w+)\)")
+
+
 def gist(message: str, limit: int = 300) -> str:
     """The first line that says something; Keras puts which layer before what happened."""
     lines = [line.strip() for line in _ANSI.sub("", message).splitlines() if line.strip()]
     if not lines:
         return ""
     frame = _KERAS_FRAME.match(lines[0])
+    if _OPENVINO.match(lines[0]):
+        return _openvino_gist(lines)[:limit]
     text = f"{lines[1]} (in {frame[1]})" if frame and len(lines) > 1 else lines[0]
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _openvino_gist(lines: list[str]) -> str:
+    said = next((line for line in lines if not _OPENVINO_NOISE.match(line)), lines[-1])
+    node = failing_onnx_node("\n".join(lines))
+    return f"{said} (in {' '.join(node)})" if node else said
+
+
+def failing_onnx_node(message: str) -> tuple[str, str] | None:
+    """Type and name of the ONNX node that a runtime says it failed in."""
+    found = _ONNX_NODE.search(message)
+    if found:
+        return found["op"] or found["op2"], found["name"] or found["name2"] or ""
+    found = _ONNX_NODE_FIRST.search(message)
+    return (found["op"], found["name"]) if found else None
 
 
 def failing_layer(message: str) -> str | None:

@@ -21,6 +21,8 @@ class Model:
         weights: the graph's, by ``layer/weight``.
         file: the user's file, if that is what it came from.
         files: by target, the file that target is given (the user's own, or one exported from it).
+        exporters: by target, who wrote the file it is given, where that is not the user's own.
+        batch: the only batch size the model takes; None where it takes any.
     """
 
     name: str
@@ -28,6 +30,8 @@ class Model:
     weights: Arrays = field(default_factory=dict)
     file: ModelFile | None = None
     files: Mapping[str, ModelFile] = field(default_factory=dict)
+    exporters: Mapping[str, str] = field(default_factory=dict)
+    batch: int | None = None
 
     def file_for(self, target: str) -> ModelFile | None:
         """The file ``target`` runs; None where it runs the graph."""

@@ -81,13 +81,15 @@ class Trace:
     Args:
         nodes: output per node key (``layer#call``; further outputs ``layer#call.1``).
         gradients: of the loss with respect to ``input:NAME``, ``node:KEY`` and ``weight:LAYER/WEIGHT``.
-        weights: after the optimizer step, by ``layer/weight``.
+        weights: after the optimizer step, by ``layer/weight``; for several steps by ``step:layer/weight``.
+        losses: before each of several steps.
     """
 
     nodes: Arrays = field(default_factory=dict)
     loss: float | None = None
     gradients: Arrays = field(default_factory=dict)
     weights: Arrays = field(default_factory=dict)
+    losses: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class Outcome:
             "target": self.target,
             "status": self.status.value,
             "loss": self.trace.loss,
+            "losses": list(self.trace.losses),
             "failure": self.failure.to_json() if self.failure else None,
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,
@@ -139,7 +142,7 @@ class Outcome:
             target=header["target"],
             status=Status(header["status"]),
             outputs=outputs,
-            trace=Trace(loss=header.get("loss"), **traced),
+            trace=Trace(loss=header.get("loss"), losses=tuple(header.get("losses", ())), **traced),
             failure=Failure.from_json(failure) if failure else None,
             seconds=header["seconds"],
             cpu_seconds=header["cpu_seconds"],

@@ -18,6 +18,8 @@ class Goal(Enum):
     """Loss, and the gradients of it with respect to inputs, nodes and weights."""
     UPDATE = "update"
     """One optimizer step, and the weights after it."""
+    FIT = "fit"
+    """``steps`` optimizer steps the way users train, with the loss and the weights after each."""
     REPLAY = "replay"
     """Each node in ``nodes`` alone, on the inputs (and cotangents) that the case holds for it."""
     CALL = "call"
@@ -59,6 +61,7 @@ class Procedure:
         trace: also report the output of every node (a second, instrumented run by decision 6).
         training: the training flag every layer gets.
         nodes: for ``Goal.REPLAY``, the keys of the nodes to run alone.
+        steps: for ``Goal.FIT``; the inputs are that many batches, one after another.
         reload: save the model and run what comes back.
         batch_size: feed the inputs in slices of this size.
         dtype: run under this dtype policy instead of the subject's own.
@@ -70,6 +73,7 @@ class Procedure:
     trace: bool = False
     training: bool = False
     nodes: tuple[str, ...] = ()
+    steps: int | None = None
     loss: Recipe | None = None
     optimizer: Recipe | None = None
     reload: bool = False
@@ -85,7 +89,7 @@ class Procedure:
         for name in ("trace", "training", "reload"):
             if getattr(self, name):
                 data[name] = True
-        for name in ("batch_size", "dtype", "data_format"):
+        for name in ("batch_size", "dtype", "data_format", "steps"):
             if getattr(self, name) is not None:
                 data[name] = getattr(self, name)
         if self.nodes:
@@ -105,6 +109,7 @@ class Procedure:
             trace=data.get("trace", False),
             training=data.get("training", False),
             nodes=tuple(data.get("nodes", ())),
+            steps=data.get("steps"),
             loss=Recipe.from_json(loss) if loss else None,
             optimizer=Recipe.from_json(optimizer) if optimizer else None,
             reload=data.get("reload", False),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from ..core.arrays import Array
 from ..core.jsontext import Json
 from . import functions
-from .arguments import number, sample_axes
+from .arguments import known_size, number, refuse, sample_axes
 from .rounding import exact
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, no_weights
+from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
 
 _RANKS = (2, 3, 4)
 Check = Callable[[Params, Shape], None]
@@ -120,4 +122,42 @@ SOFTMAX = _layer(
     _check_softmax,
     lambda params, x: functions.softmax(x, sample_axes(params["axis"], "axis", x.value.ndim)),
     "output = exp(input) / the sum of exp(input) over the given axis or axes",
+)
+
+
+# PReLU
+
+
+def _prelu_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
+    """One slope per entry of a sample; a shared axis has one for all of its entries."""
+    shape, shared = shapes[0], params["shared_axes"]
+    if shared is not None and not isinstance(shared, (tuple, list)):
+        refuse("shared_axes", "None or a sequence of axes", shared)
+    axes = sample_axes(shared, "shared_axes", len(shape)) if shared else ()
+    sizes = (1 if axis in axes else known_size(shape, axis, "not shared") for axis in range(1, len(shape)))
+    return {"alpha": WeightSpec(tuple(sizes), "offset")}
+
+
+def _prelu_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    if len(shapes[0]) < 2:
+        raise ShapeError(f"Expected an input of rank 2 or more, batch axis included. Received: shape={shapes[0]}")
+    _prelu_weights(params, shapes)
+    return (shapes[0],)
+
+
+def _prelu(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+    x, alpha = inputs[0], weights["alpha"]
+    return (Evaluation(np.where(x < 0, alpha * x, x), np.where(x < 0, np.abs(alpha * x), 0.0)),)
+
+
+PRELU = LayerSpec(
+    name="PReLU",
+    api="keras.layers.PReLU",
+    arity=(1, 1),
+    ranks=_RANKS,
+    parameters=(Parameter("shared_axes", None, (None, (1,), (1, 2), (-1,)), ((7,), "all")),),
+    shape=_prelu_shape,
+    weights=_prelu_weights,
+    reference=_prelu,
+    formula="output = the input where it is not negative, alpha times it elsewhere, alpha being learned",
 )

@@ -10,10 +10,27 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "Activation": "ACTIVATION",
         "ELU": "ELU",
         "LeakyReLU": "LEAKY_RELU",
+        "PReLU": "PRELU",
         "ReLU": "RELU",
         "Softmax": "SOFTMAX",
     },
+    "adaptive": {
+        "AdaptiveAveragePooling1D": "ADAPTIVE_AVERAGE_POOLING1D",
+        "AdaptiveAveragePooling2D": "ADAPTIVE_AVERAGE_POOLING2D",
+        "AdaptiveAveragePooling3D": "ADAPTIVE_AVERAGE_POOLING3D",
+        "AdaptiveMaxPooling1D": "ADAPTIVE_MAX_POOLING1D",
+        "AdaptiveMaxPooling2D": "ADAPTIVE_MAX_POOLING2D",
+        "AdaptiveMaxPooling3D": "ADAPTIVE_MAX_POOLING3D",
+    },
     "attention": {"AdditiveAttention": "ADDITIVE_ATTENTION", "Attention": "ATTENTION"},
+    "cells": {
+        "RNN": "RNN",
+    },
+    "convlstm": {
+        "ConvLSTM1D": "CONV_LSTM1D",
+        "ConvLSTM2D": "CONV_LSTM2D",
+        "ConvLSTM3D": "CONV_LSTM3D",
+    },
     "convolution": {"Conv1D": "CONV1D", "Conv2D": "CONV2D", "Conv3D": "CONV3D"},
     "dense": {"Dense": "DENSE"},
     "depthwise": {
@@ -22,8 +39,22 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "SeparableConv1D": "SEPARABLE_CONV1D",
         "SeparableConv2D": "SEPARABLE_CONV2D",
     },
+    "dot": {
+        "Dot": "DOT",
+    },
+    "einsum": {
+        "EinsumDense": "EINSUM_DENSE",
+    },
     "embedding": {"Embedding": "EMBEDDING", "Masking": "MASKING"},
     "heads": {"GroupQueryAttention": "GROUP_QUERY_ATTENTION", "MultiHeadAttention": "MULTI_HEAD_ATTENTION"},
+    "margins": {
+        "Cropping1D": "CROPPING1D",
+        "Cropping2D": "CROPPING2D",
+        "Cropping3D": "CROPPING3D",
+        "ZeroPadding1D": "ZERO_PADDING1D",
+        "ZeroPadding2D": "ZERO_PADDING2D",
+        "ZeroPadding3D": "ZERO_PADDING3D",
+    },
     "merging": {
         "Add": "ADD",
         "Average": "AVERAGE",
@@ -34,6 +65,11 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "Subtract": "SUBTRACT",
     },
     "normalization": {"BatchNormalization": "BATCH_NORMALIZATION", "LayerNormalization": "LAYER_NORMALIZATION"},
+    "norms": {
+        "GroupNormalization": "GROUP_NORMALIZATION",
+        "RMSNormalization": "RMS_NORMALIZATION",
+        "UnitNormalization": "UNIT_NORMALIZATION",
+    },
     "pooling": {
         "AveragePooling1D": "AVERAGE_POOLING1D",
         "AveragePooling2D": "AVERAGE_POOLING2D",
@@ -49,16 +85,39 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "MaxPooling3D": "MAX_POOLING3D",
     },
     "recurrent": {"GRU": "GRU", "LSTM": "LSTM", "SimpleRNN": "SIMPLE_RNN"},
-    "regularization": {"Dropout": "DROPOUT", "Identity": "IDENTITY", "Rescaling": "RESCALING"},
+    "regularization": {
+        "ActivityRegularization": "ACTIVITY_REGULARIZATION",
+        "AlphaDropout": "ALPHA_DROPOUT",
+        "Dropout": "DROPOUT",
+        "GaussianDropout": "GAUSSIAN_DROPOUT",
+        "GaussianNoise": "GAUSSIAN_NOISE",
+        "Identity": "IDENTITY",
+        "Rescaling": "RESCALING",
+        "SpatialDropout1D": "SPATIAL_DROPOUT1D",
+        "SpatialDropout2D": "SPATIAL_DROPOUT2D",
+        "SpatialDropout3D": "SPATIAL_DROPOUT3D",
+    },
     "reshaping": {
-        "Cropping2D": "CROPPING2D",
         "Flatten": "FLATTEN",
         "Permute": "PERMUTE",
+        "RepeatVector": "REPEAT_VECTOR",
         "Reshape": "RESHAPE",
-        "UpSampling2D": "UP_SAMPLING2D",
-        "ZeroPadding2D": "ZERO_PADDING2D",
     },
-    "wrapping": {"Bidirectional": "BIDIRECTIONAL", "TimeDistributed": "TIME_DISTRIBUTED"},
+    "transposed": {
+        "Conv1DTranspose": "CONV1D_TRANSPOSE",
+        "Conv2DTranspose": "CONV2D_TRANSPOSE",
+        "Conv3DTranspose": "CONV3D_TRANSPOSE",
+    },
+    "upsampling": {
+        "UpSampling1D": "UP_SAMPLING1D",
+        "UpSampling2D": "UP_SAMPLING2D",
+        "UpSampling3D": "UP_SAMPLING3D",
+    },
+    "wrapping": {
+        "Bidirectional": "BIDIRECTIONAL",
+        "SpectralNormalization": "SPECTRAL_NORMALIZATION",
+        "TimeDistributed": "TIME_DISTRIBUTED",
+    },
 }
 
 _LAYERS: Registry[LayerSpec] = Registry(

@@ -115,7 +115,7 @@ def _layer_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightS
 
 
 def centred_and_scaled(x: Array, axes: tuple[int, ...], epsilon: float, gamma: Array, beta: Array) -> Evaluation:
-    """gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics over ``axes``."""
+    """Normalize: gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics over ``axes``."""
     centred = x - np.mean(x, axis=axes, keepdims=True)
     variance = np.mean(np.square(centred), axis=axes, keepdims=True)
     inverse = 1.0 / np.sqrt(variance + epsilon)

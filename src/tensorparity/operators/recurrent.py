@@ -28,7 +28,7 @@ _GATES = Parameter("recurrent_activation", "sigmoid", ("sigmoid", "hard_sigmoid"
 _RESET_AFTER = Parameter("reset_after", True, (True, False))
 _DROPOUT = Parameter("dropout", 0.0, (0.0, 0.25), ("much",))
 _RECURRENT_DROPOUT = Parameter("recurrent_dropout", 0.0, (0.0, 0.25), ("much",))
-_SEQUENCE = (
+SEQUENCE = (
     Parameter("return_sequences", False, (False, True)),
     Parameter("return_state", False, (False, True)),
     Parameter("go_backwards", False, (False, True)),
@@ -131,17 +131,17 @@ def _gru_step(params: Params, x: Evaluation, states: States, weights: Mapping[st
 
 
 _COMMON = (UNITS, _ACTIVATION)
-_NOISE = (_DROPOUT, _RECURRENT_DROPOUT)
-SIMPLE_CELL = Cell("simple_rnn_cell", 1, 1, _simple_step, (*_COMMON, USE_BIAS, *_NOISE))
-LSTM_CELL = Cell("lstm_cell", 4, 2, _lstm_step, (*_COMMON, _GATES, USE_BIAS, *_NOISE))
-GRU_CELL = Cell("gru_cell", 3, 1, _gru_step, (*_COMMON, _GATES, USE_BIAS, *_NOISE, _RESET_AFTER))
+NOISE = (_DROPOUT, _RECURRENT_DROPOUT)
+SIMPLE_CELL = Cell("simple_rnn_cell", 1, 1, _simple_step, (*_COMMON, USE_BIAS, *NOISE))
+LSTM_CELL = Cell("lstm_cell", 4, 2, _lstm_step, (*_COMMON, _GATES, USE_BIAS, *NOISE))
+GRU_CELL = Cell("gru_cell", 3, 1, _gru_step, (*_COMMON, _GATES, USE_BIAS, *NOISE, _RESET_AFTER))
 
 
 # Layers
 
 
 def check_sequence(params: Params) -> None:
-    for parameter in _SEQUENCE:
+    for parameter in SEQUENCE:
         flag(params, parameter.name)
 
 
@@ -191,7 +191,7 @@ def _layer(name: str, cell: Cell, formula: str, *hazards: str) -> LayerSpec:
         api=f"keras.layers.{name}",
         arity=(1, 1),
         ranks=(3,),
-        parameters=(*cell.parameters, *_SEQUENCE),
+        parameters=(*cell.parameters, *SEQUENCE),
         shape=partial(_shape, cell),
         weights=partial(_weights, cell),
         reference=partial(_reference, cell),

@@ -1,27 +1,58 @@
-"""Layers that pass their input on in inference, and Rescaling: Dropout, Identity, Rescaling."""
+"""Layers that pass their input on in inference: the kinds of dropout and noise, Identity; and Rescaling."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.jsontext import Json
-from .arguments import is_integer, is_number, number, refuse
+from .arguments import channels_first, is_integer, is_number, number, refuse
 from .rounding import exact
+from .spatial import DATA_FORMATS
 from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
 
 _RANKS = (2, 3, 4)
+Check = Callable[[Params], None]
 
 
 def _pass(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
     return (exact(inputs[0]),)
 
 
-def _dropout_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
-    if not 0 <= number(params, "rate") <= 1:
-        refuse("rate", "a number between 0 and 1", params["rate"])
+def _share(params: Params, name: str) -> None:
+    if not 0 <= number(params, name) <= 1:
+        refuse(name, "a number between 0 and 1", params[name])
+
+
+def _passing(
+    name: str, ranks: tuple[int, ...], parameters: tuple[Parameter, ...], check: Check, formula: str, *, random: bool
+) -> LayerSpec:
+    """A layer whose output in inference is its input."""
+
+    def shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+        if len(shapes[0]) not in ranks:
+            raise ShapeError(f"Expected an input of rank {ranks}, batch axis included. Received: shape={shapes[0]}")
+        check(params)
+        return (shapes[0],)
+
+    return LayerSpec(
+        name=name,
+        api=f"keras.layers.{name}",
+        arity=(1, 1),
+        ranks=ranks,
+        parameters=parameters,
+        shape=shape,
+        weights=no_weights,
+        reference=_pass,
+        formula=formula,
+        random=random,
+    )
+
+
+def _check_dropout(params: Params) -> None:
+    _share(params, "rate")
     noise: Json = params["noise_shape"]
     if noise is not None:
         good = isinstance(noise, (tuple, list)) and all(
@@ -29,37 +60,84 @@ def _dropout_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]
         )
         if not good:
             refuse("noise_shape", "None or a sequence of positive sizes and None", noise)
-    return (shapes[0],)
 
 
-DROPOUT = LayerSpec(
-    name="Dropout",
-    api="keras.layers.Dropout",
-    arity=(1, 1),
-    ranks=_RANKS,
-    parameters=(
-        Parameter("rate", None, (0.0, 0.25, 0.5), (-0.1, 1.5), required=True),
-        Parameter("noise_shape", None, (None,), ("same", (-1, 1))),
-        Parameter("seed", None, (None, 0, 7)),
-    ),
-    shape=_dropout_shape,
-    weights=no_weights,
-    reference=_pass,
-    formula="in inference, output = input; in training a share of rate is zeroed and the rest divided by 1 - rate",
+_RATE = Parameter("rate", None, (0.0, 0.25, 0.5), (-0.1, 1.5), required=True)
+_NOISE_SHAPE = Parameter("noise_shape", None, (None,), ("same", (-1, 1)))
+_SEED = Parameter("seed", None, (None, 0, 7))
+
+DROPOUT = _passing(
+    "Dropout",
+    _RANKS,
+    (_RATE, _NOISE_SHAPE, _SEED),
+    _check_dropout,
+    "in inference, output = input; in training a share of rate is zeroed and the rest divided by 1 - rate",
+    random=True,
+)
+ALPHA_DROPOUT = _passing(
+    "AlphaDropout",
+    _RANKS,
+    (_RATE, _NOISE_SHAPE, _SEED),
+    _check_dropout,
+    "in inference, output = input; in training a share of rate takes SELU's lower limit, and mean and variance stay",
+    random=True,
+)
+GAUSSIAN_DROPOUT = _passing(
+    "GaussianDropout",
+    _RANKS,
+    (_RATE, _SEED),
+    lambda params: _share(params, "rate"),
+    "in inference, output = input; in training times normal numbers of mean 1 and variance rate / (1 - rate)",
+    random=True,
+)
+GAUSSIAN_NOISE = _passing(
+    "GaussianNoise",
+    _RANKS,
+    (Parameter("stddev", None, (0.0, 0.1, 1.0), (-0.1, 1.5), required=True), _SEED),
+    lambda params: _share(params, "stddev"),
+    "in inference, output = input; in training plus normal numbers of mean 0 and standard deviation stddev",
     random=True,
 )
 
-IDENTITY = LayerSpec(
-    name="Identity",
-    api="keras.layers.Identity",
-    arity=(1, 1),
-    ranks=_RANKS,
-    parameters=(),
-    shape=lambda params, shapes: (shapes[0],),
-    weights=no_weights,
-    reference=_pass,
-    formula="output = input",
+
+def _spatial_dropout(dims: int) -> LayerSpec:
+    def check(params: Params) -> None:
+        _share(params, "rate")
+        if dims > 1:
+            channels_first(params)
+
+    layout = (Parameter("data_format", None, DATA_FORMATS, ("channels_middle",)),) if dims > 1 else ()
+    return _passing(
+        f"SpatialDropout{dims}D",
+        (dims + 2,),
+        (_RATE, *layout, _SEED),
+        check,
+        "in inference, output = input; in training as dropout, but a channel is zeroed or kept as a whole",
+        random=True,
+    )
+
+
+SPATIAL_DROPOUT1D, SPATIAL_DROPOUT2D, SPATIAL_DROPOUT3D = (_spatial_dropout(dims) for dims in (1, 2, 3))
+
+
+def _check_penalty(params: Params) -> None:
+    number(params, "l1")
+    number(params, "l2")
+
+
+ACTIVITY_REGULARIZATION = _passing(
+    "ActivityRegularization",
+    _RANKS,
+    (Parameter("l1", 0.0, (0.0, 0.1), ("much",)), Parameter("l2", 0.0, (0.0, 0.1), ("much",))),
+    _check_penalty,
+    "output = input; in training l1 * sum |input| + l2 * sum input^2 joins the loss",
+    random=False,
 )
+
+IDENTITY = _passing("Identity", _RANKS, (), lambda params: None, "output = input", random=False)
+
+
+# Rescaling
 
 
 def _factor(params: Params, name: str, rank: int) -> Array:

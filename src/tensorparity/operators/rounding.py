@@ -12,7 +12,7 @@ import math
 import ml_dtypes
 import numpy as np
 
-from ..core.arrays import Array, dtype_named, unit_roundoff
+from ..core.arrays import Array, dtype_named, is_floating, unit_roundoff
 from .spec import Evaluation
 
 #: Up to here a result in units of ``u (|value| + kappa)`` is explained by rounding.
@@ -21,6 +21,10 @@ K = 16.0
 #: Relative size of the neighbourhood of an intermediate that a reference looks at for kinks: K u of
 #: float16, the narrowest dtype in which kernels accumulate. Wider dtypes stay well inside of it.
 NEIGHBOURHOOD = K * unit_roundoff("float16")
+
+
+#: The unit of what is exact, integers and booleans: float64's, in which they are compared.
+_EXACT = unit_roundoff("float64")
 
 
 def growth(terms: int) -> float:
@@ -49,7 +53,7 @@ def error_units(actual: Array, evaluation: Evaluation, dtype: str) -> Array:
     kappa = np.where(np.isnan(evaluation.kappa), 0.0, evaluation.kappa)  # 0 * inf: a slope of 0 at infinity
     y = actual.astype(np.float64)
     with np.errstate(all="ignore"):
-        scale = unit_roundoff(dtype) * (np.abs(value) + kappa) + underflow(dtype)
+        scale = (unit_roundoff(dtype) or _EXACT) * (np.abs(value) + kappa) + underflow(dtype)
         units = np.abs(y - value) / scale
         overflow = np.isinf(y) & (np.sign(y) == np.sign(value)) & (np.abs(value) + K * scale >= largest(dtype))
     same = (y == value) | (np.isnan(y) & np.isnan(value)) | overflow
@@ -63,8 +67,10 @@ def underflow(dtype: str) -> float:
 
     Kernels flush results and intermediates below the smallest normal number to zero, and a flushed
     intermediate may be multiplied by a moderate factor (x in ``x * sigmoid(x)``). The narrow formats are
-    computed in float32 and rounded once, so they underflow gradually.
+    computed in float32 and rounded once, so they underflow gradually. Integers do not.
     """
+    if not is_floating(dtype):
+        return _EXACT
     info = ml_dtypes.finfo(dtype_named(dtype))  # type: ignore[no-untyped-call]
     if dtype in _GRADUAL:
         return float(info.smallest_subnormal)
@@ -72,7 +78,9 @@ def underflow(dtype: str) -> float:
 
 
 def largest(dtype: str) -> float:
-    """The largest finite number."""
+    """The largest finite number; integers have no infinity beyond it."""
+    if not is_floating(dtype):
+        return math.inf
     return float(ml_dtypes.finfo(dtype_named(dtype)).max)  # type: ignore[no-untyped-call]
 
 

@@ -1,4 +1,7 @@
-"""Wrappers: Bidirectional runs a recurrent layer both ways, TimeDistributed a layer on every step."""
+"""Wrappers: Bidirectional runs a recurrent layer both ways, TimeDistributed a layer on every step.
+
+SpectralNormalization rescales the kernel of its layer in training, and is that layer in inference.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.jsontext import Json
 from . import carried
-from .arguments import choice, flag, refuse
+from .arguments import choice, flag, positive, refuse
 from .nested import Nested, nested, serialized
 from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
 
@@ -205,4 +208,64 @@ TIME_DISTRIBUTED = LayerSpec(
     weights=_distributed_weights,
     reference=_distribute,
     formula="output = the layer applied to every step of axis 1 alone, with the same weights",
+)
+
+
+# SpectralNormalization
+
+_WITH_KERNEL = ("Conv1D", "Conv2D", "Dense", "EinsumDense", "Embedding")
+_KERNELS = ("kernel", "embeddings")
+
+
+def _spectral_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    positive(params, "power_iterations")
+    inner = nested(params, "layer", _WITH_KERNEL)
+    if len(shapes[0]) not in inner.spec.ranks:
+        raise ShapeError(
+            f"Argument `layer`: expected one that takes inputs of rank {len(shapes[0])}. "
+            f"Received: layer={params['layer']!r}"
+        )
+    return inner.spec.shape(inner.params, shapes)
+
+
+def _spectral_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
+    """Keras lists the kernel, which the wrapper holds too, before its own vector and that before the rest."""
+    inner, found = nested(params, "layer", _WITH_KERNEL), {}
+    for name, weight in inner.spec.weights(inner.params, shapes).items():
+        found[f"{inner.name}/{name}"] = weight
+        if name in _KERNELS:
+            found["vector_u"] = WeightSpec((1, weight.shape[-1]), "offset", trainable=False)
+    return found
+
+
+def _spectral(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+    inner = nested(params, "layer", _WITH_KERNEL)
+    return inner.spec.reference(inner.params, inputs, _below(weights, inner.name))
+
+
+SPECTRAL_NORMALIZATION = LayerSpec(
+    name="SpectralNormalization",
+    api="keras.layers.SpectralNormalization",
+    arity=(1, 1),
+    ranks=(2, 3, 4),
+    parameters=(
+        Parameter(
+            "layer",
+            None,
+            (
+                serialized("Dense", "dense", units=3),
+                serialized("Dense", "dense", units=2, use_bias=False),
+                serialized("Conv2D", "conv2d", filters=2, kernel_size=3),
+                serialized("Conv1D", "conv1d", filters=2, kernel_size=2, padding="same"),
+            ),
+            (serialized("Flatten", "flatten"), None),
+            required=True,
+        ),
+        Parameter("power_iterations", 1, (1, 2), (0, -1)),
+    ),
+    shape=_spectral_shape,
+    weights=_spectral_weights,
+    reference=_spectral,
+    formula="in inference, output = the layer's own; in training its kernel is divided by its largest singular value",
+    hazards=("training moves vector_u and the kernel itself before the layer is applied",),
 )

@@ -58,6 +58,7 @@ class Facts:
         comparisons: None for commands other than ``compare``.
         phases: seconds per phase.
         isolated_threshold: K, above which a layer's isolated error is no rounding.
+        losses: loss before each training step, by target (``compare --steps``).
         undecided: how many cases were not decided, by reason; without the undecided comparisons.
     """
 
@@ -72,6 +73,7 @@ class Facts:
     phases: Mapping[str, float] = field(default_factory=dict)
     isolated_threshold: float | None = None
     undecided: Mapping[str, int] = field(default_factory=dict)
+    losses: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def defects(self) -> tuple[Finding, ...]:
@@ -96,6 +98,8 @@ class Facts:
             document["notes"] = list(self.notes)
         if self.isolated_threshold is not None:
             document["isolated_threshold"] = self.isolated_threshold
+        if self.losses:
+            document["losses"] = {target: list(values) for target, values in self.losses.items()}
         if self.comparisons is not None:
             document["comparisons"] = [comparison.to_json() for comparison in self.comparisons]
         document["findings"] = [finding.to_json() for finding in self.findings]

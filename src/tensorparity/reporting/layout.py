@@ -98,6 +98,7 @@ class _Levels:
         self.below: list[list[int]] = [[] for _ in ranks]
         trunks: dict[tuple[int, int], int] = {}
         self.ways = [self._way(source, target, trunks) for source, target in edges]
+        self._place = {vertex: index for level in self.ranks for index, vertex in enumerate(level)}
 
     def _way(self, source: int, target: int, trunks: dict[tuple[int, int], int]) -> list[int]:
         way = [source]
@@ -146,30 +147,21 @@ class _Levels:
         self.ranks = best
 
     def _sort_level(self, level: list[int], neighbours: Sequence[Sequence[int]]) -> None:
-        place = self._places()
-        own = {vertex: index for index, vertex in enumerate(level)}
+        place = self._place
 
         def median(vertex: int) -> float:
             found = sorted(place[other] for other in neighbours[vertex])
             middle = len(found) // 2
             if not found:
-                return float(own[vertex])
+                return float(place[vertex])
             return float(found[middle]) if len(found) % 2 else (found[middle - 1] + found[middle]) / 2
 
         level.sort(key=median)
         for index, vertex in enumerate(level):
             place[vertex] = index
 
-    def _places(self) -> list[int]:
-        if not hasattr(self, "_place"):
-            self._place = [0] * len(self.rank_of)
-            for level in self.ranks:
-                for index, vertex in enumerate(level):
-                    self._place[vertex] = index
-        return self._place
-
     def _crossings(self) -> int:
-        place, total = self._places(), 0
+        place, total = self._place, 0
         for level in self.ranks:
             seen: list[int] = []
             for vertex in level:
@@ -252,7 +244,7 @@ class _Folding:
         self._widths = widths
         self._heights = heights
         self._gaps = [self._gap(level) for level in levels.ranks]
-        self._cost = [len({(v, w) for v in level for w in levels.below[v]}) for level in levels.ranks]
+        self._cost = [sum(bool(levels.below[v]) for v in level) for level in levels.ranks]
         self._starts = self._best_cuts()
         self._column = [
             column
@@ -274,7 +266,7 @@ class _Folding:
             ends = [*starts[1:], len(self._heights)]
             width = sum(high - low + _GUTTER for low, high in map(self._extent, starts, ends))
             height = max(map(self._length, starts, ends))
-            scale = min(_SCREEN[0] / width, _SCREEN[1] / height)
+            scale = min(1.0, _SCREEN[0] / width, _SCREEN[1] / height)
             if scale > 1.05 * largest:
                 best, largest = starts, scale
         return best
@@ -304,9 +296,7 @@ class _Folding:
             return Drawing(0, 0, (), ())
         self._place()
         places = tuple((self._x[v], self._y[self._levels.rank_of[v]]) for v in range(len(sizes)))
-        routes = tuple(
-            self._route(edge, way, sizes) for edge, way in zip(edges, self._levels.ways, strict=True)
-        )  # fmt: skip
+        routes = tuple(self._route(edge, way, sizes) for edge, way in zip(edges, self._levels.ways, strict=True))
         return Drawing(self._width, self._bottom + self._margin(), places, routes)
 
     def _place(self) -> None:

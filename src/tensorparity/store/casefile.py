@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..core.arrays import Array, dtype_name
-from ..core.case import ApiCall, Case, Counterpart, ModelFile, Subject
+from ..core.case import EXPORTED_ONNX, ApiCall, Case, Counterpart, ModelFile, Subject
 from ..core.errors import CaseFileError, ModelRefusedError, UsageError
 from ..core.jsontext import Json, canonical, parse
 from . import npy
@@ -27,7 +27,7 @@ FORMAT = 1
 SUFFIX = ".tpcase"
 
 #: Models that are data. Any other format is code that builds a model, and needs trust like a fault.
-DATA_FORMATS = frozenset({"keras", "h5", "hdf5", "onnx", "pt2", "torch-export"})
+DATA_FORMATS = frozenset({"keras", "h5", "hdf5", "onnx", EXPORTED_ONNX})
 
 _FAULT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
 _API_NAME = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)+", re.ASCII)
@@ -76,6 +76,8 @@ def write_case(path: str | Path, case_file: CaseFile, *, embed_model: bool = Fal
     members: dict[str, bytes] = {}
     case = case_file.case
     if embed_model and isinstance(case.subject, ModelFile):
+        if case.subject.parts:
+            refuse(path, f"the model needs {case.subject.parts[0][0]!r} beside it", "put all data into the model first")
         members[MODEL_MEMBER] = _model_bytes(case.subject)
         # The folders of this machine are nobody's business where the model itself is inside.
         case = replace(case, subject=replace(case.subject, path=Path(case.subject.path).name))

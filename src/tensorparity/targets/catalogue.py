@@ -21,6 +21,7 @@ class TargetSpec:
         environment: variables its worker is always started with.
         lowering: the form a LayerGraph is turned into before it is sent (``onnx``), if any.
         family: implementations that share code count as one vote; this names the sharers.
+        arbiter: slow, but asked about single layers where the others disagree and nothing else can tell.
         hunted: part of ``hunt``'s and ``compare``'s default set where installed.
     """
 
@@ -32,6 +33,7 @@ class TargetSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     lowering: str | None = None
     family: str = ""
+    arbiter: bool = False
     hunted: bool = True
 
 
@@ -52,7 +54,11 @@ KERAS_JAX = _keras("jax", "jax")
 KERAS_TORCH = _keras("torch", "torch")
 # NumPy's backend leans on JAX for convolution and pooling; OpenVINO's compiles every operation of its own.
 KERAS_NUMPY = replace(
-    _keras("numpy", "jax"), extra="jax", summary="Keras 3 on NumPy, forward only: an arbiter", hunted=False
+    _keras("numpy", "jax"),
+    extra="jax",
+    summary="Keras 3 on NumPy, forward only: an arbiter",
+    arbiter=True,
+    hunted=False,
 )
 KERAS_OPENVINO = replace(_keras("openvino", "openvino"), summary="Keras 3 on OpenVINO, forward only", hunted=False)
 ONNXRUNTIME = TargetSpec(
@@ -81,6 +87,7 @@ ONNX_REFERENCE = TargetSpec(
     summary="the ONNX project's reference evaluator: slow, an arbiter",
     lowering="onnx",
     family="onnx",
+    arbiter=True,
     hunted=False,
 )
 TORCH_EAGER = TargetSpec(

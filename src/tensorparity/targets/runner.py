@@ -70,8 +70,8 @@ def default_cache() -> Path:
 def worker_code_digest() -> str:
     """Of everything that decides what a worker does with a case."""
     state = hashlib.sha256()
-    lowering = Path(__file__).parent / "lowering"
-    for folder in (WORKER_FOLDER, lowering):
+    here = Path(__file__).parent
+    for folder in (WORKER_FOLDER, here / "lowering", here.parent / "core" / "onnx"):
         for path in sorted(folder.rglob("*.py")):
             state.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return state.hexdigest()

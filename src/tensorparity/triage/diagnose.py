@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..core.finding import Class, Diagnosis
+from ..core.graph import Node
+from ..core.jsontext import Json
 from ..core.verdict import Kind, Measure
 from ..operators.catalogue import has_layer, layer
-from ..operators.rounding import K
 from .replay import NodeErrors
 
-#: A vote has no rounding bound of its own, so it must be won by more.
-VOTE_MARGIN = 8.0
+#: Operators that are not Keras' say so themselves.
+_OWN_NAMES = ("onnx.", "torch.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +46,15 @@ def accuse(measured: Sequence[NodeErrors], families: Mapping[str, str]) -> list[
         klass, suspects = blame(errors, families)
         if klass is not None:
             groups.setdefault((errors.node.op, klass, suspects), []).append(errors)
-    return [_accusation(klass, suspects, nodes) for (_, klass, suspects), nodes in groups.items()]
+    return [accusation_of(klass, suspects, nodes) for (_, klass, suspects), nodes in groups.items()]
 
 
 def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None, tuple[str, ...]]:
     """The class and the suspects of one node; (None, ()) where nothing is wrong or nobody can tell."""
-    limit = threshold_of(errors)
+    limit = errors.limit
     known = {target: error for target, error in errors.errors.items() if not math.isnan(error)}
     bad = tuple(target for target, error in known.items() if error > limit)
-    if not bad:
+    if not bad or (errors.judged_by == "vote" and not errors.majority):
         return None, ()
     if len(bad) < len(known):
         return Class.DEFECT, bad
@@ -65,26 +66,35 @@ def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None
     return Class.PRECISION, ()
 
 
-def threshold_of(errors: NodeErrors) -> float:
-    return K * (VOTE_MARGIN if errors.judged_by == "vote" else 1.0)
-
-
-def _accusation(klass: Class, suspects: tuple[str, ...], nodes: list[NodeErrors]) -> Accusation:
+def accusation_of(klass: Class, suspects: tuple[str, ...], nodes: list[NodeErrors]) -> Accusation:
+    """An accusation of these suspects for these nodes, which are of one type."""
     first = nodes[0]
-    worst = max(error for error in first.errors.values())
+    worst = max(first.errors.values())
     node = first.node
-    known = has_layer(node.op)
     diagnosis = Diagnosis(
         klass=klass,
         suspects=suspects,
         node=node.key,
-        api=layer(node.op).api if known else f"keras.layers.{node.op}",
-        parameters=layer(node.op).significant(node.params) if known else {},
+        api=public_name(node.op),
+        parameters=_parameters(node),
         evidence=tuple(evidence(first, suspects, klass, len(nodes))),
         measure=Measure("error-in-roundoffs", worst),
-        threshold=threshold_of(first),
+        threshold=first.limit,
     )
     return Accusation(_kind(first), diagnosis, tuple(nodes))
+
+
+def public_name(op: str) -> str:
+    """What users call a layer: the catalogue's name for it, ``onnx.Conv`` as it is, else one of Keras'."""
+    if has_layer(op):
+        return layer(op).api
+    return op if op.startswith(_OWN_NAMES) else f"keras.layers.{op}"
+
+
+def _parameters(node: Node) -> Mapping[str, Json]:
+    if has_layer(node.op):
+        return layer(node.op).significant(node.params)
+    return node.params if node.op.startswith(_OWN_NAMES) else {}
 
 
 def _kind(errors: NodeErrors) -> Kind:

@@ -7,6 +7,7 @@ target's trace. Nodes go out in batches of bounded size, so that memory stays bo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,10 +23,17 @@ from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import evaluate_node
-from ..operators.rounding import error_units
+from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 
+#: A vote has no rounding bound of its own, so it must be won by more.
+VOTE_MARGIN = 8.0
+
 _BATCH_BYTES = 48 << 20
+#: Operators that round to an integer: a legitimate last bit may turn into one step.
+_STEPPING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear")
+#: Added to what rounding explains there, so that one step passes the vote and two do not.
+_ONE_STEP = 2.0**53 / 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +43,10 @@ class NodeErrors:
     Args:
         errors: decision 5's e per target, against the reference or, without one, against the vote.
         absolute: largest absolute error per target; infinite where the shape is another.
-        mutual: largest e of any target against any other.
+        mutual: largest e of any target against any other, in units of the outputs' own scale if there is no judge.
         judged_by: ``reference``, ``vote`` or ``nothing``.
         endings: targets that gave no answer for this node, and why.
+        camps: the targets that answered, in groups that agree among themselves.
     """
 
     node: Node
@@ -46,6 +55,24 @@ class NodeErrors:
     mutual: float = 0.0
     judged_by: str = "reference"
     endings: Mapping[str, str] = field(default_factory=dict)
+    camps: tuple[frozenset[str], ...] = ()
+
+    @property
+    def limit(self) -> float:
+        """Up to here an error is explained."""
+        return K * (1.0 if self.judged_by == "reference" else VOTE_MARGIN)
+
+    @property
+    def disputed(self) -> bool:
+        """The targets differ, and neither a reference nor a majority says who is right."""
+        if self.judged_by == "nothing":
+            return self.mutual > self.limit
+        return self.judged_by == "vote" and not self.majority
+
+    @property
+    def majority(self) -> bool:
+        good = sum(error <= self.limit for error in self.errors.values())
+        return 2 * good > len(self.errors)
 
 
 def replay_nodes(
@@ -57,6 +84,7 @@ def replay_nodes(
     targets: Sequence[str],
     *,
     fresh: bool = False,
+    deadline_factor: float = 1.0,
 ) -> Iterator[NodeErrors]:
     """Replay the nodes on the targets; one NodeErrors per node whose inputs are known and finite."""
     assert model.graph is not None
@@ -64,11 +92,12 @@ def replay_nodes(
         arrays = {f"{node.key}/{i}": array for node, given in batch for i, array in enumerate(given)}
         procedure = Procedure(goal=Goal.REPLAY, nodes=tuple(node.key for node, _ in batch))
         pairs = [(model.case(target, procedure, arrays), target) for target in targets]
-        outcomes = dict(zip(targets, runner.run_pairs(pairs, fresh=fresh), strict=True))
+        answers = runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor)
+        outcomes = dict(zip(targets, answers, strict=True))
         if len(batch) > 1 and any(not outcome.completed for outcome in outcomes.values()):
-            outcomes = _one_by_one(runner, model, batch, outcomes, fresh)
+            outcomes = _one_by_one(runner, model, batch, outcomes, fresh, deadline_factor)
         for node, given in batch:
-            yield _measure(node, given, model.weights, outcomes)
+            yield measure_node(node, given, model.weights, outcomes)
 
 
 def _batches(
@@ -103,6 +132,7 @@ def _one_by_one(
     batch: Sequence[tuple[Node, list[Array]]],
     outcomes: dict[str, Outcome],
     fresh: bool,
+    deadline_factor: float,
 ) -> dict[str, Outcome]:
     """A batch that one node spoils for a target is repeated node by node there."""
     for target in [target for target, outcome in outcomes.items() if not outcome.completed]:
@@ -111,7 +141,7 @@ def _one_by_one(
         for node, given in batch:
             arrays = {f"{node.key}/{i}": array for i, array in enumerate(given)}
             pairs.append((model.case(target, Procedure(goal=Goal.REPLAY, nodes=(node.key,)), arrays), target))
-        alone = runner.run_pairs(pairs, fresh=fresh)
+        alone = runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor)
         for outcome in alone:
             nodes.update(outcome.trace.nodes)
         failed = next((outcome for outcome in alone if not outcome.completed), alone[0])
@@ -119,17 +149,22 @@ def _one_by_one(
     return outcomes
 
 
-def _measure(node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapping[str, Outcome]) -> NodeErrors:
+def measure_node(node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapping[str, Outcome]) -> NodeErrors:
+    """What the outcomes of a replay say of one node."""
     seen = {target: _node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
     reference = _reference(node, given, weights)
     judged_by = "reference"
     if reference is None:
-        reference = _vote(list(answered.values()))
+        reference = _vote(node, list(answered.values()))
         judged_by = "vote" if reference is not None else "nothing"
     if reference is None:
-        return NodeErrors(node, dict.fromkeys(answered, float("nan")), judged_by=judged_by, endings=endings)
+        unknown = dict.fromkeys(answered, float("nan"))
+        mutual = _apart(node, list(answered.values()))
+        return NodeErrors(
+            node, unknown, mutual=mutual, judged_by=judged_by, endings=endings, camps=_camps(node, answered)
+        )
     return NodeErrors(
         node,
         errors={target: _error(outputs, reference) for target, outputs in answered.items()},
@@ -137,6 +172,7 @@ def _measure(node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapp
         mutual=_mutual(list(answered.values()), reference),
         judged_by=judged_by,
         endings=endings,
+        camps=_camps(node, answered),
     )
 
 
@@ -162,18 +198,70 @@ def _reference(node: Node, given: Sequence[Array], weights: Arrays) -> list[Eval
         return None  # a configuration the reference does not cover is no reference
 
 
-def _vote(answers: Sequence[Sequence[Array]]) -> list[Evaluation] | None:
-    """The median of three or more, with the output's own scale as what rounding may explain."""
-    if len(answers) < 3 or len({tuple(a.shape for a in outputs) for outputs in answers}) != 1:
+def _vote(node: Node, answers: Sequence[Sequence[Array]]) -> list[Evaluation] | None:
+    """The median of three or more, among those of the shape that most of them have."""
+    shapes = Counter(_shapes(outputs) for outputs in answers).most_common(1)
+    if len(answers) < 3 or 2 * shapes[0][1] <= len(answers):
         return None
-    found: list[Evaluation] = []
-    for position in range(len(answers[0])):
-        stack = np.stack([outputs[position].astype(np.float64) for outputs in answers])
-        middle = np.median(stack, axis=0)
-        # without a formula the accumulation is unknown: be generous, by the scale of the whole output
-        scale = 64.0 * np.abs(middle[np.isfinite(middle)]).max(initial=0.0)
-        found.append(Evaluation(middle, np.full(middle.shape, scale)))
-    return found
+    voters = [outputs for outputs in answers if _shapes(outputs) == shapes[0][0]]
+    stacks = (np.stack([outputs[i].astype(np.float64) for outputs in voters]) for i in range(len(voters[0])))
+    return [
+        _by_scale(node, np.median(stack, axis=0), voters[0][index].dtype.kind) for index, stack in enumerate(stacks)
+    ]
+
+
+def _shapes(outputs: Sequence[Array]) -> tuple[tuple[int, ...], ...]:
+    return tuple(array.shape for array in outputs)
+
+
+def _by_scale(node: Node, value: Array, kind: str) -> Evaluation:
+    """Without a formula the accumulation is unknown: be generous, by the scale of the whole output."""
+    scale = 64.0 * np.abs(value[np.isfinite(value)]).max(initial=0.0)
+    if kind in "iu" and node.op.rpartition(".")[2].startswith(_STEPPING):
+        scale = _ONE_STEP
+    return Evaluation(value, np.full(value.shape, scale))
+
+
+def _apart(node: Node, answers: Sequence[Sequence[Array]]) -> float:
+    """How far the targets are from each other, where nothing else gives the units."""
+    if len({_shapes(outputs) for outputs in answers}) > 1:
+        return float("inf")
+    first = answers[0] if answers else []
+    return _mutual(answers, [_by_scale(node, array.astype(np.float64), array.dtype.kind) for array in first])
+
+
+def _camps(node: Node, answered: Mapping[str, Sequence[Array]]) -> tuple[frozenset[str], ...]:
+    """Who agrees with whom: each target joins the first camp whose first member it is close to."""
+    found: list[list[str]] = []
+    for target, outputs in answered.items():
+        near = (camp for camp in found if _apart(node, [answered[camp[0]], outputs]) <= K * VOTE_MARGIN)
+        camp = next(near, None)
+        if camp is None:
+            found.append([target])
+        else:
+            camp.append(target)
+    return tuple(map(frozenset, found))
+
+
+def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]]) -> NodeErrors:
+    """Arrays by name from each target, judged by their median; targets that lack a name are judged without it."""
+    given = {target: arrays for target, arrays in answers.items() if arrays}
+    names = sorted(set().union(*given.values())) if given else []
+    errors = dict.fromkeys(given, 0.0)
+    absolute = dict.fromkeys(given, 0.0)
+    decided = False
+    for name in names:
+        having = {target: [arrays[name]] for target, arrays in given.items() if name in arrays}
+        truth = _vote(node, list(having.values()))
+        if truth is None:
+            continue
+        decided = True
+        for target, outputs in having.items():
+            errors[target] = max(errors[target], _error(outputs, truth))
+            absolute[target] = max(absolute[target], _absolute(outputs, truth))
+    if not decided:
+        errors = dict.fromkeys(given, float("nan"))
+    return NodeErrors(node, errors, absolute, judged_by="vote" if decided else "nothing")
 
 
 def _error(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:

@@ -56,6 +56,7 @@ class Result(object):
         self.gradients = {}
         self.weights = {}
         self.loss = None
+        self.losses = []
 
     def arrays(self):
         found = {}

@@ -90,7 +90,7 @@ class Session(object):
 
     def _run(self, frame):
         result = self._adapter.run(Job(frame.header["case"], frame.arrays))
-        header = {"status": "completed", "loss": result.loss}
+        header = {"status": "completed", "loss": result.loss, "losses": result.losses}
         return header, result.arrays()
 
     def _import(self, frame):

@@ -96,7 +96,9 @@ def _read_whole(path: Path, most: int) -> bytes:
         if not stat.S_ISREG(found.st_mode):
             raise ModelRefusedError(f"{path.name} is not a regular file")
         if found.st_size > most:
-            raise ModelRefusedError(f"{path.name} has {found.st_size} bytes, more than the {most} an ONNX file may have")
+            raise ModelRefusedError(
+                f"{path.name} has {found.st_size} bytes, more than the {most} an ONNX file may have"
+            )
         return file.read(most + 1)
 
 

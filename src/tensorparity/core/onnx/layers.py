@@ -82,7 +82,8 @@ class OnnxLayers:
 
     def __init__(self, graph: OnnxGraph) -> None:
         self.source = graph
-        self.outputs = tuple(value for value in graph.outputs if value.kind in ("tensor", "untyped"))
+        #: Those that are compared: no sequences, maps or strings.
+        self.outputs = tuple(value for value in graph.outputs if _is_numeric(value))
         self.feeding = feeding_of(graph.inputs, self.outputs)
         #: Constants by the tensor they give: nodes that compute nothing.
         self.constants: Mapping[str, OnnxNode] = {
@@ -128,6 +129,10 @@ class OnnxLayers:
 
 def _number(size: Size) -> int | None:
     return size if isinstance(size, int) else None
+
+
+def _is_numeric(value: Value) -> bool:
+    return value.kind in ("tensor", "untyped") and value.dtype != "string"
 
 
 def _is_constant(node: OnnxNode) -> bool:

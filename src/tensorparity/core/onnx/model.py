@@ -5,7 +5,7 @@ Numbers of fields are those of ``onnx.proto3``, which only ever grows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..jsontext import Json
@@ -71,7 +71,8 @@ class OnnxNode:
 
     Args:
         attributes: for display; long ones are described, not listed.
-        captured: tensors of the outer graph that its subgraphs use.
+        nested: it has subgraphs (If, Loop, Scan).
+        captured: tensors of the outer graph that they use.
         raw: the message itself.
     """
 
@@ -81,6 +82,7 @@ class OnnxNode:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Json]
+    nested: bool
     captured: tuple[str, ...]
     raw: memoryview
 
@@ -251,6 +253,7 @@ def parse_node(message: memoryview, depth: int = 0) -> OnnxNode:
         inputs=_texts(fields, _NODE_INPUT),
         outputs=_texts(fields, _NODE_OUTPUT),
         attributes=dict(shown),
+        nested=any(_graphs_in(field.bytes) for field in attributes),
         captured=tuple(dict.fromkeys(captured)),
         raw=message,
     )
@@ -258,11 +261,14 @@ def parse_node(message: memoryview, depth: int = 0) -> OnnxNode:
 
 def _captures(attribute: memoryview, depth: int) -> Iterator[str]:
     """What the subgraphs of an attribute use of the graph around them."""
-    for field in read_fields(attribute):
-        if field.number in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS):
-            if depth >= MOST_DEPTH:
-                raise WireError(f"graphs are nested more than {MOST_DEPTH} deep")
-            yield from _free_names(field.bytes, depth + 1)
+    for field in _graphs_in(attribute):
+        if depth >= MOST_DEPTH:
+            raise WireError(f"graphs are nested more than {MOST_DEPTH} deep")
+        yield from _free_names(field.bytes, depth + 1)
+
+
+def _graphs_in(attribute: memoryview) -> list[Field]:
+    return [field for field in read_fields(attribute) if field.number in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS)]
 
 
 def _free_names(graph: memoryview, depth: int) -> Iterator[str]:
@@ -311,7 +317,7 @@ def _graph_summary(field: Field) -> list[Json]:
     return [f"graph of {len(_all(read_fields(field.bytes), _GRAPH_NODE))} nodes"]
 
 
-_READERS = {
+_READERS: Mapping[int, Callable[[Field], list[Json]]] = {
     2: lambda field: field.floats,
     3: lambda field: field.integers,
     4: _string,

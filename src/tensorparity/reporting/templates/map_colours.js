@@ -3,7 +3,7 @@ const THEMES = {
   light: {
     paper: "#ffffff", edge: "#b4bcc4", near: "#2f5d9b", ink: "#1c2127", soft: "#5b6570", line: "#c9ced3", white: "#ffffff",
     found: "#d98a00", unknown: "#f6f6f4", end: "#fbfbf9", accused: "#b3263a", flag: "#c0283d",
-    low: ["#f3f7fb", "#cfe0f3", "#8ab3e3"], high: ["#e0596b", "#bb2840", "#7d0f24"], calm: ["#f6f5f1", "#e2ded2"], rate: "#d1344a",
+    low: ["#e8f0f8", "#bdd5ef", "#7aa8e0"], high: ["#e0596b", "#bb2840", "#7d0f24"], calm: ["#f6f5f1", "#e2ded2"], rate: "#d1344a",
   },
   dark: {
     paper: "#1b1f24", edge: "#4d5761", near: "#8ab4f0", ink: "#e7e9ea", soft: "#9ba5af", line: "#414a53", white: "#ffffff",

@@ -79,7 +79,7 @@ class MapPainter {
     });
     ctx.lineWidth = Math.max(1.4, 0.9 / scale);
     ctx.strokeStyle = colours.edge;
-    ctx.globalAlpha = this.marks.found ? 0.5 : scale < CURVES ? 0.7 : 1;
+    ctx.globalAlpha = this.marks.found ? 0.5 : scale < CURVES ? 0.55 : 1;
     ctx.stroke();
     ctx.globalAlpha = 1;
     if (!chosen.length) return;
@@ -251,9 +251,9 @@ class MapPainter {
     const range = shown.low === null ? "" : ` · ${brief(shown.low)} to ${brief(shown.high)}`;
     if (shown.picture) this.paintPicture(ctx, shown.picture, x, top + 60, 100);
     else this.write(ctx, "input", x, top + 60, "600 22px", colours.soft, width - 16);
-    if (scale < 0.4) return;
-    this.write(ctx, title, x, top + 126, "600 13px", colours.ink, width - 16);
-    this.write(ctx, `${shown.shape.join("×") || "scalar"} ${shown.dtype}${range}`, x, top + 147, "11px", colours.soft, width - 12);
+    if (scale < 0.3) return;
+    this.write(ctx, title, x, top + 127, "600 17px", colours.ink, width - 16);
+    this.write(ctx, `${shown.shape.join("×") || "scalar"} ${shown.dtype}${range}`, x, top + 150, "12px", colours.soft, width - 12);
   }
 
   paintPicture(ctx, picture, x, y, side) {

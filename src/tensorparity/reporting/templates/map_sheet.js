@@ -42,7 +42,7 @@ function verdictOn(painter, index) {
 
 function definitions(entries) {
   const list = element("dl");
-  entries.forEach(([name, value]) => list.append(element("dt", name), element("dd", value)));
+  entries.forEach(([name, ...values]) => list.append(element("dt", name), ...values.map((value) => element("dd", value))));
   return list;
 }
 
@@ -73,8 +73,8 @@ function describeEnd(painter, vertex) {
     return [definitions(example.inputs.map((input) => [input.name, `${input.shape.join("×") || "scalar"} ${input.dtype}, ${brief(input.low)} to ${brief(input.high)}`]))];
   }
   if (vertex - painter.inputs - painter.layers.length !== painter.comparison.map.output) return [element("p", "Another output of the model; it has comparisons of its own.", "soft")];
-  const told = (prediction) => prediction.map(([place, value]) => `${example.classes ? "class " : "["}${place}${example.classes ? "" : "]"} ${show(value)}`).join("\n");
-  return [definitions([["label", example.label || "not known"], [painter.comparison.a, told(example.a)], [painter.comparison.b, told(example.b)]])];
+  const told = (prediction) => prediction.map(([place, value]) => `${example.classes ? `class ${place}` : `[${place}]`} ${show(value)}`);
+  return [definitions([["label", example.label || "not known"], [painter.comparison.a, ...told(example.a)], [painter.comparison.b, ...told(example.b)]])];
 }
 
 function fillSheet(sheet, painter, vertex, go, close) {

@@ -1,9 +1,9 @@
-"""Lowering: a LayerGraph turned into the form a runtime takes, for targets that take no layers."""
+"""Lowering: a LayerGraph or a model file turned into the form a runtime takes, for targets that take no layers."""
 
 from __future__ import annotations
 
 from ...core.arrays import Array
-from ...core.case import Case
+from ...core.case import EXPORTED_ONNX, Case, ModelFile
 from ...core.jsontext import Json
 
 
@@ -11,6 +11,12 @@ def lower(form: str, case: Case) -> tuple[Json, dict[str, Array]] | str:
     """The subject and arrays to send instead of the case's own, or the reason why there are none."""
     if form == "onnx":
         from .onnx import lower_to_onnx
+        from .onnx_export import lower_exported
+        from .onnx_file import lower_onnx_file
 
+        if isinstance(case.subject, ModelFile) and case.subject.format == "onnx":
+            return lower_onnx_file(case)
+        if isinstance(case.subject, ModelFile) and case.subject.format == EXPORTED_ONNX:
+            return lower_exported(case)
         return lower_to_onnx(case)
     raise ValueError(f"no lowering to {form!r}")

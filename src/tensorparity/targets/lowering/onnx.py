@@ -15,7 +15,7 @@ from ...core.arrays import Array, Arrays, dtype_name, dtype_named
 from ...core.case import Case
 from ...core.graph import InputSpec, LayerGraph, Node, Ref
 from ...core.jsontext import Json
-from ...core.procedure import Goal, Mode, Procedure
+from ...core.procedure import Goal, Mode
 from ...operators.catalogue import has_layer, layer
 from ...operators.evaluate import infer_shapes
 from ...operators.spec import ShapeError
@@ -56,9 +56,7 @@ def lower_to_onnx(case: Case) -> tuple[Json, dict[str, Array]] | str:
 def _check(case: Case) -> LayerGraph:
     if not isinstance(case.subject, LayerGraph):
         raise Refusal(f"only layer graphs are lowered to ONNX, not subjects of kind {case.subject.kind!r}")
-    _check_procedure(case.procedure)
-    if case.procedure.goal is Goal.REPLAY and case.cotangents:
-        raise Refusal("replaying the backward pass needs gradients, which ONNX graphs do not compute")
+    check_procedure(case)
     _check_inputs(case)
     return case.subject
 
@@ -74,7 +72,13 @@ def _check_inputs(case: Case) -> None:
             raise Refusal(f"a static ONNX graph takes the whole batch, not slices of {slice_size}")
 
 
-def _check_procedure(procedure: Procedure) -> None:
+def check_procedure(case: Case) -> None:
+    """Refuse what no ONNX model can be asked for.
+
+    Raises:
+        Refusal: naming it.
+    """
+    procedure = case.procedure
     if procedure.goal not in (Goal.FORWARD, Goal.REPLAY):
         raise Refusal(f"ONNX graphs are run forward only; the goal is {procedure.goal.value!r}")
     if procedure.training:
@@ -86,6 +90,8 @@ def _check_procedure(procedure: Procedure) -> None:
     for option in ("reload", "data_format"):
         if getattr(procedure, option):
             raise Refusal(f"the procedure's option {option!r} is not lowered to ONNX")
+    if procedure.goal is Goal.REPLAY and case.cotangents:
+        raise Refusal("replaying the backward pass needs gradients, which ONNX graphs do not compute")
 
 
 def _check_node(node: Node) -> None:

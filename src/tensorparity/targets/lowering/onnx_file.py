@@ -18,7 +18,7 @@ from ...core.errors import ModelRefusedError
 from ...core.jsontext import Json
 from ...core.onnx.files import read_verified
 from ...core.onnx.layers import RANDOM, Feeding, Layer, OnnxLayers
-from ...core.onnx.model import OnnxModel, parse_model
+from ...core.onnx.model import OnnxModel, OnnxNode, parse_model
 from ...core.onnx.wire import Buffer, delimited, messages, read_fields, text
 from ...core.procedure import Goal
 from . import protobuf
@@ -42,7 +42,7 @@ def lower_onnx_file(case: Case) -> tuple[Json, dict[str, Array]] | str:
     try:
         if not isinstance(case.subject, ModelFile) or case.subject.format != "onnx":
             raise Refusal("expected an ONNX file")
-        check_procedure(case.procedure)
+        check_procedure(case)
         opened = _open(case.subject)
         if case.procedure.goal is Goal.REPLAY:
             return _Replay(opened, case.inputs).lower(case.procedure.nodes)
@@ -62,7 +62,8 @@ def _subject(instances: int, rows: int, inputs: list[Json], outputs: list[Json])
     return {"kind": "onnx", "inputs": inputs, "outputs": outputs, "instances": instances, "rows": rows}
 
 
-def _model_array(model: Buffer) -> Array:
+def model_array(model: Buffer) -> Array:
+    """A serialized model as it travels."""
     return np.frombuffer(model, dtype=np.uint8)
 
 
@@ -83,12 +84,12 @@ def _forward(opened: _Opened, case: Case) -> tuple[Json, dict[str, Array]]:
     ]
     model: Buffer = opened.model.data
     if trace:
-        model = _with_outputs(opened, [tensor for layer in layers.layers for tensor in layer.outputs])
+        model = with_outputs(opened.model, [tensor for layer in layers.layers for tensor in layer.outputs])
         for layer in layers.layers:
             outputs += _shown_layer(layer, layer.outputs, layers.feeding)
     rows = {Feeding.ROWS: 1, Feeding.ITEMS: 1}.get(layers.feeding, 0)
     rows = rows or (case.procedure.batch_size if not trace else None) or max(1, instances)
-    return _subject(instances, rows, inputs, outputs), {**arrays, "weights:model": _model_array(model)}
+    return _subject(instances, rows, inputs, outputs), {**arrays, "weights:model": model_array(model)}
 
 
 def _given(tensor: str, name: str, cut: str) -> Json:
@@ -119,12 +120,12 @@ def _instances(inputs: Arrays) -> int:
     return counts.pop() if counts else 1
 
 
-def _with_outputs(opened: _Opened, tensors: Sequence[str]) -> bytes:
+def with_outputs(model: OnnxModel, tensors: Sequence[str]) -> bytes:
     """The model with more outputs; types and shapes are left to the runtime."""
-    there = {value.name for value in opened.layers.source.outputs}
+    there = {value.name for value in model.graph.outputs}
     more = [protobuf.untyped_value(tensor) for tensor in dict.fromkeys(tensors) if tensor not in there]
     written: list[Buffer] = []
-    for field in read_fields(opened.model.data):
+    for field in read_fields(model.data):
         if field.number == _MODEL_GRAPH:
             written.append(delimited(_MODEL_GRAPH, b"".join((field.bytes, messages(_GRAPH_OUTPUT, more)))))
         else:
@@ -176,13 +177,14 @@ class _Replay:
         instances = 1 if whole else _instances(self._arrays)
         arrays = {f"inputs:{name}": array for name, array in self._arrays.items()}
         subject = _subject(instances, 1, self._entries, self._outputs)
-        return subject, {**arrays, "weights:model": _model_array(self._model())}
+        return subject, {**arrays, "weights:model": model_array(self._model())}
 
     def _add(self, layer: Layer) -> None:
-        node, renamed = layer.node, {}
+        node = layer.node
+        renamed: dict[str, str] = {}
         for index, tensor in enumerate(layer.given):
-            captured = index >= len(layer.given) - self._captured(layer)
-            renamed[tensor] = self._feed(f"{layer.key}/{index}", tensor, keep_name=captured or tensor in node.captured)
+            if tensor not in renamed:
+                renamed[tensor] = self._feed(f"{layer.key}/{index}", tensor, node)
         for tensor in (*node.inputs, *node.captured):
             self._fix(tensor)
         inputs = [text(_NODE_INPUT, renamed.get(name, name)) for name in node.inputs]
@@ -191,11 +193,9 @@ class _Replay:
         self._nodes.append(b"".join((*inputs, *(text(_NODE_OUTPUT, name) for name in outputs), *rest)))
         self._outputs += _shown_layer(layer, filter(None, outputs), self._layers.feeding)
 
-    def _captured(self, layer: Layer) -> int:
-        return sum(not self._layers.is_fixed(name) for name in layer.node.captured)
-
-    def _feed(self, name: str, tensor: str, keep_name: bool) -> str:
+    def _feed(self, name: str, tensor: str, node: OnnxNode) -> str:
         """Give one tensor to the model; return what it is called there."""
+        keep_name = tensor in node.captured
         if name not in self._given:
             raise Refusal(f"input {name!r} of the replay is missing")
         if keep_name and tensor in self._inputs:
@@ -205,7 +205,10 @@ class _Replay:
         if cut != "whole" and array.ndim == 0:
             raise Refusal(f"input {name!r} has no axis for the instances")
         called = tensor if keep_name else self._name("input")
+        shape: Sequence[int | None]
         shape = {"whole": array.shape, "items": array.shape[1:], "rows": (1, *array.shape[1:])}[cut]
+        if node.nested:  # the branch that is not taken need not fit these sizes
+            shape = [None] * len(shape)
         self._inputs[called] = protobuf.value_info(called, dtype_name(array), shape)
         self._entries.append(_given(called, name, cut))
         self._arrays[name] = array
@@ -220,7 +223,7 @@ class _Replay:
 
     def _name(self, hint: str) -> str:
         count = len(self._taken)
-        while (name := f"{hint}_{count}") in self._taken:
+        while (name := f"tensorparity_{hint}_{count}") in self._taken:
             count += 1
         self._taken.add(name)
         return name

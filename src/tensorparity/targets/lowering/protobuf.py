@@ -15,7 +15,18 @@ from ...core.arrays import Array
 from ...core.onnx.model import DATA_TYPES
 from ...core.onnx.wire import FOUR_BYTES, Buffer, delimited, integer, integers, key, messages, text, varint
 
-__all__ = ["DATA_TYPES", "Attribute", "attribute", "graph", "model", "node", "tensor", "untyped_value", "value_info", "varint"]
+__all__ = [
+    "DATA_TYPES",
+    "Attribute",
+    "attribute",
+    "graph",
+    "model",
+    "node",
+    "tensor",
+    "untyped_value",
+    "value_info",
+    "varint",
+]
 
 #: An attribute of an operator.
 Attribute = int | float | str | Sequence[int]
@@ -41,9 +52,9 @@ def untyped_value(name: str) -> bytes:
     return text(1, name)
 
 
-def value_info(name: str, dtype: str, shape: Sequence[int]) -> bytes:
-    """A ValueInfoProto of a tensor whose sizes are all known."""
-    dimensions = messages(1, (integer(1, size) for size in shape))
+def value_info(name: str, dtype: str, shape: Sequence[int | None]) -> bytes:
+    """A ValueInfoProto of a tensor; a size of None may be any."""
+    dimensions = messages(1, (b"" if size is None else integer(1, size) for size in shape))
     tensor_type = integer(1, DATA_TYPES[dtype]) + delimited(2, dimensions)
     return text(1, name) + delimited(2, delimited(1, tensor_type))
 

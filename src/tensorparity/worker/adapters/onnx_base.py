@@ -11,9 +11,15 @@ class OnnxAdapter(Adapter):
 
     The subject names the tensors: ``inputs`` pairs the model's inputs with the job's arrays, ``outputs``
     says for each of the model's outputs whether it is an output or a node's, and under which name.
+
+    With ``instances`` in the subject the model runs once per ``rows`` instances. An input's ``cut`` says how
+    an array becomes the tensor of one run: ``rows`` of it, one of its ``items`` without the first axis, or
+    the ``whole``. An output's ``join`` is the way back.
     """
 
     ABILITIES = frozenset(["forward", "replay", "trace", "layer-graph", "model-file"])
+    #: What the runtime says of operators, types and versions that it does not have.
+    LACKING = ()
 
     def __init__(self, flavour, options):
         Adapter.__init__(self, flavour, options)
@@ -35,14 +41,25 @@ class OnnxAdapter(Adapter):
             raise Unsupported("an ONNX runtime computes no {}".format(job.goal))
         if job.option("training"):
             raise Unsupported("an ONNX runtime has no training mode")
-        opened = self._open(job.weights["model"].tobytes())
-        feeds = {item["tensor"]: _dense(job.inputs[item["input"]]) for item in job.subject["inputs"]}
         outputs = job.subject["outputs"]
-        values = self.run_model(opened, feeds, [item["tensor"] for item in outputs])
+        wanted = [item["tensor"] for item in outputs]
+        try:
+            opened = self._open(job.weights["model"].tobytes())
+            runs = [self.run_model(opened, feeds, wanted) for feeds in _feeds(job)]
+        except Exception as error:
+            if self.lacks(error):
+                raise Unsupported(str(error))
+            raise
         result = Result()
-        for item, value in zip(outputs, values):
-            getattr(result, item["group"])[item["name"]] = np.array(value)
+        for position, item in enumerate(outputs):
+            value = _joined(item, [values[position] for values in runs], job.subject.get("instances"))
+            if value is not None:
+                getattr(result, item["group"])[item["name"]] = value
         return result
+
+    def lacks(self, error):
+        """Return whether an exception says that the runtime has no such operator, or none for such a type."""
+        return any(words in str(error) for words in self.LACKING)
 
     def _open(self, model):
         """Keep the last model: the slices of a data set come one after another."""
@@ -53,7 +70,59 @@ class OnnxAdapter(Adapter):
         return opened
 
 
+def _feeds(job):
+    """Yield what goes into each run, by tensor."""
+    subject = job.subject
+    arrays = [(item, _dense(job.inputs[item["input"]])) for item in subject["inputs"]]
+    rows = subject.get("rows", 1)
+    for start in range(0, subject.get("instances", 1), rows):
+        yield {item["tensor"]: _cut(array, item.get("cut", "whole"), start, rows) for item, array in arrays}
+
+
+def _cut(array, cut, start, rows):
+    if cut == "rows":
+        return array[start : start + rows]
+    return np.asarray(array[start]) if cut == "items" else array
+
+
+def _joined(item, values, instances):
+    """Return the values of all runs as one array; None for a node's that is no array of numbers."""
+    ways = {"whole": _last, "rows": _one_after_another, "items": _one_upon_another}
+    try:
+        array = ways[item.get("join", "whole")](values, instances)
+    except ValueError as error:
+        if item["group"] == "nodes":
+            return None
+        raise Unsupported("output {!r}: {}".format(item["name"], error))
+    return None if item["group"] == "nodes" and array.dtype.kind in "OUS" else array
+
+
+def _plain(value):
+    if value is None or isinstance(value, (list, tuple, dict)):
+        raise ValueError("a {} is not compared, only tensors".format(type(value).__name__))
+    return np.array(value)
+
+
+def _last(values, instances):
+    return _plain(values[-1])
+
+
+def _one_after_another(values, instances):
+    arrays = [_plain(value) for value in values]
+    if not all(array.ndim for array in arrays) or sum(len(array) for array in arrays) != instances:
+        shapes = ", ".join(sorted({str(array.shape) for array in arrays}))
+        raise ValueError("shape {} has no axis of the {} instances".format(shapes, instances))
+    return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
+
+
+def _one_upon_another(values, instances):
+    arrays = [_plain(value) for value in values]
+    if len({array.shape for array in arrays}) > 1:
+        raise ValueError("its shape is another from instance to instance")
+    return np.stack(arrays)
+
+
 def _dense(array):
     if isinstance(array, Bits):
         raise Unsupported("ONNX runtimes take no {} through NumPy".format(array.dtype))
-    return np.ascontiguousarray(array)
+    return np.asarray(array, order="C")

@@ -11,6 +11,11 @@ def make_adapter(flavour, options):
 
 class OnnxReferenceAdapter(OnnxAdapter):
     LIBRARIES = ("onnx",)
+    LACKING = (
+        "is unknown, known functions",
+        "No registered schema for operator",
+        "No registered implementation for operator",
+    )
 
     def __init__(self, flavour, options):
         OnnxAdapter.__init__(self, flavour, options)

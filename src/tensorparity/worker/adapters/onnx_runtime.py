@@ -18,6 +18,14 @@ def make_adapter(flavour, options):
 
 class OnnxRuntimeAdapter(OnnxAdapter):
     LIBRARIES = ("onnxruntime",)
+    #: Said of operators, types, versions and domains that this build does not have.
+    LACKING = (
+        "NOT_IMPLEMENTED",
+        "is not a registered function/op",
+        "No Op registered for",
+        "Unsupported model IR version",
+        "*guarantees* support for models",
+    )
 
     def __init__(self, flavour, options):
         OnnxAdapter.__init__(self, flavour, options)

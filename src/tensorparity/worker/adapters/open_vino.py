@@ -11,6 +11,7 @@ def make_adapter(flavour, options):
 
 class OpenVinoAdapter(OnnxAdapter):
     LIBRARIES = ("openvino",)
+    LACKING = ("No conversion rule found for operations",)
 
     def __init__(self, flavour, options):
         OnnxAdapter.__init__(self, flavour, options)

@@ -19,7 +19,7 @@ class KerasAdapter(Adapter):
     """Keras 3; subclasses say how their backend computes gradients."""
 
     ABILITIES = frozenset(
-        ["forward", "gradients", "update", "replay", "call", "trace", "import", "train"]
+        ["forward", "gradients", "update", "fit", "replay", "call", "trace", "import", "train"]
         + ["layer-graph", "model-file", "api-call", "reload", "batch_size", "dtype", "mode:eager"]
     )
     LIBRARY = ""
@@ -59,6 +59,7 @@ class KerasAdapter(Adapter):
             "gradients": self._gradients,
             "update": self._gradients,
             "replay": self._replay,
+            "fit": self._fit,
         }.get(job.goal)
         if run is None:
             raise Unsupported("goal {!r} is not supported by this target".format(job.goal))
@@ -173,6 +174,28 @@ class KerasAdapter(Adapter):
             program.set_weights(before)  # the program is kept; the next job must find it as it was
         return result
 
+    def _fit(self, program, inputs, job):
+        """Train the way users do, ``train_on_batch`` with the model compiled, a batch a step."""
+        import keras
+
+        result = Result()
+        loss, optimizer = job.option("loss"), job.option("optimizer")
+        program.model.compile(
+            optimizer=keras.optimizers.get({"class_name": optimizer["name"], "config": dict(optimizer["params"])}),
+            loss=keras.losses.get({"class_name": loss["name"], "config": dict(loss["params"])}),
+        )
+        self._programs = []  # it is not the model it was
+        _silence_random_layers(program)
+        steps = job.option("steps")
+        for step in range(steps):
+            x = [_batch(inputs[name], step, steps) for name, _ in program.inputs]
+            y = [_batch(job.labels[name], step, steps) for name, _ in program.outputs]
+            value = program.model.train_on_batch(x[0] if len(x) == 1 else x, y[0] if len(y) == 1 else y)
+            result.losses.append(float(np.ravel(value)[0]))
+            for name, variable in program.weights().items():
+                result.weights["{}:{}".format(step, name)] = self.to_numpy(variable)
+        return result
+
     def differentiate(self, program, inputs, labels, loss, training, result):
         """Fill outputs, nodes, loss and gradients; return the weights' gradients as tensors by name."""
         raise NotImplementedError
@@ -220,9 +243,12 @@ class KerasAdapter(Adapter):
         return programs.describe(program), weights, []
 
     def make_model(self, recipe):
-        """Make a model of ``keras.applications``; return its file's bytes and notes."""
+        """Make a model of ``keras.applications``, or by a user's function; return its file's bytes and notes."""
+        from ...factories import make_from_factory
         from .applications import make_application
 
+        if recipe["kind"] == "factory":
+            return make_from_factory(recipe)
         model, note = make_application(self, recipe)
         with open(_save(model), "rb") as file:
             return np.frombuffer(file.read(), np.uint8), [note]
@@ -261,6 +287,19 @@ class KerasAdapter(Adapter):
 @contextlib.contextmanager
 def _nothing():
     yield
+
+
+def _batch(array, step, steps):
+    size = len(array) // steps
+    return plain(array)[step * size : (step + 1) * size]
+
+
+def _silence_random_layers(program):
+    """Dropout and noise draw other numbers on every backend; off, training can be compared."""
+    for layer in program.layers.values():
+        for name in ("rate", "stddev"):
+            if isinstance(getattr(layer, name, None), float) and hasattr(layer, "seed_generator"):
+                setattr(layer, name, 0.0)
 
 
 def make_loss(job):

@@ -3,7 +3,7 @@
 from ...contract import Unsupported, import_library
 from .base import KerasAdapter
 
-_FORWARD = KerasAdapter.ABILITIES - frozenset(["gradients", "update", "train"])
+_FORWARD = KerasAdapter.ABILITIES - frozenset(["gradients", "update", "fit", "train"])
 
 
 class ForwardAdapter(KerasAdapter):
@@ -12,7 +12,7 @@ class ForwardAdapter(KerasAdapter):
     ABILITIES = _FORWARD
 
     def run(self, job):
-        if job.goal in ("gradients", "update") or job.cotangents:
+        if job.goal in ("gradients", "update", "fit") or job.cotangents:
             raise Unsupported("Keras on {} computes no gradients".format(self.flavour))
         return KerasAdapter.run(self, job)
 

@@ -12,7 +12,7 @@ _PROGRAMS_KEPT = 2
 class TorchAdapter(Adapter):
     """Torch on exported programs; subclasses say how a program, its trace and single nodes are run."""
 
-    ABILITIES = frozenset(["forward", "replay", "trace", "import", "export", "model-file"])
+    ABILITIES = frozenset(["forward", "replay", "trace", "import", "export", "model-file", "batch_size"])
     LIBRARIES = ("torch",)
 
     def __init__(self, flavour, options):
@@ -42,7 +42,7 @@ class TorchAdapter(Adapter):
         runs = {"forward": self._forward, "replay": self._replay}
         if job.goal not in runs:
             raise Unsupported("torch runs exported programs forward only, not {}".format(job.goal))
-        for option in ("training", "reload", "dtype", "data_format", "mode", "batch_size"):
+        for option in ("training", "reload", "dtype", "data_format", "mode"):
             if job.option(option):
                 raise Unsupported("an exported program has no option {!r}".format(option))
         program = self.program(job.subject)
@@ -74,9 +74,20 @@ class TorchAdapter(Adapter):
             nodes, outputs = self.trace_program(program, tensors)
             result.nodes = {key: to_numpy(tensor) for key, tensor in nodes.items()}
         else:
-            outputs = self.call_program(program, tensors)
+            outputs = self._call_in_batches(program, tensors, job.option("batch_size"))
         result.outputs = {name: to_numpy(tensor) for name, tensor in outputs.items()}
         return result
+
+    def _call_in_batches(self, program, tensors, size):
+        import torch
+
+        count = min(len(tensor) for tensor in tensors.values())
+        if not size or size >= count:
+            return self.call_program(program, tensors)
+        pieces = []
+        for start in range(0, count, size):
+            pieces.append(self.call_program(program, {k: v[start : start + size] for k, v in tensors.items()}))
+        return {name: torch.cat([piece[name] for piece in pieces]) for name in pieces[0]}
 
     def call_program(self, program, tensors):
         """Return outputs by name, in the mode users get."""

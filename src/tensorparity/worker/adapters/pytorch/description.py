@@ -36,9 +36,9 @@ def _node_json(program, node):
 
 
 def op_name(target):
-    """Return ``torch.aten.conv2d.default`` and the like."""
+    """Return ``torch.ops.aten.conv2d.default`` and the like, which is also its public name."""
     if isinstance(target, torch._ops.OpOverload):
-        return "torch." + str(target)
+        return "torch.ops." + str(target)
     return "torch." + getattr(target, "__name__", str(target))
 
 

@@ -1,0 +1,188 @@
+"""``compare --steps N``: the same optimizer steps on the same batches, everywhere; where do they part?
+
+Rounding parts two trainings sooner or later, at kinks sooner. So a parting alone is no verdict: the
+backward pass of every layer is then replayed alone, on identical inputs and cotangents.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..core.arrays import Array, Arrays
+from ..core.comparison import Comparison
+from ..core.errors import DataError
+from ..core.finding import Class, Diagnosis
+from ..core.jsontext import Json
+from ..core.model import Model
+from ..core.outcome import Outcome
+from ..core.procedure import Goal, Procedure, Recipe
+from ..core.runner import Runner
+from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from ..triage.diagnose import accuse
+from ..triage.gradients import replay_gradients
+from .events import Listener, Progress, silent
+from .examination import Suspicion, one_layer_case
+
+#: Trainings have parted where weights differ by more than this share of how far they have moved.
+PARTED = 1e-3
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How to train.
+
+    Args:
+        loss: by default cross-entropy for class labels, squared error otherwise.
+    """
+
+    steps: int
+    batch_size: int = 32
+    optimizer: Recipe = field(default_factory=lambda: Recipe("SGD", {"learning_rate": 0.01}))
+    loss: Recipe | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of it: one comparison per pair, loss curves, and what the layers say."""
+
+    comparisons: tuple[Comparison, ...]
+    losses: Mapping[str, tuple[float, ...]]
+    suspicions: tuple[Suspicion, ...] = ()
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        return {"losses": {target: list(values) for target, values in self.losses.items()}}
+
+
+def train_everywhere(
+    runner: Runner,
+    model: Model,
+    inputs: Arrays,
+    labels: Arrays,
+    targets: Sequence[str],
+    schedule: Schedule,
+    families: Mapping[str, str],
+    listener: Listener = silent,
+) -> Trained:
+    """Train on every target that can, compare step by step, and look at the layers where they part.
+
+    Raises:
+        DataError: without labels for every output, or with too few instances.
+    """
+    batches, truth = _batches(inputs, labels, schedule)
+    loss = schedule.loss or _default_loss(truth)
+    procedure = Procedure(goal=Goal.FIT, training=True, steps=schedule.steps, loss=loss, optimizer=schedule.optimizer)
+    listener(Progress("training", 0, None))
+    pairs = [(model.case(t, procedure, batches, labels=truth, seed=schedule.seed), t) for t in targets]
+    outcomes = dict(zip(targets, runner.run_pairs(pairs), strict=True))
+    done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+    notes = tuple(f"{t} did not train: {o.failure.message}" for t, o in outcomes.items() if o.failure)
+    comparisons = [_compare(a, b, model.weights, schedule) for a, b in itertools.combinations(done.values(), 2)]
+    suspicions: list[Suspicion] = []
+    if any(c.verdict.judgement is Judgement.UNDECIDED for c in comparisons):
+        first = {name: array[: schedule.batch_size] for name, array in batches.items()}
+        listener(Progress("replaying gradients", 0, None))
+        suspicions = _look_at_gradients(runner, model, first, list(done), families, schedule)
+        comparisons = [_decide(comparison, suspicions) for comparison in comparisons]
+    losses = {target: outcome.trace.losses for target, outcome in done.items()}
+    return Trained(tuple(comparisons), losses, tuple(suspicions), outcomes, notes)
+
+
+def _batches(inputs: Arrays, labels: Arrays, schedule: Schedule) -> tuple[dict[str, Array], dict[str, Array]]:
+    if not labels:
+        raise DataError("training needs labels; give them as y in --data")
+    count = min(len(array) for array in inputs.values())
+    wanted = schedule.steps * schedule.batch_size
+    if count < schedule.batch_size:
+        raise DataError(f"a batch is {schedule.batch_size} instances, the data has {count}")
+    index = np.arange(wanted) % (count // schedule.batch_size * schedule.batch_size)
+    return {n: a[index] for n, a in inputs.items()}, {n: a[index] for n, a in labels.items()}
+
+
+def _default_loss(labels: Arrays) -> Recipe:
+    whole = all(array.dtype.kind in "iu" for array in labels.values())
+    return Recipe("SparseCategoricalCrossentropy") if whole else Recipe("MeanSquaredError")
+
+
+def _compare(a: Outcome, b: Outcome, start: Arrays, schedule: Schedule) -> Comparison:
+    """The first step and weight where a pair parts, by the share of what the weights have moved."""
+    pair = (a.target, b.target)
+    largest = 0.0
+    for step in range(schedule.steps):
+        for name in (key.partition(":")[2] for key in a.trace.weights if key.startswith(f"{step}:")):
+            apart = _apart(a.trace.weights, b.trace.weights, start, step, name)
+            largest = max(largest, apart)
+            if apart > PARTED:
+                reason = f"they part at step {step + 1} in {name} ({apart:.2g} of its movement)"
+                verdict = _verdict(Judgement.UNDECIDED, pair, reason, apart)
+                return Comparison(*pair, "training", verdict, schedule.steps, max_rel=apart)
+    verdict = _verdict(Judgement.PASS, pair, "the trainings stay together", largest)
+    return Comparison(*pair, "training", verdict, schedule.steps, max_rel=largest)
+
+
+def _verdict(judgement: Judgement, pair: tuple[str, str], reason: str, apart: float) -> Verdict:
+    kind = None if judgement is Judgement.PASS else Kind.INCONSISTENCY
+    return Verdict(judgement, pair, reason, Measure("weights-apart", apart), PARTED, kind, Stage.UPDATE)
+
+
+def _apart(a: Arrays, b: Arrays, start: Arrays, step: int, name: str) -> float:
+    first, second = a[f"{step}:{name}"].astype(np.float64), b[f"{step}:{name}"].astype(np.float64)
+    before = start[name].astype(np.float64) if name in start else first * 0
+    moved = max(float(np.abs(first - before).max(initial=0.0)), float(np.abs(second - before).max(initial=0.0)))
+    if not np.isfinite(first).all() or not np.isfinite(second).all():
+        return 0.0 if np.array_equal(first, second, equal_nan=True) else float("inf")
+    # below the roundoff of the weight itself, a movement is noise
+    floor = 64 * 2.0**-24 * float(np.abs(before).max(initial=0.0))
+    difference = float(np.abs(first - second).max(initial=0.0))
+    return difference / max(moved, floor) if difference > floor else 0.0
+
+
+def _look_at_gradients(
+    runner: Runner,
+    model: Model,
+    batch: Arrays,
+    targets: Sequence[str],
+    families: Mapping[str, str],
+    schedule: Schedule,
+) -> list[Suspicion]:
+    trace = Procedure(trace=True)
+    pairs = [(model.case(target, trace, batch, seed=schedule.seed), target) for target in targets]
+    traces = [outcome for outcome in runner.run_pairs(pairs) if outcome.completed]
+    if not traces or model.graph is None:
+        return []
+    nodes = traces[0].trace.nodes
+    measured = list(replay_gradients(runner, model, batch, nodes, targets, schedule.seed))
+    found: list[Suspicion] = []
+    for accusation in accuse(measured, families):
+        node = accusation.first.node
+        given = [batch[ref.node] if ref.node in batch else nodes[model.graph.node(ref.node).key] for ref in node.inputs]
+        diagnosis = _backward(accusation.diagnosis)
+        case = one_layer_case(model, node, given, schedule.seed)
+        found.append(Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD))
+    return found
+
+
+def _backward(diagnosis: Diagnosis) -> Diagnosis:
+    said, meant = "run alone on identical inputs", "pulled back alone on identical inputs and cotangents"
+    return replace(diagnosis, evidence=tuple(line.replace(said, meant) for line in diagnosis.evidence))
+
+
+def _decide(comparison: Comparison, suspicions: Sequence[Suspicion]) -> Comparison:
+    verdict = comparison.verdict
+    if verdict.judgement is not Judgement.UNDECIDED:
+        return comparison
+    pair = {comparison.a, comparison.b}
+    guilty = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT and pair & set(s.diagnosis.suspects)]
+    if guilty:
+        first = guilty[0].diagnosis
+        layer = (first.node or "").partition("#")[0]
+        reason = f"{verdict.reason}; the gradient of {layer} is wrong on {', '.join(first.suspects)}"
+        return replace(comparison, verdict=replace(verdict, judgement=Judgement.FAIL, reason=reason))
+    reason = f"{verdict.reason}; every layer's gradient agrees alone: rounding, at kinks"
+    return replace(comparison, verdict=replace(verdict, judgement=Judgement.PASS, reason=reason))

@@ -1,0 +1,207 @@
+"""An ONNX file that an exporter made of another model: its layers go by that model's names.
+
+The file itself says which of its tensors are which layer's (``LAYERS`` in its metadata, written by the
+worker that exported it). A layer may be several nodes of the file; alone they run as a piece of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...core.arrays import Array, Arrays, dtype_name
+from ...core.case import Case, ModelFile
+from ...core.errors import ModelRefusedError
+from ...core.jsontext import Json
+from ...core.onnx.files import read_verified
+from ...core.onnx.model import OnnxModel, OnnxNode, parse_model
+from ...core.onnx.wire import Buffer, WireError, delimited, messages, read_fields, text
+from ...core.procedure import Goal
+from . import protobuf
+from .onnx import check_procedure
+from .onnx_file import model_array, with_outputs
+from .onnx_graph import Refusal
+
+#: Key in the file's metadata: {layer key: {"outputs": [tensor], "inputs": [tensor] or null}}.
+LAYERS = "tensorparity.layers"
+
+_MODEL_GRAPH, _MODEL_METADATA = 7, 14
+_GRAPH_NODE, _GRAPH_NAME, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 2, 11, 12
+_NODE_INPUT, _NODE_OUTPUT = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """The tensors of one layer; ``inputs`` is None where it cannot be cut out."""
+
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class _Exported:
+    model: OnnxModel
+    layers: Mapping[str, _Layer]
+    producers: Mapping[str, OnnxNode]
+
+
+def lower_exported(case: Case) -> tuple[Json, dict[str, Array]] | str:
+    """The subject and arrays for an ONNX runtime, or the reason why there are none."""
+    assert isinstance(case.subject, ModelFile)
+    try:
+        check_procedure(case)
+        exported = _open(case.subject)
+        if case.procedure.goal is Goal.REPLAY:
+            return _Pieces(exported, case.inputs).lower(case.procedure.nodes)
+        return _forward(exported, case)
+    except (Refusal, ModelRefusedError, WireError) as reason:
+        return str(reason)
+
+
+@functools.lru_cache(maxsize=1)
+def _open(file: ModelFile) -> _Exported:
+    model = parse_model(read_verified(file).data)
+    made = {output: node for node in model.graph.nodes for output in node.outputs if output}
+    known = {*made, *(value.name for value in model.graph.inputs)}
+    return _Exported(model, {key: layer for key, layer in _layers(model).items() if _exists(layer, known)}, made)
+
+
+def _layers(model: OnnxModel) -> dict[str, _Layer]:
+    entries = (list(read_fields(field.bytes)) for field in read_fields(model.data) if field.number == _MODEL_METADATA)
+    for entry in entries:
+        found = {field.number: field.text for field in entry}
+        if found.get(1) == LAYERS:
+            return {key: _layer(item) for key, item in json.loads(found.get(2, "{}")).items()}
+    return {}
+
+
+def _layer(item: Json) -> _Layer:
+    inputs = item["inputs"]
+    return _Layer(tuple(item["outputs"]), None if inputs is None else tuple(inputs))
+
+
+def _exists(layer: _Layer, known: set[str]) -> bool:
+    return known >= {*layer.outputs, *(layer.inputs or ())}
+
+
+def _output_key(key: str, index: int) -> str:
+    return key if index == 0 else f"{key}.{index}"
+
+
+def _subject(inputs: list[Json], outputs: list[Json], instances: int = 1, rows: int = 1) -> Json:
+    return {"kind": "onnx", "inputs": inputs, "outputs": outputs, "instances": instances, "rows": rows}
+
+
+def _forward(exported: _Exported, case: Case) -> tuple[Json, dict[str, Array]]:
+    """All instances in one run, unless the user wants smaller batches: the batch is open, or the host keeps to it."""
+    graph = exported.model.graph
+    names = [value.name for value in graph.inputs]
+    missing = [name for name in names if name not in case.inputs]
+    if missing:
+        raise Refusal(f"input {missing[0]!r} is missing")
+    size = None if case.procedure.trace else case.procedure.batch_size
+    how = "rows" if size else "whole"
+    inputs: list[Json] = [{"tensor": name, "input": name, "cut": how} for name in names]
+    outputs: list[Json] = [
+        {"tensor": value.name, "group": "outputs", "name": value.name, "join": how} for value in graph.outputs
+    ]
+    model: Buffer = exported.model.data
+    if case.procedure.trace:
+        model = with_outputs(exported.model, [name for layer in exported.layers.values() for name in layer.outputs])
+        outputs += [_shown(key, index, name) for key, index, name in _shown_layers(exported.layers)]
+    arrays = {f"inputs:{name}": case.inputs[name] for name in names}
+    instances = len(case.inputs[names[0]]) if size else 1
+    return _subject(inputs, outputs, instances, size or 1), {**arrays, "weights:model": model_array(model)}
+
+
+def _shown(key: str, index: int, tensor: str) -> Json:
+    return {"tensor": tensor, "group": "nodes", "name": _output_key(key, index), "join": "whole"}
+
+
+def _shown_layers(layers: Mapping[str, _Layer]) -> list[tuple[str, int, str]]:
+    return [(key, index, name) for key, layer in layers.items() for index, name in enumerate(layer.outputs)]
+
+
+class _Pieces:
+    """Layers side by side in one model, each a copy of its nodes under names of its own."""
+
+    def __init__(self, exported: _Exported, inputs: Arrays) -> None:
+        self._exported = exported
+        self._given = inputs
+        self._nodes: list[bytes] = []
+        self._inputs: list[bytes] = []
+        self._fixed: dict[str, Buffer] = {}
+        self._entries: list[Json] = []
+        self._outputs: list[Json] = []
+
+    def lower(self, keys: Sequence[str]) -> tuple[Json, dict[str, Array]]:
+        """The model of all layers that can be run alone; the others are left out.
+
+        Raises:
+            Refusal: if none can.
+        """
+        for key in keys:
+            layer = self._exported.layers.get(key)
+            if layer is not None and layer.inputs is not None:
+                self._add(key, layer.outputs, layer.inputs)
+        if not self._nodes:
+            raise Refusal(f"{', '.join(keys)} cannot be cut out of the exported file")
+        arrays = {f"inputs:{item['input']}": self._given[item["input"]] for item in self._entries}
+        return _subject(self._entries, self._outputs), {**arrays, "weights:model": model_array(self._model())}
+
+    def _add(self, key: str, outputs: Sequence[str], inputs: Sequence[str]) -> None:
+        needed = self._needed(outputs, set(inputs))
+        if not needed or any(node.captured for node in needed):
+            return  # nothing to compute, or subgraphs that speak of tensors by name
+        prefix = f"{key}/"
+        renamed = {name: prefix + name for node in needed for name in node.outputs if name}
+        for index, name in enumerate(inputs):
+            renamed[name] = self._feed(f"{key}/{index}", f"{prefix}{index}/{name}")
+        for node in needed:
+            self._copy(node, renamed)
+        for index, name in enumerate(outputs):
+            self._outputs.append(_shown(key, index, renamed[name]))
+
+    def _needed(self, outputs: Sequence[str], given: set[str]) -> list[OnnxNode]:
+        """The nodes between the given tensors and the outputs, in the order of the file."""
+        waiting, seen = list(outputs), set(given)
+        wanted: set[int] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            node = self._exported.producers.get(name)
+            if node is not None:
+                wanted.add(id(node))
+                waiting += node.inputs
+        return [node for node in self._exported.model.graph.nodes if id(node) in wanted]
+
+    def _feed(self, name: str, tensor: str) -> str:
+        if name not in self._given:
+            raise Refusal(f"input {name!r} of the replay is missing")
+        array = self._given[name]
+        self._inputs.append(protobuf.value_info(tensor, dtype_name(array), array.shape))
+        self._entries.append({"tensor": tensor, "input": name, "cut": "whole"})
+        return tensor
+
+    def _copy(self, node: OnnxNode, renamed: Mapping[str, str]) -> None:
+        for name in node.inputs:
+            if name in self._exported.model.graph.initializers:
+                self._fixed[name] = self._exported.model.graph.initializers[name]
+        inputs = [text(_NODE_INPUT, renamed.get(name, name)) for name in node.inputs]
+        outputs = [text(_NODE_OUTPUT, renamed.get(name, name)) for name in node.outputs]
+        rest = [field.raw for field in read_fields(node.raw) if field.number not in (_NODE_INPUT, _NODE_OUTPUT)]
+        self._nodes.append(b"".join((*inputs, *outputs, *rest)))
+
+    def _model(self) -> bytes:
+        graph = (
+            *self._fixed.values(),
+            messages(_GRAPH_NODE, self._nodes),
+            text(_GRAPH_NAME, "replay"),
+            messages(_GRAPH_INPUT, self._inputs),
+            messages(_GRAPH_OUTPUT, (protobuf.untyped_value(item["tensor"]) for item in self._outputs)),
+        )
+        return self._exported.model.frame + delimited(_MODEL_GRAPH, b"".join(graph))

@@ -1,0 +1,147 @@
+"""Is it the exporter? Two runtimes that run the same exported file agree with each other, not with the original.
+
+A runtime that is given an exported file may be wrong itself, or the file may be. Two independent runtimes
+do not make the same mistake, so where they agree and the original does not, whoever wrote the file is
+wrong. With a single runtime nobody can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..core.arrays import Array, Arrays
+from ..core.finding import Class, Diagnosis
+from ..core.model import Model
+from ..core.outcome import Outcome
+from ..core.runner import Runner
+from ..core.verdict import Measure
+from .diagnose import Accusation, accusation_of
+from .replay import NodeErrors, replay_nodes
+
+PREFIX = "exporter:"
+#: How much closer to each other than to the original the runtimes must be.
+_CLOSER = 16.0
+
+
+def exporter_at_border(errors: NodeErrors, exporters: Mapping[str, str]) -> str | None:
+    """Who wrote the file, if the targets fall into two camps: those that run it, and all others."""
+    exported = frozenset(target for target in errors.errors if target in exporters)
+    others = frozenset(errors.errors) - exported
+    if not exported or not others or set(errors.camps) != {exported, others}:
+        return None
+    names = {exporters[target] for target in exported}
+    if len(names) > 1 or (errors.judged_by == "reference" and _right(errors, exported)):
+        return None
+    return names.pop()
+
+
+def _right(errors: NodeErrors, targets: frozenset[str]) -> bool:
+    return any(errors.errors[target] <= errors.limit for target in targets)
+
+
+def is_ambiguous(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
+    """The one runtime that runs the file is alone against the original: it, or the file, may be wrong."""
+    return exporter_at_border(errors, exporters) is not None and _runtimes(errors, exporters) < 2
+
+
+def _runtimes(errors: NodeErrors, exporters: Mapping[str, str]) -> int:
+    return sum(target in exporters for target in errors.errors)
+
+
+def accuse_exporters(measured: Sequence[NodeErrors], exporters: Mapping[str, str]) -> list[Accusation]:
+    """One accusation per exporter and layer type, in the order of the graph."""
+    groups: dict[tuple[str, str], list[NodeErrors]] = {}
+    for errors in measured:
+        name = exporter_at_border(errors, exporters)
+        if name is not None and _runtimes(errors, exporters) > 1:
+            groups.setdefault((errors.node.op, name), []).append(errors)
+    return [_accusation(name, nodes, exporters) for (_, name), nodes in groups.items()]
+
+
+def _accusation(name: str, nodes: list[NodeErrors], exporters: Mapping[str, str]) -> Accusation:
+    first = nodes[0]
+    runtimes = [target for target in first.errors if target in exporters]
+    others = [target for target in first.errors if target not in exporters]
+    evidence = [
+        f"{first.node.layer} ({first.node.op}) run alone on identical inputs: {' and '.join(runtimes)} agree with "
+        f"each other on the exported file, and not with {' and '.join(others)} on the original"
+    ]
+    if len(nodes) > 1:
+        evidence.append(f"{len(nodes)} layers of type {first.node.op} are affected; {first.node.layer} is the first")
+    accusation = accusation_of(Class.DEFECT, (PREFIX + name,), nodes)
+    return replace(accusation, diagnosis=replace(accusation.diagnosis, evidence=tuple(evidence)))
+
+
+def confirm_exporter(
+    runner: Runner,
+    model: Model,
+    accusation: Accusation,
+    inputs: Arrays,
+    activations: Mapping[str, Array],
+) -> Accusation:
+    """Replay the first guilty node in fresh workers; what does not fail again is ``flaky``."""
+    targets = list(accusation.first.errors)
+    again = list(
+        replay_nodes(runner, model, [accusation.first.node], inputs, activations, targets, fresh=True),
+    )
+    if again and exporter_at_border(again[0], model.exporters) is not None:
+        return accusation
+    note = "did not fail again in fresh processes"
+    diagnosis = replace(accusation.diagnosis, klass=Class.FLAKY, evidence=(*accusation.diagnosis.evidence, note))
+    return replace(accusation, diagnosis=diagnosis)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputsApart:
+    """An output on which the runtimes agree and the original does not."""
+
+    output: str
+    exporter: str
+    runtimes: tuple[str, ...]
+    originals: tuple[str, ...]
+    apart: float
+    together: float
+
+    def diagnosis(self, threshold: float) -> Diagnosis:
+        evidence = (
+            f"output {self.output}: {' and '.join(self.runtimes)} agree with each other on the exported file to "
+            f"{self.together:.1g} of its scale, and differ by {self.apart:.3g} from {' and '.join(self.originals)} "
+            "on the original",
+            "no layer that could be run alone differs",
+        )
+        return Diagnosis(
+            Class.DEFECT,
+            (PREFIX + self.exporter,),
+            evidence=evidence,
+            measure=Measure("relative", self.apart),
+            threshold=threshold,
+        )
+
+
+def outputs_apart(
+    outcomes: Mapping[str, Outcome],
+    exporters: Mapping[str, str],
+    difference: Callable[[Array, Array], float],
+    threshold: float,
+) -> OutputsApart | None:
+    """The first output that runtimes of one exported file agree on, against the original.
+
+    Args:
+        difference: of two outputs, relative to their scale; infinite for other shapes.
+        threshold: up to here a difference is taken for amplified rounding.
+    """
+    done = {target: outcome.outputs for target, outcome in outcomes.items() if outcome.completed}
+    originals = tuple(target for target in done if target not in exporters)
+    for name in dict.fromkeys(exporters.values()):
+        runtimes = tuple(target for target in done if exporters.get(target) == name)
+        if len(runtimes) < 2 or not originals:
+            continue
+        for output in done[originals[0]]:
+            if any(output not in done[target] for target in (*runtimes, *originals)):
+                continue
+            together = max(difference(done[runtimes[0]][output], done[t][output]) for t in runtimes[1:])
+            apart = min(difference(done[a][output], done[b][output]) for a in originals for b in runtimes)
+            if together <= threshold and apart > max(threshold, _CLOSER * together):
+                return OutputsApart(output, name, runtimes, originals, apart, together)
+    return None

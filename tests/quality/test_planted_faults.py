@@ -1,0 +1,99 @@
+"""Does it find this? The named faults, each in another backend: suspect and layer come first.
+
+And without a fault: no defect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.jax, pytest.mark.torch]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault, where it is planted, and the first layer that shows it."""
+
+    fault: str
+    suspect: str
+    other: str
+    model: str
+    node: str
+    api: str
+
+    def __str__(self) -> str:
+        return f"{self.fault} in {self.suspect}"
+
+
+FAULTS = [
+    # The first strided convolution of ResNet-20 on even sizes; symmetric padding cannot be shifted.
+    Planted("same-padding-shifted", "keras:tensorflow", "keras:torch", "zoo:resnet20", "s2b1_1_conv#0", "Conv2D"),
+    Planted(
+        "batchnorm-epsilon-outside-sqrt", "keras:jax", "keras:torch", "zoo:resnet20", "stem_bn#0", "BatchNormalization"
+    ),
+    Planted("avgpool-counts-padding", "keras:torch", "keras:jax", "zoo:inception-block", "pool#0", "AveragePooling2D"),
+]
+
+
+def check(code: int, document: Any, suspect: str, api: str) -> Any:
+    """The first finding, which must name the suspect and the type of the layer."""
+    assert code == 1
+    first = document["findings"][0]
+    assert (first["class"], first["suspects"]) == ("defect", [suspect])
+    assert first["api"] == f"keras.layers.{api}"
+    assert first["measure"]["value"] > first["threshold"]
+    blamed = {target for finding in document["findings"] for target in finding["suspects"]}
+    assert blamed == {suspect}
+    return first
+
+
+@pytest.mark.parametrize("planted", FAULTS, ids=str)
+def test_suspect_and_layer_are_named_first(planted: Planted, compare: Any) -> None:
+    targets = f"{planted.other},{planted.suspect}"
+    code, document = compare(planted.model, targets, f"{planted.suspect}={planted.fault}")
+    first = check(code, document, planted.suspect, planted.api)
+    assert first["node"] == planted.node
+    (pair,) = document["comparisons"]
+    assert pair["verdict"] == "fail"
+    layer = next(layer for layer in pair["layers"] if f"{layer['name']}#{layer['call']}" == planted.node)
+    assert layer["isolated_error"] > document["isolated_threshold"]
+
+
+@pytest.mark.parametrize("model", ["zoo:resnet20", "zoo:inception-block"])
+def test_no_fault_no_defect(model: str, compare: Any) -> None:
+    code, document = compare(model, "keras:tensorflow,keras:jax,keras:torch")
+    assert (code, document["findings"]) == (0, [])
+    assert [pair["verdict"] for pair in document["comparisons"]] == ["pass"] * 3
+
+
+@pytest.mark.slow
+class TestInceptionV3:
+    """The real thing from ``keras.applications``, with weights that were never trained."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def model(cls, save_keras: Any) -> Path:
+        return save_keras("inception_v3.keras", "model = keras.applications.InceptionV3(weights=None)")
+
+    @pytest.mark.parametrize(
+        ("fault", "api"),
+        [
+            ("avgpool-counts-padding", "AveragePooling2D"),
+            ("batchnorm-epsilon-outside-sqrt", "BatchNormalization"),
+            ("same-padding-shifted", ""),
+        ],
+    )
+    def test_faults(self, model: Path, compare: Any, fault: str, api: str) -> None:
+        code, document = compare(model, "keras:tensorflow,keras:torch", f"keras:torch={fault}", instances=2)
+        if api:
+            check(code, document, "keras:torch", api)
+        else:  # every convolution with "same" padding has an odd kernel and stride 1: there is nothing to shift
+            assert (code, document["findings"]) == (0, [])
+
+    def test_clean(self, model: Path, compare: Any) -> None:
+        code, document = compare(model, "keras:tensorflow,keras:torch", instances=2)
+        assert (code, document["findings"]) == (0, [])
