@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
@@ -25,6 +26,10 @@ from tensorparity.core.procedure import Goal
 from tensorparity.operators.evaluate import evaluate_node
 
 Change = Callable[[Array], Array]
+
+# A loaded machine makes no failures.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 #: What a marker stands for, as the package's extras install it.
 _NEEDS = {
@@ -217,3 +222,12 @@ def save_keras(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str],
         return path
 
     return save
+
+
+@pytest.fixture(scope="session")
+def torch_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of exported torch programs, made by ``torch_programs.py`` in a process of its own."""
+    folder = tmp_path_factory.mktemp("programs")
+    script = Path(__file__).with_name("torch_programs.py")
+    subprocess.run([sys.executable, str(script), str(folder)], check=True, capture_output=True, timeout=300)
+    return folder

@@ -54,9 +54,9 @@ class TestModels:
         assert "notes.keras is not a .keras model, or is truncated" in refused("compare", path)
 
     def test_another_kind_of_file(self, refused: Any, tmp_path: Path) -> None:
-        path = tmp_path / "model.h5"
-        path.write_bytes(b"\x89HDF\r\n\x1a\n")
-        assert "not a .keras file" in refused("compare", path)
+        path = tmp_path / "model.bin"
+        path.write_bytes(b"something else")
+        assert "'model.bin' has no suffix of a model" in refused("compare", path)
 
     def test_truncated(self, refused: Any, keras_file: Any) -> None:
         path = keras_file()

@@ -27,10 +27,13 @@ def run_layer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.
     inputs = [keras.ops.convert_to_tensor(arrays[name]) for name in case["inputs"]]
     arguments = [inputs] if case["list"] else inputs
     layer = getattr(keras.layers, case["op"]).from_config({**case["params"], "name": "layer"})
-    layer(*arguments, **case["call"])
+    call = {**case["call"], **({"training": False} if layer._call_has_training_arg else {})}
+    layer(*arguments, **call)
     names = [weight.path.partition("layer/")[2] for weight in layer.weights]
     layer.set_weights([arrays[f"{case['id']}/weight/{name}"] for name in names])
-    outputs = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(layer(*arguments, **case["call"]))]
+    if hasattr(layer, "finalize_state"):
+        layer.finalize_state()  # Normalization copies its weights, and assigning them does not tell it
+    outputs = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(layer(*arguments, **call))]
     shapes = [list(output.shape) for output in outputs]
     return {"weights": names, "shapes": shapes, "config": sorted(layer.get_config())}, outputs
 

@@ -28,6 +28,18 @@ BY_HAND = {
     "exponential": math.exp,
     "hard_sigmoid": lambda x: min(max(x / 6 + 0.5, 0.0), 1.0),
     "linear": lambda x: x,
+    "celu": lambda x: x if x > 0 else math.exp(x) - 1,
+    "hard_shrink": lambda x: x if abs(x) > 0.5 else 0.0,
+    "hard_silu": lambda x: 0.0 if x < -3 else x if x > 3 else x * (x + 3) / 6,
+    "hard_swish": lambda x: 0.0 if x < -3 else x if x > 3 else x * (x + 3) / 6,
+    "hard_tanh": lambda x: max(-1.0, min(1.0, x)),
+    "log_sigmoid": lambda x: math.log(1 / (1 + math.exp(-x))),
+    "mish": lambda x: x * math.tanh(math.log1p(math.exp(x))),
+    "soft_shrink": lambda x: x - 0.5 if x > 0.5 else x + 0.5 if x < -0.5 else 0.0,
+    "sparse_plus": lambda x: 0.0 if x <= -1 else x if x >= 1 else (x + 1) ** 2 / 4,
+    "sparse_sigmoid": lambda x: 0.0 if x <= -1 else 1.0 if x >= 1 else (x + 1) / 2,
+    "squareplus": lambda x: (x + math.sqrt(x * x + 4)) / 2,
+    "tanh_shrink": lambda x: x - math.tanh(x),
 }
 
 
@@ -43,8 +55,14 @@ def test_softmax_and_log_softmax_by_hand():
     np.testing.assert_allclose(functions.apply("log_softmax", exact(x)).value, np.log([[0.25, 0.75]]))
 
 
+def test_sparsemax_by_hand():
+    x = np.array([[1.0, 1.0, -9.0], [0.2, 0.5, 0.3], [5.0, 0.0, 1.0]])
+    expected = [[0.5, 0.5, 0.0], [0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]
+    np.testing.assert_allclose(functions.apply("sparsemax", exact(x)).value, expected, atol=1e-15)
+
+
 def test_every_name_is_covered():
-    assert set(BY_HAND) | {"softmax", "log_softmax"} == {name for name in functions.NAMES if name}
+    assert set(BY_HAND) | {"softmax", "log_softmax", "sparsemax"} == {name for name in functions.NAMES if name}
 
 
 @pytest.mark.parametrize("name", [name for name in functions.NAMES if name])

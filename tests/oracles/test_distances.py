@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tensorparity.core.arrays import Array
+from tensorparity.core.comparison import Distance
 from tensorparity.core.errors import DataError
 from tensorparity.oracles.distances import (
+    accuracy_inconsistent,
     as_classes,
     check_labels,
     class_distance,
@@ -20,8 +22,11 @@ from tensorparity.oracles.distances import (
     is_inconsistent,
     mad_distance,
     mad_pattern,
+    most_inconsistent,
     rank_of_label,
     scores,
+    top_k_accuracy,
+    unique_inconsistencies,
 )
 
 PETRI_DISH = np.array([3])
@@ -228,3 +233,57 @@ def test_ranks_of_a_row_are_a_permutation(a: Array, label: Array) -> None:
     ranks = [rank_of_label(a, np.full(3, column))[0] for column in range(7)]
     assert sorted(ranks) == list(range(1, 8))
     assert rank_of_label(a, label)[0] == ranks[label[0]]
+
+
+class TestBaselineAndGrouping:
+    """Top-k accuracy, which the paper compares with, and unique inconsistencies (sections III-B and V-A)."""
+
+    CONFIDENCE = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7], [0.4, 0.35, 0.25]])
+    LABEL = np.array([0, 1, 1])
+
+    @pytest.mark.parametrize(("k", "expected"), [(1, 1 / 3), (2, 1.0), (3, 1.0)])
+    def test_top_k_accuracy(self, k: int, expected: float) -> None:
+        assert top_k_accuracy(self.CONFIDENCE, self.LABEL, k) == pytest.approx(expected)
+
+    def test_equal_accuracies_hide_what_the_class_distance_sees(self) -> None:
+        # one instance gets better, another worse: the Dog model of the paper
+        a = np.array([[0.9, 0.1], [0.9, 0.1]])
+        b = a[:, ::-1]
+        label = np.array([0, 1])
+        assert not accuracy_inconsistent(a, b, label, k=1, threshold=0.0)
+        assert class_distance(a, b, label).min() == 8
+
+    def test_any_difference_of_accuracy_fires_at_zero_percent(self) -> None:
+        a, b = np.array([[0.9, 0.1]]), np.array([[0.1, 0.9]])
+        assert accuracy_inconsistent(a, b, np.array([0]), k=1, threshold=0.0)
+        assert not accuracy_inconsistent(a, b, np.array([0]), k=1, threshold=100.0)
+
+    def test_equal_patterns_are_one_unique_inconsistency(self) -> None:
+        # Table I: four inconsistencies, two patterns
+        first = {"16": 10, "15-8": 202, "7-4": 147, "3-2": 100, "1": 85, "0": 4456}
+        second = {"16": 5, "15-8": 132, "7-4": 86, "3-2": 77, "1": 65, "0": 4635}
+        rows = [
+            ("2.2.2 Xception", first),
+            ("2.2.2 NASNet", second),
+            ("2.2.1 Xception", first),
+            ("2.2.1 NASNet", second),
+        ]
+        groups = unique_inconsistencies((name, Distance("class", 16, 8, 212, True, pattern)) for name, pattern in rows)
+        assert sorted(map(sorted, groups.values())) == [
+            ["2.2.1 NASNet", "2.2.2 NASNet"],
+            ["2.2.1 Xception", "2.2.2 Xception"],
+        ]
+
+    def test_consistent_pairs_are_in_no_group(self) -> None:
+        assert unique_inconsistencies([("a", Distance("class", 0, 8, 0, False, {"0": 3}))]) == {}
+
+    def test_the_most_inconsistent_input_has_the_largest_class_distance(self) -> None:
+        a = np.array([[0.9, 0.1], [0.6, 0.4], [0.9, 0.1]])
+        b = np.array([[0.8, 0.2], [0.4, 0.6], [0.1, 0.9]])
+        # inputs 1 and 2 both lose their label; the third differs more
+        assert most_inconsistent(a, b, np.array([0, 0, 0]), np.array([0.1, 0.2, 0.8])) == 2
+
+    def test_the_most_inconsistent_input_of_a_regression_has_the_largest_mad(self) -> None:
+        truth = np.zeros((2, 1))
+        a, b = np.array([[0.4], [0.2]]), np.array([[-0.1], [0.21]])
+        assert most_inconsistent(a, b, truth, np.array([0.0, 1.0])) == 0

@@ -15,8 +15,7 @@ from tensorparity.core.model import Model
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.rounding import K
 from tensorparity.triage.diagnose import Accusation, accuse
-from tensorparity.triage.replay import VOTE_MARGIN
-from tensorparity.triage.replay import NodeErrors
+from tensorparity.triage.replay import VOTE_MARGIN, NodeErrors
 
 Measure = Callable[..., dict[str, NodeErrors]]
 TARGETS = ("fake:a", "fake:b", "fake:c")

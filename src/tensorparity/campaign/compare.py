@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..core.comparison import Comparison
 from ..core.errors import RunError
 from ..core.finding import Finding
+from ..core.jsontext import Json
 from ..core.verdict import Judgement
 from ..generators.inputs import Data, Draw
 from ..operators.rounding import K
+from ..oracles.distances import unique_inconsistencies
 from ..oracles.pair import ORACLES, PairSettings
 from ..reporting.facts import Facts
 from ..store.database import open_store
@@ -159,6 +162,13 @@ def _recorded(model: str, settings: CompareSettings) -> dict[str, object]:
     }
 
 
+def _unique(comparisons: Sequence[Comparison]) -> list[Json]:
+    """CRADLE's grouping: inconsistent pairs with one pattern are one unique inconsistency."""
+    named = [(f"{c.a} / {c.b} / {c.output}", distance) for c in comparisons for distance in c.distances[:1]]
+    groups = unique_inconsistencies(named)
+    return [{"metric": metric, "pattern": list(pattern), "pairs": pairs} for (metric, pattern), pairs in groups.items()]
+
+
 def _facts(
     model: str,
     settings: CompareSettings,
@@ -180,6 +190,7 @@ def _facts(
             "cases": data.count,
             "seconds": seconds,
             "undecided": undecided,
+            "unique_inconsistencies": _unique(examined.comparisons),
             "per_engine": {"cradle": {"cases": data.count, "seconds": seconds, "undecided": undecided}},
         },
         findings=tuple(findings),

@@ -24,6 +24,7 @@ from .options import DEFAULT_OUT, exit_code, parse_recipe, runner_settings, runn
 @click.option("--oracle", default="parity", show_default=True, help="Who judges: parity, or cradle as in the paper.")
 @click.option("--class-threshold", type=float, help="CRADLE's T_C.  [default: 8]")
 @click.option("--mad-threshold", type=float, help="CRADLE's T_M.  [default: 0.2]")
+@click.option("--k", type=click.IntRange(min=1), default=5, help="CRADLE's k of the class distance.  [default: 5]")
 @click.option("--share", type=click.FloatRange(0, 100), default=0.0, help="CRADLE's p, in percent.  [default: 0]")
 @click.option("--localize", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 @click.option("--store", metavar="URL", help="Where findings go.  [default: the --out folder]")
@@ -41,6 +42,7 @@ def command(
     oracle: str,
     class_threshold: float | None,
     mad_threshold: float | None,
+    k: int,
     share: float,
     localize: str,
     store: str | None,
@@ -74,7 +76,7 @@ def command(
         seed=seed,
         instances=instances,
         oracle=oracle,
-        pairs=PairSettings({name: value for name, value in thresholds.items() if value is not None}, share),
+        pairs=PairSettings({name: value for name, value in thresholds.items() if value is not None}, share, k),
         localize=localize,
         batch_size=batch_size,
         schedule=_schedule(steps, batch_size, optimizer, loss, seed),

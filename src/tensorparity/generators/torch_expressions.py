@@ -16,7 +16,7 @@ from ..core.jsontext import Json
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PATH = re.compile(r"[\w.]*", re.ASCII)
 _OPERATOR = re.compile(
-    r"torch\.ops\.(aten|prims|quantized_decomposed)\.[A-Za-z_]\w*\.[A-Za-z_]\w*"
+    r"torch\.ops\.(aten|prims|quantized_decomposed)\.(_?[A-Za-z]\w*|__i?(and|or|xor|lshift|rshift)__)\.[A-Za-z]\w*"
     r"|torch\.ops\.higher_order\.(cond|while_loop|scan|map_impl|associative_scan"
     r"|wrap_with_set_grad_enabled|wrap_with_autocast)"
     r"|torch\.(_sym_sqrt|sym_float|sym_int|sym_ite|sym_max|sym_min|sym_not|sym_sqrt|sym_sum)"
@@ -26,7 +26,7 @@ _OPERATOR = re.compile(
     re.ASCII,
 )
 #: Of torch's own operators, those that touch files.
-_FILES = re.compile(r"torch\.ops\.aten\.(from_file|save|_print|__\w*)\b", re.ASCII)
+_FILES = re.compile(r"torch\.ops\.aten\.(from_file|save|_print)\b", re.ASCII)
 
 _FUNCTIONS = """
     Symbol Integer Rational Float Add Mul Pow Max Min Mod PythonMod ModularIndexing FloorDiv CleanDiv CeilDiv

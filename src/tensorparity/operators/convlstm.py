@@ -18,7 +18,7 @@ from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
 
 _CELL = "conv_lstm_cell"
 _ACTIVATION = Parameter("activation", "tanh", ("tanh", None, "relu", "sigmoid"), functions.INVALID_NAMES)
-_GATES = Parameter("recurrent_activation", "sigmoid", ("sigmoid", "hard_sigmoid", "tanh"), functions.INVALID_NAMES)
+_GATES = Parameter("recurrent_activation", "sigmoid", ("sigmoid", "hard_sigmoid"), functions.INVALID_NAMES)
 #: Of a recurrent layer's arguments, those that these layers have.
 _SEQUENCE = tuple(parameter for parameter in SEQUENCE if parameter.name != "unroll")
 

@@ -156,6 +156,57 @@ def _shifted(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
     return shifted, exponentials, np.sum(exponentials, axis=axes, keepdims=True)
 
 
+def _tanh_slope(x: Array) -> Array:
+    slope: Array = 1.0 / np.square(np.cosh(np.clip(x, -300, 300)))
+    return slope
+
+
+# The sparse, the shrinking and the hard
+
+_SHRINK = 0.5  # the threshold of hard_shrink and soft_shrink
+
+#: More than the largest 1 / (K u): on either side of a jump that rounding can reach, anything goes.
+_EITHER_SIDE = 2.0**53
+
+
+def _hard_shrink(x: Evaluation) -> Evaluation:
+    """The input where it exceeds the threshold, else 0: it jumps there."""
+    reached = np.abs(np.abs(x.value) - _SHRINK) < NEIGHBOURHOOD * x.kappa
+    kept = np.abs(x.value) > _SHRINK
+    kappa = np.where(kept, x.kappa, 0.0)
+    return Evaluation(np.where(kept, x.value, 0.0), np.where(reached, _EITHER_SIDE, kappa))
+
+
+def _soft_shrink(x: Array) -> Array:
+    return np.sign(x) * np.maximum(np.abs(x) - _SHRINK, 0.0)
+
+
+def _mish_slope(x: Array) -> Array:
+    bent = np.tanh(softplus(x))
+    return bent + x * (1.0 - np.square(bent)) * sigmoid(x)
+
+
+def _sparse_plus(x: Array) -> Array:
+    return np.where(x <= -1, 0.0, np.where(x >= 1, x, np.square(x + 1.0) / 4.0))
+
+
+def sparsemax(x: Evaluation) -> Evaluation:
+    """The nearest point of the probability simplex: max(x - tau, 0), with tau so that the last axis sums to 1."""
+    descending = -np.sort(-x.value, axis=-1)
+    places = np.arange(1, x.value.shape[-1] + 1)
+    sums = np.cumsum(descending, axis=-1)
+    count = np.sum(1.0 + places * descending > sums, axis=-1, keepdims=True)
+    tau = (np.take_along_axis(sums, np.maximum(count - 1, 0), axis=-1) - 1.0) / count
+    size = np.max(np.abs(x.value), axis=-1, keepdims=True) + np.max(x.kappa, axis=-1, keepdims=True) + 1.0
+    return Evaluation(np.maximum(x.value - tau, 0.0), np.broadcast_to(growth(places.size) * size, x.value.shape))
+
+
+_hard_silu = Function(
+    value=lambda x: x * np.clip(x / 6.0 + 0.5, 0.0, 1.0),
+    slope=lambda x: np.where(np.abs(x) < 3.0, (2.0 * x + 3.0) / 6.0, np.where(x > 0, 1.0, 0.0)),
+    own=lambda x: np.where(np.abs(x) < 3.0, np.abs(x), 0.0),
+)
+
 _silu = Function(lambda x: x * sigmoid(x), lambda x: sigmoid(x) + x * _sigmoid_slope(x))
 
 #: name -> function. None, the absence of an activation, is ``linear``.
@@ -164,7 +215,7 @@ FUNCTIONS: dict[str, Callable[[Evaluation], Evaluation]] = {
     "relu6": relu(6.0, 0.0, 0.0),
     "leaky_relu": leaky_relu(0.2),
     "sigmoid": Function(sigmoid, _sigmoid_slope),
-    "tanh": Function(np.tanh, lambda x: 1.0 / np.square(np.cosh(np.clip(x, -300, 300)))),
+    "tanh": Function(np.tanh, _tanh_slope),
     "softmax": softmax,
     "log_softmax": log_softmax,
     "softplus": Function(softplus, sigmoid),
@@ -179,6 +230,39 @@ FUNCTIONS: dict[str, Callable[[Evaluation], Evaluation]] = {
         value=lambda x: np.clip(x / 6.0 + 0.5, 0.0, 1.0),
         slope=lambda x: np.where(np.abs(x) < 3.0, 1.0 / 6.0, 0.0),
         own=lambda x: np.where(np.abs(x) < 3.0, 0.5, 0.0),
+    ),
+    "celu": elu(1.0),
+    "hard_shrink": _hard_shrink,
+    "hard_silu": _hard_silu,
+    "hard_swish": _hard_silu,
+    "hard_tanh": Function(lambda x: np.clip(x, -1.0, 1.0), lambda x: np.where(np.abs(x) <= 1.0, 1.0, 0.0)),
+    "log_sigmoid": Function(lambda x: -softplus(-x), lambda x: sigmoid(-x)),
+    "mish": Function(lambda x: x * np.tanh(softplus(x)), _mish_slope),
+    "soft_shrink": Function(
+        value=_soft_shrink,
+        slope=lambda x: np.where(np.abs(x) > _SHRINK, 1.0, 0.0),
+        own=lambda x: np.where(np.abs(x) > _SHRINK, _SHRINK, 0.0),
+    ),
+    "sparse_plus": Function(
+        value=_sparse_plus,
+        slope=lambda x: np.clip((x + 1.0) / 2.0, 0.0, 1.0),
+        own=lambda x: np.where(np.abs(x) < 1.0, np.abs(x + 1.0), 0.0),
+    ),
+    "sparse_sigmoid": Function(
+        value=lambda x: np.clip((x + 1.0) / 2.0, 0.0, 1.0),
+        slope=lambda x: np.where(np.abs(x) < 1.0, 0.5, 0.0),
+        own=lambda x: np.where(np.abs(x) < 1.0, 0.5, 0.0),
+    ),
+    "sparsemax": sparsemax,
+    "squareplus": Function(
+        value=lambda x: (x + np.sqrt(np.square(x) + 4.0)) / 2.0,
+        slope=lambda x: (1.0 + x / np.sqrt(np.square(x) + 4.0)) / 2.0,
+        own=lambda x: np.abs(x) + 1.0,
+    ),
+    "tanh_shrink": Function(
+        value=lambda x: x - np.tanh(x),
+        slope=lambda x: np.square(np.tanh(x)),
+        own=lambda x: np.abs(x) + np.abs(np.tanh(x)),
     ),
 }
 

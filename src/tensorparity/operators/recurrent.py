@@ -21,10 +21,8 @@ States = tuple[Evaluation, ...]
 Step = Callable[[Params, Evaluation, States, Mapping[str, Array]], States]
 
 UNITS = Parameter("units", None, (1, 3, 4), (0, -1), required=True)
-_ACTIVATION = Parameter(
-    "activation", "tanh", ("tanh", None, "relu", "sigmoid", "softsign", "elu"), functions.INVALID_NAMES
-)
-_GATES = Parameter("recurrent_activation", "sigmoid", ("sigmoid", "hard_sigmoid", "tanh"), functions.INVALID_NAMES)
+_ACTIVATION = Parameter("activation", "tanh", ("tanh", None, "relu", "sigmoid", "softsign"), functions.INVALID_NAMES)
+_GATES = Parameter("recurrent_activation", "sigmoid", ("sigmoid", "hard_sigmoid"), functions.INVALID_NAMES)
 _RESET_AFTER = Parameter("reset_after", True, (True, False))
 _DROPOUT = Parameter("dropout", 0.0, (0.0, 0.25), ("much",))
 _RECURRENT_DROPOUT = Parameter("recurrent_dropout", 0.0, (0.0, 0.25), ("much",))

@@ -11,7 +11,7 @@ from ..core.jsontext import Json
 from .arguments import channels_first, is_integer, is_number, number, refuse
 from .rounding import exact
 from .spatial import DATA_FORMATS
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
+from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, any_float, no_weights
 
 _RANKS = (2, 3, 4)
 Check = Callable[[Params], None]
@@ -26,8 +26,15 @@ def _share(params: Params, name: str) -> None:
         refuse(name, "a number between 0 and 1", params[name])
 
 
-def _passing(
-    name: str, ranks: tuple[int, ...], parameters: tuple[Parameter, ...], check: Check, formula: str, *, random: bool
+def passing(
+    name: str,
+    ranks: tuple[int, ...],
+    parameters: tuple[Parameter, ...],
+    check: Check,
+    formula: str,
+    *,
+    random: bool,
+    domain: Callable[[Params], Domain] = any_float,
 ) -> LayerSpec:
     """A layer whose output in inference is its input."""
 
@@ -47,6 +54,7 @@ def _passing(
         weights=no_weights,
         reference=_pass,
         formula=formula,
+        domain=domain,
         random=random,
     )
 
@@ -64,36 +72,36 @@ def _check_dropout(params: Params) -> None:
 
 _RATE = Parameter("rate", None, (0.0, 0.25, 0.5), (-0.1, 1.5), required=True)
 _NOISE_SHAPE = Parameter("noise_shape", None, (None,), ("same", (-1, 1)))
-_SEED = Parameter("seed", None, (None, 0, 7))
+SEED = Parameter("seed", None, (None, 0, 7))
 
-DROPOUT = _passing(
+DROPOUT = passing(
     "Dropout",
     _RANKS,
-    (_RATE, _NOISE_SHAPE, _SEED),
+    (_RATE, _NOISE_SHAPE, SEED),
     _check_dropout,
     "in inference, output = input; in training a share of rate is zeroed and the rest divided by 1 - rate",
     random=True,
 )
-ALPHA_DROPOUT = _passing(
+ALPHA_DROPOUT = passing(
     "AlphaDropout",
     _RANKS,
-    (_RATE, _NOISE_SHAPE, _SEED),
+    (_RATE, _NOISE_SHAPE, SEED),
     _check_dropout,
     "in inference, output = input; in training a share of rate takes SELU's lower limit, and mean and variance stay",
     random=True,
 )
-GAUSSIAN_DROPOUT = _passing(
+GAUSSIAN_DROPOUT = passing(
     "GaussianDropout",
     _RANKS,
-    (_RATE, _SEED),
+    (_RATE, SEED),
     lambda params: _share(params, "rate"),
     "in inference, output = input; in training times normal numbers of mean 1 and variance rate / (1 - rate)",
     random=True,
 )
-GAUSSIAN_NOISE = _passing(
+GAUSSIAN_NOISE = passing(
     "GaussianNoise",
     _RANKS,
-    (Parameter("stddev", None, (0.0, 0.1, 1.0), (-0.1, 1.5), required=True), _SEED),
+    (Parameter("stddev", None, (0.0, 0.1, 1.0), (-0.1, 1.5), required=True), SEED),
     lambda params: _share(params, "stddev"),
     "in inference, output = input; in training plus normal numbers of mean 0 and standard deviation stddev",
     random=True,
@@ -107,10 +115,10 @@ def _spatial_dropout(dims: int) -> LayerSpec:
             channels_first(params)
 
     layout = (Parameter("data_format", None, DATA_FORMATS, ("channels_middle",)),) if dims > 1 else ()
-    return _passing(
+    return passing(
         f"SpatialDropout{dims}D",
         (dims + 2,),
-        (_RATE, *layout, _SEED),
+        (_RATE, *layout, SEED),
         check,
         "in inference, output = input; in training as dropout, but a channel is zeroed or kept as a whole",
         random=True,
@@ -125,7 +133,7 @@ def _check_penalty(params: Params) -> None:
     number(params, "l2")
 
 
-ACTIVITY_REGULARIZATION = _passing(
+ACTIVITY_REGULARIZATION = passing(
     "ActivityRegularization",
     _RANKS,
     (Parameter("l1", 0.0, (0.0, 0.1), ("much",)), Parameter("l2", 0.0, (0.0, 0.1), ("much",))),
@@ -134,7 +142,7 @@ ACTIVITY_REGULARIZATION = _passing(
     random=False,
 )
 
-IDENTITY = _passing("Identity", _RANKS, (), lambda params: None, "output = input", random=False)
+IDENTITY = passing("Identity", _RANKS, (), lambda params: None, "output = input", random=False)
 
 
 # Rescaling

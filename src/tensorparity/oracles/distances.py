@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -140,6 +140,42 @@ def distances_of(
         a, b, truth = classes_a, classes_b, np.eye(classes_a.shape[1])[label]
     found.append(_summary("mad", mad_distance(a, b, truth), limit["mad"], share))
     return tuple(found)
+
+
+def most_inconsistent(a: Array, b: Array, labels: Array, tiebreak: Array, k: int = TOP_K) -> int | None:
+    """The input with the largest class distance (MAD for a regression); equals are told apart by ``tiebreak``."""
+    if not len(a):
+        return None
+    classes_a, classes_b = as_classes(a), as_classes(b)
+    label = class_labels(labels, classes_a.shape[1]) if classes_a is not None else None
+    if label is not None and classes_a is not None and classes_b is not None:
+        distance = class_distance(classes_a, classes_b, label, k)
+    else:
+        distance = mad_distance(a, b, labels)
+    return int(np.lexsort((tiebreak, distance))[-1])
+
+
+def top_k_accuracy(confidence: Array, label: Array, k: int) -> float:
+    """The share of instances whose label is among the first k: the baseline the paper compares with."""
+    return float((rank_of_label(confidence, label) <= k).mean()) if len(label) else 0.0
+
+
+def accuracy_inconsistent(a: Array, b: Array, label: Array, k: int, threshold: float) -> bool:
+    """The baseline's rule: top-k accuracies differ by more than T_AC percent (strictly; any difference at 0)."""
+    return 100.0 * abs(top_k_accuracy(a, label, k) - top_k_accuracy(b, label, k)) > threshold
+
+
+def unique_inconsistencies(found: Iterable[tuple[str, Distance]]) -> dict[tuple[str, tuple[int, ...]], list[str]]:
+    """Group inconsistent pairs by metric and pattern: equal distributions are one unique inconsistency.
+
+    Args:
+        found: a name (model, pair, version) and one of its distances.
+    """
+    groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for name, distance in found:
+        if distance.inconsistent:
+            groups.setdefault((distance.name, tuple(distance.pattern.values())), []).append(name)
+    return groups
 
 
 def _summary(name: str, values: Array, threshold: float, share: float) -> Distance:

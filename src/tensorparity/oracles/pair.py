@@ -18,7 +18,7 @@ from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.registry import Registry
 from ..core.verdict import Judgement, Kind, Measure, Verdict
-from .distances import SHARE, TOP_K, as_classes, class_labels, distances_of
+from .distances import SHARE, TOP_K, as_classes, class_labels, distances_of, most_inconsistent
 from .roundoff import SCREEN, nonfinite_pattern_differs, output_units, scaled_difference
 
 
@@ -36,6 +36,9 @@ PairOracle = Callable[[Comparison, Array, Array], Verdict]
 ORACLES: Registry[PairOracle] = Registry(
     "oracle", {"parity": f"{__name__}:judge_parity", "cradle": f"{__name__}:judge_cradle"}
 )
+
+#: A lead that rounding of both sides alone may turn around (confidences are of the order of one): a tie is no label.
+_TIE = 2 * SCREEN * 2.0**-24
 
 _ENDINGS = {
     Status.RAISED: Kind.ERROR,
@@ -114,7 +117,8 @@ def _measure(
     found = _count_labels(found, rows_a, rows_b, labels)
     if labels is not None:
         distances = distances_of(rows_a, rows_b, labels, settings.thresholds, settings.share, settings.k)
-        found = replace(found, distances=distances)
+        worst = most_inconsistent(rows_a, rows_b, labels, scaled, settings.k)
+        found = replace(found, distances=distances, worst_input=worst)
     return found
 
 
@@ -126,10 +130,20 @@ def _count_labels(found: Comparison, a: Array, b: Array, labels: Array | None) -
     label = class_labels(labels, classes_a.shape[1]) if labels is not None else None
     if label is None and a.shape[1] == 1:
         return found  # a single number without labels is more likely a regression
-    found = replace(found, top1_agreement=float((top_a == top_b).mean()), labels_changed=int((top_a != top_b).sum()))
+    changed = (top_a != top_b) & (np.maximum(_margin(classes_a), _margin(classes_b)) > _TIE)
+    found = replace(found, top1_agreement=float((top_a == top_b).mean()), labels_changed=int(changed.sum()))
     if label is not None:
         found = replace(found, accuracy=(float((top_a == label).mean()), float((top_b == label).mean())))
     return found
+
+
+def _margin(classes: Array) -> Array:
+    """By how much the first class leads the second."""
+    if classes.shape[1] < 2:
+        return np.zeros(len(classes))
+    ordered = np.sort(np.nan_to_num(classes), axis=1)
+    margin: Array = ordered[:, -1] - ordered[:, -2]
+    return margin
 
 
 def judge_parity(facts: Comparison, a: Array, b: Array) -> Verdict:
@@ -153,7 +167,7 @@ def judge_cradle(facts: Comparison, a: Array, b: Array) -> Verdict:
     pair = (facts.a, facts.b)
     if not facts.distances:
         return Verdict(Judgement.UNDECIDED, pair, "CRADLE's distances need labels", kind=None)
-    worst = next((distance for distance in facts.distances if distance.inconsistent), facts.distances[0])
+    worst = facts.distances[0]  # the class distance of a classifier, MAD of a regression (section V-A)
     measure = Measure(f"{worst.name}-distance", worst.largest)
     if worst.inconsistent:
         reason = f"{worst.triggered} of {facts.instances} inputs reach the {worst.name} distance {worst.threshold:g}"

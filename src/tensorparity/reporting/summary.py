@@ -98,7 +98,7 @@ def tally(facts: Facts) -> str:
 def place(finding: Finding, comparisons: Iterable[Comparison] | None) -> str:
     """``layer conv2d_3 (Conv2D)``, as exactly as it is known; empty if it is not."""
     diagnosis = finding.diagnosis
-    short = diagnosis.api.rpartition(".")[2] if diagnosis.api else _layer_type(diagnosis.node, comparisons or ())
+    short = _short(diagnosis.api) if diagnosis.api else _layer_type(diagnosis.node, comparisons or ())
     if diagnosis.node:
         return f"layer {node_name(diagnosis.node)} ({short})" if short else f"layer {node_name(diagnosis.node)}"
     return diagnosis.api or ""

@@ -127,7 +127,7 @@ def _inlined(kind: str, message: memoryview, level: int, folder: _Folder) -> byt
 def _check_singular(kind: str, fields: list[Field]) -> None:
     numbers = [field.number for field in fields if (kind, field.number) in _SINGULAR]
     if len(numbers) > len(set(numbers)):
-        raise WireError(f"a {kind} is written in several pieces")
+        raise WireError(f"one {kind} holds the same part twice")
 
 
 def _inlined_tensor(fields: list[Field], folder: _Folder) -> bytes | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..jsontext import Json
-from .wire import Buffer, Field, WireError, read_fields
+from .wire import Buffer, Field, WireError, delimited, read_fields
 
 #: TensorProto.DataType by the name a dtype travels under here; the others exist, but not in NumPy.
 DATA_TYPES = {
@@ -120,11 +120,15 @@ class OnnxModel:
     functions: tuple[str, ...]
     graph: OnnxGraph
 
-    @property
-    def frame(self) -> bytes:
-        """What any part of this model needs to be a model: versions, operator sets, functions."""
+    def framed(self, graph: bytes) -> bytes:
+        """A model of another graph with the versions, operator sets and functions of this one.
+
+        Fields are in ascending order: OpenVINO tells ONNX files from others by it.
+        """
         kept = (_MODEL_IR, _MODEL_OPSET, _MODEL_FUNCTION)
-        return b"".join(field.raw for field in read_fields(self.data) if field.number in kept)
+        parts: list[tuple[int, Buffer]] = [(_MODEL_GRAPH, delimited(_MODEL_GRAPH, graph))]
+        parts += [(field.number, field.raw) for field in read_fields(self.data) if field.number in kept]
+        return b"".join(part for _, part in sorted(parts, key=lambda part: part[0]))
 
 
 def parse_model(data: Buffer) -> OnnxModel:

@@ -236,7 +236,7 @@ class _Replay:
             messages(_GRAPH_INPUT, self._inputs.values()),
             messages(_GRAPH_OUTPUT, (protobuf.untyped_value(item["tensor"]) for item in self._outputs)),
         )
-        return self._opened.model.frame + delimited(_MODEL_GRAPH, b"".join(graph))
+        return self._opened.model.framed(b"".join(graph))
 
 
 def _all_names(opened: _Opened) -> Iterable[str]:
