@@ -95,7 +95,7 @@ class TestCompare:
         assert (finding["class"], finding["suspects"]) == ("defect", ["onnxruntime"])
         assert (finding["node"], finding["api"]) == ("leaky#0", "onnx.LeakyRelu")
         assert finding["parameters"] == {"alpha": 0.2}
-        assert "onnx:reference was asked about 1 layers that the targets dispute" in document["notes"]
+        assert "onnx:reference was asked about 1 layer that the targets dispute" in document["notes"]
         (comparison,) = document["comparisons"]
         assert comparison["verdict"] == "fail"
         types = {layer["name"]: layer["type"] for layer in comparison["layers"]}

@@ -307,7 +307,8 @@ class Examination:
         )
         settled = {errors.node.key: errors for errors in again}
         found.measured = [settled.get(errors.node.key, errors) for errors in found.measured]
-        found.notes.append(f"{', '.join(arbiters)} was asked about {len(disputed)} layers that the targets dispute")
+        layers = f"{len(disputed)} layer{'s' if len(disputed) > 1 else ''}"
+        found.notes.append(f"{', '.join(arbiters)} was asked about {layers} that the targets dispute")
 
     def _is_open(self, errors: NodeErrors) -> bool:
         return errors.disputed or is_ambiguous(errors, self._model.exporters)

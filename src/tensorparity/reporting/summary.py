@@ -104,6 +104,13 @@ def place(finding: Finding, comparisons: Iterable[Comparison] | None) -> str:
     return diagnosis.api or ""
 
 
+def _short(api: str) -> str:
+    """``Conv2D`` of keras.layers.Conv2D; ``aten.silu`` of torch.ops.aten.silu.default."""
+    if api.startswith("torch.ops."):
+        return ".".join(api.split(".")[2:4])
+    return api.rpartition(".")[2]
+
+
 def node_name(key: str) -> str:
     """A node key (``layer#call``) as a reader says it: the call only where it is not the first."""
     layer, _, call = key.partition("#")

@@ -109,10 +109,6 @@ class Adapter(object):
         """Turn a model file into another form; return (its bytes as an array, map of layers, exporter's name)."""
         raise Unsupported("this target exports no models")
 
-    def export_model(self, path, form):
-        """Turn a model file into another form; return (its bytes as an array, map of layers, exporter's name)."""
-        raise Unsupported("this target exports no models")
-
     def train(self, job, training):
         """Fit the job's graph; return (weights, history)."""
         raise Unsupported("this target does not train")

@@ -55,7 +55,6 @@ class Session(object):
             "train": self._train,
             "make": self._make,
             "export": self._export,
-            "export": self._export,
         }
         handler = handlers.get(frame.header.get("do"))
         started, cpu = time.time(), time.process_time()
@@ -105,10 +104,6 @@ class Session(object):
     def _make(self, frame):
         model, notes = self._adapter.make_model(frame.header["recipe"])
         return {"status": "completed", "notes": notes}, {"weights:model": model}
-
-    def _export(self, frame):
-        model, layers, exporter = self._adapter.export_model(frame.header["path"], frame.header["form"])
-        return {"status": "completed", "layers": layers, "exporter": exporter}, {"weights:model": model}
 
     def _export(self, frame):
         model, layers, exporter = self._adapter.export_model(frame.header["path"], frame.header["form"])

@@ -17,7 +17,7 @@ from ...core.errors import ModelRefusedError
 from ...core.jsontext import Json
 from ...core.onnx.files import read_verified
 from ...core.onnx.model import OnnxModel, OnnxNode, parse_model
-from ...core.onnx.wire import Buffer, WireError, delimited, messages, read_fields, text
+from ...core.onnx.wire import Buffer, WireError, messages, read_fields, text
 from ...core.procedure import Goal
 from . import protobuf
 from .onnx import check_procedure
@@ -27,7 +27,7 @@ from .onnx_graph import Refusal
 #: Key in the file's metadata: {layer key: {"outputs": [tensor], "inputs": [tensor] or null}}.
 LAYERS = "tensorparity.layers"
 
-_MODEL_GRAPH, _MODEL_METADATA = 7, 14
+_MODEL_METADATA = 14
 _GRAPH_NODE, _GRAPH_NAME, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 2, 11, 12
 _NODE_INPUT, _NODE_OUTPUT = 1, 2
 
@@ -204,4 +204,4 @@ class _Pieces:
             messages(_GRAPH_INPUT, self._inputs),
             messages(_GRAPH_OUTPUT, (protobuf.untyped_value(item["tensor"]) for item in self._outputs)),
         )
-        return self._exported.model.frame + delimited(_MODEL_GRAPH, b"".join(graph))
+        return self._exported.model.framed(b"".join(graph))
