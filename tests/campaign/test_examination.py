@@ -223,7 +223,6 @@ class TestEndings:
             (Status.RAISED, Kind.ERROR),
             (Status.CRASHED, Kind.CRASH),
             (Status.TIMED_OUT, Kind.HANG),
-            (Status.OUT_OF_MEMORY, Kind.CRASH),
         ],
     )
     def test_a_bad_end_where_others_complete_is_a_defect(
@@ -236,6 +235,15 @@ class TestEndings:
             f"{B} {status.value}: FakeError: {B} does not feel like it",
             f"{A}, {C} completed the same model on the same inputs",
         )
+
+    def test_running_out_of_memory_is_our_limit_and_nobodys_defect(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(ends={B: Status.OUT_OF_MEMORY}))
+        assert examined.suspicions == []
+        assert judgements(examined)[A, B] is Judgement.UNDECIDED
+
+    def test_a_bad_end_that_does_not_come_again_fails_no_pair(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(ends={B: Status.CRASHED}, only_once=True))
+        assert judgements(examined)[A, B] is Judgement.UNDECIDED
 
     def test_a_bad_end_that_does_not_come_again_is_flaky(self, examine: Examine, fake_runner: Any) -> None:
         (suspicion,) = examine(fake_runner(ends={B: Status.CRASHED}, only_once=True)).suspicions
@@ -300,3 +308,40 @@ class TestModelFiles:
         assert examined.notes[0] == "the layers could not be read: m.keras could not be read: no"
         assert {outcome.status for outcome in examined.outcomes.values()} == {Status.UNSUPPORTED}
         assert set(judgements(examined).values()) == {Judgement.UNDECIDED}
+
+
+class TestNothingIsLostInSilence:
+    """A pair that fails, or that nobody could judge, is never a pass and never without a finding."""
+
+    def test_another_shape_is_a_finding_that_names_the_odd_one(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(whole={B: lambda array: array[:, :2]}))
+        assert judgements(examined)[A, B] is Judgement.FAIL
+        suspicion = examined.suspicions[0]
+        assert (suspicion.kind, suspicion.diagnosis.klass) == (Kind.SHAPE, Class.DEFECT)
+        assert suspicion.diagnosis.suspects == (B,)
+
+    def test_another_dtype_of_two_targets_blames_both(self, examine: Examine, fake_runner: Any) -> None:
+        runner = fake_runner(targets=(A, B), whole={B: lambda array: array.astype(np.float64)})
+        (suspicion,) = examine(runner).suspicions
+        assert suspicion.kind is Kind.DTYPE
+        assert set(suspicion.diagnosis.suspects) == {A, B}
+
+    def test_the_papers_rule_alone_gives_a_finding_too(self, examine: Examine, fake_runner: Any) -> None:
+        labels = {"": np.zeros(12, np.int64)}
+        flipped = fake_runner(whole={B: lambda array: array[:, ::-1]})
+        examined = examine(flipped, labels=labels, oracle=judge_cradle)
+        assert any(c.verdict.failed for c in examined.comparisons)
+        assert examined.suspicions
+
+    def test_a_layer_that_one_side_cannot_run_alone_leaves_the_pair_undecided(
+        self, examine: Examine, fake_runner: Any
+    ) -> None:
+        # B's outputs are off by rounding-like noise; its conv2 cannot be replayed, so nobody knows why
+        runner = fake_runner(
+            whole={B: lambda array: array * np.float32(1 + 1e-4)},
+            ends={B: Status.UNSUPPORTED},
+            fails_on=lambda case: "conv2#0" in case.procedure.nodes,
+        )
+        examined = examine(runner)
+        assert judgements(examined)[A, B] is Judgement.UNDECIDED
+        assert "conv2" in examined.comparisons[0].verdict.reason

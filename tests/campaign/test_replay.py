@@ -42,7 +42,7 @@ class TestCalls:
         assert suspicion is not None
         diagnosis = suspicion.diagnosis
         assert (diagnosis.klass, diagnosis.suspects, diagnosis.api) == (Class.DEFECT, (TORCH,), "keras.ops.softmax")
-        assert diagnosis.evidence[-1] == "keras:jax agree with the float64 reference"
+        assert diagnosis.evidence[-1] == "keras:jax agrees with the float64 reference to 4e-08"
 
     def test_one_target_is_judged_by_the_reference(self) -> None:
         assert judge(SOFTMAX, completed(jax=RIGHT)) == (None, "")

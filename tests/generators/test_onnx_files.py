@@ -159,7 +159,7 @@ class TestWhatIsRead:
             ([("N", 3), ("N",)], [("unk__7",)], Feeding.BATCH),
             ([(None, 3)], [None], Feeding.BATCH),
             ([(1, 3)], [(1, 4)], Feeding.ROWS),
-            ([(1, 3)], [("N", 4)], Feeding.ROWS),
+            ([(1, 3)], [("length", 1, 4)], Feeding.ITEMS),
             ([("N", 3), (2, "N", 8)], [("N", 1)], Feeding.ITEMS),
             ([("N", 3), ()], [("N", 1)], Feeding.ITEMS),
             ([("N", "length")], [("length", 3)], Feeding.ITEMS),

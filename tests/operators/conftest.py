@@ -81,11 +81,17 @@ def _films(dims: int) -> Draw:
     return shapes
 
 
+def _short(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Few steps: what rounding may do grows with each, and with it what a reference has to allow."""
+    return [(2, rng.choice((1, 3, 5)), rng.choice(SIZES))]
+
+
 #: Layers whose inputs have to fit each other or the parameters in ways of their own, or grow large.
 SHAPES: dict[str, Draw] = {
     **dict.fromkeys(("AdditiveAttention", "Attention", "GroupQueryAttention", "MultiHeadAttention"), _attended),
     **{f"ConvLSTM{dims}D": _films(dims) for dims in (1, 2, 3)},
     "Dot": _dotted,
+    **dict.fromkeys(("Bidirectional", "GRU", "LSTM", "RNN", "SimpleRNN"), _short),
 }
 
 

@@ -23,10 +23,19 @@ for initializer in vars(random_initializers).values():
         initializer.__call__ = zeros
 
 
+def make_layer(cls: type, params: dict) -> keras.Layer:
+    """By the constructor, unless a parameter is a serialized layer, which only ``from_config`` reads.
+
+    Not always by ``from_config``: that of Rescaling raises unless offset, which has a default, is given.
+    """
+    nested = any(isinstance(value, dict) for value in params.values())
+    return cls.from_config(params) if nested else cls(**params)
+
+
 def run_layer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
     inputs = [keras.ops.convert_to_tensor(arrays[name]) for name in case["inputs"]]
     arguments = [inputs] if case["list"] else inputs
-    layer = getattr(keras.layers, case["op"]).from_config({**case["params"], "name": "layer"})
+    layer = make_layer(getattr(keras.layers, case["op"]), {**case["params"], "name": "layer"})
     call = {**case["call"], **({"training": False} if layer._call_has_training_arg else {})}
     layer(*arguments, **call)
     names = [weight.path.partition("layer/")[2] for weight in layer.weights]

@@ -19,7 +19,7 @@ from tensorparity.operators.spec import ShapeError
 
 
 def test_names():
-    assert len(layer_names()) >= 50
+    assert len(layer_names()) >= 105
     assert has_layer("Conv2D")
     assert not has_layer("Lambda")
     with pytest.raises(UsageError, match="unknown layer 'Lambda'"):
@@ -73,6 +73,10 @@ def test_batch_size_may_be_unknown(name, draw_example, seed):
     assert unknown == tuple((None, *shape[1:]) for shape in known)
 
 
+#: Activations whose formula subtracts: their result may be nothing but rounding, also where it is the largest.
+CANCELLING = ("hard_shrink", "soft_shrink", "sparse_plus", "squareplus", "tanh_shrink")
+
+
 @pytest.mark.parametrize("name", layer_names())
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
@@ -82,7 +86,7 @@ def test_rounding_the_true_value_is_below_k_and_a_per_mille_is_above(name, draw_
         rounded = truth.value.astype(np.float32)
         assert error_units(rounded, truth, "float32").max(initial=0.0) <= 1.0
         largest = np.abs(truth.value) >= np.abs(truth.value).max(initial=0.0) * 0.999
-        if np.abs(truth.value).max(initial=0.0) > 0:
+        if np.abs(truth.value).max(initial=0.0) > 0 and example.params.get("activation") not in CANCELLING:
             wrong = error_units((truth.value * 1.001).astype(np.float32), truth, "float32")
             assert wrong[largest].min() > K
 

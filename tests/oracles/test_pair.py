@@ -52,7 +52,7 @@ def test_every_pair_of_endings_has_an_answer_with_a_reason(first: Status, second
     [
         (Status.RAISED, Judgement.FAIL, Kind.ERROR),
         (Status.CRASHED, Judgement.FAIL, Kind.CRASH),
-        (Status.OUT_OF_MEMORY, Judgement.FAIL, Kind.CRASH),
+        (Status.OUT_OF_MEMORY, Judgement.UNDECIDED, None),
         (Status.TIMED_OUT, Judgement.UNDECIDED, Kind.HANG),
         (Status.UNSUPPORTED, Judgement.UNDECIDED, None),
     ],

@@ -55,6 +55,14 @@ class TestTorchEager(AdapterConformance):
     known_call = KnownCall("torch.fmod", np.fmod)
 
 
+@pytest.mark.torch
+@needs("torch")
+class TestTorchCompile(AdapterConformance):
+    """Runs exported programs only; those are in test_torch_programs.py."""
+
+    target = "torch:compile"
+
+
 class TestExternalAdapter(AdapterConformance):
     """A third party's adapter file that claims next to nothing: the suite asks for honesty, not for breadth."""
 

@@ -19,6 +19,7 @@ from tensorparity.core.graph import LayerGraph, Node
 from tensorparity.core.model import node_inputs
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.targets.lowering.onnx_export import steps_of
 from tensorparity.targets.pool import Reply
 from tensorparity.targets.runner import LocalRunner, open_runner
 
@@ -189,6 +190,8 @@ def test_the_export_keeps_names_and_values(eager: Desk, runtime: LocalRunner, na
     assert reply.header["exporter"] == "torch.onnx"
     path = tmp_path / "exported.onnx"
     path.write_bytes(reply.arrays["weights:model"].tobytes())
+    steps = reply.arrays["weights:steps"].tobytes()
+    steps_of(path, hashlib.sha256(steps).hexdigest()).write_bytes(steps)
     exported = file_of(path, EXPORTED_ONNX)
 
     original = eager.run(name, Procedure(trace=True))

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from tensorparity.core.arrays import Array
-from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.graph import GraphBuilder, Node
 from tensorparity.core.model import Model
+from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal
 from tensorparity.operators.rounding import K
-from tensorparity.triage.replay import NodeErrors
+from tensorparity.triage.replay import NodeErrors, measure_node
 
 Measure = Callable[..., dict[str, NodeErrors]]
 LAYERS = ["conv1", "norm", "conv2", "flat", "dense"]
@@ -101,3 +102,29 @@ def test_without_reference_two_targets_decide_nothing(measure: Measure, fake_run
     errors = measure(runner, mystery())["mystery"]
     assert errors.judged_by == "nothing"
     assert all(np.isnan(error) for error in errors.errors.values())
+
+
+@pytest.mark.parametrize(
+    ("op", "steps", "guilty"),
+    [("onnx.ArgMax", 1, True), ("onnx.QuantizeLinear", 1, False), ("onnx.QuantizeLinear", 2, True)],
+)
+def test_integers_are_exact_but_for_one_step_of_rounding(op: str, steps: int, guilty: bool) -> None:
+    node = Node("n", op, ())
+    values = np.array([0, 7, 255], np.uint8)
+    answers = {"a": values, "b": values, "c": values - np.array([0, steps, 0], np.uint8)}
+    outcomes = {
+        target: Outcome(target, Status.COMPLETED, trace=Trace(nodes={"n#0": array}))
+        for target, array in answers.items()
+    }
+    errors = measure_node(node, [], {}, outcomes)
+    assert (errors.errors["c"] > errors.limit) is guilty
+    assert np.isfinite(errors.errors["c"])
+    two = measure_node(node, [], {}, {target: outcomes[target] for target in "ac"})
+    assert (two.judged_by, two.disputed) == ("nothing", guilty)
+
+
+def test_the_odd_shape_out_is_wrong(measure: Measure, fake_runner: Any) -> None:
+    runner = fake_runner(custom={"Mystery": np.abs}, planted={"fake:b": {"mystery": lambda y: y[:, :-1]}})
+    errors = measure(runner, mystery())["mystery"]
+    assert (errors.judged_by, errors.majority) == ("vote", True)
+    assert errors.errors == {"fake:a": 0.0, "fake:b": float("inf"), "fake:c": 0.0}

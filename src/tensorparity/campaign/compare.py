@@ -128,7 +128,6 @@ def _train(
     examined.comparisons += trained.comparisons
     examined.suspicions += trained.suspicions
     examined.losses.update(trained.losses)
-    examined.notes += trained.notes
     examined.phases["train"] = time.monotonic() - began
 
 

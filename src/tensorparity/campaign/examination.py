@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -30,13 +31,14 @@ from ..oracles.example import build_example
 from ..oracles.pair import PairOracle, PairSettings, compare_outcomes, judge_parity
 from ..oracles.roundoff import SCREEN, output_units, scaled_difference
 from ..triage.confirm import confirm_accusation, confirm_ending
-from ..triage.diagnose import Accusation, accuse
+from ..triage.diagnose import Accusation, accuse, public_name
 from ..triage.exporters import (
     PREFIX,
     accuse_exporters,
     confirm_exporter,
-    exporter_at_border,
+    doubt,
     is_ambiguous,
+    is_settled_by_exporter,
     outputs_apart,
 )
 from ..triage.rates import localization_map
@@ -63,7 +65,6 @@ _MORE_TARGETS = "give three targets or more"
 _KINDS = {
     Status.RAISED: Kind.ERROR,
     Status.CRASHED: Kind.CRASH,
-    Status.OUT_OF_MEMORY: Kind.CRASH,
     Status.TIMED_OUT: Kind.HANG,
 }
 
@@ -152,6 +153,7 @@ class Examination:
             if self._wants_layers(found):
                 self._look_at_layers(found, inputs, labels)
             self._file_endings(found, inputs)
+            self._file_uncovered(found, inputs)
         return found
 
     @property
@@ -230,15 +232,16 @@ class Examination:
         found.measured = self._replay(few, activations, completed)
         self._arbitrate(found, few, activations, completed)
         found.comparisons = self._with_maps(found, traces, picked, inputs, labels)
-        own = [errors for errors in found.measured if exporter_at_border(errors, self._model.exporters) is None]
+        exporters = self._model.exporters
+        own = [errors for errors in found.measured if not is_settled_by_exporter(errors, exporters)]
         accusations = [
-            self._confirmed(accusation, few, activations, completed)
+            doubt(self._confirmed(accusation, few, activations, completed), exporters)
             for accusation in accuse(own, self._rules.families)
             if not accusation.diagnosis.suspects or not set(accusation.diagnosis.suspects) <= set(self._arbiters)
         ]
         accusations += [
             confirm_exporter(self._runner, self._model, accusation, few, activations)
-            for accusation in accuse_exporters(found.measured, self._model.exporters)
+            for accusation in accuse_exporters(found.measured, exporters)
         ]
         found.suspicions += [self._suspicion(a, few, activations, completed) for a in accusations]
         if not accusations:
@@ -380,12 +383,14 @@ class Examination:
         for target, trace in traces.items():
             for name, stepwise in trace.outputs.items():
                 whole = found.outcomes[target].outputs[name][picked]
+                if whole.shape != stepwise.shape:
+                    continue  # the pair's verdict says so already
                 units = output_units(whole, stepwise)
                 relative = float(scaled_difference(whole, stepwise).max(initial=0.0))
                 others = [
                     output_units(found.outcomes[t].outputs[name][picked], other.outputs[name])
                     for t, other in traces.items()
-                    if t != target and name in other.outputs
+                    if t != target and name in other.outputs and other.outputs[name].shape == stepwise.shape
                 ]
                 if relative <= _AMPLIFIED or not others or max(others) > SCREEN:
                     continue
@@ -398,8 +403,20 @@ class Examination:
                     Class.DEFECT, (target,), evidence=evidence, measure=Measure("roundoff", units), threshold=SCREEN
                 )
                 case = self._model.case(target, Procedure(), few, seed=self._rules.seed)
+                diagnosis = self._confirm_fused(diagnosis, case, target, name)
                 suspicions.append(Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(traces)))
         return suspicions
+
+    def _confirm_fused(self, diagnosis: Diagnosis, case: Case, target: str, name: str) -> Diagnosis:
+        """The same few inputs as a whole and step by step, in fresh workers: do they differ again?"""
+        stepwise = replace(case, procedure=Procedure(trace=True))
+        whole, traced = self._runner.run_pairs([(case, target), (stepwise, target)], fresh=True)
+        if name in whole.outputs and name in traced.outputs:
+            again = float(scaled_difference(whole.outputs[name], traced.outputs[name]).max(initial=0.0))
+            if again > _AMPLIFIED:
+                return diagnosis
+        note = "did not show again in fresh processes, on these inputs alone"
+        return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
 
     def _decide(self, comparison: Comparison, found: Examined) -> Comparison:
         """The verdict of a pair that its outputs alone could not give."""
@@ -407,11 +424,8 @@ class Examination:
         if verdict.judgement is not Judgement.UNDECIDED or not comparison.instances:
             return comparison
         pair = {comparison.a, comparison.b}
-        families = {self._rules.families.get(target, target) for target in pair}
         guilty = [s for s in found.suspicions if s.diagnosis.klass is Class.DEFECT]
-        exporters = {PREFIX + self._model.exporters[t] for t in pair if t in self._model.exporters}
-        crossed = exporters if len(pair - set(self._model.exporters)) == 1 else set()
-        concerned = [s for s in guilty if (pair | families | crossed) & set(s.diagnosis.suspects)]
+        concerned = [s for s in guilty if self._accusable(comparison) & set(s.diagnosis.suspects)]
         if concerned:
             first = concerned[0].diagnosis
             layer = (first.node or "").partition("#")[0] or "only when fused"
@@ -423,9 +437,20 @@ class Examination:
             return replace(comparison, verdict=replace(verdict, reason="a difference that did not show again (flaky)"))
         return replace(comparison, verdict=self._explain(comparison, found))
 
+    def _accusable(self, comparison: Comparison) -> set[str]:
+        """Everybody whose fault a difference of this pair can be: they, the code they share, the exporter between."""
+        pair = {comparison.a, comparison.b}
+        families = {self._rules.families.get(target, target) for target in pair}
+        exporters = {PREFIX + self._model.exporters[t] for t in pair if t in self._model.exporters}
+        crossed = exporters if len(pair - set(self._model.exporters)) == 1 else set()
+        return pair | families | crossed
+
     def _explain(self, comparison: Comparison, found: Examined) -> Verdict:
         verdict = comparison.verdict
-        unjudged = [m for m in found.measured if self._is_open(m) or len(m.errors) < 2]
+        missing = self._unmeasured(comparison, found)
+        if missing:
+            return replace(verdict, reason=f"outputs differ, and {missing} could not be compared alone on both")
+        unjudged = [m for m in found.measured if self._is_open(m)]
         if unjudged:
             advice = "the targets vote, but do not agree" if unjudged[0].judged_by == "vote" else _MORE_TARGETS
             reason = f"outputs differ, and nothing can judge {unjudged[0].node.op}: {advice}"
@@ -435,6 +460,14 @@ class Examination:
             return replace(verdict, reason=reason)
         reason = "every layer agrees alone; the difference is rounding, carried along"
         return replace(verdict, judgement=Judgement.PASS, reason=reason)
+
+    def _unmeasured(self, comparison: Comparison, found: Examined) -> str:
+        """The first layer that was not measured on both sides; a difference may hide there."""
+        measured = {errors.node.key: errors.errors for errors in found.measured}
+        for node in self._graph_nodes():
+            if not {comparison.a, comparison.b} <= set(measured.get(node.key, ())):
+                return f"{node.layer} ({node.op})"
+        return ""
 
     # Endings
 
@@ -446,7 +479,36 @@ class Examination:
                 found.notes.append("no target completed, so nothing could be compared")
             return
         for outcome in bad:
-            found.suspicions.append(self._ending(outcome, found, inputs))
+            suspicion = self._ending(outcome, found, inputs)
+            found.suspicions.append(suspicion)
+            if suspicion.diagnosis.klass is Class.FLAKY:
+                found.comparisons = [_unbelieved(c, outcome.target) for c in found.comparisons]
+
+    def _file_uncovered(self, found: Examined, inputs: Arrays) -> None:
+        """A pair that fails although no suspicion speaks of it is filed as it is: nothing fails in silence."""
+        for comparison in found.comparisons:
+            covered = [s for s in found.suspicions if self._accusable(comparison) & set(s.diagnosis.suspects)]
+            if comparison.verdict.failed and not covered and comparison.instances:
+                found.suspicions.append(self._pair_suspicion(comparison, found, inputs))
+
+    def _pair_suspicion(self, comparison: Comparison, found: Examined, inputs: Arrays) -> Suspicion:
+        verdict = comparison.verdict
+        index = comparison.worst_input or 0
+        one = {name: array[index : index + (self._model.batch or 1)] for name, array in inputs.items()}
+        case = self._model.case(comparison.a, Procedure(), one, seed=self._rules.seed)
+        rounding = verdict.kind is Kind.INCONSISTENCY and bool(found.measured)
+        suspects = () if rounding else _odd_ones(comparison, found.outcomes)
+        evidence = [f"{comparison.a} and {comparison.b}, output {comparison.output!r}: {verdict.reason}"]
+        if rounding:
+            evidence.append("every layer agrees alone; the difference is rounding, carried along")
+        diagnosis = Diagnosis(
+            klass=Class.PRECISION if rounding else Class.DEFECT,
+            suspects=suspects,
+            evidence=tuple(evidence),
+            measure=verdict.measure,
+            threshold=verdict.threshold,
+        )
+        return Suspicion(verdict.kind or Kind.INCONSISTENCY, diagnosis, case, (comparison.a, comparison.b))
 
     def _ending(self, outcome: Outcome, found: Examined, inputs: Arrays) -> Suspicion:
         self._tell(Progress("confirming in fresh processes", 0, None, outcome.target))
@@ -458,6 +520,7 @@ class Examination:
         failure = outcome.failure
         assert failure is not None
         node, api = self._failing_place(failure.message)
+        node = failure.node or node or self._failing_node(outcome.target, few)
         others = [name for name, other in found.outcomes.items() if other.completed]
         evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"]
         evidence.append(f"{', '.join(others)} completed the same model on the same inputs")
@@ -466,8 +529,8 @@ class Examination:
         diagnosis = Diagnosis(
             klass=Class.DEFECT if same else Class.FLAKY,
             suspects=(outcome.target,),
-            node=failure.node or node or self._failing_node(outcome.target, few),
-            api=api,
+            node=node,
+            api=api or self._api_of(node),
             evidence=tuple(evidence),
         )
         return Suspicion(_KINDS[outcome.status], diagnosis, case, tuple(found.outcomes), failure.type)
@@ -480,6 +543,11 @@ class Examination:
             return node, f"{ONNX_PREFIX}{op}" if op else None
         layer = failing_layer(message)
         return None, f"keras.layers.{layer}" if layer and layer != "Functional" else None
+
+    def _api_of(self, key: str | None) -> str | None:
+        """The public name of a node's layer; Keras says it in its message, if it is one of Keras'."""
+        ops = [node.op for node in self._graph_nodes() if node.key == key]
+        return public_name(ops[0]) if ops and "." in ops[0] else None
 
     def _graph_nodes(self) -> Sequence[Node]:
         return self._model.graph.nodes if self._model.graph else ()
@@ -504,6 +572,30 @@ class _Clock:
 
     def __exit__(self, *_: object) -> None:
         self._phases[self._name] = self._phases.get(self._name, 0.0) + time.monotonic() - self._began
+
+
+def _unbelieved(comparison: Comparison, target: str) -> Comparison:
+    """A pair that failed by an ending which did not happen again."""
+    if not comparison.verdict.failed or comparison.instances or target not in (comparison.a, comparison.b):
+        return comparison
+    reason = f"{comparison.verdict.reason} (did not fail again in fresh processes)"
+    return replace(comparison, verdict=replace(comparison.verdict, judgement=Judgement.UNDECIDED, reason=reason))
+
+
+def _odd_ones(comparison: Comparison, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
+    """Of a pair whose outputs are of another shape or dtype: who is alone with it; both where nobody can tell."""
+    forms = {target: _form(outcome, comparison.output) for target, outcome in outcomes.items() if outcome.completed}
+    votes = Counter(forms.values())
+    common, count = votes.most_common(1)[0]
+    pair = (comparison.a, comparison.b)
+    if 2 * count <= len(forms):
+        return pair
+    return tuple(target for target in pair if forms.get(target) != common) or pair
+
+
+def _form(outcome: Outcome, name: str) -> tuple[str, tuple[int, ...]] | None:
+    output = outcome.outputs.get(name)
+    return None if output is None else (output.dtype.name, output.shape)
 
 
 def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int) -> Case:

@@ -12,6 +12,7 @@ from ..core.case import EXPORTED_ONNX, ModelFile
 from ..core.errors import RunError
 from ..core.messages import gist
 from ..store.atomic import replacing
+from ..targets.lowering.onnx_export import steps_of
 from ..targets.pool import End
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 
@@ -67,6 +68,10 @@ def _make(runner: LocalRunner, target: str, file: ModelFile, path: Path, note: P
     if reply.header["status"] != "completed":
         failure = reply.header["failure"]
         raise RunError(f"exporting it to ONNX failed: {failure['type']}: {gist(failure['message'])}")
+    if "weights:steps" in reply.arrays:
+        steps = reply.arrays["weights:steps"].tobytes()
+        with replacing(steps_of(path, hashlib.sha256(steps).hexdigest())) as out:
+            out.write(steps)
     with replacing(path) as out:
         out.write(reply.arrays["weights:model"].tobytes())
     with replacing(note) as out:

@@ -45,6 +45,7 @@ def file_findings(
             case=suspicion.case,
             targets=suspicion.targets,
             versions={target: dict(versions) for target, versions in finding.versions.items()},
+            faults={target: fault.name for target, fault in faults.items() if not fault.name.endswith(".py")},
             note="planted: " + ", ".join(f"{t}={fault.name}" for t, fault in faults.items()) if faults else "",
         )
         filed.append(store.add_finding(campaign, finding, case))

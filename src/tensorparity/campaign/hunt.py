@@ -9,10 +9,13 @@ from enum import Enum
 from pathlib import Path
 
 from ..core.case import Case
+from ..core.errors import CaseFileError, DataError
 from ..core.finding import Finding
 from ..core.jsontext import Json
+from ..core.messages import gist
 from ..core.outcome import Outcome
-from ..core.verdict import Judgement, Verdict
+from ..core.procedure import Procedure
+from ..core.verdict import Judgement, Kind, Verdict
 from ..engines.base import ENGINES, Engine
 from ..operators.rounding import K
 from ..oracles.pair import ORACLES
@@ -134,7 +137,7 @@ class Hunt:
                         return
                     verdicts.append(self._one(engine, index, case, known, tally))
                     index += 1
-                engine.learn(round_index, verdicts)
+                engine.learn(round_index, [_taught(said) for said in verdicts])
                 round_index += 1
         finally:
             tally.seconds = time.monotonic() - began
@@ -161,6 +164,18 @@ class Hunt:
         return verdicts
 
     def _examine(self, engine: Engine, index: int, case: Case, tally: _Tally) -> list[Verdict]:
+        """Examine one case; what our own code cannot do with it is that case's answer, not the hunt's end."""
+        try:
+            return self._examined(engine, index, case, tally)
+        except (DataError, CaseFileError, ValueError) as error:
+            reason = f"could not be examined: {type(error).__name__}: {gist(str(error))}"
+            verdict = Verdict(Judgement.UNDECIDED, tuple(self._settings.targets), reason)
+            self._store.record_result(self._campaign, Result(engine.name, index, case.digest, (verdict,)))
+            return [verdict]
+
+    def _examined(self, engine: Engine, index: int, case: Case, tally: _Tally) -> list[Verdict]:
+        if case.procedure != Procedure() or case.counterpart is not None:
+            raise ValueError(f"no examination of procedure {case.procedure.to_json()} exists yet")
         examination = Examination(self._cached, model_of(case), self._rules, listener=self._tell)
         examined = examination.run(case.inputs, case.labels, self._settings.targets)
         self.outcomes.update(examined.outcomes)
@@ -198,6 +213,11 @@ class Hunt:
             isolated_threshold=K,
             undecided=self.undecided,
         )
+
+
+def _taught(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """What an engine may learn from: time-outs, memory and what did not show again never teach."""
+    return [v for v in verdicts if v.judgement is not Judgement.UNDECIDED and v.kind is not Kind.HANG]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..core.arrays import Array
 from ..core.case import Case
-from ..core.errors import ModelRefusedError, RunError, UsageError
+from ..core.errors import ModelRefusedError, RunError
 from ..core.graph import LayerGraph
 from ..core.jsontext import Json
 from ..core.messages import gist
@@ -15,9 +15,10 @@ from ..core.model import Model
 from ..operators.catalogue import has_layer, layer
 from ..targets.pool import End, Reply
 from ..targets.runner import LocalRunner
+from ..zoo.data import Part
 
 _IMPORT_SECONDS = 300.0
-_TRAIN_SECONDS = 600.0
+_TRAIN_SECONDS = 3600.0
 #: Of an unknown layer's configuration: what concerns Keras' bookkeeping, not the computation.
 _BOOKKEEPING = ("name", "trainable", "dtype", "build_config")
 
@@ -59,27 +60,22 @@ def _trim(graph: Json) -> Json:
 
 def train_graph(
     runner: LocalRunner,
+    target: str,
     graph: LayerGraph,
     weights: dict[str, Array],
-    images: Array,
-    labels: Array,
-    recipe: dict[str, object],
+    part: Part,
+    recipe: dict[str, Json],
 ) -> dict[str, Array]:
-    """Fit the graph on the first Keras target that can; return the weights.
+    """Have ``target`` fit the graph from these weights; return the weights.
 
     Raises:
-        UsageError: if no target trains.
         RunError: if training failed.
     """
-    trainers = [target for target in runner.targets if target.startswith("keras:")]
-    if not trainers:
-        raise UsageError("training a zoo model needs a Keras target; pip install 'tensorparity[tensorflow]'")
-    output = graph.outputs[0].node
-    case = Case(graph, inputs={graph.inputs[0].name: images}, labels={output: labels}, weights=weights)
+    case = Case(graph, inputs=part.inputs, labels={graph.outputs[0].node: part.labels}, weights=weights)
     header = {"do": "train", "case": case.header(), "training": recipe}
-    reply = runner.ask(trainers[0], header, case.arrays(), _TRAIN_SECONDS)
+    reply = runner.ask(target, header, case.arrays(), _TRAIN_SECONDS)
     if reply.end is not End.ANSWERED or reply.header["status"] != "completed":
-        raise RunError(f"training {graph.name} on {trainers[0]} failed: {_problem(reply)}")
+        raise RunError(f"training {graph.name} on {target} failed: {_problem(reply)}")
     return {name.partition(":")[2]: array for name, array in reply.arrays.items()}
 
 

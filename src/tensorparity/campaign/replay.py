@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,9 @@ from ..core.onnx.files import read_verified
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
 from ..core.runner import run_case
-from ..core.verdict import Judgement, Kind, Measure, Stage
+from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
+from ..generators.torch_files import inspect_torch_file
 from ..operators.api import api_known, evaluate_call
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate
@@ -29,13 +31,17 @@ from ..oracles.pair import compare_outcomes, judge_parity
 from ..reporting.facts import Facts
 from ..store.casefile import read_case, verify_model
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from ..triage.diagnose import accuse
-from ..triage.replay import measure_node
+from ..triage.confirm import HANG_FACTOR
+from ..triage.diagnose import accusation_of, accuse, blame
+from ..triage.replay import NodeErrors, absolute_error, judge_by_vote, measure_node
 from .compare import families_of
 from .events import Listener, Progress, silent
 from .examination import Suspicion
 from .filing import make_finding, target_facts
 from .selection import named_targets
+
+#: A memory limit is ours, not the library's: running out of it decides nothing.
+_ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
 
 
 @dataclass(frozen=True)
@@ -59,13 +65,25 @@ def replay(path: Path, targets: str | None, settings: RunnerSettings, listener: 
             verify_model(case.subject)
             if case.subject.format == "onnx":
                 read_verified(case.subject)  # its external data, too
+            if case.subject.format == "torch":
+                inspect_torch_file(Path(case.subject.path), trust=settings.trust)
         chosen = named_targets(targets) if targets else named_targets(",".join(file.targets))
         if not chosen:
             raise UsageError(f"{path.name} names no targets; give some with --targets")
         listener(Progress("replaying", 0, None, path.name))
         with open_runner(chosen, settings) as runner:
-            outcomes = run_case(runner, case, fresh=True)
-            return Replayed(_facts(path, case, runner, chosen, outcomes, began), bool(runner.broken))
+            outcomes = _run(runner, case)
+            planted = [(t, name) for t, name in file.faults.items() if t in chosen and t not in settings.faults]
+            return Replayed(_facts(path, case, planted, runner, chosen, outcomes, began), bool(runner.broken))
+
+
+def _run(runner: LocalRunner, case: Case) -> dict[str, Outcome]:
+    """Fresh everywhere; what ran past its deadline is run again alone, at ten times it."""
+    outcomes = run_case(runner, case, fresh=True)
+    for target, outcome in outcomes.items():
+        if outcome.status is Status.TIMED_OUT:
+            outcomes[target] = runner.run_pairs([(case, target)], fresh=True, deadline_factor=HANG_FACTOR)[0]
+    return outcomes
 
 
 def references(case: Case) -> dict[str, Evaluation]:
@@ -93,9 +111,16 @@ def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
 
 
 def _facts(
-    path: Path, case: Case, runner: LocalRunner, targets: Sequence[str], outcomes: Mapping[str, Outcome], began: float
+    path: Path,
+    case: Case,
+    planted: Sequence[tuple[str, str]],
+    runner: LocalRunner,
+    targets: Sequence[str],
+    outcomes: Mapping[str, Outcome],
+    began: float,
 ) -> Facts:
     suspicion, undecided = judge(case, outcomes)
+    notes = tuple(f"found with a fault planted: --fault {target}={name} plants it again" for target, name in planted)
     findings = [make_finding(suspicion, "replay", outcomes, case.digest)] if suspicion else []
     return Facts(
         command="replay",
@@ -104,6 +129,7 @@ def _facts(
         stats={"cases": 1, "seconds": time.monotonic() - began, "undecided": int(bool(undecided))},
         findings=tuple(findings),
         subject=path.name,
+        notes=notes,
         isolated_threshold=K,
         undecided={undecided: 1} if undecided else {},
     )
@@ -112,14 +138,16 @@ def _facts(
 def judge(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
     """A suspicion, or why there is none to be had; neither where all is well."""
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
-    ended = {t: o for t, o in outcomes.items() if o.status not in (Status.COMPLETED, Status.UNSUPPORTED)}
+    ended = {t: o for t, o in outcomes.items() if o.status in _ENDINGS}
     truth = references(case)
     if ended and (completed or truth):
         return _ending(case, outcomes, ended), ""
     if not completed:
         return None, "no target completed the case"
     if truth and _single_step(case):
-        return _by_reference(case, outcomes, completed, truth), ""
+        return _by_reference(case, outcomes, completed, truth)
+    if case.cotangents and len(completed) > 1:
+        return _by_gradients(case, outcomes)
     if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
         return _by_vote(case, case.subject, outcomes)
     return _by_pairs(case, outcomes, completed)
@@ -131,29 +159,43 @@ def _single_step(case: Case) -> bool:
 
 def _by_reference(
     case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], truth: Mapping[str, Evaluation]
-) -> Suspicion | None:
-    errors = {target: _largest_error(outcome, truth) for target, outcome in completed.items()}
-    bad = tuple(target for target, error in errors.items() if error > K)
-    if not bad:
-        return None
-    families = set(families_of(bad).values())
-    all_alike = len(bad) == len(completed) > 1
-    suspects = tuple(families) if all_alike and len(families) == 1 else bad
-    evidence = [f"{target} is off by {errors[target]:.3g} times what rounding explains" for target in bad]
-    good = [target for target in completed if target not in bad]
-    if good:
-        evidence.append(f"{', '.join(good)} agree with the float64 reference")
-    diagnosis = Diagnosis(
-        Class.DEFECT,
-        suspects,
-        api=_api(case),
-        parameters=_parameters(case),
-        node=_node(case),
-        evidence=tuple(evidence),
-        measure=Measure("error-in-roundoffs", max(errors.values())),
-        threshold=K,
+) -> tuple[Suspicion | None, str]:
+    """One layer or call against its reference, by the same rule that blames in an examination."""
+    errors = NodeErrors(
+        _node_of(case),
+        {target: _largest_error(outcome, truth) for target, outcome in completed.items()},
+        {target: _largest_distance(outcome, truth) for target, outcome in completed.items()},
+        mutual=_largest_mutual(list(completed.values()), truth),
     )
-    return Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(outcomes))
+    klass, suspects = blame(errors, families_of(list(completed)))
+    above = tuple(target for target, error in errors.errors.items() if error > K)
+    if klass is None and len(completed) == 1 and above:
+        klass, suspects = Class.DEFECT, above  # the others convicted it when the case was filed
+    if klass is None:
+        return None, "all targets agree with each other, and not with the reference" if above else ""
+    accusation = accusation_of(klass, suspects, [errors])
+    diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
+    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case)), ""
+
+
+def _node_of(case: Case) -> Node:
+    if isinstance(case.subject, LayerGraph):
+        return case.subject.nodes[-1]
+    return Node("call", _api(case) or "call", ())
+
+
+def _largest_distance(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
+    return max((absolute_error(outcome.outputs.get(name), value) for name, value in truth.items()), default=0.0)
+
+
+def _largest_mutual(outcomes: Sequence[Outcome], truth: Mapping[str, Evaluation]) -> float:
+    worst = 0.0
+    for a, b in itertools.combinations(outcomes, 2):
+        for name, value in truth.items():
+            if name in a.outputs and name in b.outputs:
+                other = Evaluation(b.outputs[name].astype("float64"), value.kappa)
+                worst = max(worst, _largest_error(a, {name: other}))
+    return worst
 
 
 def _largest_error(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
@@ -181,6 +223,18 @@ def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tu
     return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes)), ""
 
 
+def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
+    """The backward pass of one layer: three targets or more decide."""
+    key = case.procedure.nodes[0]
+    node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
+    errors = judge_by_vote(node, {target: outcome.trace.gradients for target, outcome in outcomes.items()})
+    accusations = accuse([errors], families_of(list(outcomes)))
+    if not accusations:
+        return None, "" if errors.judged_by == "vote" else "gradients are judged by three targets or more"
+    (accusation,) = accusations
+    return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD), ""
+
+
 def _node_in_file(file: ModelFile, key: str) -> Node:
     if file.format == "onnx":
         return next(node for node in inspect_onnx_file(Path(file.path)).graph.nodes if node.key == key)
@@ -206,7 +260,6 @@ def _answers(outcome: Outcome) -> Outcome:
 
 
 def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome]) -> Suspicion:
-    kinds = {Status.RAISED: Kind.ERROR, Status.TIMED_OUT: Kind.HANG}
     first = next(iter(ended.values()))
     failure = first.failure
     evidence = tuple(
@@ -222,9 +275,8 @@ def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Out
         node=failure.node if failure else None,
         evidence=evidence,
     )
-    return Suspicion(
-        kinds.get(first.status, Kind.CRASH), diagnosis, case, tuple(outcomes), failure.type if failure else ""
-    )
+    exception = failure.type if failure else ""
+    return Suspicion(_ENDINGS[first.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
 
 
 def _api(case: Case) -> str | None:
@@ -247,4 +299,6 @@ def _parameters(case: Case) -> dict[str, object]:
 
 
 def stage_of(case: Case) -> Stage:
-    return Stage.CALL if isinstance(case.subject, ApiCall) else Stage.FORWARD
+    if isinstance(case.subject, ApiCall):
+        return Stage.CALL
+    return Stage.BACKWARD if case.cotangents else Stage.FORWARD

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..core.arrays import Array
 from ..core.errors import DataError, TensorParityError, UsageError
-from ..core.graph import InputSpec, LayerGraph
+from ..core.graph import InputSpec
 from ..core.model import Model
 from ..generators.inputs import Data, Draw, load_npz, seeded_inputs
 from ..generators.model_files import inspect_model_file
@@ -19,14 +18,13 @@ from ..generators.onnx_files import inspect_onnx_file
 from ..generators.torch_files import inspect_torch_file
 from ..targets.catalogue import TARGETS, spec_of
 from ..targets.names import parse_target
-from ..targets.runner import LocalRunner, RunnerSettings, default_cache, open_runner
-from ..zoo.architectures import architecture
-from ..zoo.weights import calibrated, trained_on_mnist
+from ..targets.runner import LocalRunner, RunnerSettings, default_cache
 from .applications import application_file
 from .events import Listener, Progress
 from .exports import export_to_onnx
 from .factories import factory_file, is_factory
-from .importing import import_graph, train_graph
+from .importing import import_graph
+from .zoo import Workshop, input_draws, open_zoo
 
 #: Instances drawn where the user gives no data.
 SEEDED_INSTANCES = 32
@@ -187,37 +185,11 @@ def _application(text: str, context: Context) -> Source:
 
 
 def _zoo(text: str, context: Context) -> Source:
-    graph = architecture(text.removeprefix("zoo:"))
-    if graph.name != "lenet5":
-        weights = calibrated(graph, context.seed)
-        return Source(Model(text, graph, weights), graph.inputs, notes=("weights: seeded and calibrated",))
-    zoo = trained_on_mnist(graph, context.settings.cache or default_cache(), _Trainer(context))
-    labels = {"": zoo.labels} if zoo.labels is not None else {}
-    data = Data(zoo.inputs, labels, zoo.origin)
-    return Source(Model(text, graph, zoo.weights), graph.inputs, data)
-
-
-@dataclass(frozen=True)
-class _Trainer:
-    """Trains in a worker; a planted fault must not get into the weights that stay in the cache."""
-
-    context: Context
-    phase: str = field(default="training on MNIST, once")
-
-    def __call__(
-        self,
-        graph: LayerGraph,
-        weights: dict[str, Array],
-        images: Array,
-        labels: Array,
-        recipe: dict[str, object],
-    ) -> dict[str, Array]:
-        context = self.context
-        context.listener(Progress(self.phase, 0, None))
-        if not context.settings.faults:
-            return train_graph(context.runner, graph, weights, images, labels, recipe)
-        with open_runner(context.targets, replace(context.settings, faults={})) as clean:
-            return train_graph(clean, graph, weights, images, labels, recipe)
+    cache = context.settings.cache or default_cache()
+    workshop = Workshop(context.runner, context.settings, context.targets)
+    found = open_zoo(text.removeprefix("zoo:"), context.seed, cache, workshop, context.listener)
+    model = Model(text, found.graph, found.weights)
+    return Source(model, found.graph.inputs, found.data, input_draws(found.graph), found.notes)
 
 
 def at_most(data: Data, count: int | None) -> Data:

@@ -13,17 +13,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..core.arrays import Array, Arrays
+from ..core.case import Case, ModelFile
 from ..core.comparison import Comparison
 from ..core.errors import DataError
 from ..core.finding import Class, Diagnosis
-from ..core.jsontext import Json
-from ..core.model import Model
-from ..core.outcome import Outcome
+from ..core.graph import Node
+from ..core.messages import gist
+from ..core.model import Model, node_inputs
+from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure, Recipe
 from ..core.runner import Runner
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
-from ..triage.diagnose import accuse
+from ..oracles.pair import compare_outcomes, judge_parity
+from ..triage.confirm import confirm_ending
+from ..triage.diagnose import accuse, blame
 from ..triage.gradients import replay_gradients
+from ..triage.replay import NodeErrors, judge_by_vote
 from .events import Listener, Progress, silent
 from .examination import Suspicion, one_layer_case
 
@@ -54,10 +59,6 @@ class Trained:
     losses: Mapping[str, tuple[float, ...]]
     suspicions: tuple[Suspicion, ...] = ()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def to_json(self) -> Json:
-        return {"losses": {target: list(values) for target, values in self.losses.items()}}
 
 
 def train_everywhere(
@@ -82,16 +83,45 @@ def train_everywhere(
     pairs = [(model.case(t, procedure, batches, labels=truth, seed=schedule.seed), t) for t in targets]
     outcomes = dict(zip(targets, runner.run_pairs(pairs), strict=True))
     done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
-    notes = tuple(f"{t} did not train: {o.failure.message}" for t, o in outcomes.items() if o.failure)
-    comparisons = [_compare(a, b, model.weights, schedule) for a, b in itertools.combinations(done.values(), 2)]
-    suspicions: list[Suspicion] = []
-    if any(c.verdict.judgement is Judgement.UNDECIDED for c in comparisons):
+    comparisons = [_compare(a, b, model.weights, schedule) for a, b in itertools.combinations(outcomes.values(), 2)]
+    suspicions = _endings(runner, dict(zip(targets, pairs, strict=True)), outcomes)
+    if any(c.instances and c.verdict.judgement is Judgement.UNDECIDED for c in comparisons):
         first = {name: array[: schedule.batch_size] for name, array in batches.items()}
         listener(Progress("replaying gradients", 0, None))
-        suspicions = _look_at_gradients(runner, model, first, list(done), families, schedule)
-        comparisons = [_decide(comparison, suspicions) for comparison in comparisons]
+        measured, guilty = _look_at_gradients(runner, model, first, list(done), families, schedule)
+        suspicions += guilty
+        comparisons = [_decide(comparison, measured, guilty, model) for comparison in comparisons]
     losses = {target: outcome.trace.losses for target, outcome in done.items()}
-    return Trained(tuple(comparisons), losses, tuple(suspicions), outcomes, notes)
+    return Trained(tuple(comparisons), losses, tuple(suspicions), outcomes)
+
+
+def _endings(runner: Runner, asked: Mapping[str, tuple[Case, str]], outcomes: Mapping[str, Outcome]) -> list[Suspicion]:
+    """Targets that raised, crashed or hung while training, where another one did train."""
+    kinds = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+    if not any(outcome.completed for outcome in outcomes.values()):
+        return []
+    found: list[Suspicion] = []
+    for target, outcome in outcomes.items():
+        if outcome.status not in kinds or outcome.failure is None:
+            continue
+        same, _ = confirm_ending(runner, asked[target][0], outcome)
+        said = (
+            f"{target} {outcome.status.value} while training: {outcome.failure.type}: {gist(outcome.failure.message)}"
+        )
+        diagnosis = Diagnosis(
+            Class.DEFECT if same else Class.FLAKY, (target,), node=outcome.failure.node, evidence=(said,)
+        )
+        found.append(
+            Suspicion(
+                kinds[outcome.status],
+                diagnosis,
+                asked[target][0],
+                tuple(outcomes),
+                outcome.failure.type,
+                Stage.UPDATE,
+            )
+        )
+    return found
 
 
 def _batches(inputs: Arrays, labels: Arrays, schedule: Schedule) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -113,6 +143,12 @@ def _default_loss(labels: Arrays) -> Recipe:
 def _compare(a: Outcome, b: Outcome, start: Arrays, schedule: Schedule) -> Comparison:
     """The first step and weight where a pair parts, by the share of what the weights have moved."""
     pair = (a.target, b.target)
+    if not (a.completed and b.completed):
+        return compare_outcomes(a, b, {}, judge_parity)[0]
+    if set(a.trace.weights) != set(b.trace.weights):
+        odd = sorted(set(a.trace.weights) ^ set(b.trace.weights))[0].partition(":")[2]
+        reason = f"{odd} is a weight of one of them only"
+        return Comparison(*pair, "training", _verdict(Judgement.FAIL, pair, reason, float("inf")), schedule.steps)
     largest = 0.0
     for step in range(schedule.steps):
         for name in (key.partition(":")[2] for key in a.trace.weights if key.startswith(f"{step}:")):
@@ -150,22 +186,47 @@ def _look_at_gradients(
     targets: Sequence[str],
     families: Mapping[str, str],
     schedule: Schedule,
-) -> list[Suspicion]:
+) -> tuple[list[NodeErrors], list[Suspicion]]:
     trace = Procedure(trace=True)
     pairs = [(model.case(target, trace, batch, seed=schedule.seed), target) for target in targets]
     traces = [outcome for outcome in runner.run_pairs(pairs) if outcome.completed]
     if not traces or model.graph is None:
-        return []
+        return [], []
     nodes = traces[0].trace.nodes
-    measured = list(replay_gradients(runner, model, batch, nodes, targets, schedule.seed))
+    measured = list(replay_gradients(runner, model, batch, nodes, targets, schedule.seed, training=True))
     found: list[Suspicion] = []
     for accusation in accuse(measured, families):
         node = accusation.first.node
-        given = [batch[ref.node] if ref.node in batch else nodes[model.graph.node(ref.node).key] for ref in node.inputs]
+        case = gradient_case(model, node, batch, nodes, schedule.seed)
+        again = judge_gradients(node, case, targets, runner)
         diagnosis = _backward(accusation.diagnosis)
-        case = one_layer_case(model, node, given, schedule.seed)
+        if blame(again, families) != (diagnosis.klass, diagnosis.suspects):
+            note = "did not fail again in fresh processes"
+            diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
         found.append(Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD))
-    return found
+    return measured, found
+
+
+def gradient_case(model: Model, node: Node, inputs: Arrays, activations: Mapping[str, Array], seed: int) -> Case:
+    """The backward pass of one layer alone: its inputs, and the cotangent that is pulled back."""
+    assert model.graph is not None
+    given = node_inputs(model.graph, node, inputs, activations)
+    alone = one_layer_case(model, node, given, seed)
+    key = node.key if isinstance(alone.subject, ModelFile) else f"{node.layer}#0"
+    rng = np.random.default_rng([seed, 0xBAC])
+    output = activations[node.key]
+    return replace(
+        alone,
+        procedure=Procedure(goal=Goal.REPLAY, nodes=(key,), training=True),
+        inputs={f"{key}/{index}": array for index, array in enumerate(given)},
+        cotangents={key: np.asarray(rng.standard_normal(output.shape)).astype(output.dtype)},
+    )
+
+
+def judge_gradients(node: Node, case: Case, targets: Sequence[str], runner: Runner) -> NodeErrors:
+    """What the targets make of a gradient case in fresh workers."""
+    outcomes = runner.run_pairs([(case, target) for target in targets], fresh=True)
+    return judge_by_vote(node, {outcome.target: outcome.trace.gradients for outcome in outcomes})
 
 
 def _backward(diagnosis: Diagnosis) -> Diagnosis:
@@ -173,9 +234,11 @@ def _backward(diagnosis: Diagnosis) -> Diagnosis:
     return replace(diagnosis, evidence=tuple(line.replace(said, meant) for line in diagnosis.evidence))
 
 
-def _decide(comparison: Comparison, suspicions: Sequence[Suspicion]) -> Comparison:
+def _decide(
+    comparison: Comparison, measured: Sequence[NodeErrors], suspicions: Sequence[Suspicion], model: Model
+) -> Comparison:
     verdict = comparison.verdict
-    if verdict.judgement is not Judgement.UNDECIDED:
+    if verdict.judgement is not Judgement.UNDECIDED or not comparison.instances:
         return comparison
     pair = {comparison.a, comparison.b}
     guilty = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT and pair & set(s.diagnosis.suspects)]
@@ -184,5 +247,21 @@ def _decide(comparison: Comparison, suspicions: Sequence[Suspicion]) -> Comparis
         layer = (first.node or "").partition("#")[0]
         reason = f"{verdict.reason}; the gradient of {layer} is wrong on {', '.join(first.suspects)}"
         return replace(comparison, verdict=replace(verdict, judgement=Judgement.FAIL, reason=reason))
+    open_layer = _unjudged(pair, measured, model)
+    if open_layer or comparison.max_rel is None or not np.isfinite(comparison.max_rel):
+        reason = f"{verdict.reason}; {open_layer or 'a weight that is not finite'} could not be judged"
+        return replace(comparison, verdict=replace(verdict, reason=reason))
     reason = f"{verdict.reason}; every layer's gradient agrees alone: rounding, at kinks"
     return replace(comparison, verdict=replace(verdict, judgement=Judgement.PASS, reason=reason))
+
+
+def _unjudged(pair: set[str], measured: Sequence[NodeErrors], model: Model) -> str:
+    """The first trainable layer whose gradient was not judged on both sides."""
+    if model.graph is None:
+        return "the layers, which are not known,"
+    judged = {m.node.layer: set(m.errors) for m in measured if m.judged_by != "nothing" and m.errors}
+    trained = {name.partition("/")[0] for name in model.weights}
+    for node in model.graph.nodes:
+        if node.layer in trained and not pair <= judged.get(node.layer, set()):
+            return f"the gradient of {node.layer}"
+    return ""

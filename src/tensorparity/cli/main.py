@@ -19,6 +19,7 @@ COMMANDS = {
     "replay": ("replay", "Run a case file again: does it still fail?"),
     "targets": ("targets", "What is here, and what could be installed."),
     "doctor": ("doctor", "What is broken, and why."),
+    "zoo": ("zoo", "Models that come along: what there is, and training them."),
 }
 
 

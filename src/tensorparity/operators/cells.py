@@ -115,7 +115,7 @@ def _below(weights: Mapping[str, Array], path: str) -> dict[str, Array]:
 
 _LSTM = serialized("LSTMCell", "lstm_cell", units=3)
 _GRU = serialized("GRUCell", "gru_cell", units=2)
-_SIMPLE = serialized("SimpleRNNCell", "simple_rnn_cell", units=4, activation="relu")
+_SIMPLE = serialized("SimpleRNNCell", "simple_rnn_cell", units=4, use_bias=False)
 
 RNN = LayerSpec(
     name="RNN",

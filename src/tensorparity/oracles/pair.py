@@ -44,7 +44,6 @@ _ENDINGS = {
     Status.RAISED: Kind.ERROR,
     Status.CRASHED: Kind.CRASH,
     Status.TIMED_OUT: Kind.HANG,
-    Status.OUT_OF_MEMORY: Kind.CRASH,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from .. import __version__
 from ..core.comparison import Comparison
@@ -49,6 +49,33 @@ class TargetFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """A model of the zoo.
+
+    Args:
+        data: what it is trained on, in words; empty for one that is not trained.
+        measure: what ``score`` is, on data it has not seen.
+        spread: standard deviation of the labels, where they are values.
+        remark: why it was not trained now.
+    """
+
+    name: str
+    layers: int
+    parameters: int
+    data: str
+    trained: bool
+    measure: str
+    score: float | None = None
+    spread: float | None = None
+    seconds: float | None = None
+    remark: str = ""
+
+    def to_json(self) -> Json:
+        """An entry of the document's ``models``."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """One run of one command; ``document`` is the machine-readable contract.
 
@@ -60,6 +87,7 @@ class Facts:
         isolated_threshold: K, above which a layer's isolated error is no rounding.
         losses: loss before each training step, by target (``compare --steps``).
         undecided: how many cases were not decided, by reason; without the undecided comparisons.
+        models: those of the zoo (``zoo``).
     """
 
     command: str
@@ -74,6 +102,7 @@ class Facts:
     isolated_threshold: float | None = None
     undecided: Mapping[str, int] = field(default_factory=dict)
     losses: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    models: tuple[ModelFacts, ...] = ()
 
     @property
     def defects(self) -> tuple[Finding, ...]:
@@ -100,6 +129,8 @@ class Facts:
             document["isolated_threshold"] = self.isolated_threshold
         if self.losses:
             document["losses"] = {target: list(values) for target, values in self.losses.items()}
+        if self.models:
+            document["models"] = [model.to_json() for model in self.models]
         if self.comparisons is not None:
             document["comparisons"] = [comparison.to_json() for comparison in self.comparisons]
         document["findings"] = [finding.to_json() for finding in self.findings]

@@ -58,6 +58,8 @@ def summarize(facts: Facts) -> Summary:
         sentence, tone = _inspection(facts)
     elif facts.comparisons is not None:
         sentence, tone = _comparison(facts, facts.comparisons)
+    elif facts.command == "zoo":
+        sentence, tone = _zoo(facts)
     elif facts.command == "replay":
         sentence, tone = _replay(facts)
     else:
@@ -257,6 +259,12 @@ def _replay(facts: Facts) -> tuple[str, Tone]:
     if facts.stats.get("undecided"):
         return f"It is not decided whether {_subject(facts)} still fails.", Tone.UNDECIDED
     return f"{_subject(facts)} does not fail here.", Tone.PASS
+
+
+def _zoo(facts: Facts) -> tuple[str, Tone]:
+    trained = sum(model.trained for model in facts.models)
+    models = wording.count(len(facts.models), "model")
+    return f"{models} of the zoo, {trained or 'none'} with trained weights here.", Tone.PASS
 
 
 def _inspection(facts: Facts) -> tuple[str, Tone]:

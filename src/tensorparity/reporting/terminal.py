@@ -14,7 +14,7 @@ from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
 from ..core.verdict import Judgement
 from . import wording
-from .facts import Facts
+from .facts import Facts, ModelFacts
 from .summary import CLASS_MEANINGS, INSPECTIONS, Tone, by_urgency, distinct, ordered, place, summarize
 
 #: Beyond these a list is no longer read; the rest is counted.
@@ -42,6 +42,7 @@ class _Page:
         self._line(summary.headline, _TONES[summary.tone])
         if facts.command in INSPECTIONS:
             self._targets(facts)
+        self._models(facts.models)
         self._pairs(facts.comparisons or ())
         self._engines(facts)
         self._classes(facts)
@@ -60,6 +61,16 @@ class _Page:
                 remark = f"{remark}; {target.install}" if remark else target.install
             style = "green" if target.usable else "yellow"
             table.add_row(*self._cells(target.name), self._text(target.status, style), *self._cells(versions, remark))
+        self._show(table)
+
+    def _models(self, models: Sequence[ModelFacts]) -> None:
+        if not models:
+            return
+        table = self._table("model", "layers", "parameters", "data", "weights", keep=True)
+        table.columns[3].no_wrap = table.columns[4].no_wrap = False
+        for model in models:
+            sizes = (f"{model.layers:,}", f"{model.parameters:,}")
+            table.add_row(*self._cells(model.name, *sizes, model.data or "-", _weights(model)))
         self._show(table)
 
     def _pairs(self, comparisons: Sequence[Comparison]) -> None:
@@ -129,7 +140,7 @@ class _Page:
             self._line(" ".join(remark.split()))
 
     def _time(self, facts: Facts) -> None:
-        if facts.command in INSPECTIONS:
+        if facts.command in INSPECTIONS or "seconds" not in facts.stats:
             return
         phases = ", ".join(f"{name} {wording.seconds(value)}" for name, value in facts.phases.items())
         total = wording.seconds(float(facts.stats.get("seconds", 0.0)))
@@ -172,6 +183,18 @@ class _Page:
         """Text that cannot steer the terminal and that the console's encoding has."""
         encoding = self._console.encoding or "utf-8"
         return Text(wording.visible(text).encode(encoding, "backslashreplace").decode(encoding), style=style)
+
+
+def _weights(model: ModelFacts) -> str:
+    """Which weights a model has, how good they are, and what else is to be said."""
+    parts = ["calibrated" if not model.trained else "trained"]
+    if model.score is not None and model.spread is None:
+        parts = [f"accuracy {wording.share(model.score)}"]
+    elif model.score is not None:
+        parts = [f"mean error {wording.number(model.score)} (labels spread by {wording.number(model.spread)})"]
+    if model.seconds is not None:
+        parts.append(f"trained in {wording.seconds(model.seconds)}")
+    return "; ".join([", ".join(parts), *([model.remark] if model.remark else [])])
 
 
 #: A column of the table of pairs: its title, and what it says of a pair (nothing where nothing is known).

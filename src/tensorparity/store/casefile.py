@@ -27,7 +27,7 @@ FORMAT = 1
 SUFFIX = ".tpcase"
 
 #: Models that are data. Any other format is code that builds a model, and needs trust like a fault.
-DATA_FORMATS = frozenset({"keras", "h5", "hdf5", "onnx", EXPORTED_ONNX})
+DATA_FORMATS = frozenset({"keras", "h5", "hdf5", "onnx", "torch", EXPORTED_ONNX})
 
 _FAULT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
 _API_NAME = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)+", re.ASCII)

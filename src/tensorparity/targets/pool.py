@@ -1,7 +1,8 @@
 """The pool: persistent, disposable workers, driven by one loop in the caller's thread.
 
 A request that kills, hangs or bloats its worker costs that worker only; a fresh one takes over and
-the request itself is answered with how it ended. Nothing is retried behind the caller's back.
+the request itself is answered with how it ended. No request is retried behind the caller's back; only a
+start that was too slow or too large, which may be the machine's fault, is tried a second time.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import selectors
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
@@ -24,6 +25,8 @@ from .process import Ending, Launch, WorkerProcess
 
 _ASK_DOCTOR = "'tensorparity doctor' shows the whole message"
 _LOOK_EVERY = 0.1  # seconds between looks at memory and CPU time
+_LONGEST_LOOK = 1.0  # what one look may add to the time of doing nothing: the caller may have been away
+_IDLE_SHARE = 0.005  # of a core; background threads use less, a worker starved by 100 others gets more
 
 
 class End(Enum):
@@ -35,6 +38,7 @@ class End(Enum):
     MEMORY = "past its memory limit"
     GARBAGE = "the answer was not a frame"
     NOT_STARTED = "the worker could not be started"
+    NOT_SENT = "the request does not travel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,9 @@ class _Slot:
         self.job: tuple[int, Request] | None = None
         self.deadline_cpu = 0.0
         self.deadline_wall = 0.0
+        self.idle_limit = 0.0
+        self.idle = 0.0
+        self.idle_cpu = 0.0
         self.began = 0.0
         self.cpu_before = 0.0
         self.cpu_now = 0.0
@@ -95,15 +102,32 @@ class _Slot:
         self.request_id = 0
         self.record: Mapping[str, Any] = {}
 
-    def ask(self, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float, wall_seconds: float) -> None:
+    def ask(self, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float, limits: Limits) -> None:
+        """Send a request and set its limits.
+
+        Raises:
+            protocol.ProtocolError: if it does not travel; nothing of it has been sent then.
+        """
         self.request_id += 1
-        self.began = time.monotonic()
+        self.began = self.looked = time.monotonic()
         self.cpu_before = self.process.cost()[0]
         self.cpu_now = self.cpu_before
         self.deadline_cpu = self.cpu_before + cpu_seconds
-        self.deadline_wall = self.began + wall_seconds
+        self.deadline_wall = self.began + limits.wall(cpu_seconds)
+        self.idle_limit = limits.idle(cpu_seconds)
+        self.idle, self.idle_cpu = 0.0, self.cpu_before
         self.process.forget_stderr()
         self.process.send(self.request_id, header, arrays)
+
+    def look(self, now: float) -> int:
+        """Take stock of CPU time, of time without any, and of memory; return the memory."""
+        passed, self.looked = min(now - self.looked, _LONGEST_LOOK), now
+        self.cpu_now, memory = self.process.cost()
+        self.peak = max(self.peak, memory)
+        self.idle += passed
+        if abs(self.cpu_now - self.idle_cpu) > self.idle_limit * _IDLE_SHARE:
+            self.idle, self.idle_cpu = 0.0, self.cpu_now
+        return memory
 
 
 class Pool:
@@ -120,6 +144,7 @@ class Pool:
         self._workers = workers or max(2, os.cpu_count() or 1)
         self._slots: list[_Slot] = []
         self._broken: dict[str, WorkerStartError] = {}
+        self._started_again: set[str] = set()
         self.peak_memory: dict[str, int] = {}
         self.cpu_seconds: dict[str, float] = {}
         #: What each adapter that has been started says it can be asked for.
@@ -165,24 +190,28 @@ class Pool:
             position, request = waiting.popleft()
             if request.target in self._broken:
                 yield position, Reply(End.NOT_STARTED, error=self._broken[request.target])
-            elif request.target in full or not self._place(position, request):
+                continue
+            replies = None if request.target in full else self._place(position, request)
+            if replies is None:
                 full.add(request.target)
                 held.append((position, request))
+            else:
+                yield from replies
         waiting.extend(held)
 
-    def _place(self, position: int, request: Request) -> bool:
+    def _place(self, position: int, request: Request) -> list[tuple[int, Reply]] | None:
+        """Give the request to a worker; None where there is no room, else what is answered at once."""
         if sum(slot.state is not _State.IDLE for slot in self._slots) >= self._workers:
-            return False
+            return None
         mine = [slot for slot in self._slots if slot.plan.target == request.target]
         slot = next((slot for slot in mine if slot.state is _State.IDLE and self._healthy(slot)), None)
         if slot is not None:
-            self._begin(slot, position, request)
-            return True
+            return list(self._begin(slot, position, request))
         mine = [slot for slot in self._slots if slot.plan.target == request.target]
         if len(mine) >= max(1, -(-self._workers // max(1, len(self._plans)))):
-            return False
+            return None
         self._launch(request.target).job = (position, request)
-        return True
+        return []
 
     def _healthy(self, slot: _Slot) -> bool:
         slot.process.pump_status()
@@ -195,17 +224,20 @@ class Pool:
         plan = self._plans[target]
         slot = _Slot(plan)
         slot.state = _State.STARTING
-        cpu = self._limits.start_cpu_seconds
-        slot.ask(plan.start, {}, cpu, self._limits.wall(cpu))
+        slot.ask(plan.start, {}, self._limits.start_cpu_seconds, self._limits)
         self._slots.append(slot)
         return slot
 
-    def _begin(self, slot: _Slot, position: int, request: Request) -> None:
+    def _begin(self, slot: _Slot, position: int, request: Request) -> Iterator[tuple[int, Reply]]:
         slot.state = _State.BUSY
         slot.job = (position, request)
         slot.peak = 0
         cpu = request.cpu_seconds or self._limits.cpu_seconds
-        slot.ask(request.header, request.arrays, cpu, self._limits.wall(cpu))
+        try:
+            slot.ask(request.header, request.arrays, cpu, self._limits)
+        except protocol.ProtocolError as error:
+            slot.job, slot.state = None, _State.IDLE
+            yield position, Reply(End.NOT_SENT, header={"record": slot.record}, detail=str(error))
 
     def _turn(self) -> Iterator[tuple[int, Reply]]:
         """Wait for something to happen, then look at every worker that has work."""
@@ -233,7 +265,7 @@ class Pool:
             yield from self._lost(slot, End.GARBAGE, str(error))
             return
         if frames:
-            wrong = _not_an_answer(frames[0], slot.request_id)
+            wrong = _not_an_answer(frames, slot.request_id)
             yield from self._lost(slot, End.GARBAGE, wrong) if wrong else self._answered(slot, frames[0])
             return
         if not process.alive:
@@ -245,9 +277,7 @@ class Pool:
         now = time.monotonic()
         if now - slot.looked < _LOOK_EVERY / 2:
             return  # woken by the pipes, which a large frame does thousands of times
-        slot.looked = now
-        slot.cpu_now, memory = slot.process.cost()
-        slot.peak = max(slot.peak, memory)
+        memory = slot.look(now)
         if memory > self._limits.memory:
             limit = self._limits.memory / 2**30
             detail = f"resident memory {memory / 2**30:.1f} GiB passed the limit of {limit:.1f} GiB"
@@ -255,6 +285,8 @@ class Pool:
         elif slot.cpu_now > slot.deadline_cpu:
             spent = slot.deadline_cpu - slot.cpu_before
             yield from self._lost(slot, End.DEADLINE, f"no answer within {spent:g} s of CPU time")
+        elif slot.idle > slot.idle_limit:
+            yield from self._lost(slot, End.DEADLINE, f"no answer, and no CPU time used for {slot.idle_limit:g} s")
         elif now > slot.deadline_wall:
             spent = slot.deadline_wall - slot.began
             yield from self._lost(slot, End.DEADLINE, f"no answer within {spent:g} s (wall limit)")
@@ -270,7 +302,7 @@ class Pool:
             slot.record = frame.header["record"]
             self.abilities[target] = frozenset(frame.header.get("abilities", ()))
             assert slot.job is not None
-            self._begin(slot, *slot.job)
+            yield from self._begin(slot, *slot.job)
             return
         assert slot.job is not None
         position, _ = slot.job
@@ -303,6 +335,10 @@ class Pool:
             peak_memory=slot.peak,
         )
         if slot.state is _State.STARTING:
+            if end in (End.DEADLINE, End.MEMORY) and slot.plan.target not in self._started_again:
+                self._started_again.add(slot.plan.target)
+                self._launch(slot.plan.target).job = slot.job
+                return
             yield from self._failed_to_start(slot, _death_at_start(slot, reply))
         elif slot.job is not None:
             yield slot.job[0], reply
@@ -319,10 +355,13 @@ class Pool:
             self._slots.remove(slot)
 
 
-def _not_an_answer(frame: protocol.Frame, request_id: int) -> str:
-    """Why this frame is not the answer to that request; empty if it is."""
+def _not_an_answer(frames: Sequence[protocol.Frame], request_id: int) -> str:
+    """Why these frames are not the answer to that request; empty if they are."""
+    frame = frames[0]
     if (frame.kind, frame.request_id) != (protocol.RESPONSE, request_id):
         return f"frame {frame.request_id} of kind {frame.kind} arrived, an answer to request {request_id} was expected"
+    if len(frames) > 1:
+        return f"{len(frames)} frames arrived, one answer to request {request_id} was expected"
     header = frame.header
     if not isinstance(header.get("status"), str) or not isinstance(header.get("record"), dict):
         return "the answer lacks its status or its record"

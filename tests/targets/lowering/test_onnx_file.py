@@ -135,6 +135,13 @@ class TestForward:
         close(outcome.outputs, {"y": x * factor[:, None, None]})
         close(outcome.trace.nodes, {"mul#0": x * factor[:, None, None]})
 
+    def test_a_batch_axis_that_is_none(self, write: Write, run: Run) -> None:
+        """Real files say so of outputs that are ordered by time."""
+        model = make(
+            [helper.make_node("Transpose", ["x"], ["y"], perm=[1, 0])], [value("x", (1, 3))], [value("y", (1, "T"))]
+        )
+        close(run(write(model), {"x": X}).outputs, {"y": X[:, :, None]})
+
     def test_an_output_without_instances_is_not_compared(self, write: Write, run: Run) -> None:
         model = make([helper.make_node("Shape", ["x"], ["y"])], [value("x")], [value("y", None, 7)])
         outcome = run(write(model), {"x": X}, status=Status.UNSUPPORTED)
@@ -227,6 +234,18 @@ class TestLayers:
         case = Case(write(make(nodes, [value("x")], [value("y")])), Procedure(trace=True), {"x": X})
         outcome = runner.run_pairs([(case, "onnx:reference")])[0]
         close(outcome.trace.nodes, {"concat#0": X})
+
+    def test_the_reference_says_in_which_node_it_failed(self, write: Write, runner: LocalRunner) -> None:
+        nodes = [
+            helper.make_node("Relu", ["x"], ["h"], name="relu"),
+            helper.make_node("Reshape", ["h", "shape"], ["y"], name="reshape"),
+        ]
+        model = make(nodes, [value("x")], [value("y", ("N", 7))], {"shape": np.array([5, 7])})
+        case = Case(write(model), Procedure(trace=True), {"x": X})
+        outcome = runner.run_pairs([(case, "onnx:reference")])[0]
+        assert outcome.status is Status.RAISED
+        assert outcome.failure is not None
+        assert outcome.failure.node == "reshape#0"
 
 
 class TestWhatIsRefused:

@@ -43,7 +43,7 @@ def feeding_of(inputs: Sequence[Value], outputs: Sequence[Value]) -> Feeding:
     elsewhere = {size for value in inputs for size in (value.shape or ())[1:] if isinstance(size, str)}
     if all(map(_open, first)) and len(names) <= 1 and all(_open(size) and size not in elsewhere for size in last):
         return Feeding.BATCH
-    if all(size == 1 for size in first) and all(size == 1 or _open(size) for size in last):
+    if all(size == 1 for size in first) and all(value.shape and value.shape[0] == 1 for value in outputs):
         return Feeding.ROWS
     return Feeding.ITEMS
 

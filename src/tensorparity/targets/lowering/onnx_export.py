@@ -2,6 +2,8 @@
 
 The file itself says which of its tensors are which layer's (``LAYERS`` in its metadata, written by the
 worker that exported it). A layer may be several nodes of the file; alone they run as a piece of it.
+Exporters optimize, and layers get lost in it: then the file names another (``STEPS``), the same before
+that, beside it, and tracing and replaying use that one.
 """
 
 from __future__ import annotations
@@ -9,7 +11,10 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
 
 from ...core.arrays import Array, Arrays, dtype_name
 from ...core.case import Case, ModelFile
@@ -24,20 +29,30 @@ from .onnx import check_procedure
 from .onnx_file import model_array, with_outputs
 from .onnx_graph import Refusal
 
-#: Key in the file's metadata: {layer key: {"outputs": [tensor], "inputs": [tensor] or null}}.
+#: Key in the file's metadata: {layer key: {"outputs": [tensor], "inputs": [tensor] or null, "sizes", "shapes"}}.
 LAYERS = "tensorparity.layers"
+#: Key in the file's metadata: the digest of the file to trace and replay.
+STEPS = "tensorparity.steps"
 
 _MODEL_METADATA = 14
-_GRAPH_NODE, _GRAPH_NAME, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 2, 11, 12
+_GRAPH_NODE, _GRAPH_NAME, _GRAPH_TENSOR, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 2, 5, 11, 12
 _NODE_INPUT, _NODE_OUTPUT = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """The tensors of one layer; ``inputs`` is None where it cannot be cut out."""
+    """The tensors of one layer.
+
+    Args:
+        inputs: None where it cannot be cut out.
+        sizes: of each input: numbers, and names of sizes that vary.
+        shapes: inputs of the whole file of which the layer needs the sizes only.
+    """
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...] | None
+    sizes: tuple[tuple[int | str, ...], ...] = ()
+    shapes: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,6 +68,8 @@ def lower_exported(case: Case) -> tuple[Json, dict[str, Array]] | str:
     try:
         check_procedure(case)
         exported = _open(case.subject)
+        if case.procedure.trace or case.procedure.goal is Goal.REPLAY:
+            exported = _steps(case.subject, exported)
         if case.procedure.goal is Goal.REPLAY:
             return _Pieces(exported, case.inputs).lower(case.procedure.nodes)
         return _forward(exported, case)
@@ -60,7 +77,19 @@ def lower_exported(case: Case) -> tuple[Json, dict[str, Array]] | str:
         return str(reason)
 
 
-@functools.lru_cache(maxsize=1)
+def steps_of(path: Path, sha256: str) -> Path:
+    """Where the file to trace lies beside the one that was exported."""
+    return path.with_name(f"{sha256[:24]}.steps.onnx")
+
+
+def _steps(file: ModelFile, exported: _Exported) -> _Exported:
+    sha256 = _metadata(exported.model).get(STEPS)
+    if sha256 is None:
+        return exported
+    return _open(ModelFile(str(steps_of(Path(file.path), sha256)), sha256, file.format))
+
+
+@functools.lru_cache(maxsize=2)
 def _open(file: ModelFile) -> _Exported:
     model = parse_model(read_verified(file).data)
     made = {output: node for node in model.graph.nodes for output in node.outputs if output}
@@ -69,17 +98,23 @@ def _open(file: ModelFile) -> _Exported:
 
 
 def _layers(model: OnnxModel) -> dict[str, _Layer]:
-    entries = (list(read_fields(field.bytes)) for field in read_fields(model.data) if field.number == _MODEL_METADATA)
-    for entry in entries:
-        found = {field.number: field.text for field in entry}
-        if found.get(1) == LAYERS:
-            return {key: _layer(item) for key, item in json.loads(found.get(2, "{}")).items()}
-    return {}
+    return {key: _layer(item) for key, item in json.loads(_metadata(model).get(LAYERS, "{}")).items()}
+
+
+def _metadata(model: OnnxModel) -> dict[str, str]:
+    entries = [list(read_fields(field.bytes)) for field in read_fields(model.data) if field.number == _MODEL_METADATA]
+    found = [{field.number: field.text for field in entry} for entry in entries]
+    return {entry.get(1, ""): entry.get(2, "") for entry in found}
 
 
 def _layer(item: Json) -> _Layer:
     inputs = item["inputs"]
-    return _Layer(tuple(item["outputs"]), None if inputs is None else tuple(inputs))
+    return _Layer(
+        tuple(item["outputs"]),
+        None if inputs is None else tuple(inputs),
+        tuple(tuple(sizes) for sizes in item.get("sizes", ())),
+        {name: tuple(sizes) for name, sizes in item.get("shapes", {}).items()},
+    )
 
 
 def _exists(layer: _Layer, known: set[str]) -> bool:
@@ -145,24 +180,38 @@ class _Pieces:
         for key in keys:
             layer = self._exported.layers.get(key)
             if layer is not None and layer.inputs is not None:
-                self._add(key, layer.outputs, layer.inputs)
+                self._add(key, layer, layer.inputs)
         if not self._nodes:
             raise Refusal(f"{', '.join(keys)} cannot be cut out of the exported file")
         arrays = {f"inputs:{item['input']}": self._given[item["input"]] for item in self._entries}
         return _subject(self._entries, self._outputs), {**arrays, "weights:model": model_array(self._model())}
 
-    def _add(self, key: str, outputs: Sequence[str], inputs: Sequence[str]) -> None:
-        needed = self._needed(outputs, set(inputs))
+    def _add(self, key: str, layer: _Layer, inputs: Sequence[str]) -> None:
+        needed = self._needed(layer.outputs, {*inputs, *layer.shapes})
         if not needed or any(node.captured for node in needed):
             return  # nothing to compute, or subgraphs that speak of tensors by name
         prefix = f"{key}/"
         renamed = {name: prefix + name for node in needed for name in node.outputs if name}
         for index, name in enumerate(inputs):
             renamed[name] = self._feed(f"{key}/{index}", f"{prefix}{index}/{name}")
+        for name, shape in self._shapes(key, layer).items():
+            renamed[name] = prefix + name
+            self._fixed[prefix + name] = messages(_GRAPH_TENSOR, [protobuf.tensor(prefix + name, shape)])
         for node in needed:
             self._copy(node, renamed)
-        for index, name in enumerate(outputs):
+        for index, name in enumerate(layer.outputs):
             self._outputs.append(_shown(key, index, renamed[name]))
+
+    def _shapes(self, key: str, layer: _Layer) -> dict[str, Array]:
+        """Zeros instead of the file's inputs whose sizes alone matter; the inputs given tell sizes that vary."""
+        given = [self._given[f"{key}/{index}"].shape for index in range(len(layer.sizes))] if layer.shapes else []
+        pairs = zip(layer.sizes, given, strict=False)
+        known = {name: size for sizes, shape in pairs for name, size in zip(sizes, shape, strict=False)}
+        try:
+            shapes = {n: [s if isinstance(s, int) else known[s] for s in sizes] for n, sizes in layer.shapes.items()}
+        except KeyError as error:
+            raise Refusal(f"{key}: its inputs do not tell the size {error}") from error
+        return {name: np.zeros(shape, bool) for name, shape in shapes.items()}
 
     def _needed(self, outputs: Sequence[str], given: set[str]) -> list[OnnxNode]:
         """The nodes between the given tensors and the outputs, in the order of the file."""

@@ -41,6 +41,7 @@ class OnnxAdapter(Adapter):
             raise Unsupported("an ONNX runtime computes no {}".format(job.goal))
         if job.option("training"):
             raise Unsupported("an ONNX runtime has no training mode")
+        self.current_node = None
         outputs = job.subject["outputs"]
         wanted = [item["tensor"] for item in outputs]
         try:
@@ -49,6 +50,7 @@ class OnnxAdapter(Adapter):
         except Exception as error:
             if self.lacks(error):
                 raise Unsupported(str(error))
+            self.current_node = self._failing_node(error, outputs)
             raise
         result = Result()
         for position, item in enumerate(outputs):
@@ -56,6 +58,16 @@ class OnnxAdapter(Adapter):
             if value is not None:
                 getattr(result, item["group"])[item["name"]] = value
         return result
+
+    def failing_tensors(self, error):
+        """Return the outputs of the node that was running, where the runtime can be asked."""
+        return ()
+
+    def _failing_node(self, error, outputs):
+        """Return the node by the name that the host has for it, if that is among the outputs."""
+        tensors = self.failing_tensors(error)
+        names = [item["name"] for item in outputs if item["group"] == "nodes" and item["tensor"] in tensors]
+        return names[0] if names else None
 
     def lacks(self, error):
         """Return whether an exception says that the runtime has no such operator, or none for such a type."""
@@ -110,6 +122,8 @@ def _last(values, instances):
 def _one_after_another(values, instances):
     arrays = [_plain(value) for value in values]
     if not all(array.ndim for array in arrays) or sum(len(array) for array in arrays) != instances:
+        if len(arrays) == instances:  # a run per instance: files declare batch axes that are none
+            return _one_upon_another(values, instances)
         shapes = ", ".join(sorted({str(array.shape) for array in arrays}))
         raise ValueError("shape {} has no axis of the {} instances".format(shapes, instances))
     return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]

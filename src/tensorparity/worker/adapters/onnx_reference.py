@@ -32,3 +32,13 @@ class OnnxReferenceAdapter(OnnxAdapter):
 
     def run_model(self, opened, feeds, wanted):
         return opened.run(wanted, feeds)
+
+    def failing_tensors(self, error):
+        """Return the outputs of the outermost node on the stack: the evaluator runs them one after another."""
+        traceback = error.__traceback__
+        while traceback is not None:
+            frame = traceback.tb_frame
+            if frame.f_code.co_name == "run" and hasattr(frame.f_locals.get("node"), "output"):
+                return tuple(frame.f_locals["node"].output)
+            traceback = traceback.tb_next
+        return ()

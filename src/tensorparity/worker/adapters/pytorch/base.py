@@ -123,8 +123,9 @@ class TorchAdapter(Adapter):
 
         if form != "onnx":
             raise Unsupported("torch programs are exported to onnx, not {}".format(form))
-        model, layers = export_onnx(self.load(path))
-        return np.frombuffer(model, np.uint8), layers, "torch.onnx"
+        model, steps, layers = export_onnx(self.load(path))
+        files = {"model": np.frombuffer(model, np.uint8), "steps": np.frombuffer(steps, np.uint8)}
+        return files, layers, "torch.onnx"
 
     def make_model(self, recipe):
         from ...factories import make_from_factory

@@ -85,10 +85,9 @@ class Isolated(object):
     def _take_results(self, node, made):
         import operator
 
-        value = node.meta.get("val")
-        for index, _ in tensor_outputs(value):
-            several = isinstance(value, (list, tuple))
-            self._results.append(self._graph.call_function(operator.getitem, (made, index)) if several else made)
+        for index, (place, _) in enumerate(tensor_outputs(node)):
+            lone = place is None
+            self._results.append(made if lone else self._graph.call_function(operator.getitem, (made, place)))
             self.names.append(output_key(node, index))
 
 

@@ -1,8 +1,9 @@
 """An exported program (``torch.export``): its inputs, outputs and nodes by name.
 
 The graph of a program takes parameters, buffers and constants as arguments before the user's inputs.
-A node's key is its name in the graph with ``#0``; further outputs of a node are ``#0.1``, ``#0.2``.
-``operator.getitem`` is no node of its own but an output of the node it takes from.
+A node's key is its name in the graph with ``#0``; further outputs of a node are ``#0.1``, ``#0.2``. Of a
+node with several outputs only those count that are used, in their order: exporters and compilers drop the
+others. ``operator.getitem`` is no node of its own but an output of the node it takes from.
 """
 
 import operator
@@ -104,15 +105,25 @@ def is_computation(node):
     """Tell whether a node computes a tensor, or several."""
     if node.op != "call_function" or node.target is operator.getitem:
         return False
-    return bool(tensor_outputs(node.meta.get("val")))
+    return bool(tensor_outputs(node))
 
 
-def tensor_outputs(value):
-    """Return (index, tensor) for each tensor in a node's value."""
+def tensor_outputs(node, value=None):
+    """Return [(place, tensor)] of a node's outputs, or of those in ``value``; the place is None for a lone one."""
     import torch
 
-    values = value if isinstance(value, (list, tuple)) else [value]
-    return [(index, item) for index, item in enumerate(values) if isinstance(item, torch.Tensor)]
+    described = node.meta.get("val")
+    value = described if value is None else value
+    if isinstance(described, torch.Tensor):
+        return [(None, value)]
+    if not isinstance(described, (list, tuple)):
+        return []
+    return [(place, value[place]) for place in used_places(node) if isinstance(described[place], torch.Tensor)]
+
+
+def used_places(node):
+    """Return the places of a node's outputs that something takes."""
+    return sorted({user.args[1] for user in node.users if user.target is operator.getitem})
 
 
 def node_key(node):
@@ -124,9 +135,10 @@ def output_key(node, index):
 
 
 def origin(node):
-    """Return (node, index): what a ``getitem`` takes from, or the node itself."""
+    """Return (node, index): which output of which node a ``getitem`` is; of others, the node itself and 0."""
     if node.op == "call_function" and node.target is operator.getitem:
-        return node.args[0], node.args[1]
+        places = [place for place, _ in tensor_outputs(node.args[0])]
+        return node.args[0], places.index(node.args[1])
     return node, 0
 
 

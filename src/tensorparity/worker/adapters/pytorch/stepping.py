@@ -37,7 +37,7 @@ def trace_eagerly(program, tensors, at):
     nodes, named = {}, {}
 
     def keep(node, value):
-        for index, tensor in tensor_outputs(value):
+        for index, (_, tensor) in enumerate(tensor_outputs(node, value)):
             nodes[output_key(node, index)] = to_numpy(tensor)
 
     tracer = _Tracer(program.exported.graph_module, lambda node: at(node_key(node)), keep)
@@ -75,9 +75,8 @@ class Exposed(object):
     def _show(self, graph, node, copy, clones, shown):
         import operator
 
-        value = node.meta["val"]
-        for index, _ in tensor_outputs(value):
-            item = graph.call_function(operator.getitem, (copy, index)) if isinstance(value, (list, tuple)) else copy
+        for index, (place, _) in enumerate(tensor_outputs(node)):
+            item = copy if place is None else graph.call_function(operator.getitem, (copy, place))
             # a node further on may write into it
             shown.append(graph.call_function(torch.ops.aten.clone.default, (item,)) if clones else item)
             self.keys.append(output_key(node, index))

@@ -1,0 +1,50 @@
+"""``tensorparity zoo`` and ``tensorparity zoo train``."""
+
+from __future__ import annotations
+
+import click
+
+from .options import format_option, show
+
+
+@click.group("zoo", invoke_without_command=True)
+@format_option
+@click.pass_context
+def command(context: click.Context, output_format: str, quiet: bool) -> int:
+    """List the models of the zoo: layers, parameters, the data of each, and whether it has been trained here.
+
+    'compare zoo:NAME' takes trained weights where there are some, otherwise seeded and calibrated ones.
+    """
+    if context.invoked_subcommand is None:
+        from ..campaign.zoo import list_zoo
+        from ..targets.runner import default_cache
+
+        show(list_zoo(default_cache()), output_format, quiet)
+    return 0
+
+
+@command.command("train")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--target", metavar="NAME", help="Who trains; by default the first installed of Keras' backends.")
+@click.option("--again", is_flag=True, help="Also models that have been trained before.")
+@format_option
+@click.pass_context
+def train(
+    context: click.Context,
+    names: tuple[str, ...],
+    target: str | None,
+    again: bool,
+    output_format: str,
+    quiet: bool,
+) -> int:
+    """Train models of the zoo on their data, into the cache; all whose data is here without a NAME."""
+    from ..campaign.zoo import TrainSettings, train_zoo
+    from ..targets.runner import default_cache
+    from .progress import progress
+
+    given = context.parent.params if context.parent else {}
+    quiet = quiet or bool(given.get("quiet"))
+    with progress(quiet) as listener:
+        facts = train_zoo(TrainSettings(default_cache(), names, target, again), listener)
+    show(facts, "json" if given.get("output_format") == "json" else output_format, quiet)
+    return 0

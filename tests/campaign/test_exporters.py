@@ -1,0 +1,73 @@
+"""An examination of a model that some targets run from an exported file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tensorparity.campaign.examination import Examined
+from tensorparity.core.arrays import Array
+from tensorparity.core.finding import Class
+from tensorparity.core.model import Model
+from tensorparity.core.verdict import Judgement
+
+Examine = Callable[..., Examined]
+A, B, C = "fake:a", "fake:b", "fake:c"
+EXPORTED = {B: "some.exporter", C: "some.exporter"}
+
+
+def bump(array: Array) -> Array:
+    return array + np.float32(0.05)
+
+
+def verdicts(examined: Examined) -> dict[tuple[str, str], Judgement]:
+    return {(c.a, c.b): c.verdict.judgement for c in examined.comparisons}
+
+
+def test_a_layer_that_is_wrong_in_the_file_blames_the_exporter(
+    examine: Examine, fake_runner: Any, classifier: Model
+) -> None:
+    runner = fake_runner(planted={B: {"conv2": bump}, C: {"conv2": bump}})
+    examined = examine(runner, replace(classifier, exporters=EXPORTED))
+    (suspicion,) = examined.suspicions
+    assert suspicion.diagnosis.klass is Class.DEFECT
+    assert suspicion.diagnosis.suspects == ("exporter:some.exporter",)
+    assert suspicion.diagnosis.node == "conv2#0"
+    assert any(ran.fresh for ran in runner.ran)
+    assert verdicts(examined) == {(A, B): Judgement.FAIL, (A, C): Judgement.FAIL, (B, C): Judgement.PASS}
+
+
+def test_outputs_that_only_the_file_gives_blame_the_exporter(
+    examine: Examine, fake_runner: Any, classifier: Model
+) -> None:
+    runner = fake_runner(whole={B: bump, C: bump})
+    examined = examine(runner, replace(classifier, exporters=EXPORTED))
+    (suspicion,) = examined.suspicions
+    assert suspicion.diagnosis.suspects == ("exporter:some.exporter",)
+    assert suspicion.diagnosis.node is None
+    assert verdicts(examined)[(A, B)] is Judgement.FAIL
+
+
+def test_what_does_not_show_again_is_flaky(examine: Examine, fake_runner: Any, classifier: Model) -> None:
+    runner = fake_runner(planted={B: {"conv2": bump}, C: {"conv2": bump}}, only_once=True)
+    examined = examine(runner, replace(classifier, exporters=EXPORTED))
+    assert [s.diagnosis.klass for s in examined.suspicions] == [Class.FLAKY]
+
+
+def test_a_runtime_that_is_wrong_alone_is_blamed_itself(examine: Examine, fake_runner: Any, classifier: Model) -> None:
+    examined = examine(fake_runner(planted={B: {"conv2": bump}}), replace(classifier, exporters=EXPORTED))
+    assert [s.diagnosis.suspects for s in examined.suspicions] == [(B,)]
+
+
+def test_a_fixed_batch_is_kept_to_in_every_run(
+    examine: Examine, fake_runner: Any, classifier: Model, images: dict[str, Array]
+) -> None:
+    runner = fake_runner(planted={B: {"conv2": bump}})
+    examined = examine(runner, replace(classifier, batch=4))
+    sizes = {len(array) for ran in runner.ran for array in ran.case.inputs.values()}
+    assert sizes == {4}
+    assert examined.comparisons[0].instances == len(images["x"])
+    assert [s.diagnosis.node for s in examined.suspicions] == ["conv2#0"]

@@ -1,0 +1,135 @@
+"""Trainings side by side, on targets that compute their steps by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.training import Schedule, train_everywhere
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case
+from tensorparity.core.errors import DataError
+from tensorparity.core.finding import Class
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.model import Model
+from tensorparity.core.outcome import Failure, Outcome, Status, Trace
+from tensorparity.core.procedure import Goal
+from tensorparity.core.verdict import Judgement, Kind, Stage
+
+A, B, C = "fake:a", "fake:b", "fake:c"
+FAMILIES = {A: "a", B: "b", C: "c"}
+Gradient = Callable[[Array], Array]
+
+
+@dataclass
+class Trainers:
+    """A Runner whose targets train one dense layer; ``gradient`` says what each of them makes of the true one."""
+
+    targets: Sequence[str] = (A, B, C)
+    gradient: Mapping[str, Gradient] = field(default_factory=dict)
+    alone: Mapping[str, Gradient] = field(default_factory=dict)
+    ends: Mapping[str, Status] = field(default_factory=dict)
+    replays: bool = True
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], **_: Any) -> list[Outcome]:
+        return [self._run(case, target) for case, target in pairs]
+
+    def _run(self, case: Case, target: str) -> Outcome:
+        kernel = case.weights["dense/kernel"]
+        if case.procedure.goal is Goal.FIT:
+            return self._fit(case, target, kernel)
+        if case.procedure.goal is Goal.REPLAY:
+            if not self.replays:
+                return Outcome(target, Status.UNSUPPORTED, failure=Failure("Unsupported", "no gradients"))
+            x, cotangent = case.inputs["dense#0/0"], case.cotangents["dense#0"]
+            change = self.alone.get(target, lambda g: g)
+            gradients = {"weight:dense/kernel": change(x.T @ cotangent), "input:dense#0/0": cotangent @ kernel.T}
+            return Outcome(target, Status.COMPLETED, trace=Trace(gradients=gradients))
+        return Outcome(target, Status.COMPLETED, trace=Trace(nodes={"dense#0": case.inputs["x"] @ kernel}))
+
+    def _fit(self, case: Case, target: str, kernel: Array) -> Outcome:
+        if target in self.ends:
+            return Outcome(target, self.ends[target], failure=Failure("FakeError", "no training today"))
+        steps, weights, losses = case.procedure.steps or 0, {}, []
+        xs, ys = np.split(case.inputs["x"], steps), np.split(case.labels["dense"], steps)
+        for step, (x, y) in enumerate(zip(xs, ys, strict=True)):
+            error = x @ kernel - y
+            losses.append(float((error**2).mean()))
+            kernel = kernel - 0.01 * self.gradient.get(target, lambda g: g)(x.T @ error)
+            weights[f"{step}:dense/kernel"] = kernel
+        return Outcome(target, Status.COMPLETED, trace=Trace(weights=weights, losses=tuple(losses)))
+
+
+@pytest.fixture
+def train() -> Callable[..., Any]:
+    build = GraphBuilder("line")
+    graph = build.build(build.add("Dense", build.input("x", (4,)), name="dense", units=3, use_bias=False))
+    rng = np.random.default_rng(3)
+    model = Model("line", graph, {"dense/kernel": rng.standard_normal((4, 3)).astype(np.float32)})
+    x, y = (rng.standard_normal((16, size)).astype(np.float32) for size in (4, 3))
+
+    def run(runner: Trainers, labels: Mapping[str, Array] | None = None) -> Any:
+        given = {"dense": y} if labels is None else labels
+        return train_everywhere(
+            runner, model, {"x": x}, given, runner.targets, Schedule(steps=4, batch_size=4), FAMILIES
+        )
+
+    return run
+
+
+def judgements(trained: Any) -> dict[tuple[str, str], Judgement]:
+    return {(c.a, c.b): c.verdict.judgement for c in trained.comparisons}
+
+
+def test_equal_trainings_stay_together(train: Callable[..., Any]) -> None:
+    trained = train(Trainers())
+    assert set(judgements(trained).values()) == {Judgement.PASS}
+    assert len(trained.losses[A]) == 4
+    assert trained.losses[A] == trained.losses[B]
+
+
+def test_a_wrong_gradient_is_found_and_named(train: Callable[..., Any]) -> None:
+    wrong = {B: lambda g: g * np.float32(1.1)}
+    trained = train(Trainers(gradient=wrong, alone=wrong))
+    assert judgements(trained) == {(A, B): Judgement.FAIL, (A, C): Judgement.PASS, (B, C): Judgement.FAIL}
+    (suspicion,) = trained.suspicions
+    assert (suspicion.stage, suspicion.diagnosis.klass) == (Stage.BACKWARD, Class.DEFECT)
+    assert (suspicion.diagnosis.suspects, suspicion.diagnosis.node) == ((B,), "dense#0")
+    assert suspicion.case.cotangents, "its case must show the backward pass"
+
+
+def test_where_layers_agree_alone_a_parting_is_rounding(train: Callable[..., Any]) -> None:
+    trained = train(Trainers(gradient={B: lambda g: g * np.float32(1.01)}))
+    assert judgements(trained)[A, B] is Judgement.PASS
+    assert "they part at step 1 in dense/kernel" in trained.comparisons[0].verdict.reason
+
+
+def test_two_targets_cannot_settle_it(train: Callable[..., Any]) -> None:
+    trained = train(Trainers(targets=(A, B), gradient={B: lambda g: g * np.float32(2)}))
+    assert judgements(trained) == {(A, B): Judgement.UNDECIDED}
+
+
+def test_weights_that_are_not_finite_never_pass(train: Callable[..., Any]) -> None:
+    trained = train(Trainers(gradient={B: lambda g: g * np.float32("nan")}))
+    assert judgements(trained)[A, B] is Judgement.UNDECIDED
+
+
+def test_gradients_that_cannot_be_replayed_decide_nothing(train: Callable[..., Any]) -> None:
+    trained = train(Trainers(gradient={B: lambda g: g * np.float32(2)}, replays=False))
+    assert judgements(trained)[A, B] is Judgement.UNDECIDED
+
+
+def test_a_target_that_dies_in_training_is_a_finding(train: Callable[..., Any]) -> None:
+    trained = train(Trainers(ends={B: Status.CRASHED}))
+    (suspicion,) = trained.suspicions
+    assert (suspicion.kind, suspicion.stage, suspicion.diagnosis.suspects) == (Kind.CRASH, Stage.UPDATE, (B,))
+    assert judgements(trained)[A, B] is Judgement.FAIL
+
+
+def test_without_labels_there_is_nothing_to_train_on(train: Callable[..., Any]) -> None:
+    with pytest.raises(DataError, match="needs labels"):
+        train(Trainers(), labels={})

@@ -1,0 +1,123 @@
+"""When is it the exporter: two runtimes of its file against the original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.graph import Node, Ref
+from tensorparity.core.outcome import Outcome, Status
+from tensorparity.triage.diagnose import accuse
+from tensorparity.triage.exporters import (
+    accuse_exporters,
+    doubt,
+    exporter_at_border,
+    is_ambiguous,
+    is_settled_by_exporter,
+    outputs_apart,
+)
+from tensorparity.triage.replay import NodeErrors
+
+FILES = {"ort": "torch.onnx", "ov": "torch.onnx"}
+
+
+def node_errors(*camps: str, judged_by: str = "vote", **errors: float) -> NodeErrors:
+    groups = tuple(frozenset(camp.split()) for camp in camps)
+    known = {target: errors.get(target, 0.0) for camp in camps for target in camp.split()}
+    node = Node("act", "torch.ops.aten.silu.default", (Ref("x"),))
+    return NodeErrors(node, known, dict(known), judged_by=judged_by, camps=groups)
+
+
+def test_two_runtimes_against_the_original_are_the_exporter() -> None:
+    for camps in (("eager", "ort ov"), ("eager compiled", "ort ov"), ("ov ort", "compiled eager")):
+        (accusation,) = accuse_exporters([node_errors(*camps)], FILES)
+        assert accusation.diagnosis.suspects == ("exporter:torch.onnx",)
+        assert accusation.diagnosis.node == "act#0"
+        assert accusation.diagnosis.api == "torch.ops.aten.silu.default"
+        assert "agree with each other on the exported file" in accusation.diagnosis.evidence[0]
+
+
+@pytest.mark.parametrize(
+    "camps",
+    [("eager ort", "ov"), ("eager", "ort", "ov"), ("eager ort ov",), ("eager", "compiled ort ov"), ("ort", "ov")],
+)
+def test_any_other_split_is_not(camps: tuple[str, ...]) -> None:
+    errors = node_errors(*camps)
+    assert exporter_at_border(errors, FILES) is None
+    assert not accuse_exporters([errors], FILES)
+    assert not is_settled_by_exporter(errors, FILES)
+
+
+def test_files_of_two_exporters_are_not_compared() -> None:
+    assert exporter_at_border(node_errors("eager", "ort ov"), {"ort": "one", "ov": "another"}) is None
+
+
+def test_one_runtime_is_not_enough() -> None:
+    errors = node_errors("eager compiled", "ort", ort=1e6)
+    assert is_ambiguous(errors, FILES)
+    assert is_settled_by_exporter(errors, FILES)
+    assert not accuse_exporters([errors], FILES)
+
+
+def test_a_reference_keeps_a_single_runtime_accused_with_a_doubt() -> None:
+    errors = node_errors("eager compiled", "ort", judged_by="reference", ort=1e6)
+    assert not is_settled_by_exporter(errors, FILES)
+    (accusation,) = accuse([errors], {})
+    assert doubt(accusation, FILES).diagnosis.suspects == ("ort",)
+    assert "exported by torch.onnx, which may be wrong instead" in doubt(accusation, FILES).diagnosis.evidence[-1]
+    assert doubt(accusation, {}) == accusation
+
+
+def test_a_reference_that_finds_the_runtimes_right_clears_the_exporter() -> None:
+    errors = node_errors("eager", "ort ov", judged_by="reference", eager=1e6)
+    assert exporter_at_border(errors, FILES) is None
+    (accusation,) = accuse([errors], {})
+    assert accusation.diagnosis.suspects == ("eager",)
+
+
+# Outputs
+
+
+def difference(a: Array, b: Array) -> float:
+    return float(np.abs(a - b).max()) if a.shape == b.shape else float("inf")
+
+
+@pytest.fixture
+def outcomes() -> Callable[..., dict[str, Outcome]]:
+    def make(**values: float) -> dict[str, Outcome]:
+        return {
+            target: Outcome(target, Status.COMPLETED, {"out": np.full((2, 3), value)})
+            for target, value in values.items()
+        }
+
+    return make
+
+
+def test_outputs_that_runtimes_agree_on_against_the_original(outcomes: Callable[..., dict[str, Outcome]]) -> None:
+    apart = outputs_apart(outcomes(eager=1.0, ort=1.5, ov=1.5001), FILES, difference, 0.01)
+    assert apart is not None
+    assert (apart.output, apart.exporter, apart.runtimes, apart.originals) == (
+        "out",
+        "torch.onnx",
+        ("ort", "ov"),
+        ("eager",),
+    )
+    assert apart.diagnosis(0.01).suspects == ("exporter:torch.onnx",)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"eager": 1.0, "ort": 1.001, "ov": 1.001},  # rounding, amplified
+        {"eager": 1.0, "ort": 1.5, "ov": 1.7},  # they do not agree
+        {"eager": 1.0, "ort": 1.05, "ov": 1.059},  # hardly closer to each other than to the original
+        {"eager": 1.0, "ort": 1.5},  # a single runtime
+        {"ort": 1.5, "ov": 1.0},  # no original
+        {"eager": 1.0, "compiled": 1.5, "ort": 1.5, "ov": 1.5},  # one original is with them
+    ],
+)
+def test_outputs_that_blame_no_exporter(outcomes: Callable[..., dict[str, Outcome]], values: dict[str, float]) -> None:
+    assert outputs_apart(outcomes(**values), FILES, difference, 0.01) is None
