@@ -162,7 +162,7 @@ def _lowering(target: str) -> str | None:
 
 def _keras_file(text: str, context: Context) -> Source:
     settings = context.settings
-    inspected = inspect_model_file(Path(text), trust=settings.trust, imports=bool(settings.imports))
+    inspected = inspect_model_file(Path(text), trust=settings.trust, imports=settings.imports)
     notes = (f"trusted: {', '.join(inspected.foreign)}",) if inspected.foreign else ()
     asked = (*context.targets, *context.arbiters)
     readers = {target: inspected.model for target in asked if target.startswith("keras:")}

@@ -1,19 +1,21 @@
 """Keras' model files, inspected before anything loads them.
 
 A ``.keras`` file is a zip with a JSON configuration, an ``.h5`` file holds one as an attribute. Every
-class it names must be one of Keras' own that cannot run foreign code, or the file is refused unless
-the user trusts it (decision 17).
+class it names must be one of Keras' own that cannot run foreign code or come from a module the user
+imports, or the file is refused unless the user trusts it (decision 17). HDF5, in either, must not ask
+for other files.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..core.archives import UNREADABLE
 from ..core.arrays import dtype_named
@@ -21,11 +23,20 @@ from ..core.case import ModelFile
 from ..core.errors import ModelRefusedError
 from ..core.graph import InputSpec
 from ..core.jsontext import Json
-from ..operators.known_classes import is_known
+from ..operators.known_classes import UNSAFE_LAYERS, is_known
 from .inputs import Draw
 
 _CONFIG_CAP = 64 << 20
-_KERAS_MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
+#: Weights, unpacked. Keras does not compress them, so a high ratio is never Keras'.
+_WEIGHTS_CAP = 32 << 30
+_RATIO_CAP = 100
+_RATIO_FREE_BYTES = 64 << 20
+_CHUNK = 1 << 20
+_WEIGHTS = "model.weights.h5"
+_KERAS_MEMBERS = ("config.json", "metadata.json", _WEIGHTS)
+#: The package of ``keras.saving.register_keras_serializable()`` without arguments.
+_DEFAULT_PACKAGE = "Custom"
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +50,78 @@ class InspectedFile:
     draws: Mapping[str, Draw] = field(default_factory=dict)
 
 
-def inspect_model_file(path: Path, *, trust: bool = False, imports: bool = False) -> InspectedFile:
+@dataclass(frozen=True, slots=True)
+class ForeignClass:
+    """A class or function in a configuration that is not Keras' own, as the configuration names it.
+
+    Args:
+        registered: ``package>Class``, as ``register_keras_serializable`` writes it.
+        fallback_known: without the registered name it would be one of Keras' own.
+    """
+
+    name: str
+    module: str | None = None
+    registered: str | None = None
+    fallback_known: bool = False
+
+    def __str__(self) -> str:
+        text = f"{self.module}.{self.name}" if self.module else self.name
+        return "".join(letter if letter.isprintable() else "?" for letter in text[:100])
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether it runs code that the file brings along; no import of the user's can vouch for that."""
+        names = (self.name, self.name.rpartition(">")[2], (self.registered or "").rpartition(">")[2])
+        return any(name in UNSAFE_LAYERS or name.startswith("__") for name in names)
+
+    def comes_from(self, imports: Sequence[str]) -> bool:
+        """Whether one of the imported modules defines it.
+
+        Keras looks for the registered name first and then, in some versions, imports whatever module the
+        file names; so a registered name alone is not enough where that module is somebody else's.
+        """
+        if self.unsafe or not imports:
+            return False
+        module = self.module or ""
+        if any(module == name or module.startswith(f"{name}.") for name in imports):
+            return True
+        package = (self.registered or "").rpartition(">")[0]
+        ours = package in {_DEFAULT_PACKAGE, *(name.partition(".")[0] for name in imports)}
+        return ours and (self.module in (None, "__main__") or self.fallback_known)
+
+
+def foreign_classes(value: Json) -> tuple[ForeignClass, ...]:
+    """Every class or function anywhere in a configuration that is not Keras' own and harmless.
+
+    Raises:
+        RecursionError: if it is nested too deeply.
+    """
+    return tuple(sorted(set(_walk(value)), key=str))
+
+
+def refused_classes(value: Json, imports: Sequence[str] = ()) -> tuple[ForeignClass, ...]:
+    """Those of ``foreign_classes`` that come from none of the imported modules."""
+    return tuple(item for item in foreign_classes(value) if not item.comes_from(imports))
+
+
+def refusal(refused: Sequence[ForeignClass]) -> str:
+    """The end of the sentence that begins with what names these classes."""
+    more = f" and {len(refused) - _MOST_NAMED} more" if len(refused) > _MOST_NAMED else ""
+    advice = "" if all(item.unsafe for item in refused) else " (or --import MODULE that defines it)"
+    named = ", ".join(map(str, refused[:_MOST_NAMED]))
+    return f"names {named}{more}, which could run code of its own; refused without --trust{advice}"
+
+
+def inspect_model_file(path: Path, *, trust: bool = False, imports: Sequence[str] = ()) -> InspectedFile:
     """Look into a model file without loading it.
 
     Args:
         trust: the user takes the responsibility for what the file may run.
-        imports: the user brings modules of their own; foreign classes may come from there.
+        imports: modules the user brings; foreign classes may come from there, and from nowhere else.
 
     Raises:
-        ModelRefusedError: missing, not a model, damaged, or naming classes nobody vouches for.
+        ModelRefusedError: missing, not a model, damaged, asking for other files, or naming classes nobody
+            vouches for.
     """
     if not path.exists():
         raise ModelRefusedError(f"no model at {str(path)!r}")
@@ -58,19 +132,19 @@ def inspect_model_file(path: Path, *, trust: bool = False, imports: bool = False
             f"{path.name!r} has no suffix of a model; expected one of {', '.join(sorted(_READERS))}"
         )
     config, metadata = _READERS[path.suffix](path)
-    foreign = _all_foreign(path, config)
-    if foreign and not trust and not imports:
-        raise ModelRefusedError(
-            f"{path.name} names {', '.join(foreign)}, which could run code of its own; "
-            f"refused without --trust (or --import MODULE that defines it)"
-        )
+    try:
+        foreign, refused = foreign_classes(config), refused_classes(config, imports)
+    except RecursionError as error:
+        raise ModelRefusedError(f"{path.name}: config.json is nested too deeply") from error
+    if refused and not trust:
+        raise ModelRefusedError(f"{path.name} {refusal(refused)}")
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     return InspectedFile(
         model=ModelFile(str(path.resolve()), sha256, "keras" if path.suffix == ".keras" else "h5"),
         inputs=_inputs(path, config),
         draws=_draws(config["config"]),
         keras_version=str(metadata.get("keras_version", "")),
-        foreign=foreign,
+        foreign=tuple(map(str, foreign)),
     )
 
 
@@ -86,6 +160,7 @@ def _read_keras(path: Path) -> tuple[dict[str, Json], dict[str, Json]]:
                 raise ModelRefusedError(f"{path.name} is damaged: {damaged} does not match its checksum")
             config = _read_json(path, archive, "config.json")
             metadata = _read_json(path, archive, "metadata.json")
+            _check_weights(path, archive)
     except UNREADABLE as error:
         raise ModelRefusedError(f"{path.name} is not a .keras model, or is truncated: {error}") from error
     if not isinstance(config, dict) or not isinstance(config.get("config"), dict):
@@ -103,39 +178,78 @@ def _read_json(path: Path, archive: zipfile.ZipFile, name: str) -> Json:
         raise ModelRefusedError(f"{path.name}: {name} is not JSON: {error}") from error
 
 
+def _check_weights(path: Path, archive: zipfile.ZipFile) -> None:
+    """The HDF5 file inside of a ``.keras`` file, unpacked to where nobody else sees it."""
+    info = archive.getinfo(_WEIGHTS)
+    if info.file_size > max(_RATIO_FREE_BYTES, _RATIO_CAP * info.compress_size):
+        raise ModelRefusedError(
+            f"{path.name}: {_WEIGHTS} unpacks {info.compress_size:,} bytes to {info.file_size:,}; Keras writes none such"
+        )
+    with tempfile.TemporaryFile() as file:
+        with archive.open(info) as member:
+            size = 0
+            while chunk := member.read(_CHUNK):
+                size += len(chunk)
+                if size > _WEIGHTS_CAP:
+                    raise ModelRefusedError(f"{path.name}: {_WEIGHTS} is larger than {_WEIGHTS_CAP >> 20} MiB")
+                file.write(chunk)
+        file.seek(0)
+        _open_h5(path, file, f"{path.name}: {_WEIGHTS}")
+
+
 def _read_h5(path: Path) -> tuple[dict[str, Json], dict[str, Json]]:
-    try:
-        import h5py
-    except ImportError as error:
-        raise ModelRefusedError(f"{path.name}: reading HDF5 needs h5py; pip install h5py") from error
-    try:
-        with h5py.File(path, "r") as file:
-            _refuse_links(path, file)
-            text = file.attrs.get("model_config")
-            version = file.attrs.get("keras_version", "")
-    except (OSError, KeyError, RuntimeError, ValueError) as error:
-        raise ModelRefusedError(f"{path.name} is not an HDF5 file, or is truncated: {error}") from error
+    attributes = _open_h5(path, path, path.name)
+    text, version = attributes.get("model_config"), attributes.get("keras_version", "")
     if text is None:
         raise ModelRefusedError(f"{path.name} holds weights but no model: it has no attribute model_config")
     try:
+        if len(text) > _CONFIG_CAP:
+            raise ModelRefusedError(f"{path.name}: its model_config is larger than {_CONFIG_CAP >> 20} MiB")
         config = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise ModelRefusedError(f"{path.name}: its model_config is not JSON: {error}") from error
     if not isinstance(config, dict) or not isinstance(config.get("config"), dict):
         raise ModelRefusedError(f"{path.name}: its model_config describes no model")
-    shown = version.decode() if isinstance(version, bytes) else str(version)
+    shown = version.decode(errors="replace") if isinstance(version, bytes) else str(version)
     return config, {"keras_version": shown}
 
 
-def _refuse_links(path: Path, group: Any) -> None:
-    """External links would make the library read other files."""
-    for name in group:
-        link = group.get(name, getlink=True)
-        if type(link).__name__ == "ExternalLink":
-            raise ModelRefusedError(f"{path.name}: {name!r} is a link to another file")
-        item = group[name]
-        if hasattr(item, "keys"):
-            _refuse_links(path, item)
+def _open_h5(path: Path, source: Path | IO[bytes], shown: str) -> dict[str, Any]:
+    """The two attributes we know, once it is sure that the file stands alone.
+
+    Raises:
+        ModelRefusedError: if it is no HDF5 file, or asks for others.
+    """
+    try:
+        import h5py
+    except ImportError as error:
+        raise ModelRefusedError(f"{path.name}: reading HDF5 needs h5py; pip install h5py") from error
+    try:
+        with h5py.File(source, "r") as file:
+            _refuse_other_files(h5py, shown, file)
+            return {name: file.attrs[name] for name in ("model_config", "keras_version") if name in file.attrs}
+    except (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError) as error:
+        raise ModelRefusedError(f"{shown} is not an HDF5 file, or is truncated: {error}") from error
+
+
+def _refuse_other_files(h5py: Any, shown: str, file: Any) -> None:
+    """Links, storage and views can each lie in another file; none of Keras' does."""
+    groups, seen = [file], {h5py.h5o.get_info(file.id).addr}
+    while groups:
+        group = groups.pop()
+        for name in group:
+            link = group.get(name, getlink=True)
+            if isinstance(link, h5py.ExternalLink):
+                raise ModelRefusedError(f"{shown}: {name!r} is a link to another file")
+            if isinstance(link, h5py.SoftLink):
+                continue  # another way to what is looked at anyway
+            item = group[name]
+            if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
+                raise ModelRefusedError(f"{shown}: the data of {name!r} lies in another file")
+            address = h5py.h5o.get_info(item.id).addr
+            if isinstance(item, h5py.Group) and address not in seen:  # a group may hold itself
+                seen.add(address)
+                groups.append(item)
 
 
 _READERS: dict[str, Callable[[Path], tuple[dict[str, Json], dict[str, Json]]]] = {
@@ -162,29 +276,27 @@ def _draws(config: dict[str, Json]) -> dict[str, Draw]:
     return found
 
 
-def _all_foreign(path: Path, config: Json) -> tuple[str, ...]:
-    try:
-        return tuple(sorted(set(_foreign_classes(config))))
-    except RecursionError as error:
-        raise ModelRefusedError(f"{path.name}: config.json is nested too deeply") from error
-
-
-def _foreign_classes(value: Json) -> Iterator[str]:
-    """Every class or function in a configuration that is not Keras' own, as ``module.Class``."""
-    if isinstance(value, list):
+def _walk(value: Json) -> Iterator[ForeignClass]:
+    if isinstance(value, (list, tuple)):
         for item in value:
-            yield from _foreign_classes(item)
-    if not isinstance(value, dict):
+            yield from _walk(item)
+    if not isinstance(value, Mapping):
         return
     class_name = value.get("class_name")
     if isinstance(class_name, str):
         module, registered = value.get("module"), value.get("registered_name")
         function = value.get("config") if isinstance(value.get("config"), str) else None
         if not is_known(module, class_name, registered, function):
-            shown = function or class_name
-            yield f"{module}.{shown}" if module else shown
+            # files of Keras 2 have the registered name for the class's
+            key = registered or (class_name if ">" in class_name else None)
+            yield ForeignClass(
+                name=function or class_name,
+                module=None if module is None else str(module),
+                registered=None if key is None else str(key),
+                fallback_known=is_known(module, class_name, None, function),
+            )
     for item in value.values():
-        yield from _foreign_classes(item)
+        yield from _walk(item)
 
 
 def _inputs(path: Path, config: dict[str, Json]) -> tuple[InputSpec, ...]:

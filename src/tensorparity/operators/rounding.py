@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from ..core.arrays import Array, dtype_named, is_floating, unit_roundoff
+from ..core.channels import distance, is_exact, is_text, magnitude, paired_channels
 from .spec import Evaluation
 
 #: Up to here a result in units of ``u (|value| + kappa)`` is explained by rounding.
@@ -25,6 +26,8 @@ NEIGHBOURHOOD = K * unit_roundoff("float16")
 
 #: The unit of what is exact, integers and booleans: float64's, in which they are compared.
 _EXACT = unit_roundoff("float64")
+#: Beyond it float64 skips integers.
+_EXACT_UP_TO = 2.0**53
 
 
 def growth(terms: int) -> float:
@@ -47,19 +50,35 @@ def error_units(actual: Array, evaluation: Evaluation, dtype: str) -> Array:
     """``e = |y - value| / (u (|value| + kappa))``, elementwise; what is compared with K.
 
     What underflow may do is added to the denominator. Equal infinities and NaN on both sides are 0, as is
-    an infinity where the true value exceeds the dtype; any other non-finite value is infinity.
+    an infinity where the true value exceeds the dtype; any other non-finite value is infinity. The two
+    channels of a complex number are measured on the scale of its modulus; the larger error counts.
+
+    Integers, booleans and strings are equal or far beyond K: rounding explains nothing. Only where the true
+    value of an integer was computed in float64 do its kappa, and beyond 2**53 its own rounding, count.
     """
     value = np.broadcast_to(evaluation.value, actual.shape)
     kappa = np.where(np.isnan(evaluation.kappa), 0.0, evaluation.kappa)  # 0 * inf: a slope of 0 at infinity
-    y = actual.astype(np.float64)
+    if not is_floating(dtype) or is_text(actual) or is_text(value):
+        return _exact_units(actual, value, kappa)
+    y, true = paired_channels(actual, value)
+    size = magnitude(value)
     with np.errstate(all="ignore"):
-        scale = (unit_roundoff(dtype) or _EXACT) * (np.abs(value) + kappa) + underflow(dtype)
-        units = np.abs(y - value) / scale
-        overflow = np.isinf(y) & (np.sign(y) == np.sign(value)) & (np.abs(value) + K * scale >= largest(dtype))
-    same = (y == value) | (np.isnan(y) & np.isnan(value)) | overflow
-    bad = ~np.isfinite(y) | ~np.isfinite(value)
-    result: Array = np.where(same, 0.0, np.where(bad, np.inf, units))
+        scale = ((unit_roundoff(dtype) or _EXACT) * (size + kappa) + underflow(dtype))[..., None]
+        units = np.abs(y - true) / scale
+        overflow = np.isinf(y) & (np.sign(y) == np.sign(true)) & (np.abs(true) + K * scale >= largest(dtype))
+    same = (y == true) | (np.isnan(y) & np.isnan(true)) | overflow
+    bad = ~np.isfinite(y) | ~np.isfinite(true)
+    result: Array = np.where(same, 0.0, np.where(bad, np.inf, units)).max(axis=-1)
     return result
+
+
+def _exact_units(actual: Array, value: Array, kappa: Array) -> Array:
+    allowed: Array | float = 1.0
+    if not is_exact(value):
+        size = magnitude(value)
+        with np.errstate(all="ignore"):
+            allowed = np.maximum(1.0, np.where(size > _EXACT_UP_TO, size, 0.0) + kappa)
+    return distance(actual, value) / (_EXACT * allowed)
 
 
 def underflow(dtype: str) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.channels import is_text
 from ..core.comparison import Distance
 from ..core.errors import DataError
 
@@ -80,7 +81,7 @@ def as_classes(output: Array) -> Array | None:
 
     A single sigmoid is a classifier of two classes.
     """
-    if output.ndim != 2:
+    if output.ndim != 2 or is_text(output) or output.dtype.kind == "c":
         return None
     if output.shape[1] == 1:
         return np.concatenate([1.0 - output, output], axis=1)

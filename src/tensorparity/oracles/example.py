@@ -7,6 +7,7 @@ import base64
 import numpy as np
 
 from ..core.arrays import Array, Arrays, dtype_name
+from ..core.channels import is_text
 from ..core.comparison import Example, ExampleInput, Picture, Prediction
 from .distances import as_classes, class_labels
 
@@ -50,11 +51,14 @@ def _label(labels: Array | None, index: int, classes: int) -> str:
     if label is not None:
         return str(label)
     values = np.asarray(labels[index]).reshape(-1)
-    return ", ".join(f"{value:.4g}" for value in values[:_MOST].tolist()) + (", …" if values.size > _MOST else "")
+    form = "{}" if is_text(values) else "{:.4g}"
+    return ", ".join(form.format(value) for value in values[:_MOST].tolist()) + (", …" if values.size > _MOST else "")
 
 
 def _prediction(output: Array, index: int, classes: bool) -> Prediction:
     row = np.atleast_1d(output)[index : index + 1]
+    if is_text(row):
+        return ()
     if not classes:
         values = np.real(row).reshape(-1)[:_MOST].astype(np.float64)
         return tuple(enumerate(values.tolist()))

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays
+from ..core.arrays import Array, Arrays, dtype_name
+from ..core.channels import distance, is_exact, is_text
 from ..core.comparison import Comparison
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
@@ -98,10 +99,9 @@ def _compare_output(
 def _measure(
     pair: tuple[str, str], name: str, a: Array, b: Array, labels: Array | None, settings: PairSettings
 ) -> Comparison:
-    rows_a, rows_b = (np.atleast_1d(y).astype(np.float64) for y in (a, b))
+    rows_a, rows_b = np.atleast_1d(a), np.atleast_1d(b)
     scaled = scaled_difference(rows_a, rows_b)
-    with np.errstate(all="ignore"):
-        absolute = np.abs(rows_a - rows_b)
+    absolute = distance(rows_a, rows_b)
     finite = absolute[np.isfinite(absolute)]
     undecided = Verdict(Judgement.UNDECIDED, pair, "not judged yet")
     found = Comparison(
@@ -113,6 +113,9 @@ def _measure(
         max_rel=float(scaled.max(initial=0.0)),
         worst_input=int(scaled.argmax()) if len(scaled) else None,
     )
+    if any(is_text(y) or y.dtype.kind == "c" for y in (a, b)):
+        return found  # no confidences, and nothing that a label could be subtracted from
+    rows_a, rows_b = rows_a.astype(np.float64), rows_b.astype(np.float64)
     found = _count_labels(found, rows_a, rows_b, labels)
     if labels is not None:
         distances = distances_of(rows_a, rows_b, labels, settings.thresholds, settings.share, settings.k)
@@ -157,7 +160,12 @@ def judge_parity(facts: Comparison, a: Array, b: Array) -> Verdict:
         return Verdict(Judgement.UNDECIDED, pair, reason, measure, SCREEN, Kind.NAN)
     if units <= SCREEN:
         return Verdict(Judgement.PASS, pair, "equal up to rounding", measure, SCREEN)
-    reason = f"outputs differ by {units:.0f} units of roundoff; the layers decide"
+    difference = (
+        f"outputs of {dtype_name(a)} are not equal"
+        if is_exact(a)
+        else f"outputs differ by {units:.0f} units of roundoff"
+    )
+    reason = f"{difference}; the layers decide"
     return Verdict(Judgement.UNDECIDED, pair, reason, measure, SCREEN, Kind.INCONSISTENCY)
 
 
@@ -165,7 +173,7 @@ def judge_cradle(facts: Comparison, a: Array, b: Array) -> Verdict:
     """The paper's rule: inconsistent by the class distance, or by MAD where there are no classes."""
     pair = (facts.a, facts.b)
     if not facts.distances:
-        return Verdict(Judgement.UNDECIDED, pair, "CRADLE's distances need labels", kind=None)
+        return Verdict(Judgement.UNDECIDED, pair, "CRADLE's distances need labels and real numbers")
     worst = facts.distances[0]  # the class distance of a classifier, MAD of a regression (section V-A)
     measure = Measure(f"{worst.name}-distance", worst.largest)
     if worst.inconsistent:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..core.arrays import Array, dtype_name, unit_roundoff
+from ..core.channels import distance, is_exact, is_finite, magnitude, same
 
 #: Below this many units of roundoff of the output's own scale, two outputs are called equal.
 SCREEN = 16.0
@@ -15,26 +16,26 @@ SCREEN = 16.0
 def scaled_difference(a: Array, b: Array) -> Array:
     """Per instance: the largest difference over that instance's largest magnitude.
 
-    Infinite where one side is finite and the other is not.
+    Infinite where one side is finite and the other is not, and where integers, booleans or strings differ.
     """
     rows_a, rows_b = _rows(a), _rows(b)
     if rows_a.shape[1] == 0:
         return np.zeros(len(rows_a))
+    difference = distance(rows_a, rows_b).max(axis=1)
+    if is_exact(rows_a) and is_exact(rows_b):
+        return np.where(difference == 0, 0.0, np.inf)
     with np.errstate(all="ignore"):
-        difference = np.where(_same(rows_a, rows_b), 0.0, np.abs(rows_a - rows_b))
-        difference = np.where(np.isnan(difference), np.inf, difference).max(axis=1)
-        finite = [np.where(np.isfinite(rows), np.abs(rows), 0.0).max(axis=1) for rows in (rows_a, rows_b)]
+        finite = [np.where(is_finite(rows), magnitude(rows), 0.0).max(axis=1) for rows in (rows_a, rows_b)]
         scale = np.maximum(*finite)
         return np.where(difference == 0, 0.0, difference / np.maximum(scale, np.finfo(np.float32).tiny))
 
 
 def nonfinite_pattern_differs(a: Array, b: Array) -> bool:
     """A NaN or infinity on one side only, or of another kind or sign."""
-    if a.dtype.kind not in "fcV" or b.dtype.kind not in "fcV":
+    if is_exact(a) or is_exact(b):
         return False
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    odd = ~np.isfinite(a) | ~np.isfinite(b)
-    return bool((odd & ~_same(a, b)).any())
+    odd = ~is_finite(a) | ~is_finite(b)
+    return bool((odd & ~same(a, b)).any())
 
 
 def output_units(a: Array, b: Array) -> float:
@@ -46,9 +47,4 @@ def output_units(a: Array, b: Array) -> float:
 def _rows(array: Array) -> Array:
     """One row per instance, also of nothing; a scalar is one instance."""
     array = np.atleast_1d(array)
-    return array.reshape(len(array), math.prod(array.shape[1:])).astype(np.float64)
-
-
-def _same(a: Array, b: Array) -> Array:
-    result: Array = (a == b) | (np.isnan(a) & np.isnan(b))
-    return result
+    return array.reshape(len(array), math.prod(array.shape[1:]))

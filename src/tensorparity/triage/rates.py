@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.channels import distance
 from ..core.comparison import LayerDeviation
 from ..core.graph import LayerGraph
 
@@ -15,13 +16,12 @@ EPSILON = 1e-7
 
 
 def deviation(a: Array, b: Array) -> float:
-    """Equation 3 on hidden states: their mean absolute difference."""
+    """Equation 3 on hidden states: their mean absolute difference; of strings and booleans, the share that differs."""
     if a.shape != b.shape:
         return float("inf")
     if a.size == 0:
         return 0.0
-    with np.errstate(all="ignore"):
-        return float(np.abs(a.astype(np.float64) - b.astype(np.float64)).mean())
+    return float(distance(a, b).mean())
 
 
 def introduction_rate(own: float, before: Sequence[float]) -> float:

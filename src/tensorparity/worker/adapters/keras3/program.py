@@ -242,7 +242,15 @@ def graph_output_name(ref):
     return ref[0] if ref[1] == 0 else "{}.{}".format(ref[0], ref[1])
 
 
-def make_layer(node, dtype):
+#: Layers that run code, load files or import modules named in their configuration.
+_UNSAFE_LAYERS = frozenset(["FlaxLayer", "JaxLayer", "Lambda", "TFSMLayer", "TorchModuleWrapper"])
+
+
+def make_layer(node, dtype, trust=False):
+    """Make a node's layer; the host has refused what runs code of its own, and so does this, unless trusted."""
+    unsafe = [] if trust else [name for name in _classes(node) if name in _UNSAFE_LAYERS or name == "__lambda__"]
+    if unsafe:
+        raise Unsupported("{} could run code of its own; refused without --trust".format(unsafe[0]))
     import keras
 
     cls = getattr(keras.layers, node["op"], None)
@@ -252,6 +260,19 @@ def make_layer(node, dtype):
     if dtype:
         config["dtype"] = dtype
     return cls.from_config(config)
+
+
+def _classes(node):
+    """Return the names of a node's layer and of all classes in its parameters."""
+    found, values = [node["op"]], [node["params"]]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            found.append(str(value.get("class_name")))
+            values.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            values.extend(value)
+    return found
 
 
 def _apply(layer, sources, call_params):
