@@ -36,7 +36,7 @@ def _silu(call: Call, x: str) -> str:
     return call.emit("Mul", x, call.emit("Sigmoid", x))
 
 
-_ACTIVATIONS: dict[str, Activate] = {
+ACTIVATIONS: dict[str, Activate] = {
     "relu": _native("Relu"),
     "relu6": _relu6,
     "leaky_relu": _native("LeakyRelu", alpha=0.2),
@@ -64,9 +64,9 @@ def activate(call: Call, name: Json, x: str) -> str:
     """
     if name in (None, "linear"):
         return x
-    if name not in _ACTIVATIONS:
+    if name not in ACTIVATIONS:
         raise Refusal(f"activation {name!r} has no ONNX counterpart here")
-    return _ACTIVATIONS[name](call, x)
+    return ACTIVATIONS[name](call, x)
 
 
 def _activation(call: Call) -> str:

@@ -122,8 +122,8 @@ def tensor_outputs(node, value=None):
 
 
 def used_places(node):
-    """Return the places of a node's outputs that something takes."""
-    return sorted({user.args[1] for user in node.users if user.target is operator.getitem})
+    """Return the places of a node's outputs that something takes and uses."""
+    return sorted({user.args[1] for user in node.users if user.target is operator.getitem and user.users})
 
 
 def node_key(node):
@@ -138,7 +138,7 @@ def origin(node):
     """Return (node, index): which output of which node a ``getitem`` is; of others, the node itself and 0."""
     if node.op == "call_function" and node.target is operator.getitem:
         places = [place for place, _ in tensor_outputs(node.args[0])]
-        return node.args[0], places.index(node.args[1])
+        return node.args[0], places.index(node.args[1]) if node.args[1] in places else 0
     return node, 0
 
 
