@@ -8,18 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
 
 from tensorparity.core.errors import ModelRefusedError
 from tensorparity.core.graph import InputSpec
 from tensorparity.generators import model_files
-from tensorparity.generators.model_files import inspect_model_file
+from tensorparity.generators.model_files import ForeignClass, foreign_classes, inspect_model_file
 
 WriteModel = Callable[..., Path]
 Layer = Callable[..., dict[str, Any]]
 
 
-def refused(path: Path, **options: bool) -> str:
+def refused(path: Path, **options: Any) -> str:
     with pytest.raises(ModelRefusedError) as caught:
         inspect_model_file(path, **options)
     return str(caught.value)
@@ -184,9 +186,9 @@ class TestForeignClasses:
     ) -> None:
         path = write_model(config(foreign))
         message = refused(path)
-        assert "refused without --trust (or --import MODULE that defines it)" in message
+        assert "which could run code of its own; refused without --trust" in message
         assert inspect_model_file(path, trust=True).foreign
-        assert inspect_model_file(path, imports=True).foreign
+        assert refused(path, imports=["unrelated"]) == message
 
     def test_found_wherever_it_hides(
         self, write_model: WriteModel, config: Layer, layer: Layer, foreign: dict[str, Any]
@@ -200,3 +202,191 @@ class TestForeignClasses:
 def test_the_message_names_every_foreign_class(write_model: WriteModel, config: Layer) -> None:
     message = refused(write_model(config(FOREIGN["a class of the user's"], FOREIGN["a class of another package"])))
     assert message.startswith("tiny.keras names mine.Attention, os.system, which could run code of its own")
+
+
+def test_the_message_is_one_line_of_bounded_length(write_model: WriteModel, config: Layer) -> None:
+    many = [{"module": "x" * 500, "class_name": f"a\nb{number}"} for number in range(50)]
+    message = refused(write_model(config(*many, *({"class_name": f"C\n{number}"} for number in range(50)))))
+    assert "\n" not in message
+    assert "C?0" in message
+    assert len(message) < 1000
+
+
+def test_no_import_is_advised_for_what_no_import_helps(write_model: WriteModel, config: Layer) -> None:
+    assert "--import" not in refused(write_model(config(FOREIGN["Lambda"])))
+    assert "(or --import MODULE that defines it)" in refused(write_model(config(FOREIGN["a class of the user's"])))
+
+
+def custom(module: str | None, name: str, registered: str | None = None) -> dict[str, Any]:
+    return {"module": module, "class_name": name, "registered_name": registered, "config": {}}
+
+
+def function(module: str, name: str, registered: str = "function") -> dict[str, Any]:
+    return {"module": module, "class_name": "function", "config": name, "registered_name": registered}
+
+
+#: What ``--import mine`` vouches for. The first three, and the functions, as Keras 3.15 writes them.
+FROM_MINE = {
+    "module": custom("mine", "Odd"),
+    "module and default package": custom("mine", "Odd", "Custom>Odd"),
+    "file of Keras 2": custom(None, "Custom>Odd"),
+    "module below": custom("mine.layers.odd", "Odd", "Custom>Odd"),
+    "other package, own module": custom("mine", "Odd", "theirs>Odd"),
+    "default package, saved by a script": custom("__main__", "Odd", "Custom>Odd"),
+    "own package, no module": custom(None, "Odd", "mine>Odd"),
+    "own package, one of Keras' names": custom("keras.layers", "Dense", "mine>Dense"),
+    "function": function("mine", "odd"),
+    "registered function": function("builtins", "mine>odd"),
+}
+
+NOT_FROM_MINE = {
+    "another module": custom("theirs", "Odd"),
+    "a module that begins alike": custom("mineral", "Odd"),
+    "a module above": custom("min", "Odd"),
+    "no module and no package": custom(None, "Odd"),
+    "another package": custom(None, "Odd", "theirs>Odd"),
+    "own package, another module": custom("theirs", "Odd", "mine>Odd"),
+    "default package, another module": custom("os", "system", "Custom>system"),
+    "default package, a class of Python's": custom("builtins", "eval", "Custom>eval"),
+    "default package, an unknown name of Keras'": custom("keras.utils", "get_file", "Custom>get_file"),
+    "a function of Keras' that touches files": function("keras.utils", "get_file"),
+    "such a function under a registered name": function("keras.utils", "get_file", "Custom>get_file"),
+    "a function of Python's": function("builtins", "eval", "Custom>eval"),
+    "another package's function": function("builtins", "theirs>odd"),
+    "Lambda": custom("keras.layers", "Lambda"),
+    "Lambda, imported by the user's module": custom("mine", "Lambda"),
+    "Lambda under a registered name": custom(None, "Odd", "mine>Lambda"),
+    "TorchModuleWrapper": custom("mine", "TorchModuleWrapper", "Custom>TorchModuleWrapper"),
+    "TFSMLayer of Keras 2": custom(None, "mine>TFSMLayer"),
+    "JaxLayer": custom("keras.layers", "JaxLayer", "mine>JaxLayer"),
+    "FlaxLayer": custom("mine.layers", "FlaxLayer"),
+    "marshalled code": {**custom("mine", "__lambda__"), "config": {"value": "4wAAAA=="}},
+    "a type of TensorFlow's": custom("mine", "__typespec__"),
+}
+
+
+class TestImports:
+    @pytest.mark.parametrize("item", FROM_MINE.values(), ids=FROM_MINE)
+    def test_classes_of_an_imported_module(self, write_model: WriteModel, config: Layer, item: dict[str, Any]) -> None:
+        path = write_model(config(item))
+        assert "names" in refused(path)
+        assert len(inspect_model_file(path, imports=["other", "mine"]).foreign) == 1
+
+    @pytest.mark.parametrize("item", NOT_FROM_MINE.values(), ids=NOT_FROM_MINE)
+    def test_nothing_else(self, write_model: WriteModel, config: Layer, item: dict[str, Any]) -> None:
+        path = write_model(config(item))
+        assert "refused without --trust" in refused(path, imports=["mine"])
+        assert inspect_model_file(path, trust=True).foreign
+
+    def test_a_module_inside_a_package_vouches_for_the_packages_name(self) -> None:
+        (found,) = foreign_classes(custom(None, "Odd", "mine>Odd"))
+        assert found.comes_from(["mine.layers"])
+        assert not ForeignClass("Odd", "mine.other").comes_from(["mine.layers"])
+
+    def test_one_refused_class_among_accepted_ones(self, write_model: WriteModel, config: Layer) -> None:
+        path = write_model(config(custom("mine", "Odd"), custom("theirs", "Even")))
+        message = refused(path, imports=["mine"])
+        assert "names theirs.Even," in message
+
+    def test_inside_an_accepted_class_nothing_is_accepted_unseen(self, write_model: WriteModel, config: Layer) -> None:
+        outer = {**custom("mine", "Odd"), "config": {"inner": [FOREIGN["Lambda"]]}}
+        assert "names keras.layers.Lambda," in refused(write_model(config(outer)), imports=["mine"])
+
+
+Fill = Callable[[Any], None]
+MakeH5 = Callable[..., bytes]
+
+
+def _external_link(file: Any) -> None:
+    file.create_group("layers")["dense"] = h5py.ExternalLink("/etc/other.h5", "/")
+
+
+def _external_storage(file: Any) -> None:
+    storage = [("/etc/passwd", 0, h5py.h5f.UNLIMITED)]
+    file.create_dataset("layers/dense/vars/0", (4,), "uint8", external=storage)
+
+
+def _virtual(file: Any) -> None:
+    layout = h5py.VirtualLayout((4,), "float32")
+    layout[:] = h5py.VirtualSource("/etc/other.h5", "data", (4,))
+    file.create_virtual_dataset("0", layout)
+
+
+OTHER_FILES: dict[str, tuple[Fill, str]] = {
+    "external link": (_external_link, "'dense' is a link to another file"),
+    "external storage": (_external_storage, "the data of '0' lies in another file"),
+    "virtual dataset": (_virtual, "the data of '0' lies in another file"),
+}
+
+
+def _harmless(file: Any) -> None:
+    file.create_dataset("layers/dense/vars/0", data=[1.0, 2.0])
+    file["layers/again"] = file["layers"]  # a group that holds itself
+    file["dangling"] = h5py.SoftLink("/nowhere")
+    file["type"] = np.dtype("int8")
+
+
+class TestWeights:
+    """The HDF5 file inside of a .keras file."""
+
+    @pytest.mark.parametrize(("fill", "reason"), OTHER_FILES.values(), ids=OTHER_FILES)
+    def test_other_files(self, write_model: WriteModel, hdf5: MakeH5, fill: Fill, reason: str) -> None:
+        path = write_model(weights=hdf5(fill))
+        assert refused(path) == refused(path, trust=True) == f"tiny.keras: model.weights.h5: {reason}"
+
+    def test_within_itself_all_is_allowed(self, write_model: WriteModel, hdf5: MakeH5) -> None:
+        assert inspect_model_file(write_model(weights=hdf5(_harmless))).inputs
+
+    def test_not_hdf5(self, write_model: WriteModel) -> None:
+        path = write_model(weights=b"weights" * 50)
+        assert refused(path).startswith("tiny.keras: model.weights.h5 is not an HDF5 file, or is truncated")
+
+    def test_larger_than_any(self, write_model: WriteModel, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model_files, "_WEIGHTS_CAP", 1 << 20)
+        assert refused(write_model(weights=bytes(2 << 20))) == "tiny.keras: model.weights.h5 is larger than 1 MiB"
+
+    def test_a_bomb(self, write_model: WriteModel, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model_files, "_RATIO_FREE_BYTES", 1 << 20)
+        message = refused(write_model(weights=bytes(2 << 20)))
+        assert message.startswith("tiny.keras: model.weights.h5 unpacks ")
+        assert "bytes to 2,097,152" in message
+
+
+class TestH5:
+    """A model that is an HDF5 file itself."""
+
+    def test_accepted(self, write_h5: WriteModel, config: Layer, layer: Layer) -> None:
+        found = inspect_model_file(write_h5(config(layer("Flatten", "flat")), _harmless))
+        assert (found.model.format, found.keras_version, found.foreign) == ("h5", "3.15.1", ())
+        assert found.inputs == (InputSpec("image", (4, 4, 1), "float32"),)
+
+    @pytest.mark.parametrize(("fill", "reason"), OTHER_FILES.values(), ids=OTHER_FILES)
+    def test_other_files(self, write_h5: WriteModel, config: Layer, fill: Fill, reason: str) -> None:
+        path = write_h5(config(), fill)
+        assert refused(path) == refused(path, trust=True) == f"tiny.h5: {reason}"
+
+    def test_imports(self, write_h5: WriteModel, config: Layer) -> None:
+        path = write_h5(config(custom(None, "Custom>Odd")))
+        assert "names Custom>Odd" in refused(path)
+        assert inspect_model_file(path, imports=["mine"]).foreign == ("Custom>Odd",)
+
+    def test_huge_config(self, write_h5: WriteModel, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model_files, "_CONFIG_CAP", 1 << 10)
+        assert refused(write_h5(" " * 2000)) == "tiny.h5: its model_config is larger than 0 MiB"
+
+    def test_every_truncation_is_refused(self, write_h5: WriteModel, config: Layer) -> None:
+        path = write_h5(config(), _harmless)
+        whole = path.read_bytes()
+        for length in range(0, len(whole), 97):
+            path.write_bytes(whole[:length])
+            assert "tiny.h5" in refused(path)
+
+    def test_flipped_bytes_are_refused_or_harmless(self, write_h5: WriteModel, config: Layer) -> None:
+        path = write_h5(config(), _harmless)
+        whole = path.read_bytes()
+        for position in range(0, len(whole), 5):
+            path.write_bytes(whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :])
+            try:
+                assert inspect_model_file(path, trust=True).inputs
+            except ModelRefusedError:
+                continue

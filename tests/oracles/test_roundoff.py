@@ -83,3 +83,38 @@ def test_symmetric_and_never_nan(a: Array, b: Array) -> None:
 @given(floats)
 def test_identity(a: Array) -> None:
     assert output_units(a, a.copy()) == 0.0
+
+
+class TestEveryDtype:
+    def test_the_imaginary_part_counts(self) -> None:
+        a = np.array([[1 + 1j, 2]], np.complex64)
+        assert output_units(a, a.copy()) == 0.0
+        assert output_units(a, a.conj()) > SCREEN
+        assert output_units(a, a * np.complex64(1 + 2**-23)) <= SCREEN
+
+    def test_a_nan_in_the_imaginary_part_is_a_pattern(self) -> None:
+        a, b = np.array([[1 + 1j]], np.complex64), np.array([[complex(1, np.nan)]], np.complex64)
+        assert nonfinite_pattern_differs(a, b)
+        assert not nonfinite_pattern_differs(b, b)
+
+    @pytest.mark.parametrize(
+        ("a", "b"),
+        [
+            (np.array([[1, 2**60]]), np.array([[1, 2**60 + 1]])),
+            (np.array([[2**52, 10**18]]), np.array([[2**52 + 1, 10**18]])),
+            (np.array([[True, False]]), np.array([[True, True]])),
+            (np.array([["a", "b"]]), np.array([["a", "c"]])),
+            (np.array(["a"], object), np.array(["b"], object)),
+        ],
+        ids=["beyond 2**53", "beside a large one", "bool", "str", "object"],
+    )
+    def test_what_is_exact_is_equal_or_infinitely_far(self, a: Array, b: Array) -> None:
+        assert output_units(a, b) == np.inf
+        assert output_units(a, a.copy()) == 0.0
+        assert not nonfinite_pattern_differs(a, b)
+
+    @pytest.mark.parametrize(("dtype", "bits"), [(np.float16, 10), (ml_dtypes.bfloat16, 7)])
+    def test_narrow_floats_are_measured_in_their_own_roundoff(self, dtype: type, bits: int) -> None:
+        a = np.array([[1.0]], dtype)
+        assert output_units(a, np.array([[1 + 2.0**-bits]], dtype)) == pytest.approx(2.0, rel=0.01)
+        assert nonfinite_pattern_differs(a, np.array([[np.nan]], dtype))

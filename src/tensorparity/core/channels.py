@@ -57,7 +57,7 @@ def same(a: Array, b: Array) -> Array:
 
 
 def distance(a: Array, b: Array) -> Array:
-    """Elementwise |a - b| in float64, never NaN: 0 exactly where the two are the same, infinity where one is not finite.
+    """Elementwise |a - b| in float64: 0 exactly where the two are the same, infinite where one is not finite.
 
     Integers that differ are at least 1 apart, strings that differ are 1 apart.
     """

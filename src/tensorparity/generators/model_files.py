@@ -87,7 +87,8 @@ class ForeignClass:
             return True
         package = (self.registered or "").rpartition(">")[0]
         ours = package in {_DEFAULT_PACKAGE, *(name.partition(".")[0] for name in imports)}
-        return ours and (self.module in (None, "__main__") or self.fallback_known)
+        nowhere = self.module in (None, "__main__") or (self.module == "builtins" and ">" in self.name)
+        return ours and (nowhere or self.fallback_known)
 
 
 def foreign_classes(value: Json) -> tuple[ForeignClass, ...]:
@@ -138,6 +139,8 @@ def inspect_model_file(path: Path, *, trust: bool = False, imports: Sequence[str
         raise ModelRefusedError(f"{path.name}: config.json is nested too deeply") from error
     if refused and not trust:
         raise ModelRefusedError(f"{path.name} {refusal(refused)}")
+    if path.suffix == ".keras":
+        _check_weights(path)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     return InspectedFile(
         model=ModelFile(str(path.resolve()), sha256, "keras" if path.suffix == ".keras" else "h5"),
@@ -160,7 +163,6 @@ def _read_keras(path: Path) -> tuple[dict[str, Json], dict[str, Json]]:
                 raise ModelRefusedError(f"{path.name} is damaged: {damaged} does not match its checksum")
             config = _read_json(path, archive, "config.json")
             metadata = _read_json(path, archive, "metadata.json")
-            _check_weights(path, archive)
     except UNREADABLE as error:
         raise ModelRefusedError(f"{path.name} is not a .keras model, or is truncated: {error}") from error
     if not isinstance(config, dict) or not isinstance(config.get("config"), dict):
@@ -178,23 +180,31 @@ def _read_json(path: Path, archive: zipfile.ZipFile, name: str) -> Json:
         raise ModelRefusedError(f"{path.name}: {name} is not JSON: {error}") from error
 
 
-def _check_weights(path: Path, archive: zipfile.ZipFile) -> None:
+def _check_weights(path: Path) -> None:
     """The HDF5 file inside of a ``.keras`` file, unpacked to where nobody else sees it."""
+    with tempfile.TemporaryFile() as file:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                _unpack_weights(path, archive, file)
+        except UNREADABLE as error:
+            raise ModelRefusedError(f"{path.name}: {_WEIGHTS} cannot be read: {error}") from error
+        file.seek(0)
+        _open_h5(path, file, f"{path.name}: {_WEIGHTS}")
+
+
+def _unpack_weights(path: Path, archive: zipfile.ZipFile, file: IO[bytes]) -> None:
     info = archive.getinfo(_WEIGHTS)
     if info.file_size > max(_RATIO_FREE_BYTES, _RATIO_CAP * info.compress_size):
         raise ModelRefusedError(
-            f"{path.name}: {_WEIGHTS} unpacks {info.compress_size:,} bytes to {info.file_size:,}; Keras writes none such"
+            f"{path.name}: {_WEIGHTS} unpacks {info.compress_size:,} bytes to {info.file_size:,}, unlike any of Keras'"
         )
-    with tempfile.TemporaryFile() as file:
-        with archive.open(info) as member:
-            size = 0
-            while chunk := member.read(_CHUNK):
-                size += len(chunk)
-                if size > _WEIGHTS_CAP:
-                    raise ModelRefusedError(f"{path.name}: {_WEIGHTS} is larger than {_WEIGHTS_CAP >> 20} MiB")
-                file.write(chunk)
-        file.seek(0)
-        _open_h5(path, file, f"{path.name}: {_WEIGHTS}")
+    size = 0
+    with archive.open(info) as member:
+        while chunk := member.read(_CHUNK):
+            size += len(chunk)
+            if size > _WEIGHTS_CAP:
+                raise ModelRefusedError(f"{path.name}: {_WEIGHTS} is larger than {_WEIGHTS_CAP >> 20} MiB")
+            file.write(chunk)
 
 
 def _read_h5(path: Path) -> tuple[dict[str, Json], dict[str, Json]]:
@@ -287,10 +297,11 @@ def _walk(value: Json) -> Iterator[ForeignClass]:
         module, registered = value.get("module"), value.get("registered_name")
         function = value.get("config") if isinstance(value.get("config"), str) else None
         if not is_known(module, class_name, registered, function):
-            # files of Keras 2 have the registered name for the class's
-            key = registered or (class_name if ">" in class_name else None)
+            name = function or class_name
+            # functions, and all of Keras 2's, have the registered name for their own
+            key = name if ">" in name else None if class_name == "function" else registered
             yield ForeignClass(
-                name=function or class_name,
+                name=name,
                 module=None if module is None else str(module),
                 registered=None if key is None else str(key),
                 fallback_known=is_known(module, class_name, None, function),

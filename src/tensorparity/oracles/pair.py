@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name
+from ..core.arrays import Array, Arrays
 from ..core.channels import distance, is_exact, is_text
 from ..core.comparison import Comparison
 from ..core.messages import gist
@@ -160,12 +160,8 @@ def judge_parity(facts: Comparison, a: Array, b: Array) -> Verdict:
         return Verdict(Judgement.UNDECIDED, pair, reason, measure, SCREEN, Kind.NAN)
     if units <= SCREEN:
         return Verdict(Judgement.PASS, pair, "equal up to rounding", measure, SCREEN)
-    difference = (
-        f"outputs of {dtype_name(a)} are not equal"
-        if is_exact(a)
-        else f"outputs differ by {units:.0f} units of roundoff"
-    )
-    reason = f"{difference}; the layers decide"
+    difference = "are not equal" if is_exact(a) else f"differ by {units:.0f} units of roundoff"
+    reason = f"outputs {difference}; the layers decide"
     return Verdict(Judgement.UNDECIDED, pair, reason, measure, SCREEN, Kind.INCONSISTENCY)
 
 

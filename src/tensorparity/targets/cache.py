@@ -1,7 +1,7 @@
 """The outcome cache: a Runner around a Runner. Droppable at any time; never a source of truth.
 
-The key holds everything that could change the outcome (decision 16). What depends on the machine's
-load, a time-out or a memory kill, is never kept.
+The key holds everything that could change the outcome (decision 16). Only what completed is kept: a
+time-out, a memory kill or an exception (no file, no memory, no network) may be the machine's doing.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -18,9 +20,12 @@ from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
 from ..worker import protocol
 
-_KEPT = (Status.COMPLETED, Status.RAISED)
 _LARGEST = 64 << 20  # a trace of a large network costs less to repeat than to keep
 _CAPACITY = 2 << 30
+_UNUSED_SECONDS = 30 * 86400.0
+_ABANDONED_SECONDS = 86400.0  # a temporary file of a writer that was killed
+
+_trimmed: set[Path] = set()
 
 
 class OutcomeCache:
@@ -43,29 +48,53 @@ class OutcomeCache:
             return None  # a damaged entry is a miss
 
     def put(self, key: str, outcome: Outcome) -> None:
+        """Keep an outcome, or do nothing where the disk is full or may not be written."""
         path = self._path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        with temporary.open("wb") as file:
-            for view in protocol.encode(protocol.RESPONSE, 0, outcome.header(), outcome.arrays()):
-                file.write(view)
-        os.replace(temporary, path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                for view in protocol.encode(protocol.RESPONSE, 0, outcome.header(), outcome.arrays()):
+                    file.write(view)
+            os.replace(temporary, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def trim_once(self) -> None:
+        """Trim, unless this process has done so already."""
+        if self._folder not in _trimmed:
+            _trimmed.add(self._folder)
+            self.trim()
 
     def trim(self, capacity: int = _CAPACITY) -> None:
         """Drop the entries unused for longest until what is left fits."""
         entries = []
-        for path in self._folder.glob("*/*.frame"):
+        for path in self._folder.glob("*/*"):
             with contextlib.suppress(OSError):  # another process may trim too
-                entries.append((path.stat().st_mtime, path.stat().st_size, path))
+                status = path.stat()
+                if path.suffix == ".frame":
+                    entries.append((status.st_mtime, status.st_size, path))
+                elif status.st_mtime < time.time() - _ABANDONED_SECONDS:
+                    path.unlink()
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
             if total <= capacity:
                 return
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
             total -= size
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.frame"
+
+
+def drop_unused(folder: Path, seconds: float = _UNUSED_SECONDS) -> None:
+    """Remove what is in the folder and was not touched for so long; whoever uses an entry touches it."""
+    with contextlib.suppress(OSError):
+        for path in list(folder.iterdir()):
+            if path.stat().st_mtime < time.time() - seconds:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _decode(data: bytes) -> protocol.Frame | None:
@@ -87,14 +116,16 @@ class CachedRunner:
     """Answers from the cache where it can, asks the runner inside where it cannot.
 
     Args:
-        circumstances: per target, everything but the case that the outcome depends on.
+        circumstances: per target, everything but the case that the outcome depends on; None where nobody
+            knows (an editable library), and nothing is kept.
     """
 
-    def __init__(self, inner: Runner, cache: OutcomeCache, circumstances: Callable[[str], str]) -> None:
+    def __init__(self, inner: Runner, cache: OutcomeCache, circumstances: Callable[[str], str | None]) -> None:
         self._inner = inner
         self._cache = cache
         self._circumstances = circumstances
         self.hits = 0
+        cache.trim_once()
 
     @property
     def targets(self) -> Sequence[str]:
@@ -111,7 +142,7 @@ class CachedRunner:
         if fresh:
             return self._inner.run_pairs(pairs, fresh=True, deadline_factor=deadline_factor, on_outcome=on_outcome)
         keys = [self._key(case, target) for case, target in pairs]
-        found = [self._cache.get(key) for key in keys]
+        found = [self._cache.get(key) if key else None for key in keys]
         missing = [position for position, outcome in enumerate(found) if outcome is None]
         self.hits += len(pairs) - len(missing)
         if missing:
@@ -122,9 +153,14 @@ class CachedRunner:
                 self._keep(keys[position], outcome)
         return [outcome for outcome in found if outcome is not None]
 
-    def _keep(self, key: str, outcome: Outcome) -> None:
-        if outcome.status in _KEPT and sum(array.nbytes for array in outcome.arrays().values()) <= _LARGEST:
+    def _keep(self, key: str | None, outcome: Outcome) -> None:
+        if key is None or outcome.status is not Status.COMPLETED:
+            return
+        if sum(array.nbytes for array in outcome.arrays().values()) <= _LARGEST:
             self._cache.put(key, outcome)
 
-    def _key(self, case: Case, target: str) -> str:
-        return hashlib.sha256(f"{case.digest}\n{self._circumstances(target)}".encode()).hexdigest()
+    def _key(self, case: Case, target: str) -> str | None:
+        circumstances = self._circumstances(target)
+        if circumstances is None:
+            return None
+        return hashlib.sha256(f"{case.digest}\n{circumstances}".encode()).hexdigest()

@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..core.errors import UsageError
 from .catalogue import ALTERNATIVES, TargetSpec
@@ -24,18 +25,76 @@ _INHERITED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SY
 
 _LIST_DISTRIBUTIONS = """
 import json, sys
+sys.path[:] = [folder for folder in sys.path if folder]
 try:
     from importlib import metadata
     found = {}
     for d in metadata.distributions():
         record = d.read_text("RECORD") or d.read_text("METADATA") or ""
-        found[(d.metadata["Name"] or "").lower().replace("_", "-")] = [d.version, record]
+        found.setdefault((d.metadata["Name"] or "").lower().replace("_", "-"), [d.version, record])
 except ImportError:
     import pkg_resources
     found = {d.key: [d.version, ""] for d in pkg_resources.working_set}
 import hashlib
 digests = {n: [v, hashlib.sha256(r.encode()).hexdigest()] for n, (v, r) in found.items() if n}
 print(json.dumps({"python": sys.version, "found": digests}))
+"""
+
+# Sizes and times of the files that the named distributions, and what they require, have installed.
+# A name with "|" in it is satisfied by any of its parts.
+_LOOK_AT_FILES = """
+import hashlib, json, os, re, sys
+sys.path[:] = [folder for folder in sys.path if folder]
+IDLE = (".pyc", ".pyi", ".h", ".hpp", ".inc", ".cuh", ".c", ".cc", ".cpp", ".md", ".txt", ".proto", ".cmake")
+try:
+    from importlib import metadata
+    def find(name):
+        try:
+            d = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            return None
+        return d.read_text, str(d.locate_file("")), lambda: d.requires or []
+except ImportError:
+    import pkg_resources
+    def find(name):
+        d = pkg_resources.working_set.by_key.get(name.lower())
+        if d is None:
+            return None
+        read = lambda file: d.get_metadata(file) if d.has_metadata(file) else None
+        return read, d.location, lambda: [str(r) for r in d.requires()]
+
+state, loose, seen = hashlib.sha256(), [], set()
+
+def look(name):
+    found = find(name)
+    if found is None or name in seen:
+        return found
+    seen.add(name)
+    read, root, _ = found
+    record, url = read("RECORD"), json.loads(read("direct_url.json") or "{}")
+    editable = url.get("dir_info", {}).get("editable")
+    checkout = record is None and any(os.path.exists(os.path.join(root, f)) for f in ("setup.py", "pyproject.toml"))
+    files = [line.rsplit(",", 2)[0].strip('"') for line in (record or "").splitlines()]
+    if editable or checkout or any(file.startswith("__editable__") for file in files):
+        loose.append(name)
+    for file in files:
+        if not file.endswith(IDLE):
+            try:
+                status = os.stat(os.path.join(root, file))
+            except OSError:
+                continue
+            state.update(("%s %d %d;" % (file, status.st_size, status.st_mtime_ns)).encode("utf-8", "replace"))
+    return found
+
+for wanted in sys.argv[1:]:
+    there = [found for found in map(look, wanted.split("|")) if found]
+    if not there:
+        loose.append(wanted)
+    for _, _, requires in there:
+        for line in requires():
+            if "extra ==" not in line:
+                look(re.match(r"[\\w.-]+", line).group())
+print(json.dumps({"digest": state.hexdigest(), "loose": sorted(set(loose))}))
 """
 
 
@@ -77,6 +136,19 @@ class Inventory:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The files that a target's libraries consist of.
+
+    Args:
+        digest: of their sizes and times; a patched file changes it, whatever the version says.
+        loose: distributions whose files may change without notice: editable, checked out, or not found.
+    """
+
+    digest: str
+    loose: tuple[str, ...] = ()
+
+
 def find_environment(name: str, config: Path | None = None) -> Environment:
     """The environment of that name; the empty name is the one we run in.
 
@@ -116,8 +188,20 @@ def _declared(config: Path) -> dict[str, dict[str, object]]:
 
 @functools.lru_cache(maxsize=16)
 def _inventory(python: str, variables: tuple[tuple[str, str], ...]) -> Inventory:
+    data = _ask(python, variables, _LIST_DISTRIBUTIONS)
+    return Inventory(data["python"], {name: (version, digest) for name, (version, digest) in data["found"].items()})
+
+
+@functools.lru_cache(maxsize=64)
+def _installed(python: str, variables: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> Installed:
+    data = _ask(python, variables, _LOOK_AT_FILES, *names)
+    return Installed(data["digest"], tuple(data["loose"]))
+
+
+def _ask(python: str, variables: tuple[tuple[str, str], ...], script: str, *arguments: str) -> Any:
+    """What a script prints as JSON, run by an environment's interpreter."""
     listing = subprocess.run(
-        [python, "-c", _LIST_DISTRIBUTIONS],
+        [python, "-c", script, *arguments],
         capture_output=True,
         text=True,
         env={**base_variables(), **dict(variables)},
@@ -127,8 +211,13 @@ def _inventory(python: str, variables: tuple[tuple[str, str], ...]) -> Inventory
     if listing.returncode:
         last = (listing.stderr.strip().splitlines() or ["no message"])[-1]
         raise UsageError(f"the interpreter {python} cannot list its packages: {last}")
-    data = json.loads(listing.stdout)
-    return Inventory(data["python"], {name: (version, digest) for name, (version, digest) in data["found"].items()})
+    return json.loads(listing.stdout)
+
+
+def installed(environment: Environment, spec: TargetSpec) -> Installed:
+    """The state of the libraries a target needs, NumPy among them; asked once per process."""
+    names = tuple("|".join(ALTERNATIVES.get(name, (name,))) for name in dict.fromkeys((*spec.distributions, "numpy")))
+    return _installed(environment.python, tuple(sorted(environment.variables.items())), names)
 
 
 def inventory(environment: Environment) -> Inventory:

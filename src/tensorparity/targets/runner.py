@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +20,9 @@ from ..core.case import Case
 from ..core.errors import UsageError, WorkerStartError
 from ..core.outcome import Failure, Outcome, Record, Status
 from ..core.runner import Runner
-from .cache import CachedRunner, OutcomeCache
+from .cache import CachedRunner, OutcomeCache, drop_unused
 from .catalogue import TargetSpec, install_hint, spec_of
-from .environments import Environment, base_variables, cpu_features, find_environment, inventory
+from .environments import Environment, base_variables, cpu_features, find_environment, installed, inventory
 from .faults import Fault
 from .limits import Limits
 from .lowering import lower
@@ -68,12 +69,12 @@ def default_cache() -> Path:
 
 @functools.cache
 def worker_code_digest() -> str:
-    """Of everything that decides what a worker does with a case."""
+    """Of everything that decides what a worker does with a case; lowering uses the catalogue, too."""
     state = hashlib.sha256()
-    here = Path(__file__).parent
-    for folder in (WORKER_FOLDER, here / "lowering", here.parent / "core" / "onnx"):
+    package = Path(__file__).parents[1]
+    for folder in (WORKER_FOLDER, package / "targets" / "lowering", package / "core", package / "operators"):
         for path in sorted(folder.rglob("*.py")):
-            state.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+            state.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
     return state.hexdigest()
 
 
@@ -99,7 +100,8 @@ class Desk:
             [
                 str(self.name),
                 inventory(self.environment).fingerprint(),
-                sorted(self._variables().items()),
+                installed(self.environment, self.spec).digest,
+                sorted({**_inherited(), **self._variables()}.items()),
                 cpu_features(),
                 worker_code_digest(),
                 _file_digest(self.spec.adapter) if self.spec.adapter.endswith(".py") else None,
@@ -107,6 +109,11 @@ class Desk:
                 self._settings.trust,
             ]
         )
+
+    @functools.cached_property
+    def accountable(self) -> bool:
+        """Whether the circumstances tell the whole truth: not of libraries that somebody is working on."""
+        return "PYTHONPATH" not in self._variables() and not installed(self.environment, self.spec).loose
 
     def plan(self, *, fresh: bool = False) -> Plan:
         settings = self._settings
@@ -151,15 +158,24 @@ class Desk:
 
     def _compiler_caches(self) -> dict[str, str]:
         """Folders of their own per environment, settings and fault."""
-        if self._settings.cache is None or self._settings.imports:
+        if self._settings.cache is None or self._settings.imports or not self.accountable:
             return {}
         folder = self._settings.cache / "compilers" / hashlib.sha256(self.circumstances.encode()).hexdigest()[:24]
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)  # it is used: see drop_unused
+        except OSError:
+            return {}
         return {
             "JAX_COMPILATION_CACHE_DIR": str(folder / "jax"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
             "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
         }
+
+
+def _inherited() -> dict[str, str]:
+    """What a worker gets from us that may change an outcome; PATH names programs, and differs in every shell."""
+    return {name: value for name, value in base_variables().items() if name != "PATH"}
 
 
 class LocalRunner:
@@ -169,7 +185,7 @@ class LocalRunner:
         self._desks = {str(desk.name): desk for desk in desks}
         self._settings = settings
         self._pool = self._new_pool(desks, fresh=False)
-        #: Targets whose worker could not be started, and why.
+        #: Targets whose worker could not be started, and why; what happens in fresh workers is an outcome only.
         self.broken: dict[str, WorkerStartError] = {}
 
     def _new_pool(self, desks: Iterable[Desk], *, fresh: bool) -> Pool:
@@ -188,6 +204,10 @@ class LocalRunner:
     @property
     def targets(self) -> Sequence[str]:
         return tuple(self._desks)
+
+    @property
+    def settings(self) -> RunnerSettings:
+        return self._settings
 
     @property
     def pool(self) -> Pool:
@@ -243,7 +263,7 @@ class LocalRunner:
                 positions.append(position)
         for index, reply in pool.ask(requests):
             target = requests[index].target
-            if reply.error:
+            if reply.error and pool is self._pool:
                 self.broken[target] = reply.error
             outcome = answers[positions[index]] = outcome_of(target, reply)
             tell(outcome)
@@ -278,6 +298,8 @@ def outcome_of(target: str, reply: Reply) -> Outcome:
     except (KeyError, TypeError, ValueError) as error:  # an adapter that does not keep the contract
         failure = Failure("protocol", f"the worker's answer is not an outcome: {error!r}")
         return Outcome(target, Status.CRASHED, failure=failure, seconds=reply.seconds)
+    if reply.end is End.NOT_SENT:
+        return replace(_unsupported(target, reply.detail, "ProtocolError"), record=record)
     status, failure = _ended(reply)
     return Outcome(target, status, failure=failure, seconds=reply.seconds, cpu_seconds=reply.cpu_seconds, record=record)
 
@@ -325,8 +347,13 @@ def cached(runner: LocalRunner, settings: RunnerSettings) -> Runner:
     """The runner behind the outcome cache, unless there is none or custom code makes it unsafe."""
     if settings.cache is None or settings.imports:
         return runner
+    drop_unused(settings.cache / "compilers")
     cache = OutcomeCache(settings.cache / "outcomes")
-    return CachedRunner(runner, cache, lambda target: runner.desk(target).circumstances)
+    return CachedRunner(runner, cache, lambda target: _circumstances(runner.desk(target)))
+
+
+def _circumstances(desk: Desk) -> str | None:
+    return desk.circumstances if desk.accountable else None
 
 
 def user_import_paths() -> tuple[str, ...]:

@@ -66,6 +66,27 @@ def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None
     return Class.PRECISION, ()
 
 
+def doubts(measured: Sequence[NodeErrors], families: Mapping[str, str]) -> list[str]:
+    """One sentence per layer that the reference is alone with: no target is accused, and nothing is lost.
+
+    All targets that answered agree with each other and not with the reference, and they share no code that could
+    be blamed. Either all of them are wrong or the reference is.
+    """
+    found: list[str] = []
+    for errors in measured:
+        known = {target: error for target, error in errors.errors.items() if not math.isnan(error)}
+        if errors.judged_by != "reference" or not known or blame(errors, families)[0] is not None:
+            continue
+        if all(error > errors.limit for error in known.values()):
+            agree = "agree with each other and not" if len(known) > 1 else "is alone and does not agree"
+            off = max(known.values())
+            found.append(
+                f"undecided: in {errors.node.layer} ({errors.node.op}) {_list(list(known))} {agree} with the float64 "
+                f"reference ({off:.3g} times what rounding explains): they are wrong, or it is"
+            )
+    return found
+
+
 def accusation_of(klass: Class, suspects: tuple[str, ...], nodes: list[NodeErrors]) -> Accusation:
     """An accusation of these suspects for these nodes, which are of one type."""
     first = nodes[0]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.channels import distance
+from ..core.channels import distance, magnitude
 from ..core.comparison import LayerDeviation
 from ..core.graph import LayerGraph
 
@@ -21,7 +21,9 @@ def deviation(a: Array, b: Array) -> float:
         return float("inf")
     if a.size == 0:
         return 0.0
-    return float(distance(a, b).mean())
+    apart = distance(a, b)
+    undefined = np.isinf(apart) & (np.isnan(magnitude(a)) | np.isnan(magnitude(b)))
+    return float("nan") if undefined.any() else float(apart.mean())
 
 
 def introduction_rate(own: float, before: Sequence[float]) -> float:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 
 from ..core.arrays import Array, Arrays, dtype_name
+from ..core.channels import channels, distance, from_channels, is_exact, is_finite, magnitude
 from ..core.errors import TensorParityError
 from ..core.graph import Node
 from ..core.messages import gist
@@ -25,6 +27,7 @@ from ..operators.catalogue import has_layer
 from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
+from .ballots import ballot_of
 
 #: A vote has no rounding bound of its own, so it must be won by more.
 VOTE_MARGIN = 8.0
@@ -43,7 +46,8 @@ class NodeErrors:
     Args:
         errors: decision 5's e per target, against the reference or, without one, against the vote.
         absolute: largest absolute error per target; infinite where the shape is another.
-        mutual: largest e of any target against any other, in units of the outputs' own scale if there is no judge.
+        mutual: largest e of any target against any other, in the reference's units or, without one, in units of the
+            outputs' own scale.
         judged_by: ``reference``, ``vote`` or ``nothing``.
         endings: targets that gave no answer for this node, and why.
         camps: the targets that answered, in groups that agree among themselves.
@@ -71,8 +75,10 @@ class NodeErrors:
 
     @property
     def majority(self) -> bool:
-        good = sum(error <= self.limit for error in self.errors.values())
-        return 2 * good > len(self.errors)
+        """More implementations within the limit than beyond it; targets that share code are one on either side."""
+        good = {ballot_of(target) for target, error in self.errors.items() if error <= self.limit}
+        bad = {ballot_of(target) for target, error in self.errors.items() if not error <= self.limit}
+        return len(good) > len(bad)
 
 
 def replay_nodes(
@@ -123,7 +129,7 @@ def _batches(
 
 
 def _finite(array: Array) -> bool:
-    return array.dtype.kind not in "fcV" or bool(np.isfinite(array.astype(np.float64)).all())
+    return bool(is_finite(array).all())
 
 
 def _one_by_one(
@@ -155,16 +161,15 @@ def measure_node(node: Node, given: Sequence[Array], weights: Arrays, outcomes: 
     answered = {target: outputs for target, outputs in seen.items() if outputs}
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
     reference = _reference(node, given, weights)
+    camps = _camps(node, answered)
     judged_by = "reference"
     if reference is None:
-        reference = _vote(node, list(answered.values()))
+        reference = _vote(node, answered, camps)
         judged_by = "vote" if reference is not None else "nothing"
     if reference is None:
         unknown = dict.fromkeys(answered, float("nan"))
         mutual = _apart(node, list(answered.values()))
-        return NodeErrors(
-            node, unknown, mutual=mutual, judged_by=judged_by, endings=endings, camps=_camps(node, answered)
-        )
+        return NodeErrors(node, unknown, mutual=mutual, judged_by=judged_by, endings=endings, camps=camps)
     return NodeErrors(
         node,
         errors={target: _error(outputs, reference) for target, outputs in answered.items()},
@@ -172,7 +177,7 @@ def measure_node(node: Node, given: Sequence[Array], weights: Arrays, outcomes: 
         mutual=_mutual(list(answered.values()), reference),
         judged_by=judged_by,
         endings=endings,
-        camps=_camps(node, answered),
+        camps=camps,
     )
 
 
@@ -198,36 +203,65 @@ def _reference(node: Node, given: Sequence[Array], weights: Arrays) -> list[Eval
         return None  # a configuration the reference does not cover is no reference
 
 
-def _vote(node: Node, answers: Sequence[Sequence[Array]]) -> list[Evaluation] | None:
-    """The median of three or more, among those of the shape that most of them have."""
-    shapes = Counter(_shapes(outputs) for outputs in answers).most_common(1)
-    if len(answers) < 3 or 2 * shapes[0][1] <= len(answers):
+def _vote(
+    node: Node, answered: Mapping[str, Sequence[Array]], camps: Sequence[frozenset[str]]
+) -> list[Evaluation] | None:
+    """The middle of three or more ballots, among those of the shape that most of them have.
+
+    Targets that share code and agree have one ballot. Where they disagree, whatever they share is not what
+    differs, so each of their answers has one.
+    """
+    ballots: dict[tuple[int, str], Sequence[Array]] = {}
+    for target, outputs in answered.items():
+        camp = next(index for index, members in enumerate(camps) if target in members)
+        ballots.setdefault((camp, ballot_of(target)), outputs)
+    shapes = Counter(_shapes(outputs) for outputs in ballots.values()).most_common(1)
+    if len(ballots) < 3 or 2 * shapes[0][1] <= len(ballots):
         return None
-    voters = [outputs for outputs in answers if _shapes(outputs) == shapes[0][0]]
-    stacks = (np.stack([outputs[i].astype(np.float64) for outputs in voters]) for i in range(len(voters[0])))
+    voters = {ballot: outputs for ballot, outputs in ballots.items() if _shapes(outputs) == shapes[0][0]}
+    strongest = Counter(camp for camp, _ in voters).most_common(1)[0][0]
+    chosen = next(outputs for (camp, _), outputs in voters.items() if camp == strongest)
     return [
-        _by_scale(node, np.median(stack, axis=0), voters[0][index].dtype.kind) for index, stack in enumerate(stacks)
+        _by_scale(node, _middle([outputs[index] for outputs in voters.values()], own, _steps(node, own)), own)
+        for index, own in enumerate(chosen)
     ]
+
+
+def _middle(answers: Sequence[Array], chosen: Array, steps: bool) -> Array:
+    """The median, channel by channel, with NaN beyond everything; of what is exact, what most of them chose."""
+    if (is_exact(chosen) and not steps) or any(array.dtype.kind in "USO" for array in answers):
+        return chosen
+    if any(array.dtype.kind == "c" for array in answers):
+        answers = [array.astype(np.complex128) for array in answers]
+    ordered = np.sort(np.stack([channels(array) for array in answers]), axis=0)
+    low, high = ordered[(len(answers) - 1) // 2], ordered[len(answers) // 2]
+    with np.errstate(all="ignore"):
+        return from_channels(np.where(low == high, low, low + (high - low) / 2))
 
 
 def _shapes(outputs: Sequence[Array]) -> tuple[tuple[int, ...], ...]:
     return tuple(array.shape for array in outputs)
 
 
-def _by_scale(node: Node, value: Array, kind: str) -> Evaluation:
+def _steps(node: Node, array: Array) -> bool:
+    return array.dtype.kind in "iu" and node.op.rpartition(".")[2].startswith(_STEPPING)
+
+
+def _by_scale(node: Node, value: Array, like: Array) -> Evaluation:
     """Without a formula the accumulation is unknown: be generous, by the scale of the whole output."""
-    scale = 64.0 * np.abs(value[np.isfinite(value)]).max(initial=0.0)
-    if kind in "iu" and node.op.rpartition(".")[2].startswith(_STEPPING):
-        scale = _ONE_STEP
+    if _steps(node, like):
+        return Evaluation(value.astype(np.float64), np.full(value.shape, _ONE_STEP))
+    scale = 64.0 * magnitude(value)[is_finite(value)].max(initial=0.0)
     return Evaluation(value, np.full(value.shape, scale))
 
 
 def _apart(node: Node, answers: Sequence[Sequence[Array]]) -> float:
-    """How far the targets are from each other, where nothing else gives the units."""
+    """How far any two of the targets are from each other, where nothing else gives the units."""
     if len({_shapes(outputs) for outputs in answers}) > 1:
         return float("inf")
-    first = answers[0] if answers else []
-    return _mutual(answers, [_by_scale(node, array.astype(np.float64), array.dtype.kind) for array in first])
+    return max(
+        (_error(b, [_by_scale(node, array, array) for array in a]) for a, b in combinations(answers, 2)), default=0.0
+    )
 
 
 def _camps(node: Node, answered: Mapping[str, Sequence[Array]]) -> tuple[frozenset[str], ...]:
@@ -244,15 +278,17 @@ def _camps(node: Node, answered: Mapping[str, Sequence[Array]]) -> tuple[frozens
 
 
 def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]]) -> NodeErrors:
-    """Arrays by name from each target, judged by their median; targets that lack a name are judged without it."""
+    """Arrays by name from each target, judged by their vote; targets that lack a name are judged without it."""
     given = {target: arrays for target, arrays in answers.items() if arrays}
     names = sorted(set().union(*given.values())) if given else []
     errors = dict.fromkeys(given, 0.0)
     absolute = dict.fromkeys(given, 0.0)
     decided = False
+    mutual = 0.0
     for name in names:
         having = {target: [arrays[name]] for target, arrays in given.items() if name in arrays}
-        truth = _vote(node, list(having.values()))
+        mutual = max(mutual, _apart(node, list(having.values())))
+        truth = _vote(node, having, _camps(node, having))
         if truth is None:
             continue
         decided = True
@@ -261,7 +297,7 @@ def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]]) -> Nod
             absolute[target] = max(absolute[target], _absolute(outputs, truth))
     if not decided:
         errors = dict.fromkeys(given, float("nan"))
-    return NodeErrors(node, errors, absolute, judged_by="vote" if decided else "nothing")
+    return NodeErrors(node, errors, absolute, mutual, judged_by="vote" if decided else "nothing")
 
 
 def _error(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:
@@ -286,19 +322,19 @@ def _absolute(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> floa
     for output, truth in zip(outputs, reference, strict=False):
         if output.shape != truth.value.shape:
             return float("inf")
-        with np.errstate(all="ignore"):
-            difference = np.abs(output.astype(np.float64) - truth.value)
+        difference = distance(output, truth.value)
         finite = difference[np.isfinite(difference)]
         worst = max(worst, float(finite.max(initial=0.0)))
     return worst
 
 
 def _mutual(answers: Sequence[Sequence[Array]], reference: Sequence[Evaluation]) -> float:
-    """How far the targets are from each other, in the reference's units."""
+    """How far any two of the targets are from each other, in the reference's units."""
     worst = 0.0
-    first = answers[0] if answers else []
-    for other in answers[1:]:
-        for a, b, truth in zip(first, other, reference, strict=False):
+    for one, other in combinations(answers, 2):
+        if len(one) != len(other):
+            return float("inf")
+        for a, b, truth in zip(one, other, reference, strict=False):
             kappa = truth.kappa if b.shape == truth.value.shape else np.zeros(b.shape)
-            worst = max(worst, _units(a, Evaluation(b.astype(np.float64), kappa)))
+            worst = max(worst, _units(a, Evaluation(b, kappa)))
     return worst

@@ -1,7 +1,9 @@
 """What the Keras adapters share: everything but differentiation, which is each backend's own."""
 
 import contextlib
+import hashlib
 import os
+import random
 import tempfile
 
 import numpy as np
@@ -48,6 +50,7 @@ class KerasAdapter(Adapter):
 
     def run(self, job):
         self.current_node = None
+        self.set_seed(job.seed)
         if job.subject["kind"] == "api-call":
             return self._call(job)
         if job.option("data_format"):
@@ -63,7 +66,31 @@ class KerasAdapter(Adapter):
         }.get(job.goal)
         if run is None:
             raise Unsupported("goal {!r} is not supported by this target".format(job.goal))
-        return run(program, inputs, job)
+        _set_seeds(program, job.seed)
+        with self._unchanged(program):
+            return run(program, inputs, job)
+
+    def set_seed(self, seed):
+        """Make what is drawn depend on the job alone.
+
+        As ``keras.utils.set_random_seed`` does, but that one imports TensorFlow on every backend.
+        """
+        from keras.src.backend.common import global_state
+
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+        global_state.set_global_attribute("global_seed_generator", None)  # drawn anew from Python's
+
+    @contextlib.contextmanager
+    def _unchanged(self, program):
+        """Put back what a run leaves in a kept program: moving statistics, states of recurrent layers."""
+        before = [(variable, self.to_numpy(variable)) for variable in _moving(program)]
+        try:
+            yield
+        finally:
+            for variable, value in before:
+                if self.to_numpy(variable).tobytes() != value.tobytes():
+                    variable.assign(value)
 
     def program(self, job):
         """Return the job's model, built or loaded, from the last few if it is among them."""
@@ -86,6 +113,7 @@ class KerasAdapter(Adapter):
         elif job.subject["kind"] == "model-file":
             if dtype:
                 raise Unsupported("a model file keeps its own dtype policy")
+            _verify(job.subject)
             program = programs.load(job.subject["path"], job.trust)
         else:
             raise Unsupported("subject {!r} is not supported by this target".format(job.subject["kind"]))
@@ -108,6 +136,8 @@ class KerasAdapter(Adapter):
 
     def _predict(self, program, inputs, batch_size, result):
         """The way users get: whatever ``Model.predict`` compiles on this backend."""
+        import keras
+
         outputs = program.model.predict(
             {name: inputs[name] for name, _ in program.inputs}
             if len(program.inputs) > 1
@@ -115,8 +145,8 @@ class KerasAdapter(Adapter):
             batch_size=batch_size,
             verbose=0,
         )
-        flat = _flat(outputs)
-        for (name, _), output in zip(program.outputs, flat):
+        # In the order of the model's own outputs, which sorts a dictionary's.
+        for (name, _), output in zip(program.outputs, keras.tree.flatten(outputs)):
             result.outputs[name] = np.asarray(output)
 
     def _eager(self, program, inputs, training, result):
@@ -262,7 +292,8 @@ class KerasAdapter(Adapter):
         import keras
 
         program = self.program(job)
-        keras.utils.set_random_seed(job.seed)
+        self.set_seed(job.seed)
+        _set_seeds(program, job.seed)
         optimizer, loss = training["optimizer"], training["loss"]
         program.model.compile(
             optimizer=keras.optimizers.get({"class_name": optimizer["name"], "config": optimizer["params"]}),
@@ -339,6 +370,46 @@ def _program_key(job):
     if subject["kind"] == "model-file":
         return ("file", subject["sha256"], variant)
     return ("graph", repr(sorted(subject.items(), key=lambda item: item[0])), variant)
+
+
+def _verify(subject):
+    """Refuse a file that is not the one the host has inspected."""
+    expected = subject.get("sha256")
+    if not expected:
+        return
+    state = hashlib.sha256()
+    with open(subject["path"], "rb") as file:
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            state.update(chunk)
+    if state.hexdigest() != expected:
+        raise ValueError("the file has changed since it was inspected: {}".format(subject["path"]))
+
+
+def _parts(program):
+    """Return the program's layers and the layers inside them, each once."""
+    found = {}
+    for layer in program.layers.values():
+        for part in layer._flatten_layers() if hasattr(layer, "_flatten_layers") else ():
+            found[id(part)] = part
+    return list(found.values())
+
+
+def _moving(program):
+    """Return the variables that no optimizer moves, but a run may; frozen weights are not among them."""
+    found = {}
+    for part in _parts(program):
+        for variable in part._non_trainable_variables:
+            found[id(variable)] = variable
+    return list(found.values())
+
+
+def _set_seeds(program, seed):
+    """Set every seed generator to its own seed or, where the model names none, to one of the job's."""
+    generators = [generator for part in _parts(program) for generator in getattr(part, "_seed_generators", ())]
+    for index, generator in enumerate(generators):
+        own = getattr(generator, "_initial_seed", None)
+        start = own if own is not None else (seed + index) % 2**31
+        generator.state.assign(np.array([start, 0]))
 
 
 def _flat(value):

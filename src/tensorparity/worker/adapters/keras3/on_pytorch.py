@@ -16,6 +16,12 @@ class TorchAdapter(KerasAdapter):
         except RuntimeError:  # only before the first parallel work
             pass
 
+    def set_seed(self, seed):
+        import torch
+
+        KerasAdapter.set_seed(self, seed)
+        torch.manual_seed(seed % 2**32)
+
     def no_gradients(self):
         import torch
 

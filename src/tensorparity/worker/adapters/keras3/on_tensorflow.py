@@ -13,6 +13,12 @@ class TensorFlowAdapter(KerasAdapter):
         tf.config.threading.set_intra_op_parallelism_threads(self.threads)
         tf.config.threading.set_inter_op_parallelism_threads(self.threads)
 
+    def set_seed(self, seed):
+        import tensorflow as tf
+
+        KerasAdapter.set_seed(self, seed)
+        tf.random.set_seed(seed % 2**31)
+
     def build(self):
         import tensorflow as tf
 

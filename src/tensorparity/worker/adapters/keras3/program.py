@@ -259,7 +259,10 @@ def make_layer(node, dtype, trust=False):
     config = dict(node["params"], name=node["layer"])
     if dtype:
         config["dtype"] = dtype
-    return cls.from_config(config)
+    try:
+        return cls.from_config(config)
+    except KeyError:  # some, Rescaling for one, read a complete configuration only; ours leaves defaults out
+        return cls(**config)
 
 
 def _classes(node):
