@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,7 @@ class FakeRunner:
     fails_on: Callable[[Case], bool] = lambda case: True
     custom: Mapping[str, Change] = field(default_factory=dict)
     only_once: bool = False
+    circumstances: str = "fake 1.0"
     ran: list[Ran] = field(default_factory=list)
     broken: Mapping[str, Exception] = field(default_factory=dict)
 
@@ -102,6 +104,9 @@ class FakeRunner:
             if on_outcome:
                 on_outcome(outcomes[-1])
         return outcomes
+
+    def desk(self, target: str) -> Any:
+        return SimpleNamespace(circumstances=self.circumstances)
 
     def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
         healthy = fresh and self.only_once

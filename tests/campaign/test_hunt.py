@@ -58,13 +58,18 @@ def small_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def run(tmp_path: Path, fake_runner: Any) -> Callable[..., tuple[Hunt, list[Result]]]:
     def hunted(
-        folder: str = "store", planted: Any = None, runner: RunnerSettings | None = None, **settings: Any
+        folder: str = "store",
+        planted: Any = None,
+        runner: RunnerSettings | None = None,
+        circumstances: str = "fake 1.0",
+        **settings: Any,
     ) -> tuple[Hunt, list[Result]]:
         chosen = HuntSettings(
             TARGETS, engines=("small",), store=tmp_path / folder, runner=runner or RunnerSettings(), **settings
         )
         with open_store(chosen.store) as store:
-            campaign = Hunt(chosen, fake_runner(targets=TARGETS, planted=planted or {}), store, silent)
+            fake = fake_runner(targets=TARGETS, planted=planted or {}, circumstances=circumstances)
+            campaign = Hunt(chosen, fake, store, silent)
             campaign.run()
             return campaign, store.results(campaign._campaign, "small")
 
@@ -124,6 +129,14 @@ def test_a_fault_that_changed_under_its_name_is_not_resumed(run: Any) -> None:
     run(cases=2, runner=one)
     assert run(cases=2, runner=one, resume=True)[0].tallies["small"].resumed == 2
     assert run(cases=2, runner=other, resume=True)[0].tallies["small"].resumed == 0
+
+
+def test_other_versions_are_not_resumed(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(cases=2)
+    assert run(cases=2, resume=True, circumstances="fake 1.1")[0].tallies["small"].resumed == 0
+    assert run(cases=2, resume=True)[0].tallies["small"].resumed == 2
+    monkeypatch.setattr("tensorparity.campaign.hunt.__version__", "999")
+    assert run(cases=2, resume=True)[0].tallies["small"].resumed == 0
 
 
 def test_verdicts_are_recorded_in_case_order(run: Any) -> None:

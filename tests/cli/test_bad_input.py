@@ -77,9 +77,7 @@ class TestModels:
         )
 
     def test_unknown_zoo_model(self, refused: Any) -> None:
-        assert "no model 'lenet6' in the zoo; there are lenet1, lenet4, lenet5" in refused(
-            "compare", "zoo:lenet6"
-        )
+        assert "no model 'lenet6' in the zoo; there are lenet1, lenet4, lenet5" in refused("compare", "zoo:lenet6")
 
 
 class TestData:

@@ -20,7 +20,7 @@ def graph() -> LayerGraph:
     build = GraphBuilder("two")
     x = build.input("x", (None, 4))
     first = build.add("Dense", x, units=4, slope=float("nan"))
-    return build.build(build.add("Dense", first, layer="dense_1"))
+    return build.build(build.add("Dense", first, again="dense_1"))
 
 
 def graph_case(**changes: Any) -> Case:

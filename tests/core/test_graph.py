@@ -49,7 +49,7 @@ def test_two_inputs_of_one_name() -> None:
 def test_a_shared_layer_may_have_a_nan_parameter() -> None:
     build = GraphBuilder()
     first = build.add("Dense", build.input("x", (3,)), name="d", slope=float("nan"))
-    graph = build.build(build.add("Dense", first, layer="d"))
+    graph = build.build(build.add("Dense", first, again="d"))
     again = LayerGraph.from_json(parse(canonical(graph.to_json())))
     assert canonical(again.to_json()) == canonical(graph.to_json())
 
@@ -58,7 +58,7 @@ def test_builder_names_nodes_and_calls() -> None:
     build = GraphBuilder("g")
     x = build.input("x", (3,))
     a = build.add("Dense", x, units=3)
-    b = build.add("Dense", a, layer="dense_1")
+    b = build.add("Dense", a, again="dense_1")
     c = build.add("ReLU", b, name="top")
     graph = build.build(c)
     assert [(node.name, node.key) for node in graph.nodes] == [

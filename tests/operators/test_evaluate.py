@@ -80,7 +80,7 @@ def test_a_shared_layer_is_drawn_once_and_evaluated_twice():
     builder = GraphBuilder()
     x = builder.input("x", (3,))
     first = builder.add("Dense", x, name="d", units=3)
-    graph = builder.build(builder.add("Dense", first, layer="d"))
+    graph = builder.build(builder.add("Dense", first, again="d"))
     weights = draw_weights(graph, np.random.default_rng(0))
     assert list(weights) == ["d/kernel", "d/bias"]
     found = evaluate(graph, {"x": np.ones((1, 3))}, weights)
@@ -94,7 +94,7 @@ def test_a_layer_shared_by_inputs_that_do_not_agree_is_refused():
     x = builder.input("x", (3,))
     first = builder.add("Dense", x, name="d", units=4)
     with pytest.raises(ShapeError, match="shared"):
-        declare_weights(builder.build(builder.add("Dense", first, layer="d")))
+        declare_weights(builder.build(builder.add("Dense", first, again="d")))
 
 
 def test_the_whole_is_its_nodes_one_by_one(batch):
@@ -147,7 +147,7 @@ def test_calibration_leaves_a_layer_that_is_called_twice_alone():
     builder = GraphBuilder()
     x = builder.input("x", (3,))
     first = builder.add("Dense", x, name="d", units=3)
-    graph = builder.build(builder.add("Dense", first, layer="d"))
+    graph = builder.build(builder.add("Dense", first, again="d"))
     weights = draw_weights(graph, np.random.default_rng(0))
     calibrated = calibrate(graph, weights, {"x": np.random.default_rng(0).normal(size=(4, 3))})
     np.testing.assert_array_equal(calibrated["d/kernel"], weights["d/kernel"])

@@ -96,3 +96,9 @@ def test_gaps_in_an_image_do_no_harm() -> None:
 def test_text_has_no_range() -> None:
     found = build_example({"words": np.array(["a", "b"])}, 1, PROBABILITIES, PROBABILITIES)
     assert (found.inputs[0].dtype, found.inputs[0].low) == ("string", None)
+
+
+def test_strings_are_shown_without_numbers() -> None:
+    words = np.array([["yes"], ["no"]])
+    found = build_example({"x": words}, 0, words, words[::-1], words)
+    assert (found.classes, found.label, found.a, found.b) == (False, "yes", (), ())

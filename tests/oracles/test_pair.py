@@ -183,3 +183,24 @@ class TestCradle:
         settings = PairSettings({"class": 16.0, "mad": 1.0})
         (found,) = compare_outcomes(*sides, {"out": np.array([0, 0])}, judge_cradle, settings)
         assert found.verdict.judgement is Judgement.PASS
+
+
+@pytest.mark.parametrize("oracle", ["parity", "cradle"])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (np.array([[1 + 1j], [2]], np.complex64), np.array([[1 + 2j], [2]], np.complex64)),
+        (np.array([[2**60], [1]]), np.array([[2**60 + 1], [1]])),
+        (np.array([[True], [False]]), np.array([[False], [False]])),
+        (np.array([["a"], ["b"]]), np.array([["c"], ["b"]])),
+        (np.array(["a", "b"], object), np.array(["c", "b"], object)),
+    ],
+    ids=["complex64", "int64", "bool", "str", "object"],
+)
+def test_outputs_that_are_no_real_numbers(a: Array, b: Array, oracle: str) -> None:
+    found = compare_one(a, b, np.array([0, 1]), oracle)
+    assert found.max_abs == 1.0
+    assert found.worst_input == 0
+    if oracle == "parity":
+        assert (found.verdict.judgement, found.verdict.kind) == (Judgement.UNDECIDED, Kind.INCONSISTENCY)
+        assert compare_one(a, a, np.array([0, 1])).verdict.judgement is Judgement.PASS

@@ -109,7 +109,7 @@ def graphs(draw: st.DrawFn) -> LayerGraph:
         tensors.append(build.add(op, *inputs, **draw(params)))
     if len(tensors) > 1:
         again = build._nodes[-1]
-        tensors.append(build.add(again.op, tensors[0], layer=again.layer))  # shared weights
+        tensors.append(build.add(again.op, tensors[0], again=again.layer))  # shared weights
     return build.build(tensors[-1])
 
 

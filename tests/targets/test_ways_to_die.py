@@ -21,6 +21,7 @@ import numpy as np
 import psutil
 import pytest
 
+from tensorparity.core.case import Case
 from tensorparity.core.errors import UsageError, WorkerStartError
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.targets.environments import Environment
@@ -148,6 +149,47 @@ def test_what_happens_while_idle_is_blamed_on_nobody(marked_runner: LocalRunner,
     assert after.completed, after.failure
 
 
+def test_two_answers_at_once_are_garbage(marked_runner: LocalRunner) -> None:
+    target = marked_runner.targets[0]
+    second_request = 2  # the start was the first
+    twice, after = marked_runner.run_pairs(
+        [(misbehave("write_twice", second_request), target), (misbehave("echo", x=ARRAY), target)]
+    )
+    assert twice.status is Status.CRASHED
+    assert twice.failure is not None
+    assert "2 frames arrived, one answer to request 2 was expected" in twice.failure.message
+    assert after.completed
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        (misbehave("echo", x=np.array(["2020-01-01"], "datetime64[D]")), r"datetime64\[D\], which does not travel"),
+        (misbehave("echo", 1 + 2j), "the header is not JSON"),
+    ],
+    ids=["array", "argument"],
+)
+def test_a_request_that_does_not_travel_is_answered(marked_runner: LocalRunner, case: Case, reason: str) -> None:
+    """Of the first request of a worker, which starts it, and of a later one; the worker is kept."""
+    target = marked_runner.targets[0]
+    pairs = [(case, target), (misbehave("look"), target), (case, target), (misbehave("look"), target)]
+    first, one, second, other = marked_runner.run_pairs(pairs)
+    for outcome in (first, second):
+        assert outcome.status is Status.UNSUPPORTED
+        assert outcome.failure is not None
+        assert re.search(reason, outcome.failure.message)
+        assert outcome.record.versions["numpy"] == np.__version__
+    assert one.outputs["process"].tolist() == other.outputs["process"].tolist()
+
+
+def test_a_request_beyond_the_cap_is_answered(marked_runner: LocalRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tensorparity.worker.protocol.MAX_BODY_BYTES", 1000)
+    (outcome,) = marked_runner.run_pairs([(misbehave("echo", x=np.zeros(1000)), marked_runner.targets[0])])
+    assert outcome.status is Status.UNSUPPORTED
+    assert outcome.failure is not None
+    assert "8000 bytes is beyond the cap of 1000" in outcome.failure.message
+
+
 # Limits
 
 
@@ -157,6 +199,23 @@ def test_the_deadline_counts_cpu_time(pair: LocalRunner) -> None:
     assert asleep.completed, asleep.failure
     (busy,) = pair.run_pairs([(misbehave("burn", 2.0, x=ARRAY), VICTIM)])
     assert busy.status is Status.TIMED_OUT
+
+
+def test_doing_nothing_is_a_hang_long_before_the_wall_limit() -> None:
+    limits = Limits(cpu_seconds=1.0, wall_factor=1000.0, start_cpu_seconds=20.0, idle_seconds=2.0)
+    with external_runner(MISBEHAVING, ["misbehaving"], RunnerSettings(limits=limits, workers=1)) as runner:
+        cases = [misbehave("sleep"), misbehave("sleep", 1.0, x=ARRAY), misbehave("burn", 0.5, x=ARRAY)]
+        hung, asleep, busy = runner.run_pairs([(case, "misbehaving") for case in cases])
+    assert hung.status is Status.TIMED_OUT
+    assert hung.failure is not None
+    assert hung.failure.message == "no answer, and no CPU time used for 2 s"
+    assert hung.seconds < 60
+    assert asleep.completed
+    assert busy.completed
+
+
+def test_patience_with_doing_nothing_grows_with_the_deadline() -> None:
+    assert [Limits().idle(seconds) for seconds in (1.0, 120.0, 1200.0)] == [60.0, 60.0, 600.0]
 
 
 def test_a_hang_can_be_asked_again_with_more_time(pair: LocalRunner) -> None:
@@ -353,6 +412,26 @@ def test_a_worker_that_cannot_start_says_why_and_what_to_do(bad: BadStart) -> No
         assert outcome.failure is not None
         assert outcome.failure.message == error.reason
     assert other.completed
+
+
+def test_a_start_that_was_too_slow_is_tried_once_more(tmp_path: Path) -> None:
+    name = f"misbehaving{{start=spin_once,SPUN={tmp_path / 'started'}}}"
+    limits = Limits(start_cpu_seconds=1.0)
+    with external_runner(MISBEHAVING, [name], RunnerSettings(limits=limits)) as runner:
+        (outcome,) = runner.run_pairs([(misbehave("echo", x=ARRAY), runner.targets[0])])
+        assert runner.broken == {}
+    assert outcome.completed, outcome.failure
+
+
+def test_only_the_lasting_workers_say_that_a_target_is_broken() -> None:
+    """A fresh worker that does not start in a confirmation is that run's outcome, not the target's end."""
+    name = "misbehaving{start=broken}"
+    with external_runner(MISBEHAVING, [name]) as runner:
+        (fresh,) = runner.run_pairs([(misbehave("echo"), name)], fresh=True)
+        assert runner.broken == {}
+        runner.run_pairs([(misbehave("echo"), name)])
+        assert set(runner.broken) == {name}
+    assert fresh.status is Status.UNSUPPORTED
 
 
 def test_the_error_reaches_whoever_asks_directly() -> None:

@@ -14,7 +14,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.rounding import K
-from tensorparity.triage.diagnose import Accusation, accuse
+from tensorparity.triage.diagnose import Accusation, accuse, doubts
 from tensorparity.triage.replay import VOTE_MARGIN, NodeErrors
 
 Measure = Callable[..., dict[str, NodeErrors]]
@@ -85,6 +85,27 @@ def test_all_alike_against_the_reference_blames_the_code_they_share(measure: Mea
 def test_all_alike_without_shared_code_points_at_our_reference(measure: Measure, fake_runner: Any) -> None:
     planted = {target: {"conv1": bump()} for target in TARGETS}
     assert accused(measure(fake_runner(planted=planted)), families={}) == []
+
+
+def test_what_all_agree_on_against_the_reference_is_not_lost(measure: Measure, fake_runner: Any) -> None:
+    planted = {target: {"conv1": bump()} for target in TARGETS}
+    measured = list(measure(fake_runner(planted=planted)).values())
+    (sentence,) = doubts(measured, {"fake:a": "keras", "fake:b": "keras", "fake:c": "onnx"})
+    assert "conv1 (Conv2D) fake:a, fake:b and fake:c agree with each other and not with" in sentence
+    assert doubts(measured, KERAS) == []  # the code they share is accused
+
+
+def test_a_target_alone_against_the_reference_is_not_lost(measure: Measure, fake_runner: Any) -> None:
+    runner = fake_runner(planted={"fake:a": {"conv1": bump()}}, raising=dict.fromkeys(TARGETS[1:], ["conv1"]))
+    (sentence,) = doubts(list(measure(runner).values()), KERAS)
+    assert "conv1 (Conv2D) fake:a is alone and does not agree" in sentence
+
+
+def test_there_is_no_doubt_where_somebody_is_right_or_all_are_scattered(measure: Measure, fake_runner: Any) -> None:
+    assert doubts(list(measure(fake_runner()).values()), {}) == []
+    assert doubts(list(measure(fake_runner(planted={"fake:b": {"conv1": bump()}})).values()), {}) == []
+    planted = {target: {"conv1": bump(0.01 * (index + 1))} for index, target in enumerate(TARGETS)}
+    assert doubts(list(measure(fake_runner(planted=planted)).values()), {}) == []
 
 
 def test_all_scattered_is_ill_conditioned_and_blames_nobody(measure: Measure, fake_runner: Any) -> None:

@@ -78,3 +78,18 @@ def test_nan_in_a_trace_highlights_nothing_by_itself() -> None:
     layers = {layer.name: layer for layer in localization_map(diamond(), a, b, {})}
     assert not layers["left"].highlighted
     assert layers["right"].highlighted
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        (np.array([1 + 1j, 0], np.complex64), np.array([1 + 2j, 0], np.complex64), 0.5),
+        (np.array([2**60, 0]), np.array([2**60 + 1, 0]), 0.5),
+        (np.array([True, False]), np.array([False, False]), 0.5),
+        (np.array(["a", "b"]), np.array(["a", "c"]), 0.5),
+        (np.array([np.inf, 1.0]), np.array([np.inf, 2.0]), 0.5),
+    ],
+)
+def test_deviation_of_every_dtype(a: Array, b: Array, expected: float) -> None:
+    assert deviation(a, b) == expected
+    assert deviation(a, a) == 0.0

@@ -14,7 +14,7 @@ from tensorparity.core.model import Model
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal
 from tensorparity.operators.rounding import K
-from tensorparity.triage.replay import NodeErrors, measure_node
+from tensorparity.triage.replay import NodeErrors, judge_by_vote, measure_node
 
 Measure = Callable[..., dict[str, NodeErrors]]
 LAYERS = ["conv1", "norm", "conv2", "flat", "dense"]
@@ -128,3 +128,91 @@ def test_the_odd_shape_out_is_wrong(measure: Measure, fake_runner: Any) -> None:
     errors = measure(runner, mystery())["mystery"]
     assert (errors.judged_by, errors.majority) == ("vote", True)
     assert errors.errors == {"fake:a": 0.0, "fake:b": float("inf"), "fake:c": 0.0}
+
+
+def voted(op: str = "Mystery", **answers: Array) -> NodeErrors:
+    """The errors of one node without a reference; ``__`` in a name stands for a colon, ``_0`` for a setting."""
+    outcomes = {}
+    for name, array in answers.items():
+        target = name.replace("__", ":").replace("_0", "{optimization=none}")
+        outcomes[target] = Outcome(target, Status.COMPLETED, trace=Trace(nodes={"n#0": array}))
+    return measure_node(Node("n", op, ()), [], {}, outcomes)
+
+
+RIGHT, WRONG = np.ones(4, np.float32), np.full(4, 2, np.float32)
+
+
+class TestBallots:
+    def test_one_library_twice_does_not_outvote_another(self) -> None:
+        errors = voted(onnxruntime=WRONG, onnxruntime_0=WRONG, openvino=RIGHT)
+        assert (errors.judged_by, errors.disputed) == ("nothing", True)
+
+    def test_nor_two_others(self) -> None:
+        crowd = {"torch__eager": WRONG, "torch__compile": WRONG, "keras__torch": WRONG}
+        errors = voted(**crowd, onnxruntime=RIGHT, openvino=RIGHT)
+        assert (errors.judged_by, errors.majority, errors.disputed) == ("vote", True, False)
+        assert {target for target, error in errors.errors.items() if error > errors.limit} == {
+            "torch:eager",
+            "torch:compile",
+            "keras:torch",
+        }
+
+    def test_a_library_that_disagrees_with_itself_is_judged_by_the_others(self) -> None:
+        errors = voted(onnxruntime=WRONG, onnxruntime_0=RIGHT, openvino=RIGHT)
+        assert (errors.judged_by, errors.majority) == ("vote", True)
+        assert [target for target, error in errors.errors.items() if error > errors.limit] == ["onnxruntime"]
+
+    def test_the_backends_of_keras_are_independent(self) -> None:
+        errors = voted(keras__tensorflow=RIGHT, keras__jax=WRONG, keras__torch=RIGHT)
+        assert [target for target, error in errors.errors.items() if error > errors.limit] == ["keras:jax"]
+
+    def test_the_numpy_backend_of_keras_is_no_second_witness_for_jax(self) -> None:
+        errors = voted(keras__tensorflow=RIGHT, keras__jax=WRONG, keras__numpy=WRONG)
+        assert errors.judged_by == "nothing"
+
+    def test_gradients_are_voted_on_in_the_same_way(self) -> None:
+        answers = {"torch:eager": WRONG, "torch:compile": WRONG, "keras:jax": RIGHT}
+        errors = judge_by_vote(Node("n", "Mystery", ()), {target: {"g": array} for target, array in answers.items()})
+        assert (errors.judged_by, errors.disputed) == ("nothing", True)
+
+
+class TestEveryDtype:
+    @pytest.mark.parametrize(
+        ("right", "wrong"),
+        [
+            (np.array([1 + 1j]), np.array([1 - 1j])),
+            (np.array([2**60, 1]), np.array([2**60 + 1, 1])),
+            (np.array([True, False]), np.array([True, True])),
+            (np.array(["a", "b"]), np.array(["a", "c"])),
+            (np.array([1.0, 2.0], np.float16), np.array([1.0, 999.0], np.float16)),
+        ],
+        ids=["complex", "int64", "bool", "string", "float16"],
+    )
+    @pytest.mark.parametrize("odd", ["a", "b", "c"])
+    def test_the_odd_one_out_is_wrong(self, right: Array, wrong: Array, odd: str) -> None:
+        errors = voted(**{**dict.fromkeys("abc", right), odd: wrong})
+        assert [target for target, error in errors.errors.items() if error > errors.limit] == [odd]
+        assert np.isfinite(errors.errors[odd])
+        assert errors.absolute[odd] >= 1
+        assert len(errors.camps) == 2
+
+    def test_a_nan_does_not_win_a_vote(self) -> None:
+        errors = voted(a=RIGHT, b=RIGHT * np.float32(np.nan), c=RIGHT)
+        assert errors.errors == {"a": 0.0, "b": float("inf"), "c": 0.0}
+
+    def test_a_node_behind_an_infinite_imaginary_part_is_left_out(self, measure: Measure, fake_runner: Any) -> None:
+        broken = np.full((2, 6, 6, 3), complex(1, np.inf), np.complex64)
+        assert "conv2" not in measure(fake_runner(), norm=broken)
+
+
+def test_mutual_is_any_against_any(measure: Measure, fake_runner: Any) -> None:
+    planted = {"fake:b": {"dense": bump}, "fake:c": {"dense": lambda y: y - np.float32(0.01)}}
+    errors = measure(fake_runner(planted=planted))["dense"]
+    assert errors.mutual > 1.5 * max(errors.errors.values())
+
+
+@pytest.mark.parametrize("order", ["abc", "bac", "cab"])
+def test_mutual_does_not_depend_on_who_is_first(order: str) -> None:
+    by_name = {"a": RIGHT, "b": RIGHT + np.float32(1e-3), "c": RIGHT - np.float32(1e-3)}
+    farthest = voted(b=by_name["b"], c=by_name["c"]).mutual
+    assert voted(**{name: by_name[name] for name in order}).mutual == pytest.approx(farthest, rel=0.01)

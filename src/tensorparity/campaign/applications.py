@@ -5,32 +5,43 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from ..core.errors import RunError, UsageError
-from ..targets.environments import inventory
+from ..store.atomic import replacing
 from ..targets.pool import End
-from ..targets.runner import LocalRunner
+from ..targets.runner import LocalRunner, open_runner
 
 _MAKE_SECONDS = 900.0
 _MAKERS = ("keras:torch", "keras:tensorflow", "keras:jax")
 
 
 def application_file(runner: LocalRunner, name: str, seed: int, cache: Path) -> tuple[Path, list[str]]:
-    """The model's .keras file and notes on its weights.
+    """The model's .keras file and notes on its weights; a planted fault must not get into it.
 
     Raises:
         UsageError: if there is no such application, or no Keras target that could build it.
         RunError: if building it failed.
     """
-    maker = next((t for kind in _MAKERS for t in runner.targets if t.partition("{")[0] == kind), None)
-    if maker is None:
+    makers = [target for kind in _MAKERS for target in runner.targets if target.partition("{")[0] == kind]
+    if not makers:
         raise UsageError(f"app:{name} is built by a Keras target; add one of {', '.join(_MAKERS)} to --targets")
     recipe = {"kind": "application", "name": name, "seed": seed, "keras_home": _keras_home()}
-    path = _cached_path(runner, maker, recipe, cache)
-    if not path.exists():
-        _make(runner, maker, recipe, path)
-    return path, json.loads(path.with_suffix(".json").read_text())
+    clean = [maker for maker in makers if maker not in runner.settings.faults]
+    if clean:
+        return _kept(runner, clean[0], recipe, cache)
+    with open_runner(makers[:1], replace(runner.settings, faults={})) as other:
+        return _kept(other, makers[0], recipe, cache)
+
+
+def _kept(runner: LocalRunner, maker: str, recipe: dict[str, object], cache: Path) -> tuple[Path, list[str]]:
+    key = hashlib.sha256(json.dumps([recipe, runner.desk(maker).circumstances], sort_keys=True).encode())
+    path = cache / "applications" / f"{recipe['name']}-{key.hexdigest()[:16]}.keras"
+    note = path.with_suffix(".json")
+    if not (path.exists() and note.exists()):
+        _make(runner, maker, recipe, path, note)
+    return path, json.loads(note.read_text())
 
 
 def _keras_home() -> str | None:
@@ -39,13 +50,7 @@ def _keras_home() -> str | None:
     return str(home) if (home / "models").is_dir() else None
 
 
-def _cached_path(runner: LocalRunner, maker: str, recipe: dict[str, object], cache: Path) -> Path:
-    version = inventory(runner.desk(maker).environment).version("keras")
-    key = hashlib.sha256(json.dumps([recipe, version], sort_keys=True).encode()).hexdigest()[:16]
-    return cache / "applications" / f"{recipe['name']}-{key}.keras"
-
-
-def _make(runner: LocalRunner, maker: str, recipe: dict[str, object], path: Path) -> None:
+def _make(runner: LocalRunner, maker: str, recipe: dict[str, object], path: Path, note: Path) -> None:
     reply = runner.ask(maker, {"do": "make", "recipe": recipe}, {}, _MAKE_SECONDS)
     if reply.end is not End.ANSWERED:
         raise RunError(f"building app:{recipe['name']} on {maker} failed: {reply.end.value}")
@@ -54,8 +59,7 @@ def _make(runner: LocalRunner, maker: str, recipe: dict[str, object], path: Path
     if reply.header["status"] != "completed":
         failure = reply.header["failure"]
         raise RunError(f"building app:{recipe['name']} on {maker} failed: {failure['type']}: {failure['message']}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".json").write_text(json.dumps(reply.header["notes"]))
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_bytes(reply.arrays["weights:model"].tobytes())
-    os.replace(temporary, path)
+    with replacing(path) as out:
+        out.write(reply.arrays["weights:model"].tobytes())
+    with replacing(note) as out:
+        out.write(json.dumps(reply.header["notes"]).encode())

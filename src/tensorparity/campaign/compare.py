@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from ..operators.rounding import K
 from ..oracles.distances import unique_inconsistencies
 from ..oracles.pair import ORACLES, PairSettings
 from ..reporting.facts import Facts
-from ..store.database import open_store
+from ..store.database import Store, open_store
 from ..targets.catalogue import spec_of
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
@@ -40,6 +41,7 @@ class CompareSettings:
         notes: what a reader should know of the choice of targets.
         schedule: also train so many steps on every target that can, and compare that.
         store: folder (or URL) findings go to; None keeps nothing.
+        folder: where case files go if the store is a URL.
     """
 
     targets: Sequence[str]
@@ -54,6 +56,7 @@ class CompareSettings:
     schedule: Schedule | None = None
     notes: tuple[str, ...] = ()
     store: str | Path | None = None
+    folder: Path | None = None
     runner: RunnerSettings = field(default_factory=RunnerSettings)
 
 
@@ -71,14 +74,16 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
 
     Raises:
         UsageError: for a model, data or target that cannot be used.
-        RunError: if fewer than two targets could be started.
+        RunError: if so few targets could be started that nothing was compared.
+        StoreError: if the store cannot be opened; before anything is run.
     """
     began = time.monotonic()
     arbiters = arbiters_for(settings.targets)
-    with open_runner([*settings.targets, *arbiters], settings.runner) as runner:
+    with open_runner([*settings.targets, *arbiters], settings.runner) as runner, ExitStack() as opened:
         context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
         source = open_source(model, context)
         data = source.pick_data(settings.data, settings.instances, settings.seed, settings.draws)
+        store = opened.enter_context(_open_store(settings)) if settings.store is not None else None
         rules = Rules(
             families=families_of([*settings.targets, *arbiters]),
             oracle=ORACLES.get(settings.oracle),
@@ -99,8 +104,8 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         if settings.schedule:
             _train(examination, examined, data, rules, settings, listener)
         broken = {target: error for target, error in runner.broken.items() if target in settings.targets}
-        _require_two(settings.targets, broken)
-        findings = _file(model, settings, examined)
+        _require_comparison(settings.targets, broken, examined)
+        findings = _file(model, settings, examined, store)
         return Compared(
             facts=_facts(model, settings, runner, source, data, examined, findings, time.monotonic() - began),
             examined=examined,
@@ -135,19 +140,25 @@ def families_of(targets: Sequence[str]) -> dict[str, str]:
     return {target: spec_of(parse_target(target)).family or target for target in targets}
 
 
-def _require_two(targets: Sequence[str], broken: Mapping[str, Exception]) -> None:
-    if len(targets) - len(broken) < 2 and broken:
+def _require_comparison(targets: Sequence[str], broken: Mapping[str, Exception], examined: Examined) -> None:
+    """A run that has compared anything is worth its report, whatever broke later."""
+    compared = any(comparison.instances for comparison in examined.comparisons)
+    if broken and len(targets) - len(broken) < 2 and not compared:
         raise RunError("; ".join(str(error) for error in broken.values()))
 
 
-def _file(model: str, settings: CompareSettings, examined: Examined) -> list[Finding]:
+def _open_store(settings: CompareSettings) -> Store:
+    assert settings.store is not None
+    return open_store(settings.store, folder=settings.folder)
+
+
+def _file(model: str, settings: CompareSettings, examined: Examined, store: Store | None) -> list[Finding]:
     found = [(make_finding(s, "cradle", examined.outcomes, model), s) for s in examined.suspicions]
-    if settings.store is None:
+    if store is None:
         return [finding for finding, _ in found]
-    with open_store(settings.store) as store:
-        campaign = store.begin_campaign("compare", settings.seed, _recorded(model, settings))
-        filed = file_findings(store, campaign, found, settings.runner.faults)
-        store.finish_campaign(campaign, "completed")
+    campaign = store.begin_campaign("compare", settings.seed, _recorded(model, settings))
+    filed = file_findings(store, campaign, found, settings.runner.faults)
+    store.finish_campaign(campaign, "completed")
     return filed
 
 

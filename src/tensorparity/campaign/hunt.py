@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from .. import __version__
 from ..core.case import Case
 from ..core.errors import CaseFileError, DataError
 from ..core.finding import Finding
@@ -43,7 +45,8 @@ class HuntSettings:
     Args:
         budget: seconds for all engines together.
         cases: exactly so many cases per engine instead of a budget.
-        resume: go on with the last hunt of the same seed and settings in the store.
+        resume: go on with the last hunt of the same seed, settings and versions in the store.
+        folder: where case files go if the store is a URL.
     """
 
     targets: Sequence[str]
@@ -53,12 +56,16 @@ class HuntSettings:
     cases: int | None = None
     oracle: str = "parity"
     store: str | Path = "tensorparity-out"
+    folder: Path | None = None
     resume: bool = False
     runner: RunnerSettings = field(default_factory=RunnerSettings)
 
-    def identity(self) -> dict[str, Json]:
+    def identity(self, runner: LocalRunner) -> dict[str, Json]:
         """What must be equal for one hunt to be the continuation of another; a budget only cuts."""
+        circumstances = "\n".join(runner.desk(target).circumstances for target in self.targets)
         return {
+            "tensorparity": __version__,
+            "circumstances": hashlib.sha256(circumstances.encode()).hexdigest(),
             "targets": list(self.targets),
             "oracle": self.oracle,
             "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
@@ -104,11 +111,12 @@ class Hunt:
 
     def _open_campaign(self) -> int:
         settings = self._settings
+        identity = settings.identity(self._runner)
         if settings.resume:
-            earlier = self._store.find_campaign("hunt", settings.seed, settings.identity())
+            earlier = self._store.find_campaign("hunt", settings.seed, identity)
             if earlier:
                 return earlier.id
-        return self._store.begin_campaign("hunt", settings.seed, settings.identity())
+        return self._store.begin_campaign("hunt", settings.seed, identity)
 
     def run(self) -> None:
         """Run every engine for its share of the budget; Ctrl-C ends the hunt, not the report."""
@@ -237,7 +245,10 @@ def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
     began = time.monotonic()
     for name in settings.engines:
         ENGINES.get(name)
-    with open_store(settings.store) as store, open_runner(settings.targets, settings.runner) as runner:
+    with (
+        open_store(settings.store, folder=settings.folder) as store,
+        open_runner(settings.targets, settings.runner) as runner,
+    ):
         campaign = Hunt(settings, runner, store, listener)
         campaign.run()
         return Hunted(campaign.facts(time.monotonic() - began), bool(runner.broken), store.folder)

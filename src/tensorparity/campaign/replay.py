@@ -15,13 +15,12 @@ from ..core.errors import TensorParityError, UsageError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.messages import gist
-from ..core.onnx.files import read_verified
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
 from ..core.runner import run_case
 from ..core.verdict import Judgement, Kind, Stage
+from ..generators.case_inspection import inspect_case
 from ..generators.onnx_files import inspect_onnx_file
-from ..generators.torch_files import inspect_torch_file
 from ..operators.api import api_known, evaluate_call
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate
@@ -29,7 +28,7 @@ from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
 from ..reporting.facts import Facts
-from ..store.casefile import read_case, verify_model
+from ..store.casefile import read_case
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.confirm import HANG_FACTOR
 from ..triage.diagnose import accusation_of, accuse, blame
@@ -61,13 +60,8 @@ def replay(path: Path, targets: str | None, settings: RunnerSettings, listener: 
     with tempfile.TemporaryDirectory(prefix="tensorparity-case-") as scratch:
         file = read_case(path, trust=settings.trust, scratch=Path(scratch), api_known=api_known)
         case = file.case
-        if isinstance(case.subject, ModelFile):
-            verify_model(case.subject)
-            if case.subject.format == "onnx":
-                read_verified(case.subject)  # its external data, too
-            if case.subject.format == "torch":
-                inspect_torch_file(Path(case.subject.path), trust=settings.trust)
-        chosen = named_targets(targets) if targets else named_targets(",".join(file.targets))
+        own = inspect_case(case, file.targets, trust=settings.trust, imports=settings.imports)
+        chosen = named_targets(targets) if targets else named_targets(",".join(own))
         if not chosen:
             raise UsageError(f"{path.name} names no targets; give some with --targets")
         listener(Progress("replaying", 0, None, path.name))

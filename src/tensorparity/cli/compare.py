@@ -81,6 +81,7 @@ def command(
         batch_size=batch_size,
         schedule=_schedule(steps, batch_size, optimizer, loss, seed),
         store=store or out,
+        folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
     )
     with progress(quiet) as listener:

@@ -50,6 +50,7 @@ def command(
         cases=cases,
         oracle=oracle,
         store=store or out,
+        folder=out if store and "://" in store else None,  # a database keeps no files
         resume=resume,
         runner=runner_settings(**running),
     )

@@ -182,10 +182,10 @@ class GraphBuilder:
         self._inputs.append(InputSpec(name, shape, dtype))
         return Ref(name)
 
-    def add(self, op: str, *inputs: Ref, name: str = "", layer: str = "", **params: Any) -> Ref:
-        """Append a node; ``layer`` names an earlier layer to call again."""
+    def add(self, op: str, *inputs: Ref, name: str = "", again: str = "", **params: Any) -> Ref:
+        """Append a node; ``again`` names an earlier layer to call once more."""
         count = sum(node.op == op for node in self._nodes)
-        label = layer or name or f"{op.lower()}_{count + 1}"
+        label = again or name or f"{op.lower()}_{count + 1}"
         call = self._calls.get(label, 0)
         self._calls[label] = call + 1
         unique = label if call == 0 else f"{label}__{call}"

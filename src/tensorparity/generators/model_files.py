@@ -3,19 +3,21 @@
 A ``.keras`` file is a zip with a JSON configuration, an ``.h5`` file holds one as an attribute. Every
 class it names must be one of Keras' own that cannot run foreign code or come from a module the user
 imports, or the file is refused unless the user trusts it (decision 17). HDF5, in either, must not ask
-for other files.
+for other files; the library for it only sees the file in a process of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from ..core.archives import UNREADABLE
 from ..core.arrays import dtype_named
@@ -33,10 +35,14 @@ _RATIO_CAP = 100
 _RATIO_FREE_BYTES = 64 << 20
 _CHUNK = 1 << 20
 _WEIGHTS = "model.weights.h5"
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_CHILD_SECONDS = 60
 _KERAS_MEMBERS = ("config.json", "metadata.json", _WEIGHTS)
 #: The package of ``keras.saving.register_keras_serializable()`` without arguments.
 _DEFAULT_PACKAGE = "Custom"
 _MOST_NAMED = 5
+#: What ``hdf5_child`` said of a file, by the digest of its content.
+_ANSWERS: dict[str, dict[str, Json]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +194,8 @@ def _check_weights(path: Path) -> None:
                 _unpack_weights(path, archive, file)
         except UNREADABLE as error:
             raise ModelRefusedError(f"{path.name}: {_WEIGHTS} cannot be read: {error}") from error
-        file.seek(0)
-        _open_h5(path, file, f"{path.name}: {_WEIGHTS}")
+        file.flush()
+        _open_h5(file, f"{path.name}: {_WEIGHTS}")
 
 
 def _unpack_weights(path: Path, archive: zipfile.ZipFile, file: IO[bytes]) -> None:
@@ -208,58 +214,70 @@ def _unpack_weights(path: Path, archive: zipfile.ZipFile, file: IO[bytes]) -> No
 
 
 def _read_h5(path: Path) -> tuple[dict[str, Json], dict[str, Json]]:
-    attributes = _open_h5(path, path, path.name)
-    text, version = attributes.get("model_config"), attributes.get("keras_version", "")
+    try:
+        with path.open("rb") as file:
+            attributes = _open_h5(file, path.name)
+    except OSError as error:
+        raise ModelRefusedError(f"{path.name} cannot be read: {error.strerror or error}") from error
+    text = attributes.get("model_config")
     if text is None:
         raise ModelRefusedError(f"{path.name} holds weights but no model: it has no attribute model_config")
+    if len(text) > _CONFIG_CAP:
+        raise ModelRefusedError(f"{path.name}: its model_config is larger than {_CONFIG_CAP >> 20} MiB")
     try:
-        if len(text) > _CONFIG_CAP:
-            raise ModelRefusedError(f"{path.name}: its model_config is larger than {_CONFIG_CAP >> 20} MiB")
         config = json.loads(text)
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ModelRefusedError(f"{path.name}: its model_config is not JSON: {error}") from error
     if not isinstance(config, dict) or not isinstance(config.get("config"), dict):
         raise ModelRefusedError(f"{path.name}: its model_config describes no model")
-    shown = version.decode(errors="replace") if isinstance(version, bytes) else str(version)
-    return config, {"keras_version": shown}
+    return config, {"keras_version": attributes.get("keras_version", "")}
 
 
-def _open_h5(path: Path, source: Path | IO[bytes], shown: str) -> dict[str, Any]:
-    """The two attributes we know, once it is sure that the file stands alone.
+def _open_h5(source: IO[bytes], shown: str) -> Mapping[str, str]:
+    """The attributes we know of an HDF5 file, once it is sure that it stands alone.
 
     Raises:
         ModelRefusedError: if it is no HDF5 file, or asks for others.
     """
-    try:
-        import h5py
-    except ImportError as error:
-        raise ModelRefusedError(f"{path.name}: reading HDF5 needs h5py; pip install h5py") from error
-    try:
-        with h5py.File(source, "r") as file:
-            _refuse_other_files(h5py, shown, file)
-            return {name: file.attrs[name] for name in ("model_config", "keras_version") if name in file.attrs}
-    except (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError) as error:
-        raise ModelRefusedError(f"{shown} is not an HDF5 file, or is truncated: {error}") from error
+    if not _is_h5(source):
+        raise ModelRefusedError(f"{shown} is not an HDF5 file, or is truncated")
+    digest = _digest(source)
+    if digest not in _ANSWERS:
+        _ANSWERS[digest] = _ask_child(source)
+    answer = _ANSWERS[digest]
+    if "problem" in answer:
+        problem = "".join(letter if letter.isprintable() else " " for letter in str(answer["problem"]))
+        raise ModelRefusedError(f"{shown} {problem[:300]}")
+    attributes: Mapping[str, str] = answer["attributes"]
+    return attributes
 
 
-def _refuse_other_files(h5py: Any, shown: str, file: Any) -> None:
-    """Links, storage and views can each lie in another file; none of Keras' does."""
-    groups, seen = [file], {h5py.h5o.get_info(file.id).addr}
-    while groups:
-        group = groups.pop()
-        for name in group:
-            link = group.get(name, getlink=True)
-            if isinstance(link, h5py.ExternalLink):
-                raise ModelRefusedError(f"{shown}: {name!r} is a link to another file")
-            if isinstance(link, h5py.SoftLink):
-                continue  # another way to what is looked at anyway
-            item = group[name]
-            if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
-                raise ModelRefusedError(f"{shown}: the data of {name!r} lies in another file")
-            address = h5py.h5o.get_info(item.id).addr
-            if isinstance(item, h5py.Group) and address not in seen:  # a group may hold itself
-                seen.add(address)
-                groups.append(item)
+def _digest(source: IO[bytes]) -> str:
+    state = hashlib.sha256()
+    while chunk := source.read(_CHUNK):
+        state.update(chunk)
+    return state.hexdigest()
+
+
+def _is_h5(source: IO[bytes]) -> bool:
+    source.seek(0)
+    found = source.read(len(_SIGNATURE)) == _SIGNATURE
+    source.seek(0)
+    return found
+
+
+def _ask_child(source: IO[bytes]) -> dict[str, Json]:
+    source.seek(0)
+    command = [sys.executable, "-I", str(Path(__file__).with_name("hdf5_child.py"))]
+    try:
+        ended = subprocess.run(command, stdin=source, capture_output=True, timeout=_CHILD_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return {"problem": f"is damaged: the HDF5 library did not get through it in {_CHILD_SECONDS} s"}
+    try:
+        answer = json.loads(ended.stdout)
+    except ValueError:
+        return {"problem": f"is damaged: the HDF5 library ended on it (exit code {ended.returncode})"}
+    return dict(answer)
 
 
 _READERS: dict[str, Callable[[Path], tuple[dict[str, Json], dict[str, Json]]]] = {

@@ -78,7 +78,7 @@ def smooth_graph() -> LayerGraph:
     x, z = build.input("x", (5,)), build.input("z", (2,))
     hidden = build.add("Dense", x, name="hidden", units=4, activation="tanh")
     once = build.add("Dense", hidden, name="shared", units=4, activation="sigmoid")
-    twice = build.add("Dense", once, layer="shared")
+    twice = build.add("Dense", once, again="shared")
     summed = build.add("Add", hidden, twice, name="summed")
     main = build.add("Dense", summed, name="main", units=2)
     joined = build.add("Concatenate", summed, z, name="joined")

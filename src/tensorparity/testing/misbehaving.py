@@ -290,6 +290,14 @@ def write_stray_frame(inputs: Arrays) -> Arrays:
     return echo(inputs)
 
 
+def write_twice(inputs: Arrays, request_id: int) -> Arrays:
+    """Answer the request, and again in the same breath."""
+    answer = b"".join(protocol.encode(protocol.RESPONSE, request_id, {"status": "completed", "record": {}}))
+    _write(answer * 2)
+    time.sleep(FOREVER)
+    return {}
+
+
 def write_half_frame(inputs: Arrays) -> Arrays:
     _write(_preamble(body=MEGABYTE) + b"{")
     os._exit(0)
@@ -366,6 +374,16 @@ def _start_spin() -> None:
     sum(itertools.repeat(0))
 
 
+def _start_spin_once() -> None:
+    """Hang unless the file SPUN is there, as a start does that met a loaded machine; leave it behind."""
+    marker = os.environ["SPUN"]
+    if os.path.exists(marker):
+        return
+    with open(marker, "w"):
+        pass
+    _start_spin()
+
+
 def _start_other_version() -> None:
     _write(_preamble(version=protocol.VERSION + 1))
 
@@ -432,8 +450,8 @@ _FUNCTIONS = (
     + (segfault, abort, exit_at_once, signal_itself, kill_guardian, die_later)
     + (spin, sleep, ignore_signals, bloat, bloat_in_daemon, write_large_file)
     + (leave_child, leave_session, leave_daemon, leave_daemon_and_spin, leave_child_and_die)
-    + (write_garbage, write_huge_frame, write_other_version, write_stray_frame, write_half_frame, write_later)
-    + (close_pipe, chatter, chatter_forever, close_streams)
+    + (write_garbage, write_huge_frame, write_other_version, write_stray_frame, write_twice, write_half_frame)
+    + (write_later, close_pipe, chatter, chatter_forever, close_streams)
 )
 
 #: What may be called, by name.
@@ -447,5 +465,6 @@ STARTS: Dict[str, Callable[[], None]] = {
     "broken": _start_broken,
     "segfault": _start_segfault,
     "spin": _start_spin,
+    "spin_once": _start_spin_once,
     "other_version": _start_other_version,
 }

@@ -259,9 +259,8 @@ def _apart(node: Node, answers: Sequence[Sequence[Array]]) -> float:
     """How far any two of the targets are from each other, where nothing else gives the units."""
     if len({_shapes(outputs) for outputs in answers}) > 1:
         return float("inf")
-    return max(
-        (_error(b, [_by_scale(node, array, array) for array in a]) for a, b in combinations(answers, 2)), default=0.0
-    )
+    pairs = (pair for one in combinations(answers, 2) for pair in (one, one[::-1]))
+    return max((_error(b, [_by_scale(node, array, array) for array in a]) for a, b in pairs), default=0.0)
 
 
 def _camps(node: Node, answered: Mapping[str, Sequence[Array]]) -> tuple[frozenset[str], ...]:

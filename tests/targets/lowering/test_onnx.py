@@ -228,7 +228,7 @@ def _residual() -> Case:
     build = GraphBuilder("résidu/1")
     image = build.input("the image:0", (6, 5, 3))
     shared = build.add("Conv2D", image, name="conv/a", filters=3, kernel_size=3, padding="same", activation="relu")
-    again = build.add("Conv2D", shared, layer="conv/a")
+    again = build.add("Conv2D", shared, again="conv/a")
     normal = build.add("BatchNormalization", again, name="norm-a")
     twin = build.add("BatchNormalization", image, name="norm_a")
     total = build.add("Add", normal, twin, name="add 1")

@@ -78,7 +78,7 @@ class KerasAdapter(Adapter):
         from keras.src.backend.common import global_state
 
         random.seed(seed)
-        np.random.seed(seed % 2**32)
+        np.random.seed(seed % 2**32)  # noqa: NPY002 (what libraries draw from)
         global_state.set_global_attribute("global_seed_generator", None)  # drawn anew from Python's
 
     @contextlib.contextmanager

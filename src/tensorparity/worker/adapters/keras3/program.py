@@ -92,6 +92,9 @@ class Program(object):
             raise ValueError("weights do not fit the model: missing {}, superfluous {}".format(missing, extra))
         for name, variable in variables.items():
             variable.assign(plain(arrays[name]))
+        for layer in self.layers.values():
+            if hasattr(layer, "finalize_state"):
+                layer.finalize_state()  # Normalization computes with what it derived from its weights
 
     def run(self, inputs, training, watch, before=None):
         """Run step by step; ``watch(key, tensor)`` may replace each float output by another tensor.
@@ -279,9 +282,10 @@ def _classes(node):
 
 
 def _apply(layer, sources, call_params):
+    import keras
     from keras.src.layers.merging.base_merge import Merge
 
-    if isinstance(layer, Merge):
+    if isinstance(layer, (Merge, keras.layers.Attention)):  # these take their inputs as one list
         return layer(sources, **call_params)
     return layer(*sources, **call_params)
 
@@ -310,6 +314,10 @@ def no_random_initializers():
             cls.__call__ = call
 
 
+#: Classes whose public name is another.
+_PUBLIC = {"GroupedQueryAttention": "GroupQueryAttention"}
+
+
 def describe(program):
     """Return the program as LayerGraph JSON, with every layer's whole configuration as its parameters."""
     nodes = []
@@ -317,7 +325,7 @@ def describe(program):
         nodes.append(
             {
                 "name": step.name,
-                "op": type(step.layer).__name__,
+                "op": _PUBLIC.get(type(step.layer).__name__, type(step.layer).__name__),
                 "inputs": [program.names[source] for source in step.sources],
                 "params": _jsonable(step.layer.get_config()) if hasattr(step.layer, "get_config") else {},
                 "layer": step.layer_name,

@@ -1,0 +1,73 @@
+"""What compare does around the examination: the store, and targets that break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign import compare as comparing
+from tensorparity.campaign.compare import Compared, CompareSettings, compare
+from tensorparity.campaign.sources import Source
+from tensorparity.core.arrays import Array
+from tensorparity.core.errors import RunError, StoreError, WorkerStartError
+from tensorparity.core.graph import LayerGraph
+from tensorparity.core.model import Model
+from tensorparity.core.outcome import Status
+from tensorparity.generators.inputs import Data
+from tensorparity.targets.catalogue import KERAS_TORCH
+
+JAX, TORCH = TARGETS = ("keras:jax", "keras:torch")
+BROKEN = {TORCH: WorkerStartError(TORCH, "past its deadline")}
+Run = Callable[..., Compared]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, classifier: Model, images: dict[str, Array]) -> Run:
+    assert isinstance(classifier.graph, LayerGraph)
+    source = Source(classifier, classifier.graph.inputs, Data(images, {}, "drawn"))
+    monkeypatch.setattr(comparing, "open_source", lambda model, context: source)
+    monkeypatch.setattr(comparing, "arbiters_for", lambda targets: [])
+
+    def compared(runner: Any, **settings: Any) -> Compared:
+        runner.targets = TARGETS
+        runner.desk = lambda target: SimpleNamespace(spec=KERAS_TORCH)
+        monkeypatch.setattr(comparing, "open_runner", lambda targets, settings: nullcontext(runner))
+        return compare("classifier", CompareSettings(TARGETS, **settings))
+
+    return compared
+
+
+def test_a_store_that_cannot_be_opened_fails_before_anything_is_run(run: Run, fake_runner: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    runner = fake_runner()
+    with pytest.raises(StoreError):
+        run(runner, store=tmp_path / "file" / "store")
+    assert runner.ran == []
+
+
+def test_a_target_that_breaks_late_does_not_cost_the_results(run: Run, fake_runner: Any, tmp_path: Path) -> None:
+    compared = run(fake_runner(broken=BROKEN), store=tmp_path)
+    assert compared.broken
+    assert compared.facts.comparisons
+    assert (tmp_path / "store.sqlite").is_file()
+
+
+def test_where_nothing_was_compared_the_reason_is_the_error(run: Run, fake_runner: Any) -> None:
+    with pytest.raises(RunError, match="keras:torch: past its deadline"):
+        run(fake_runner(broken=BROKEN, ends={TORCH: Status.UNSUPPORTED}))
+
+
+def test_case_files_go_to_the_folder_where_the_store_is_a_url(run: Run, fake_runner: Any, tmp_path: Path) -> None:
+    runner = fake_runner(planted={TORCH: {"conv1": lambda array: array + np.float32(0.1)}})
+    url = f"sqlite:///{tmp_path / 'database' / 'findings.sqlite'}"
+    compared = run(runner, store=url, folder=tmp_path / "out")
+    assert compared.facts.findings
+    for finding in compared.facts.findings:
+        assert (tmp_path / "out" / str(finding.case)).is_file()
+    assert (tmp_path / "database" / "findings.sqlite").is_file()
