@@ -29,8 +29,7 @@ class TestEveryArchitecture:
         key = graph.node(graph.outputs[0].node).key
         (output,) = evaluate(graph, inputs, weights, keep=[key])[key]
         assert np.isfinite(output.value).all()
-        if not name.startswith("dave"):  # untrained, its angle may be at the end of its range for every input
-            assert np.ptp(output.value, axis=0).max() > 1e-3, "the output must depend on the input"
+        assert np.ptp(output.value, axis=0).max() > 0.02, "the output must depend on the input"
 
 
 def test_the_papers_models_are_there() -> None:

@@ -81,6 +81,6 @@ def train_graph(
 
 def _problem(reply: Reply) -> str:
     if reply.end is not End.ANSWERED:
-        return str(reply.end.value)
+        return f"{reply.end.value} ({reply.ending})" if reply.end is End.DIED else str(reply.end.value)
     failure = reply.header["failure"]
     return f"{failure['type']}: {gist(failure['message'])}"

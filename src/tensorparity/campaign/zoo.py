@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import Case
-from ..core.errors import RunError, UsageError
+from ..core.errors import RunError, UsageError, WorkerStartError
 from ..core.graph import LayerGraph
 from ..generators.inputs import Data, Draw
 from ..operators.evaluate import declare_weights
@@ -94,7 +95,7 @@ def open_zoo(name: str, seed: int, cache: Path, workshop: Workshop, listener: Li
         return _with_calibrated(entry, graph, seed, str(error))
     origin = f"{data.validation.count} {entry.origin}, which it was not trained on"
     labels = {"": data.validation.labels}
-    note = f"weights: trained on {data.training.count} {entry.origin}"
+    note = f"weights: trained on {data.training.first(entry.instances).count} {entry.origin}"
     return ZooModel(graph, weights, Data(data.validation.inputs, labels, origin), (note,))
 
 
@@ -127,10 +128,12 @@ def pick_trainer(text: str | None = None) -> str:
         UsageError: if it is no Keras target that trains, or none is installed.
     """
     if text is not None:
-        (target,) = named_targets(text) or ("",)
-        if parse_target(target).base not in TRAINERS:
-            raise UsageError(f"{target} does not train; {', '.join(TRAINERS)} do")
-        return target
+        named = named_targets(text)
+        if len(named) != 1:
+            raise UsageError(f"one target trains, --target names {', '.join(named) or 'none'}")
+        if parse_target(named[0]).base not in TRAINERS:
+            raise UsageError(f"{named[0]} does not train; {', '.join(TRAINERS)} do")
+        return named[0]
     here = installed_targets()
     for target in TRAINERS:
         if target in here:
@@ -147,7 +150,8 @@ def train_entry(
         RunError: if training failed.
     """
     began = time.monotonic()
-    weights = train_graph(runner, target, graph, starting_weights(entry, graph), data.training, entry.recipe())
+    part = data.training.first(entry.instances)
+    weights = train_graph(runner, target, graph, starting_weights(entry, graph), part, entry.recipe())
     seconds = time.monotonic() - began
     return weights, _scored(runner, target, entry, graph, weights, data.validation, seconds)
 
@@ -188,47 +192,72 @@ class TrainSettings:
     again: bool = False
 
 
-def train_zoo(settings: TrainSettings, listener: Listener = silent) -> Facts:
-    """Train models of the zoo into the cache.
+@dataclass(frozen=True)
+class Trained:
+    """The models, and whether training one of them failed."""
+
+    facts: Facts
+    failed: bool
+
+
+def train_zoo(settings: TrainSettings, listener: Listener = silent) -> Trained:
+    """Train models of the zoo into the cache; one that fails is no reason to leave out the others.
 
     Raises:
         UsageError: for a model that does not exist, that is not trained, or whose data is not here, if it was named.
-        RunError: if training failed.
+        RunError: if the worker cannot be started.
     """
     began = time.monotonic()
-    entries = [find_entry(name) for name in settings.names] or [entry for entry in ZOO.values() if entry.data]
-    target = pick_trainer(settings.target)
+    entries = _named(settings.names) or [entry for entry in ZOO.values() if entry.data]
+    target = _with_threads(pick_trainer(settings.target))
     shelf = Shelf(settings.cache)
-    found: list[ModelFacts] = []
+    problems: dict[str, str] = {}
     with open_runner([target]) as runner:
         for position, entry in enumerate(entries):
             listener(Progress("training", position, len(entries), entry.name))
-            found.append(_train_one(runner, target, entry, shelf, settings))
+            try:
+                problems[entry.name] = _train_one(runner, target, entry, shelf, settings.again)
+            except WorkerStartError:
+                raise
+            except RunError as error:
+                problems[entry.name] = f"failed: {error}"
         versions = inventory(runner.desk(target).environment).versions(runner.desk(target).spec)
-    return Facts(
+    facts = Facts(
         command="zoo",
         seed=0,
         targets=(TargetFacts(target, versions=versions),),
-        stats={"cases": len(found), "seconds": time.monotonic() - began},
-        models=tuple(found),
+        stats={"cases": len(entries), "seconds": time.monotonic() - began},
+        models=tuple(model_facts(entry, shelf, problems[entry.name]) for entry in entries),
     )
+    return Trained(facts, any(text.startswith("failed") for text in problems.values()))
 
 
-def _train_one(runner: LocalRunner, target: str, entry: Entry, shelf: Shelf, settings: TrainSettings) -> ModelFacts:
+def _named(names: Sequence[str]) -> list[Entry]:
+    """The models a user named, all of which can be trained: better to hear of it before the first is."""
+    entries = [find_entry(name) for name in names]
+    for entry in entries:
+        if not entry.data:
+            raise UsageError(f"{entry.name} has no data to be trained on; it is compared with calibrated weights")
+        DATASETS[entry.data].load()
+    return entries
+
+
+def _with_threads(target: str) -> str:
+    """TensorFlow with a thread per core; the others gain little by it, and torch stalls where others compute too."""
+    return f"{target}{{threads={os.cpu_count() or 1}}}" if target == "keras:tensorflow" else target
+
+
+def _train_one(runner: LocalRunner, target: str, entry: Entry, shelf: Shelf, again: bool) -> str:
+    """Train and keep one model; return why it was not necessary or not possible."""
     graph = entry.build()
-    if not entry.data:
-        raise UsageError(f"{entry.name} has no data to be trained on; it is compared with calibrated weights")
-    if not settings.again and shelf.load(entry, graph) is not None:
-        return model_facts(entry, shelf, remark="trained before; --again trains it again")
+    if not again and shelf.load(entry, graph) is not None:
+        return "trained before; --again trains it again"
     try:
         data = DATASETS[entry.data].load()
     except UsageError as error:
-        if settings.names:
-            raise
-        return model_facts(entry, shelf, remark=f"left out: {error}")
-    weights, training = train_entry(runner, target, entry, graph, data)
-    shelf.keep(entry, graph, weights, training)
-    return model_facts(entry, shelf)
+        return f"left out: {error}"
+    shelf.keep(entry, graph, *train_entry(runner, target, entry, graph, data))
+    return ""
 
 
 # Listing
@@ -243,13 +272,14 @@ def list_zoo(cache: Path) -> Facts:
 
 def model_facts(entry: Entry, shelf: Shelf, remark: str = "") -> ModelFacts:
     graph = entry.build()
-    training = shelf.training(entry, graph)
+    trained = shelf.load(entry, graph) is not None
+    training = shelf.training(entry, graph) if trained else None
     return ModelFacts(
         name=entry.name,
         layers=len(graph.nodes),
         parameters=sum(int(np.prod(spec.shape)) for spec in declare_weights(graph).values()),
         data=entry.origin,
-        trained=training is not None,
+        trained=trained,
         measure="accuracy" if entry.classifies else "mean absolute error",
         score=training.score if training else None,
         spread=training.spread if training else None,

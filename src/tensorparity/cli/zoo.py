@@ -45,6 +45,6 @@ def train(
     given = context.parent.params if context.parent else {}
     quiet = quiet or bool(given.get("quiet"))
     with progress(quiet) as listener:
-        facts = train_zoo(TrainSettings(default_cache(), names, target, again), listener)
-    show(facts, "json" if given.get("output_format") == "json" else output_format, quiet)
-    return 0
+        trained = train_zoo(TrainSettings(default_cache(), names, target, again), listener)
+    show(trained.facts, "json" if given.get("output_format") == "json" else output_format, quiet)
+    return 3 if trained.failed else 0

@@ -18,6 +18,12 @@ class Part:
     def count(self) -> int:
         return len(self.labels)
 
+    def first(self, count: int) -> Part:
+        """The first so many instances; all for 0."""
+        if not count:
+            return self
+        return Part({name: array[:count] for name, array in self.inputs.items()}, self.labels[:count])
+
 
 @dataclass(frozen=True)
 class DataSet:

@@ -8,7 +8,7 @@ _IMAGE = (32, 32, 3)
 #: VGG-16's filters by stage, a quarter of the original's: thirteen convolutions that train in a minute.
 _VGG_STAGES = ((16, 16), (32, 32), (64, 64, 64), (128, 128, 128), (128, 128, 128))
 #: MobileNetV2's bottlenecks: expansion, filters, repeats, stride of the first. Thin, and ten blocks of seventeen.
-_BOTTLENECKS = ((1, 8, 1, 1), (6, 12, 2, 1), (6, 16, 2, 2), (6, 24, 3, 2), (6, 32, 1, 1), (6, 48, 1, 2))
+_BOTTLENECKS = ((1, 8, 1, 1), (6, 12, 2, 1), (6, 16, 2, 2), (6, 24, 3, 2), (6, 32, 1, 1), (6, 48, 1, 1))
 
 
 def resnet20() -> LayerGraph:
@@ -24,7 +24,7 @@ def resnet20() -> LayerGraph:
 
 
 def vgg16() -> LayerGraph:
-    """VGG-16 as it is known for CIFAR-10: with batch normalization and dropout, and one dense layer of two."""
+    """VGG-16 as it is known for CIFAR-10: with batch normalization, and one dense layer of two; dropout around it."""
     build = GraphBuilder("vgg16")
     x = build.input("image", _IMAGE)
     for stage, widths in enumerate(_VGG_STAGES, start=1):
@@ -34,8 +34,6 @@ def vgg16() -> LayerGraph:
                 "Conv2D", x, name=name, filters=filters, kernel_size=[3, 3], padding="same", activation="relu"
             )
             x = build.add("BatchNormalization", x, name=f"{name}_bn")
-            if index < len(widths):
-                x = build.add("Dropout", x, name=f"{name}_dropout", rate=0.3 if stage == 1 else 0.4)
         x = build.add("MaxPooling2D", x, name=f"block{stage}_pool")
     x = build.add("Dropout", build.add("Flatten", x, name="flatten"), name="flatten_dropout", rate=0.5)
     x = build.add("Dense", x, name="fc1", units=128, activation="relu")
@@ -46,7 +44,7 @@ def vgg16() -> LayerGraph:
 def mobilenetv2() -> LayerGraph:
     """MobileNetV2, thin and for 32x32 images: inverted residuals with depthwise convolutions and ReLU6."""
     build = GraphBuilder("mobilenetv2")
-    x = _relu6(build, _normalized(build, build.input("image", _IMAGE), 16, 1, "stem"), "stem")
+    x = _relu6(build, _normalized(build, build.input("image", _IMAGE), 16, 2, "stem"), "stem")
     filters = 16
     block = 0
     for expansion, wanted, repeats, stride in _BOTTLENECKS:

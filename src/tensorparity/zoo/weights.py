@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ..core.archives import UNREADABLE
 from ..core.arrays import Array, dtype_named, is_floating
-from ..core.graph import LayerGraph
+from ..core.graph import LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..operators.catalogue import layer
-from ..operators.evaluate import calibrate, declare_weights, draw_weights
+from ..operators.evaluate import calibrate, declare_weights, draw_weights, evaluate
 from ..operators.spec import Domain, WeightSpec
 from .entries import Entry
 
@@ -27,10 +28,26 @@ _OPEN_SIZE = 8
 
 
 def calibrated(graph: LayerGraph, seed: int) -> dict[str, Array]:
-    """Seeded weights with normalization statistics from one seeded batch and logits of unit deviation."""
+    """Seeded weights with normalization statistics from one seeded batch and logits of unit deviation.
+
+    A single value is centred as well: its deviation may be a small part of it, and what bounds it would be saturated.
+    """
     rng = np.random.default_rng([seed, 0x2E])
     batch = sample_inputs(graph, rng, _CALIBRATION_INSTANCES)
-    return calibrate(graph, draw_weights(graph, rng), batch)
+    weights = calibrate(graph, draw_weights(graph, rng), batch)
+    values = [node for node in graph.nodes if node.op == "Dense" and node.params["units"] == 1]
+    for node in values:
+        linear = replace(node, params={**node.params, "activation": None})
+        middle = evaluate(_ending_in(graph, linear), batch, weights, keep=[node.key])[node.key][0].value.mean()
+        key = f"{node.layer}/bias"
+        weights[key] = (weights[key] - middle).astype(np.float32)
+    return weights
+
+
+def _ending_in(graph: LayerGraph, last: Node) -> LayerGraph:
+    """The graph up to a node, which is replaced."""
+    before = itertools.takewhile(lambda node: node.name != last.name, graph.nodes)
+    return LayerGraph(graph.inputs, (*before, last), (Ref(last.name),), graph.name)
 
 
 def sample_inputs(graph: LayerGraph, rng: np.random.Generator, count: int) -> dict[str, Array]:
@@ -126,7 +143,7 @@ class Shelf:
     folder: Path
 
     def path(self, entry: Entry, graph: LayerGraph) -> Path:
-        made_by = [graph.to_json(), entry.recipe(), entry.data, entry.origin, entry.dense_deviation]
+        made_by = [graph.to_json(), entry.recipe(), entry.data, entry.origin, entry.instances, entry.dense_deviation]
         digest = hashlib.sha256(canonical(made_by).encode()).hexdigest()[:16]
         return self.folder / "zoo" / f"{entry.name}-{digest}.npz"
 

@@ -288,10 +288,13 @@ class KerasAdapter(Adapter):
         return _nothing()
 
     def train(self, job, training):
-        """Fit the graph with ``Model.fit``, from the weights given, without shuffling by the library."""
+        """Fit the graph with ``Model.fit``, from the weights given; ``momentum`` is that of moving statistics."""
         import keras
 
         program = self.program(job)
+        for layer in program.layers.values():
+            if hasattr(layer, "moving_mean"):
+                layer.momentum = training["momentum"]
         self.set_seed(job.seed)
         _set_seeds(program, job.seed)
         optimizer, loss = training["optimizer"], training["loss"]
