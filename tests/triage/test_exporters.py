@@ -62,6 +62,16 @@ def test_one_runtime_is_not_enough() -> None:
     assert not accuse_exporters([errors], FILES)
 
 
+def test_two_settings_of_one_runtime_are_one() -> None:
+    one, two = "onnxruntime", "onnxruntime{optimization=none}"
+    files = {one: "torch.onnx", two: "torch.onnx"}
+    groups = (frozenset(["eager"]), frozenset(files))
+    known = {"eager": 0.0, one: 1e6, two: 1e6}
+    errors = NodeErrors(Node("act", "Softmax", (Ref("x"),)), known, known, judged_by="vote", camps=groups)
+    assert is_ambiguous(errors, files)
+    assert not accuse_exporters([errors], files)
+
+
 def test_a_reference_keeps_a_single_runtime_accused_with_a_doubt() -> None:
     errors = node_errors("eager compiled", "ort", judged_by="reference", ort=1e6)
     assert not is_settled_by_exporter(errors, FILES)

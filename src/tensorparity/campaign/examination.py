@@ -31,7 +31,8 @@ from ..oracles.example import build_example
 from ..oracles.pair import PairOracle, PairSettings, compare_outcomes, judge_parity
 from ..oracles.roundoff import SCREEN, output_units, scaled_difference
 from ..triage.confirm import confirm_accusation, confirm_ending
-from ..triage.diagnose import Accusation, accuse, public_name
+from ..triage.diagnose import Accusation, accuse, doubts, public_name
+from ..triage.discontinuity import downstream_of_discontinuity
 from ..triage.exporters import (
     PREFIX,
     accuse_exporters,
@@ -91,6 +92,8 @@ class Examined:
     phases: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     measured: list[NodeErrors] = field(default_factory=list)
+    #: Layers on which every target disagrees with the reference, and no code they share can be blamed.
+    doubts: list[str] = field(default_factory=list)
     losses: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
@@ -234,6 +237,8 @@ class Examination:
         found.comparisons = self._with_maps(found, traces, picked, inputs, labels)
         exporters = self._model.exporters
         own = [errors for errors in found.measured if not is_settled_by_exporter(errors, exporters)]
+        found.doubts = doubts(own, self._rules.families)
+        found.notes += found.doubts
         accusations = [
             doubt(self._confirmed(accusation, few, activations, completed), exporters)
             for accusation in accuse(own, self._rules.families)
@@ -380,7 +385,10 @@ class Examination:
     ) -> list[Suspicion]:
         """Layers agree one by one, outputs do not: does a target differ from its own step-by-step run?"""
         suspicions: list[Suspicion] = []
+        stepping = self._stepping_outputs(found)
         for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
+            if name in stepping:
+                continue
             apart = _fused_differences(found.outcomes, traces, name, picked)
             for target, (units, relative) in apart.items():
                 others = [other for t, (other, _) in apart.items() if t != target]
@@ -398,6 +406,17 @@ class Examination:
                 diagnosis = self._confirm_fused(diagnosis, case, target, name)
                 suspicions.append(Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(traces)))
         return suspicions
+
+    def _stepping_outputs(self, found: Examined) -> set[str]:
+        """Outputs behind a round, an arg max, a comparison: there a last bit makes a large difference (decision 13)."""
+        graph = self._model.graph
+        assert graph is not None
+        keys = {node.name: node.key for node in graph.nodes}
+        stepped = downstream_of_discontinuity(graph)
+        names = next((outcome.outputs for outcome in found.outcomes.values() if outcome.completed), {})
+        if len(names) != len(graph.outputs):
+            return set()
+        return {name for name, ref in zip(names, graph.outputs, strict=True) if keys.get(ref.node) in stepped}
 
     def _confirm_fused(self, diagnosis: Diagnosis, case: Case, target: str, name: str) -> Diagnosis:
         """The same few inputs as a whole and step by step, in fresh workers: do they differ again?"""
@@ -447,6 +466,11 @@ class Examination:
             advice = "the targets vote, but do not agree" if unjudged[0].judged_by == "vote" else _MORE_TARGETS
             reason = f"outputs differ, and nothing can judge {unjudged[0].node.op}: {advice}"
             return replace(verdict, reason=reason)
+        if found.doubts:
+            return replace(verdict, reason=found.doubts[0])
+        if comparison.output in self._stepping_outputs(found):
+            reason = "every layer agrees alone; the output steps on values that carry rounding"
+            return replace(verdict, judgement=Judgement.PASS, reason=reason)
         if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > _AMPLIFIED:
             reason = "outputs differ, though no layer does alone: an interaction, or an ill-conditioned model"
             return replace(verdict, reason=reason)

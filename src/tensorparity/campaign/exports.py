@@ -62,7 +62,8 @@ def _export(runner: LocalRunner, target: str, file: ModelFile, cache: Path) -> E
 
 
 def _make(runner: LocalRunner, target: str, file: ModelFile, path: Path, note: Path) -> None:
-    reply = runner.ask(target, {"do": "export", "path": file.path, "form": "onnx"}, {}, _EXPORT_SECONDS)
+    header = {"do": "export", "path": file.path, "sha256": file.sha256, "form": "onnx"}
+    reply = runner.ask(target, header, {}, _EXPORT_SECONDS)
     if reply.end is not End.ANSWERED:
         raise RunError(f"exporting it to ONNX failed: {reply.end.value}")
     if reply.header["status"] != "completed":

@@ -101,6 +101,7 @@ class Hunt:
         self._cached = cached(runner, settings.runner)
         self._store = store
         self._tell = listener
+        self._notes: list[str] = []
         self._campaign = self._open_campaign()
         self._rules = Rules(families_of(settings.targets), oracle=ORACLES.get(settings.oracle), seed=settings.seed)
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
@@ -116,6 +117,7 @@ class Hunt:
             earlier = self._store.find_campaign("hunt", settings.seed, identity)
             if earlier:
                 return earlier.id
+            self._notes.append("nothing to resume: no hunt of this seed with these settings and versions; begun anew")
         return self._store.begin_campaign("hunt", settings.seed, identity)
 
     def run(self) -> None:
@@ -216,6 +218,7 @@ class Hunt:
             findings=tuple(self.findings.values()),
             notes=(
                 f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
+                *self._notes,
                 *(f"fault {f.name} is planted in {t}" for t, f in self._settings.runner.faults.items()),
             ),
             isolated_threshold=K,

@@ -23,7 +23,7 @@ from ..generators.case_inspection import inspect_case
 from ..generators.onnx_files import inspect_onnx_file
 from ..operators.api import api_known, evaluate_call
 from ..operators.catalogue import has_layer, layer
-from ..operators.evaluate import evaluate
+from ..operators.evaluate import evaluate, has_masks
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
@@ -60,7 +60,9 @@ def replay(path: Path, targets: str | None, settings: RunnerSettings, listener: 
     with tempfile.TemporaryDirectory(prefix="tensorparity-case-") as scratch:
         file = read_case(path, trust=settings.trust, scratch=Path(scratch), api_known=api_known)
         case = file.case
-        own = inspect_case(case, file.targets, trust=settings.trust, imports=settings.imports)
+        # targets named by the user take the place of the case's own, which then need no trust
+        named = () if targets else file.targets
+        own = inspect_case(case, named, trust=settings.trust, imports=settings.imports)
         chosen = named_targets(targets) if targets else named_targets(",".join(own))
         if not chosen:
             raise UsageError(f"{path.name} names no targets; give some with --targets")
@@ -88,7 +90,7 @@ def references(case: Case) -> dict[str, Evaluation]:
     try:
         if isinstance(case.subject, ApiCall):
             return {"0": evaluate_call(case.subject, dict(case.inputs))}
-        if isinstance(case.subject, LayerGraph):
+        if isinstance(case.subject, LayerGraph) and not has_masks(case.subject):
             return _graph_references(case.subject, case)
     except (TensorParityError, ShapeError):
         return {}

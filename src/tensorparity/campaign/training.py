@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays
 from ..core.case import Case, ModelFile
+from ..core.channels import distance, magnitude
 from ..core.comparison import Comparison
 from ..core.errors import DataError
 from ..core.finding import Class, Diagnosis
@@ -168,15 +169,20 @@ def _verdict(judgement: Judgement, pair: tuple[str, str], reason: str, apart: fl
 
 
 def _apart(a: Arrays, b: Arrays, start: Arrays, step: int, name: str) -> float:
-    first, second = a[f"{step}:{name}"].astype(np.float64), b[f"{step}:{name}"].astype(np.float64)
-    before = start[name].astype(np.float64) if name in start else first * 0
-    moved = max(float(np.abs(first - before).max(initial=0.0)), float(np.abs(second - before).max(initial=0.0)))
-    if not np.isfinite(first).all() or not np.isfinite(second).all():
-        return 0.0 if np.array_equal(first, second, equal_nan=True) else float("inf")
+    """How far a weight of the two is apart, as a share of how far it has moved."""
+    first, second = a[f"{step}:{name}"], b[f"{step}:{name}"]
+    before = start.get(name, np.zeros_like(first))
+    difference = _greatest(distance(first, second))
+    moved = max(_greatest(distance(first, before)), _greatest(distance(second, before)))
     # below the roundoff of the weight itself, a movement is noise
-    floor = 64 * 2.0**-24 * float(np.abs(before).max(initial=0.0))
-    difference = float(np.abs(first - second).max(initial=0.0))
-    return difference / max(moved, floor) if difference > floor else 0.0
+    floor = 64 * 2.0**-24 * _greatest(magnitude(before))
+    if difference <= floor:
+        return 0.0
+    return difference / max(moved, floor) if np.isfinite(difference) else float("inf")
+
+
+def _greatest(values: Array) -> float:
+    return float(values.max(initial=0.0))
 
 
 def _look_at_gradients(

@@ -151,7 +151,7 @@ def _own_weights(node: Node, shapes: Sequence[Shape], weights: Arrays) -> dict[s
 def evaluate(
     graph: LayerGraph, inputs: Arrays, weights: Arrays, *, keep: Collection[str] | None = None
 ) -> dict[str, tuple[Evaluation, ...]]:
-    """The float64 forward pass: every node's outputs by node key.
+    """The float64 forward pass: every node's outputs by node key. Masks are not carried; see ``has_masks``.
 
     Args:
         keep: the keys to return; all by default. Whatever is not kept is freed after its last use, so
@@ -169,6 +169,13 @@ def evaluate(
         if keep is None or node.key in keep:
             found[node.key] = evaluations
     return found
+
+
+def has_masks(graph: LayerGraph) -> bool:
+    """A layer hides steps from those behind it, which ``evaluate`` does not know of."""
+    consumed = {ref.node for node in graph.nodes for ref in node.inputs}
+    sources = (node for node in graph.nodes if node.op == "Masking" or node.params.get("mask_zero"))
+    return any(node.name in consumed for node in sources)
 
 
 class _Walk:

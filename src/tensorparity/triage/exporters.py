@@ -7,7 +7,7 @@ wrong. With a single runtime nobody can tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.arrays import Array, Arrays
@@ -16,6 +16,7 @@ from ..core.model import Model
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.verdict import Measure
+from .ballots import ballot_of
 from .diagnose import Accusation, accusation_of
 from .replay import NodeErrors, replay_nodes
 
@@ -46,7 +47,12 @@ def is_ambiguous(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
 
 
 def _runtimes(errors: NodeErrors, exporters: Mapping[str, str]) -> int:
-    return sum(target in exporters for target in errors.errors)
+    return _implementations(target for target in errors.errors if target in exporters)
+
+
+def _implementations(targets: Iterable[str]) -> int:
+    """How many independent ones: two flavours or settings of one runtime make the same mistake."""
+    return len({ballot_of(target) for target in targets})
 
 
 def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
@@ -154,7 +160,7 @@ def outputs_apart(
     originals = tuple(target for target in done if target not in exporters)
     for name in dict.fromkeys(exporters.values()):
         runtimes = tuple(target for target in done if exporters.get(target) == name)
-        if len(runtimes) < 2 or not originals:
+        if _implementations(runtimes) < 2 or not originals:
             continue
         for output in done[originals[0]]:
             if any(output not in done[target] for target in (*runtimes, *originals)):

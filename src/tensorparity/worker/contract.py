@@ -10,6 +10,7 @@ pins its thread pools, and then ``run`` is called for one job after another. Rul
 * what cannot be asked of this library raises ``Unsupported`` with a reason, before anything is run.
 """
 
+import hashlib
 import os
 import platform
 
@@ -24,6 +25,17 @@ class LibraryMissing(Exception):
 
 class VersionMismatch(Exception):
     """The library is installed, but not in a version this adapter knows."""
+
+
+def inspected_path(file):
+    """Return the path of a model file, which must still be the one that the host has inspected."""
+    state = hashlib.sha256()
+    with open(file["path"], "rb") as stream:
+        for chunk in iter(lambda: stream.read(1 << 20), b""):
+            state.update(chunk)
+    if file.get("sha256") and state.hexdigest() != file["sha256"]:
+        raise Unsupported("the file has changed since it was inspected: {}".format(file["path"]))
+    return file["path"]
 
 
 class Job(object):

@@ -1,14 +1,13 @@
 """What the Keras adapters share: everything but differentiation, which is each backend's own."""
 
 import contextlib
-import hashlib
 import os
 import random
 import tempfile
 
 import numpy as np
 
-from ...contract import Adapter, Result, Unsupported, import_library
+from ...contract import Adapter, Result, Unsupported, import_library, inspected_path
 from ..calls import call_api
 from . import program as programs
 from .program import output_key, plain
@@ -109,12 +108,11 @@ class KerasAdapter(Adapter):
     def _make_program(self, job):
         dtype = job.option("dtype")
         if job.subject["kind"] == "layer-graph":
-            program = programs.build(job.subject, job.weights, dtype)
+            program = programs.build(job.subject, job.weights, dtype, job.trust)
         elif job.subject["kind"] == "model-file":
             if dtype:
                 raise Unsupported("a model file keeps its own dtype policy")
-            _verify(job.subject)
-            program = programs.load(job.subject["path"], job.trust)
+            program = programs.load(inspected_path(job.subject), job.trust)
         else:
             raise Unsupported("subject {!r} is not supported by this target".format(job.subject["kind"]))
         if job.option("reload"):
@@ -373,19 +371,6 @@ def _program_key(job):
     if subject["kind"] == "model-file":
         return ("file", subject["sha256"], variant)
     return ("graph", repr(sorted(subject.items(), key=lambda item: item[0])), variant)
-
-
-def _verify(subject):
-    """Refuse a file that is not the one the host has inspected."""
-    expected = subject.get("sha256")
-    if not expected:
-        return
-    state = hashlib.sha256()
-    with open(subject["path"], "rb") as file:
-        for chunk in iter(lambda: file.read(1 << 20), b""):
-            state.update(chunk)
-    if state.hexdigest() != expected:
-        raise ValueError("the file has changed since it was inspected: {}".format(subject["path"]))
 
 
 def _parts(program):

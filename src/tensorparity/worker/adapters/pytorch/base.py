@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...contract import Adapter, Result, Unsupported, import_library
+from ...contract import Adapter, Result, Unsupported, import_library, inspected_path
 from ..calls import call_api
 from .tensors import to_numpy, to_tensor
 
@@ -58,7 +58,7 @@ class TorchAdapter(Adapter):
             if known == subject["sha256"]:
                 self._programs.append(self._programs.pop(position))
                 return program
-        program = self.load(subject["path"])
+        program = self.load(inspected_path(subject))
         self._programs = self._programs[1 - _PROGRAMS_KEPT :] + [(subject["sha256"], program)]
         return program
 
