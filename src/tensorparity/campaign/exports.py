@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..core.atomic import replacing
 from ..core.case import EXPORTED_ONNX, ModelFile
 from ..core.errors import RunError
 from ..core.messages import gist
-from ..store.atomic import replacing
 from ..targets.lowering.onnx_export import steps_of
 from ..targets.pool import End
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
