@@ -87,6 +87,7 @@ class Facts:
         isolated_threshold: K, above which a layer's isolated error is no rounding.
         losses: loss before each training step, by target (``compare --steps``).
         undecided: how many cases were not decided, by reason; without the undecided comparisons.
+        unsupported: how many cases a target does not offer, by reason.
         models: those of the zoo (``zoo``).
     """
 
@@ -101,6 +102,7 @@ class Facts:
     phases: Mapping[str, float] = field(default_factory=dict)
     isolated_threshold: float | None = None
     undecided: Mapping[str, int] = field(default_factory=dict)
+    unsupported: Mapping[str, int] = field(default_factory=dict)
     losses: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     models: tuple[ModelFacts, ...] = ()
 
@@ -144,4 +146,6 @@ class Facts:
             further["phases"] = dict(self.phases)
         if self.undecided:
             further["undecided_reasons"] = dict(self.undecided)
+        if self.unsupported:
+            further["unsupported_reasons"] = dict(self.unsupported)
         return promised | dict(self.stats) | further
