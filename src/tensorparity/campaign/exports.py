@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.atomic import replacing
-from ..core.case import EXPORTED_ONNX, ModelFile
+from ..core.case import EXPORTED_ONNX, Case, ModelFile
 from ..core.errors import RunError, TensorParityError
 from ..core.jsontext import Json
 from ..core.messages import gist
@@ -21,6 +21,8 @@ from ..targets.pool import End
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 
 _EXPORT_SECONDS = 600.0
+#: Characters of what an exporter says; torch's tells paths and scopes after that.
+_MESSAGE = 160
 
 
 #: Where Keras exports to ONNX, the preferred backend first, and what it needs besides.
@@ -68,6 +70,47 @@ def export_keras(
         except TensorParityError as error:
             problems.append(f"{base}: {error}")
     return None, problems
+
+
+@dataclass(frozen=True)
+class ExportedCases:
+    """One case as each target is given it.
+
+    Args:
+        cases: by target; about the exported file where a runtime does not read the original.
+        exporters: by target, who wrote that file.
+        notes: why there is none.
+    """
+
+    cases: Mapping[str, Case]
+    exporters: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def exported_cases(runner: LocalRunner, settings: RunnerSettings, case: Case, cache: Path) -> ExportedCases:
+    """The case for all targets of the runner: a model file is exported for the runtimes among them."""
+    cases = dict.fromkeys(runner.targets, case)
+    runtimes = [target for target in cases if spec_of(parse_target(target)).lowering == "onnx"]
+    file = case.subject
+    if not isinstance(file, ModelFile) or file.format in ("onnx", EXPORTED_ONNX) or not runtimes:
+        return ExportedCases(cases)
+    exported, problems = _export_any(runner, settings, file, cache)
+    if exported is None:
+        return ExportedCases(cases, notes=tuple(problems))
+    cases.update(dict.fromkeys(runtimes, replace(case, subject=exported.file)))
+    return ExportedCases(cases, dict.fromkeys(runtimes, exported.exporter), tuple(problems))
+
+
+def _export_any(
+    runner: LocalRunner, settings: RunnerSettings, file: ModelFile, cache: Path
+) -> tuple[Exported | None, list[str]]:
+    if file.format != "torch":
+        return export_keras(runner, settings, file, runner.targets, cache)
+    own = [target for target in runner.targets if target.startswith("torch:")]
+    try:
+        return export_to_onnx(runner, settings, file, own, "torch:eager", cache), []
+    except TensorParityError as error:
+        return None, [str(error)]
 
 
 def _missing(target: str, needs: Sequence[str], settings: RunnerSettings) -> list[str]:
@@ -119,7 +162,7 @@ def _make(runner: LocalRunner, target: str, file: ModelFile, path: Path, note: P
         raise RunError(f"exporting it to ONNX failed: {reply.end.value}")
     if reply.header["status"] != "completed":
         failure = reply.header["failure"]
-        raise RunError(f"exporting it to ONNX failed: {failure['type']}: {gist(failure['message'])}")
+        raise RunError(f"exporting it to ONNX failed: {failure['type']}: {gist(failure['message'], _MESSAGE)}")
     if "weights:steps" in reply.arrays:
         steps = reply.arrays["weights:steps"].tobytes()
         with replacing(steps_of(path, hashlib.sha256(steps).hexdigest())) as out:
