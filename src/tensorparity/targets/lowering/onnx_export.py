@@ -198,7 +198,7 @@ class _Pieces:
             renamed[name] = prefix + name
             self._fixed[prefix + name] = messages(_GRAPH_TENSOR, [protobuf.tensor(prefix + name, shape)])
         for node in needed:
-            self._copy(node, renamed)
+            self._copy(node, renamed, prefix)
         for index, name in enumerate(layer.outputs):
             self._outputs.append(_shown(key, index, renamed[name]))
 
@@ -236,11 +236,12 @@ class _Pieces:
         self._entries.append({"tensor": tensor, "input": name, "cut": "whole"})
         return tensor
 
-    def _copy(self, node: OnnxNode, renamed: Mapping[str, str]) -> None:
+    def _copy(self, node: OnnxNode, renamed: Mapping[str, str], prefix: str) -> None:
         for name in (*node.inputs, *node.captured):
             if name in self._exported.model.graph.initializers:
                 self._fixed[name] = self._exported.model.graph.initializers[name]
-        self._nodes.append(renamed_node(node, renamed))
+        # several layers may need one node of the file: runtimes want names to be unique
+        self._nodes.append(renamed_node(node, renamed, f"{prefix}{node.name}"))
 
     def _model(self) -> bytes:
         graph = (

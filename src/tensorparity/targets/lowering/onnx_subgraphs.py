@@ -8,25 +8,29 @@ from ...core.onnx.model import OnnxNode, parse_node
 from ...core.onnx.wire import Buffer, Field, delimited, read_fields, text
 
 _GRAPH_NODE, _GRAPH_TENSOR, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 5, 11, 12
-_NODE_INPUT, _NODE_OUTPUT, _NODE_ATTRIBUTE = 1, 2, 5
+_NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_ATTRIBUTE = 1, 2, 3, 5
 _ATTRIBUTE_GRAPHS = (6, 11)
 _TENSOR_NAME, _VALUE_NAME = 8, 1
 
 
-def renamed_node(node: OnnxNode, renamed: Mapping[str, str]) -> bytes:
-    """The node with the tensors it takes and gives under their new names, those its subgraphs use included."""
-    return b"".join(_node_parts(node, renamed, outputs=True))
+def renamed_node(node: OnnxNode, renamed: Mapping[str, str], name: str) -> bytes:
+    """The node called ``name``, with new names for what it takes and gives; its subgraphs know them, too."""
+    kept = (raw for number, raw in _node_parts(node, renamed, outputs=True) if number != _NODE_NAME)
+    return b"".join((*kept, text(_NODE_NAME, name)))
 
 
-def _node_parts(node: OnnxNode, renamed: Mapping[str, str], *, outputs: bool) -> Iterator[Buffer]:
+def _node_parts(node: OnnxNode, renamed: Mapping[str, str], *, outputs: bool) -> Iterator[tuple[int, Buffer]]:
+    """The fields of the message, by number."""
     captured = {name: renamed[name] for name in node.captured if name in renamed}
-    yield from (text(_NODE_INPUT, renamed.get(name, name)) for name in node.inputs)
-    yield from (text(_NODE_OUTPUT, renamed.get(name, name) if outputs else name) for name in node.outputs)
+    for name in node.inputs:
+        yield _NODE_INPUT, text(_NODE_INPUT, renamed.get(name, name))
+    for name in node.outputs:
+        yield _NODE_OUTPUT, text(_NODE_OUTPUT, renamed.get(name, name) if outputs else name)
     for field in read_fields(node.raw):
         if field.number == _NODE_ATTRIBUTE and captured:
-            yield delimited(_NODE_ATTRIBUTE, _attribute(field.bytes, captured))
+            yield field.number, delimited(_NODE_ATTRIBUTE, _attribute(field.bytes, captured))
         elif field.number not in (_NODE_INPUT, _NODE_OUTPUT):
-            yield field.raw
+            yield field.number, field.raw
 
 
 def _attribute(message: memoryview, renamed: Mapping[str, str]) -> bytes:
@@ -47,8 +51,8 @@ def _graph(message: memoryview, renamed: Mapping[str, str]) -> bytes:
     parts: list[Buffer] = []
     for field in fields:
         if field.number == _GRAPH_NODE:
-            node = b"".join(_node_parts(nodes[id(field)], free, outputs=False))
-            parts.append(delimited(_GRAPH_NODE, node))
+            inner = (raw for _, raw in _node_parts(nodes[id(field)], free, outputs=False))
+            parts.append(delimited(_GRAPH_NODE, b"".join(inner)))
         elif field.number == _GRAPH_OUTPUT and _name(field, _VALUE_NAME) in free:
             parts.append(delimited(_GRAPH_OUTPUT, _renamed_value(field.bytes, free)))
         else:
