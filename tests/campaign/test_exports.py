@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tensorparity.campaign import exports
-from tensorparity.campaign.exports import Exported, export_keras
+from tensorparity.campaign.exports import Exported, export_keras, export_to_onnx
 from tensorparity.core.case import EXPORTED_ONNX, ModelFile
 from tensorparity.core.errors import RunError
 from tensorparity.targets.environments import Inventory
+from tensorparity.targets.pool import End, Reply
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
 FILE = ModelFile("m.keras", "0" * 64)
@@ -87,3 +91,41 @@ def test_with_jax_alone_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_how_many_layers_can_be_compared_is_said(layers: tuple[int, int, int], told: str) -> None:
     assert str(Exported(FILE, "some-exporter", layers)) == f"exported to ONNX by some-exporter; {told}"
+
+
+class Worker:
+    """A runner whose only target exports: every time another file."""
+
+    def __init__(self, *, imports: tuple[str, ...] = (), loose: bool = False) -> None:
+        self.settings = RunnerSettings(imports=imports)
+        self.loose = loose
+        self.written = 0
+
+    def desk(self, _target: str) -> Any:
+        return SimpleNamespace(circumstances="the same", accountable=not self.loose)
+
+    def ask(self, _target: str, header: Any, _arrays: Any, _seconds: float) -> Reply:
+        assert (header["do"], header["sha256"]) == ("export", FILE.sha256)
+        self.written += 1
+        answer = {"status": "completed", "exporter": "e", "layers": {"a#0": {"inputs": None}}, "count": 2}
+        return Reply(End.ANSWERED, answer, {"weights:model": np.array([self.written], np.uint8)})
+
+    def export(self, cache: Path) -> Exported:
+        runner: Any = self
+        return export_to_onnx(runner, self.settings, FILE, ["keras:tensorflow"], "keras:tensorflow", cache)
+
+
+def test_a_file_is_exported_once(tmp_path: Path) -> None:
+    worker = Worker()
+    first = worker.export(tmp_path)
+    assert (worker.export(tmp_path), worker.written) == (first, 1)
+    assert first.layers == (1, 0, 2)
+
+
+def test_code_that_may_change_is_not_trusted_to_be_the_same(tmp_path: Path) -> None:
+    clean = Worker().export(tmp_path)
+    for worker in (Worker(imports=("my_layers",)), Worker(loose=True)):
+        worker.export(tmp_path)
+        worker.export(tmp_path)
+        assert worker.written == 2
+    assert Worker(imports=("my_layers",)).export(tmp_path).file.path != clean.file.path

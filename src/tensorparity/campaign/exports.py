@@ -144,11 +144,12 @@ def export_to_onnx(
 
 
 def _export(runner: LocalRunner, target: str, file: ModelFile, cache: Path) -> Exported:
-    circumstances = [file.sha256, runner.desk(target).circumstances]
+    desk, imports = runner.desk(target), runner.settings.imports
+    circumstances = [file.sha256, desk.circumstances, imports]
     key = hashlib.sha256(json.dumps(circumstances).encode()).hexdigest()[:24]
     path, note = cache / "exports" / f"{key}.onnx", cache / "exports" / f"{key}.json"
-    # a user's own layers may have changed since
-    if runner.settings.imports or not (path.exists() and note.exists()):
+    # a user's own layers, or a library that somebody is working on, may have changed since
+    if imports or not desk.accountable or not (path.exists() and note.exists()):
         _make(runner, target, file, path, note)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     told = json.loads(note.read_text())
