@@ -135,7 +135,7 @@ class TestCaches:
 @pytest.mark.torch
 @pytest.mark.onnxruntime
 class TestModelFile:
-    """A .keras file of the user's: run as it is where Keras reads it, as its graph elsewhere."""
+    """A .keras file of the user's: run as it is where Keras reads it, exported elsewhere."""
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -38,9 +38,11 @@ from ..triage.exporters import (
     accuse_exporters,
     confirm_exporter,
     doubt,
+    doubts_about,
     is_ambiguous,
     is_settled_by_exporter,
     outputs_apart,
+    suspects_of_ending,
 )
 from ..triage.rates import localization_map
 from ..triage.replay import NodeErrors, replay_nodes
@@ -59,7 +61,7 @@ _INSENSITIVE = 1e-2
 _MOST_ARBITRATED = 32
 _ARBITERS_SHARE = 0.25
 #: Without a guilty layer, outputs this close (relative) are taken for amplified rounding.
-_AMPLIFIED = 1e-2
+AMPLIFIED = 1e-2
 
 _MORE_TARGETS = "give three targets or more"
 
@@ -362,23 +364,24 @@ class Examination:
         assert graph is not None
         node = accusation.first.node
         given = node_inputs(graph, node, few, activations)
-        case = one_layer_case(self._model, node, given, self._rules.seed)
+        exported = any(suspect.startswith(PREFIX) for suspect in accusation.diagnosis.suspects)
+        case = one_layer_case(self._model, node, given, self._rules.seed, in_file=exported)
         return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(self._voters(accusation, targets)))
 
     def _exporter(self, found: Examined, few: Arrays) -> list[Suspicion]:
         """No layer alone is guilty: do runtimes of an exported file agree with each other, not with the original?"""
-        apart = outputs_apart(found.outcomes, self._model.exporters, _relative, _AMPLIFIED)
+        apart = outputs_apart(found.outcomes, self._model.exporters, relative_difference, AMPLIFIED)
         if apart is None:
             return []
         targets = (*apart.runtimes, *apart.originals)
         self._tell(Progress("confirming in fresh processes", 0, None, ", ".join(targets)))
         cases = [(self._model.case(target, Procedure(), few, seed=self._rules.seed), target) for target in targets]
         again = {outcome.target: outcome for outcome in self._runner.run_pairs(cases, fresh=True)}
-        diagnosis = apart.diagnosis(_AMPLIFIED)
-        if outputs_apart(again, self._model.exporters, _relative, _AMPLIFIED) is None:
+        diagnosis = apart.diagnosis(AMPLIFIED)
+        if outputs_apart(again, self._model.exporters, relative_difference, AMPLIFIED) is None:
             note = "did not show again in fresh processes"
             diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
-        return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[0][0], targets)]
+        return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[-1][0], targets)]
 
     def _only_when_fused(
         self, found: Examined, traces: Mapping[str, Outcome], few: Arrays, picked: list[int]
@@ -392,12 +395,13 @@ class Examination:
             apart = _fused_differences(found.outcomes, traces, name, picked)
             for target, (units, relative) in apart.items():
                 others = [other for t, (other, _) in apart.items() if t != target]
-                if relative <= _AMPLIFIED or not others or max(others) > SCREEN:
+                if relative <= AMPLIFIED or not others or max(others) > SCREEN:
                     continue
                 evidence = (
                     f"{target} gives another answer when the model runs as a whole than layer by layer "
                     f"({relative:.3g} of the output's scale), though no layer alone is wrong",
                     "only when fused",
+                    *doubts_about(target, self._model.exporters),
                 )
                 diagnosis = Diagnosis(
                     Class.DEFECT, (target,), evidence=evidence, measure=Measure("roundoff", units), threshold=SCREEN
@@ -424,7 +428,7 @@ class Examination:
         whole, traced = self._runner.run_pairs([(case, target), (stepwise, target)], fresh=True)
         if name in whole.outputs and name in traced.outputs:
             again = float(scaled_difference(whole.outputs[name], traced.outputs[name]).max(initial=0.0))
-            if again > _AMPLIFIED:
+            if again > AMPLIFIED:
                 return diagnosis
         note = "did not show again in fresh processes, on these inputs alone"
         return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
@@ -471,7 +475,7 @@ class Examination:
         if comparison.output in self._stepping_outputs(found):
             reason = "every layer agrees alone; the output steps on values that carry rounding"
             return replace(verdict, judgement=Judgement.PASS, reason=reason)
-        if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > _AMPLIFIED:
+        if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > AMPLIFIED:
             reason = "outputs differ, though no layer does alone: an interaction, or an ill-conditioned model"
             return replace(verdict, reason=reason)
         reason = "every layer agrees alone; the difference is rounding, carried along"
@@ -494,9 +498,12 @@ class Examination:
             if bad:
                 found.notes.append("no target completed, so nothing could be compared")
             return
+        failed = [outcome.target for outcome in bad]
         for outcome in bad:
-            suspicion = self._ending(outcome, found, inputs)
-            found.suspicions.append(suspicion)
+            suspects = suspects_of_ending(outcome.target, failed, self._model.exporters)
+            suspicion = self._ending(outcome, suspects, found, inputs)
+            if suspects not in [known.diagnosis.suspects for known in found.suspicions]:
+                found.suspicions.append(suspicion)
             if suspicion.diagnosis.klass is Class.FLAKY:
                 found.comparisons = [_unbelieved(c, outcome.target) for c in found.comparisons]
 
@@ -526,7 +533,7 @@ class Examination:
         )
         return Suspicion(verdict.kind or Kind.INCONSISTENCY, diagnosis, case, (comparison.a, comparison.b))
 
-    def _ending(self, outcome: Outcome, found: Examined, inputs: Arrays) -> Suspicion:
+    def _ending(self, outcome: Outcome, suspects: tuple[str, ...], found: Examined, inputs: Arrays) -> Suspicion:
         self._tell(Progress("confirming in fresh processes", 0, None, outcome.target))
         few = _cut(inputs, self._failed_on[outcome.target])
         case = self._model.case(
@@ -540,11 +547,15 @@ class Examination:
         others = [name for name, other in found.outcomes.items() if other.completed]
         evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"]
         evidence.append(f"{', '.join(others)} completed the same model on the same inputs")
+        if suspects == (outcome.target,):
+            evidence += doubts_about(outcome.target, self._model.exporters)
+        else:
+            evidence.append("no runtime of the exported file completed it")
         if not same:
             evidence.append("did not fail again in fresh processes")
         diagnosis = Diagnosis(
             klass=Class.DEFECT if same else Class.FLAKY,
-            suspects=(outcome.target,),
+            suspects=suspects,
             node=node,
             api=api or self._api_of(node),
             evidence=tuple(evidence),
@@ -628,9 +639,13 @@ def _form(outcome: Outcome, name: str) -> tuple[str, tuple[int, ...]] | None:
     return None if output is None else (output.dtype.name, output.shape)
 
 
-def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int) -> Case:
-    """The guilty layer alone with the inputs that showed it; a layer unknown to us stays in its file."""
-    if not has_layer(node.op) and model.file is not None:
+def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int, *, in_file: bool = False) -> Case:
+    """The guilty layer alone with the inputs that showed it.
+
+    Args:
+        in_file: leave it in its file, where it has one, as a layer unknown to us always is.
+    """
+    if (in_file or not has_layer(node.op)) and model.file is not None:
         arrays = {f"{node.key}/{index}": array for index, array in enumerate(given)}
         return Case(model.file, Procedure(goal=Goal.REPLAY, nodes=(node.key,)), inputs=arrays, seed=seed)
     names = [f"x{index}" for index in range(len(given))]
@@ -711,7 +726,7 @@ def _example(
     return build_example(inputs, index, a, b, labels.get(comparison.output))
 
 
-def _relative(a: Array, b: Array) -> float:
+def relative_difference(a: Array, b: Array) -> float:
     return float(scaled_difference(a, b).max(initial=0.0)) if a.shape == b.shape else float("inf")
 
 

@@ -17,7 +17,6 @@ from ..core.graph import LayerGraph, Node
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
-from ..core.runner import run_case
 from ..core.verdict import Judgement, Kind, Stage
 from ..generators.case_inspection import inspect_case
 from ..generators.onnx_files import inspect_onnx_file
@@ -32,13 +31,17 @@ from ..store.casefile import read_case
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.confirm import HANG_FACTOR
 from ..triage.diagnose import accusation_of, accuse, blame
+from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.replay import NodeErrors, absolute_error, judge_by_vote, measure_node
 from .compare import families_of
 from .events import Listener, Progress, silent
-from .examination import Suspicion
+from .examination import AMPLIFIED, Suspicion, relative_difference
+from .exports import ExportedCases, exported_cases
 from .filing import make_finding, target_facts
 from .selection import named_targets
 
+#: No target ran an exported file.
+NOBODY: Mapping[str, str] = {}
 #: A memory limit is ours, not the library's: running out of it decides nothing.
 _ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
 
@@ -68,17 +71,19 @@ def replay(path: Path, targets: str | None, settings: RunnerSettings, listener: 
             raise UsageError(f"{path.name} names no targets; give some with --targets")
         listener(Progress("replaying", 0, None, path.name))
         with open_runner(chosen, settings) as runner:
-            outcomes = _run(runner, case)
+            given = exported_cases(runner, settings, case, Path(scratch))
+            outcomes = _run(runner, given.cases)
             planted = [(t, name) for t, name in file.faults.items() if t in chosen and t not in settings.faults]
-            return Replayed(_facts(path, case, planted, runner, chosen, outcomes, began), bool(runner.broken))
+            return Replayed(_facts(path, case, given, planted, runner, outcomes, began), bool(runner.broken))
 
 
-def _run(runner: LocalRunner, case: Case) -> dict[str, Outcome]:
+def _run(runner: LocalRunner, cases: Mapping[str, Case]) -> dict[str, Outcome]:
     """Fresh everywhere; what ran past its deadline is run again alone, at ten times it."""
-    outcomes = run_case(runner, case, fresh=True)
+    answers = runner.run_pairs([(case, target) for target, case in cases.items()], fresh=True)
+    outcomes = dict(zip(cases, answers, strict=True))
     for target, outcome in outcomes.items():
         if outcome.status is Status.TIMED_OUT:
-            outcomes[target] = runner.run_pairs([(case, target)], fresh=True, deadline_factor=HANG_FACTOR)[0]
+            outcomes[target] = runner.run_pairs([(cases[target], target)], fresh=True, deadline_factor=HANG_FACTOR)[0]
     return outcomes
 
 
@@ -109,19 +114,21 @@ def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
 def _facts(
     path: Path,
     case: Case,
+    given: ExportedCases,
     planted: Sequence[tuple[str, str]],
     runner: LocalRunner,
-    targets: Sequence[str],
     outcomes: Mapping[str, Outcome],
     began: float,
 ) -> Facts:
-    suspicion, undecided = judge(case, outcomes)
-    notes = tuple(f"found with a fault planted: --fault {target}={name} plants it again" for target, name in planted)
+    suspicion, undecided = judge(case, outcomes, given.exporters)
+    again = (f"found with a fault planted: --fault {target}={name} plants it again" for target, name in planted)
+    by = (f"{target}: exported to ONNX by {name}" for target, name in given.exporters.items())
+    notes = (*again, *given.notes, *by)
     findings = [make_finding(suspicion, "replay", outcomes, case.digest)] if suspicion else []
     return Facts(
         command="replay",
         seed=case.seed,
-        targets=target_facts(runner, targets, outcomes),
+        targets=target_facts(runner, list(given.cases), outcomes),
         stats={"cases": 1, "seconds": time.monotonic() - began, "undecided": int(bool(undecided))},
         findings=tuple(findings),
         subject=path.name,
@@ -131,17 +138,26 @@ def _facts(
     )
 
 
-def judge(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
-    """A suspicion, or why there is none to be had; neither where all is well."""
+def judge(
+    case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str] = NOBODY
+) -> tuple[Suspicion | None, str]:
+    """A suspicion, or why there is none to be had; neither where all is well.
+
+    Args:
+        exporters: by target, who wrote the file it ran instead of the case's own.
+    """
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     ended = {t: o for t, o in outcomes.items() if o.status in _ENDINGS}
     truth = references(case)
     if ended and (completed or truth):
-        return _ending(case, outcomes, ended), ""
+        return _ending(case, outcomes, ended, exporters), ""
     if not completed:
         return None, "no target completed the case"
     if truth and _single_step(case):
         return _by_reference(case, outcomes, completed, truth)
+    exporter = _by_exporter(case, outcomes, exporters)
+    if exporter is not None:
+        return exporter, ""
     if case.cotangents and len(completed) > 1:
         return _by_gradients(case, outcomes)
     if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
@@ -219,6 +235,23 @@ def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tu
     return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes)), ""
 
 
+def _by_exporter(case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str]) -> Suspicion | None:
+    """Runtimes that agree with each other on the exported file, and not with the original."""
+    if not exporters or not isinstance(case.subject, ModelFile):
+        return None
+    if case.procedure.goal is Goal.REPLAY:
+        node = _node_in_file(case.subject, case.procedure.nodes[0])
+        errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
+        accusations = accuse_exporters([errors], exporters)
+        if not accusations:
+            return None
+        return Suspicion(accusations[0].kind, replace(accusations[0].diagnosis, api=None), case, tuple(outcomes))
+    apart = outputs_apart(outcomes, exporters, relative_difference, AMPLIFIED)
+    if apart is None:
+        return None
+    return Suspicion(Kind.INCONSISTENCY, apart.diagnosis(AMPLIFIED), case, tuple(outcomes))
+
+
 def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
     """The backward pass of one layer: three targets or more decide."""
     key = case.procedure.nodes[0]
@@ -255,7 +288,9 @@ def _answers(outcome: Outcome) -> Outcome:
     return outcome if outcome.outputs else replace(outcome, outputs=outcome.trace.nodes)
 
 
-def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome]) -> Suspicion:
+def _ending(
+    case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome], exporters: Mapping[str, str]
+) -> Suspicion:
     first = next(iter(ended.values()))
     failure = first.failure
     evidence = tuple(
@@ -265,7 +300,7 @@ def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Out
     )
     diagnosis = Diagnosis(
         Class.DEFECT,
-        tuple(ended),
+        tuple(dict.fromkeys(name for target in ended for name in suspects_of_ending(target, ended, exporters))),
         api=_api(case),
         parameters=_parameters(case),
         node=failure.node if failure else None,

@@ -78,6 +78,20 @@ class Result(object):
         return found
 
 
+class Export(object):
+    """A model file in another form.
+
+    ``files`` are arrays of bytes: ``model`` is what users get, ``steps`` the file to trace and replay, where
+    that is another. ``layers`` is the map of those that can be found in it, out of ``count``.
+    """
+
+    def __init__(self, exporter, files, layers, count):
+        self.exporter = exporter
+        self.files = files
+        self.layers = layers
+        self.count = count
+
+
 class Adapter(object):
     """Base of all adapters. Subclasses fill ``start``, ``run`` and, where the library can, the rest."""
 
@@ -117,11 +131,8 @@ class Adapter(object):
         """Make a model by recipe; return its file's bytes as an array, and notes."""
         raise Unsupported("this target makes no models")
 
-    def export_model(self, path, form):
-        """Turn a model file into another form; return (files as arrays, map of layers, exporter's name).
-
-        The file ``model`` is what users get, ``steps`` the one to trace and replay, where that is another.
-        """
+    def export_model(self, path, form, trust):
+        """Turn a model file into another form; return an Export."""
         raise Unsupported("this target exports no models")
 
     def train(self, job, training):

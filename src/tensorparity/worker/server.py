@@ -108,9 +108,10 @@ class Session(object):
         return {"status": "completed", "notes": notes}, {"weights:model": model}
 
     def _export(self, frame):
-        files, layers, exporter = self._adapter.export_model(inspected_path(frame.header), frame.header["form"])
-        header = {"status": "completed", "layers": layers, "exporter": exporter}
-        return header, {"weights:" + name: array for name, array in files.items()}
+        header = frame.header
+        export = self._adapter.export_model(inspected_path(header), header["form"], header.get("trust", False))
+        answer = {"status": "completed", "exporter": export.exporter, "layers": export.layers, "count": export.count}
+        return answer, {"weights:" + name: array for name, array in export.files.items()}
 
     def _failure(self, error):
         node = getattr(self._adapter, "current_node", None)

@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from ...contract import Adapter, Result, Unsupported, import_library, inspected_path
+from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
 from ..calls import call_api
 from . import program as programs
 from .program import output_key, plain
@@ -24,6 +24,8 @@ class KerasAdapter(Adapter):
         + ["layer-graph", "model-file", "api-call", "reload", "batch_size", "dtype", "mode:eager"]
     )
     LIBRARY = ""
+    #: Who writes the file when Keras exports to ONNX on this backend; empty where nobody does.
+    EXPORTER = ""
 
     def __init__(self, flavour, options):
         Adapter.__init__(self, flavour, options)
@@ -269,6 +271,22 @@ class KerasAdapter(Adapter):
         program = programs.load(path, trust)
         weights = {"weights:" + name: self.to_numpy(v) for name, v in program.weights().items()}
         return programs.describe(program), weights, []
+
+    def export_model(self, path, form, trust):
+        from .to_onnx import export_onnx
+
+        if form != "onnx":
+            raise Unsupported("Keras models are exported to onnx, not {}".format(form))
+        if not self.EXPORTER:
+            raise Unsupported("Keras on {} does not export to ONNX here".format(self.flavour))
+        program = programs.load(path, trust)
+        model, steps, layers = export_onnx(program, self.unoptimized_export)
+        files = {"model": np.frombuffer(model, np.uint8), "steps": np.frombuffer(steps, np.uint8)}
+        return Export(self.EXPORTER, files, layers, len(program.steps))
+
+    def unoptimized_export(self):
+        """Return a context in which Keras' export to ONNX does not optimize the file."""
+        raise NotImplementedError(type(self).__name__ + ".unoptimized_export")
 
     def make_model(self, recipe):
         """Make a model of ``keras.applications``, or by a user's function; return its file's bytes and notes."""
