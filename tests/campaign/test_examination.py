@@ -102,6 +102,13 @@ def _judged(case: Case, outcomes: Any) -> Any:
     return suspicion, undecided
 
 
+def test_up_to_eight_inputs_are_traced(examine: Examine, fake_runner: Any) -> None:
+    runner = fake_runner(planted={B: {"conv2": lambda y: -y}})
+    examine(runner)
+    traced = {len(ran.case.inputs["x"]) for ran in runner.ran if ran.case.procedure.trace}
+    assert traced == {8}
+
+
 class TestDecisions:
     def test_two_may_be_wrong_together(self, examine: Examine, fake_runner: Any) -> None:
         families = {A: "keras", B: "keras", C: "onnx"}
