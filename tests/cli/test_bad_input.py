@@ -115,12 +115,6 @@ class TestData:
         assert refused("compare", "zoo:inception-block", "--data", "none.npz") == "no data at 'none.npz'"
 
 
-class TestTraining:
-    def test_without_labels(self, refused: Any) -> None:
-        line = refused("compare", "zoo:inception-block", "--steps", "3", "--instances", "4")
-        assert line == "training needs labels; give them as y in --data"
-
-
 class TestTargets:
     def test_unknown(self, refused: Any) -> None:
         line = refused("compare", "zoo:resnet20", "--targets", "keras:theano,keras:jax")
