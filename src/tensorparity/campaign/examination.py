@@ -55,8 +55,9 @@ _SLICE_BYTES = 32 << 20
 _DEFAULT_BATCH = 32  # of ``predict``, where none is asked for
 #: A trace of this many bytes per input is taken on one input only.
 _TRACE_BYTES = 64 << 20
-#: The most inconsistent input and up to seven more.
+#: The most inconsistent input and up to seven more, and the bytes of all of them together.
 _MOST_TRACED = 8
+_ALL_TRACES = 4 * _TRACE_BYTES
 #: Outputs that vary over the inputs by no more than this share of their scale cannot show a fault.
 _INSENSITIVE = 1e-2
 #: Layers that arbiters are asked about at most, and their share of the deadline: they are slow.
@@ -276,7 +277,8 @@ class Examination:
         distinct = choose_inputs(found.comparisons, found.outcomes, labels, self._rules.pairs.k) or [0]
         if self._model.batch:
             return list(itertools.islice(itertools.cycle(distinct), self._model.batch))
-        return distinct[: _MOST_TRACED if self._trace_bytes() <= _TRACE_BYTES else 1]
+        size = self._trace_bytes()
+        return distinct[: min(_MOST_TRACED, _ALL_TRACES // max(1, size)) if size <= _TRACE_BYTES else 1]
 
     def _trace_bytes(self) -> int:
         assert self._model.graph is not None
