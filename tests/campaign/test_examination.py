@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign import examination
 from tensorparity.campaign.examination import Examined
 from tensorparity.campaign.replay import judge
 from tensorparity.core.arrays import Array
@@ -100,6 +101,20 @@ def _judged(case: Case, outcomes: Any) -> Any:
         suspects = tuple(back[name] for name in suspicion.diagnosis.suspects)
         suspicion = replace(suspicion, diagnosis=replace(suspicion.diagnosis, suspects=suspects))
     return suspicion, undecided
+
+
+@pytest.mark.parametrize(
+    ("room", "traced"), [(1 << 20, 8), (1500, 8), (700, 4), (600, 1)], ids=["much", "enough", "some", "little"]
+)
+def test_up_to_eight_inputs_are_traced(
+    examine: Examine, fake_runner: Any, monkeypatch: pytest.MonkeyPatch, room: int, traced: int
+) -> None:
+    """A trace of this model has 632 bytes per input; fewer inputs are traced where memory is short."""
+    monkeypatch.setattr(examination, "_TRACE_BYTES", room)
+    monkeypatch.setattr(examination, "_ALL_TRACES", 4 * room)
+    runner = fake_runner(planted={B: {"conv2": lambda y: -y}})
+    examine(runner)
+    assert {len(ran.case.inputs["x"]) for ran in runner.ran if ran.case.procedure.trace} == {traced}
 
 
 class TestDecisions:

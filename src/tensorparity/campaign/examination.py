@@ -20,12 +20,15 @@ from ..core.messages import failing_layer, failing_onnx_node, gist
 from ..core.model import Model, node_inputs
 from ..core.onnx.layers import PREFIX as ONNX_PREFIX
 from ..core.outcome import Outcome, Status
+from ..core.precision import HighPrecision
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..core.training import Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import infer_shapes
 from ..operators.spec import ShapeError
+from ..oracles.choice import choose_inputs
 from ..oracles.distances import check_labels
 from ..oracles.example import build_example
 from ..oracles.pair import PairOracle, PairSettings, compare_outcomes, judge_parity
@@ -54,7 +57,9 @@ _SLICE_BYTES = 32 << 20
 _DEFAULT_BATCH = 32  # of ``predict``, where none is asked for
 #: A trace of this many bytes per input is taken on one input only.
 _TRACE_BYTES = 64 << 20
-_MOST_TRACED = 4
+#: The most inconsistent input and up to seven more, and the bytes of all of them together.
+_MOST_TRACED = 8
+_ALL_TRACES = 4 * _TRACE_BYTES
 #: Outputs that vary over the inputs by no more than this share of their scale cannot show a fault.
 _INSENSITIVE = 1e-2
 #: Layers that arbiters are asked about at most, and their share of the deadline: they are slow.
@@ -96,7 +101,8 @@ class Examined:
     measured: list[NodeErrors] = field(default_factory=list)
     #: Layers on which every target disagrees with the reference, and no code they share can be blamed.
     doubts: list[str] = field(default_factory=list)
-    losses: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    training: Training | None = None
+    high_precision: HighPrecision | None = None
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -165,6 +171,10 @@ class Examination:
     def runner(self) -> Runner:
         return self._runner
 
+    @property
+    def model(self) -> Model:
+        return self._model
+
     def with_graph(self, found: Examined) -> Model:
         """The model with its layers read, where they can be."""
         self._need_graph(found)
@@ -226,7 +236,7 @@ class Examination:
         if not self._need_graph(found):
             return
         completed = [target for target, outcome in found.outcomes.items() if outcome.completed]
-        picked = self._worst_inputs(found.comparisons)
+        picked = self._worst_inputs(found, labels)
         few = {name: array[picked] for name, array in inputs.items()}
         self._tell(Progress("tracing", 0, None))
         traces = self._trace(few, completed)
@@ -264,16 +274,13 @@ class Examination:
                 found.notes.append(f"the layers could not be read: {error}")
         return self._model.graph is not None
 
-    def _worst_inputs(self, comparisons: Sequence[Comparison]) -> list[int]:
-        """The most different input of each pair that is not equal, the most different pair first."""
-        ranked = sorted(comparisons, key=lambda c: -(c.max_rel or 0.0))
-        worst = [
-            c.worst_input for c in ranked if c.worst_input is not None and c.verdict.judgement is not Judgement.PASS
-        ]
-        distinct = list(dict.fromkeys(worst)) or [0]
+    def _worst_inputs(self, found: Examined, labels: Arrays) -> list[int]:
+        """As many of the most telling inputs as memory allows; the first input where none tells anything."""
+        distinct = choose_inputs(found.comparisons, found.outcomes, labels, self._rules.pairs.k) or [0]
         if self._model.batch:
             return list(itertools.islice(itertools.cycle(distinct), self._model.batch))
-        return distinct[: _MOST_TRACED if self._trace_bytes() <= _TRACE_BYTES else 1]
+        size = self._trace_bytes()
+        return distinct[: min(_MOST_TRACED, _ALL_TRACES // max(1, size)) if size <= _TRACE_BYTES else 1]
 
     def _trace_bytes(self) -> int:
         assert self._model.graph is not None

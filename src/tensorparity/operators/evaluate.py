@@ -6,6 +6,7 @@ and knows nothing of what earlier nodes did to them. That is what an isolated re
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
@@ -88,6 +89,27 @@ def declare_weights(graph: LayerGraph) -> dict[str, WeightSpec]:
                     f"{first.shape}. Received: {weight.shape}"
                 )
     return found
+
+
+def count_products(graph: LayerGraph) -> int:
+    """Products of weights and values in one forward pass of one instance, roughly: what a reference run costs.
+
+    A kernel is applied once per position between the batch axis and the last, before or after the layer,
+    whichever are more; so a recurrent layer counts its time steps.
+
+    Raises:
+        ShapeError: if inputs or parameters do not fit.
+        UsageError: if the catalogue does not know a layer.
+    """
+    shapes = infer_shapes(graph, 1)
+    total = 0
+    for node in graph.nodes:
+        given = [_output(shapes[ref.node], ref) for ref in node.inputs]
+        positions = max(math.prod(size or 1 for size in shape[1:-1]) for shape in [*given, *shapes[node.name]])
+        spec = layer(node.op)
+        declared = spec.weights(_params(spec, node), given).values()
+        total += positions * sum(math.prod(weight.shape) for weight in declared if weight.role == "kernel")
+    return total
 
 
 def draw_weights(graph: LayerGraph, rng: np.random.Generator) -> dict[str, Array]:

@@ -9,6 +9,8 @@ from .. import __version__
 from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
 from ..core.jsontext import Json
+from ..core.precision import HighPrecision
+from ..core.training import Training
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ class Facts:
         comparisons: None for commands other than ``compare``.
         phases: seconds per phase.
         isolated_threshold: K, above which a layer's isolated error is no rounding.
-        losses: loss before each training step, by target (``compare --steps``).
+        high_precision: how far each target is from a run in float64 (``compare``).
+        training: the trainings side by side (``compare --steps``).
         undecided: how many cases were not decided, by reason; without the undecided comparisons.
         unsupported: how many cases a target does not offer, by reason.
         models: those of the zoo (``zoo``).
@@ -103,7 +106,8 @@ class Facts:
     isolated_threshold: float | None = None
     undecided: Mapping[str, int] = field(default_factory=dict)
     unsupported: Mapping[str, int] = field(default_factory=dict)
-    losses: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    training: Training | None = None
+    high_precision: HighPrecision | None = None
     models: tuple[ModelFacts, ...] = ()
 
     @property
@@ -129,8 +133,10 @@ class Facts:
             document["notes"] = list(self.notes)
         if self.isolated_threshold is not None:
             document["isolated_threshold"] = self.isolated_threshold
-        if self.losses:
-            document["losses"] = {target: list(values) for target, values in self.losses.items()}
+        if self.high_precision:
+            document["high_precision"] = self.high_precision.to_json()
+        if self.training:
+            document["training"] = self.training.to_json()
         if self.models:
             document["models"] = [model.to_json() for model in self.models]
         if self.comparisons is not None:
