@@ -20,7 +20,7 @@ from tensorparity.core.precision import HighPrecision
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.operators.evaluate import count_products
 
-A, B, C = "fake:a", "fake:b", "keras:torch"
+A, B, C = "fake:a", "fake:b", "keras:tensorflow"
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ class TestCost:
         monkeypatch.setattr(high_precision, "MOST_PRODUCTS", 10)
         runner = fake_runner(targets=(A, C))
         run = measure(runner, classifier, inputs)
-        assert run.by == "keras:torch in float64"
+        assert run.by == "keras:tensorflow in float64"
         assert [item.target for item in run.deviations] == [A, C]
         ((ran,),) = ([*runner.ran],)
         assert (ran.target, ran.case.procedure.dtype) == (C, "float64")

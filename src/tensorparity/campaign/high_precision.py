@@ -34,8 +34,9 @@ MOST_INPUTS = 8
 MOST_PRODUCTS = 100_000_000
 #: Bytes of weights up to which a library is asked to build the model once more.
 _MOST_WEIGHTS = 64 << 20
-#: Who has float64 without being started in another way, in the order in which they are asked.
-_HAVE_FLOAT64 = ("keras:torch", "keras:tensorflow")
+#: Who computes in float64 throughout under that policy. Keras on torch does not: there, the common type of float64 and
+#: float32 is float32, so that BatchNormalization, for one, is of single precision; JAX would have to be started otherwise.
+_HAVE_FLOAT64 = ("keras:tensorflow",)
 
 _REFERENCE = "float64"
 
