@@ -35,7 +35,7 @@ MOST_PRODUCTS = 100_000_000
 #: Bytes of weights up to which a library is asked to build the model once more.
 _MOST_WEIGHTS = 64 << 20
 #: Who computes in float64 throughout under that policy. Keras on torch does not: there, the common type of float64 and
-#: float32 is float32, so that BatchNormalization, for one, is of single precision; JAX would have to be started otherwise.
+#: float32 is float32, so that BatchNormalization, for one, is of single precision; JAX would have to be started anew.
 _HAVE_FLOAT64 = ("keras:tensorflow",)
 
 _REFERENCE = "float64"
