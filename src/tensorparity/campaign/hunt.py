@@ -29,6 +29,7 @@ from .compare import families_of
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, target_facts
+from .stages import StepExaminer
 
 
 class StopReason(Enum):
@@ -109,6 +110,7 @@ class Hunt:
         self._rules = Rules(families_of(settings.targets), oracle=ORACLES.get(settings.oracle), seed=settings.seed)
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
         self.tallies: dict[str, _Tally] = {}
+        self._examiners: dict[str, StepExaminer] = {}
         self.undecided: Counter[str] = Counter()
         self.unsupported: Counter[str] = Counter()
         self.outcomes: dict[str, Outcome] = {}
@@ -197,12 +199,44 @@ class Hunt:
             return result
 
     def _examined(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
+        if case.procedure.loss is not None and case.counterpart is None:
+            return self._stepped(engine, index, case, tally)
         if case.procedure != Procedure() or case.counterpart is not None:
             raise ValueError(f"no examination of procedure {case.procedure.to_json()} exists yet")
         examination = Examination(self._cached, model_of(case), self._rules, listener=self._tell)
         examined = examination.run(case.inputs, case.labels, self._settings.targets)
         self.outcomes.update(examined.outcomes)
         return self._keep(engine, index, case, examined, tally)
+
+    def _stepped(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
+        """One training step: its stages are judged, not only its outputs."""
+        if engine.name not in self._examiners:
+            families = families_of(self._settings.targets)
+            self._examiners[engine.name] = StepExaminer(self._cached, self._steppers(), families)
+        examiner = self._examiners[engine.name]
+        (step,) = examiner.examine([case])
+        examined = Examined(outcomes=dict(step.outcomes), suspicions=examiner.confirm())
+        self.outcomes.update(examined.outcomes)
+        self._file(engine, examined, tally)
+        statuses = {target: outcome.status for target, outcome in step.outcomes.items()}
+        result = Result(engine.name, index, case.digest, tuple(step.verdicts), statuses)
+        self._store.record_result(self._campaign, result)
+        return result
+
+    def _steppers(self) -> list[str]:
+        """The targets that can train; the others have nothing to say of a training step."""
+        able = [target for target in self._settings.targets if target.startswith("keras:")]
+        return able if len(able) > 1 else list(self._settings.targets)
+
+    def _file(self, engine: Engine, examined: Examined, tally: _Tally) -> None:
+        """A layer is one defect, whatever network it was found in."""
+        found = [
+            (make_finding(s, engine.name, examined.outcomes, s.diagnosis.api or s.case.digest), s)
+            for s in examined.suspicions
+        ]
+        for finding in file_findings(self._store, self._campaign, found, self._settings.runner.faults):
+            tally.findings += finding.id not in self.findings
+            self.findings.setdefault(finding.id, finding)
 
     def _keep(self, engine: Engine, index: int, case: Case, examined: Examined, tally: _Tally) -> Result:
         """Findings first: a result that is recorded has nothing left to do."""
