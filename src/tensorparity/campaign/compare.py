@@ -63,7 +63,7 @@ class CompareSettings:
 
 @dataclass(frozen=True)
 class Compared:
-    """The facts, and whether a target that was asked for could not take part."""
+    """The facts, and whether the run failed: a target that was asked for could not be started, or none completed."""
 
     facts: Facts
     examined: Examined
@@ -114,7 +114,7 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         return Compared(
             facts=_facts(model, settings, runner, source, data, examined, findings, time.monotonic() - began),
             examined=examined,
-            broken=bool(broken),
+            broken=bool(broken) or not any(outcome.completed for outcome in examined.outcomes.values()),
         )
 
 
