@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.examination import Examined
-from tensorparity.campaign.replay import judge
+from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.errors import DataError, ModelRefusedError

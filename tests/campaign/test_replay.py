@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.replay import judge
+from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case, ModelFile
 from tensorparity.core.finding import Class

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.compare import families_of
 from tensorparity.campaign.examination import Examination, Rules
 from tensorparity.campaign.exports import export_to_onnx
 from tensorparity.campaign.importing import import_graph
+from tensorparity.campaign.selection import families_of
 from tensorparity.core.case import ModelFile
 from tensorparity.core.model import Model
 from tensorparity.targets.runner import RunnerSettings, open_runner

@@ -19,13 +19,11 @@ from ..oracles.distances import unique_inconsistencies
 from ..oracles.pair import ORACLES, PairSettings
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
-from ..targets.catalogue import spec_of
-from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
 from .events import Listener, silent
 from .examination import Examination, Examined, Rules, named_labels
 from .filing import file_findings, make_finding, target_facts
-from .selection import arbiters_for
+from .selection import arbiters_for, families_of
 from .sources import Context, Source, open_source
 from .training import Schedule, train_everywhere
 
@@ -134,10 +132,6 @@ def _train(
     examined.suspicions += trained.suspicions
     examined.losses.update(trained.losses)
     examined.phases["train"] = time.monotonic() - began
-
-
-def families_of(targets: Sequence[str]) -> dict[str, str]:
-    return {target: spec_of(parse_target(target)).family or target for target in targets}
 
 
 def _require_comparison(targets: Sequence[str], broken: Mapping[str, Exception], examined: Examined) -> None:

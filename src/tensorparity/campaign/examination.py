@@ -22,7 +22,7 @@ from ..core.onnx.layers import PREFIX as ONNX_PREFIX
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
-from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from ..core.verdict import Judgement, Kind, Measure, Verdict
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import infer_shapes
 from ..operators.spec import ShapeError
@@ -43,6 +43,7 @@ from ..triage.exporters import (
 )
 from ..triage.rates import localization_map
 from ..triage.replay import NodeErrors, replay_nodes
+from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 
 #: Instances and bytes of one request: enough to keep a library busy, little enough for a progress bar.
@@ -58,7 +59,7 @@ _INSENSITIVE = 1e-2
 _MOST_ARBITRATED = 32
 _ARBITERS_SHARE = 0.25
 #: Without a guilty layer, outputs this close (relative) are taken for amplified rounding.
-_AMPLIFIED = 1e-2
+AMPLIFIED = 1e-2
 
 _MORE_TARGETS = "give three targets or more"
 
@@ -67,18 +68,6 @@ _KINDS = {
     Status.CRASHED: Kind.CRASH,
     Status.TIMED_OUT: Kind.HANG,
 }
-
-
-@dataclass(frozen=True)
-class Suspicion:
-    """A diagnosed difference, ready to be filed: what, who, and the case that shows it."""
-
-    kind: Kind
-    diagnosis: Diagnosis
-    case: Case
-    targets: tuple[str, ...]
-    exception: str = ""
-    stage: Stage = Stage.FORWARD
 
 
 @dataclass
@@ -362,15 +351,15 @@ class Examination:
 
     def _exporter(self, found: Examined, few: Arrays) -> list[Suspicion]:
         """No layer alone is guilty: do runtimes of an exported file agree with each other, not with the original?"""
-        apart = outputs_apart(found.outcomes, self._model.exporters, _relative, _AMPLIFIED)
+        apart = outputs_apart(found.outcomes, self._model.exporters, _relative, AMPLIFIED)
         if apart is None:
             return []
         targets = (*apart.runtimes, *apart.originals)
         self._tell(Progress("confirming in fresh processes", 0, None, ", ".join(targets)))
         cases = [(self._model.case(target, Procedure(), few, seed=self._rules.seed), target) for target in targets]
         again = {outcome.target: outcome for outcome in self._runner.run_pairs(cases, fresh=True)}
-        diagnosis = apart.diagnosis(_AMPLIFIED)
-        if outputs_apart(again, self._model.exporters, _relative, _AMPLIFIED) is None:
+        diagnosis = apart.diagnosis(AMPLIFIED)
+        if outputs_apart(again, self._model.exporters, _relative, AMPLIFIED) is None:
             note = "did not show again in fresh processes"
             diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
         return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[0][0], targets)]
@@ -381,10 +370,10 @@ class Examination:
         """Layers agree one by one, outputs do not: does a target differ from its own step-by-step run?"""
         suspicions: list[Suspicion] = []
         for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
-            apart = _fused_differences(found.outcomes, traces, name, picked)
+            apart = fused_differences(found.outcomes, traces, name, picked)
             for target, (units, relative) in apart.items():
                 others = [other for t, (other, _) in apart.items() if t != target]
-                if relative <= _AMPLIFIED or not others or max(others) > SCREEN:
+                if relative <= AMPLIFIED or not others or max(others) > SCREEN:
                     continue
                 evidence = (
                     f"{target} gives another answer when the model runs as a whole than layer by layer "
@@ -405,7 +394,7 @@ class Examination:
         whole, traced = self._runner.run_pairs([(case, target), (stepwise, target)], fresh=True)
         if name in whole.outputs and name in traced.outputs:
             again = float(scaled_difference(whole.outputs[name], traced.outputs[name]).max(initial=0.0))
-            if again > _AMPLIFIED:
+            if again > AMPLIFIED:
                 return diagnosis
         note = "did not show again in fresh processes, on these inputs alone"
         return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
@@ -447,7 +436,7 @@ class Examination:
             advice = "the targets vote, but do not agree" if unjudged[0].judged_by == "vote" else _MORE_TARGETS
             reason = f"outputs differ, and nothing can judge {unjudged[0].node.op}: {advice}"
             return replace(verdict, reason=reason)
-        if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > _AMPLIFIED:
+        if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > AMPLIFIED:
             reason = "outputs differ, though no layer does alone: an interaction, or an ill-conditioned model"
             return replace(verdict, reason=reason)
         reason = "every layer agrees alone; the difference is rounding, carried along"
@@ -566,7 +555,7 @@ class _Clock:
         self._phases[self._name] = self._phases.get(self._name, 0.0) + time.monotonic() - self._began
 
 
-def _fused_differences(
+def fused_differences(
     outcomes: Mapping[str, Outcome], traces: Mapping[str, Outcome], name: str, picked: list[int]
 ) -> dict[str, tuple[float, float]]:
     """Per target, how far its whole run is from its own step-by-step run: in roundoffs, and relative."""

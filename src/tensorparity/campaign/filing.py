@@ -15,7 +15,7 @@ from ..targets.catalogue import install_hint
 from ..targets.faults import Fault
 from ..targets.runner import LocalRunner
 from ..triage.sign import signature
-from .examination import Suspicion
+from ..triage.suspicion import Suspicion
 
 
 def make_finding(suspicion: Suspicion, engine: str, outcomes: Mapping[str, Outcome], subject: str) -> Finding:

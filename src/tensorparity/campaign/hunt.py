@@ -24,10 +24,10 @@ from ..oracles.pair import ORACLES
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
-from .compare import families_of
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, target_facts
+from .selection import families_of
 
 
 class StopReason(Enum):
