@@ -26,7 +26,8 @@ from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
-from .filing import file_findings, make_finding, target_facts
+from .filing import file_findings, make_finding, scripts_of, target_facts
+from .reducing import Preparation, ReducingSettings
 from .selection import families_of
 
 
@@ -47,6 +48,7 @@ class HuntSettings:
         cases: exactly so many cases per engine instead of a budget.
         resume: go on with the last hunt of the same seed, settings and versions in the store.
         folder: where case files go if the store is a URL.
+        reducing: how much work goes into reducing what is found; None files it as it is.
     """
 
     targets: Sequence[str]
@@ -59,6 +61,7 @@ class HuntSettings:
     folder: Path | None = None
     resume: bool = False
     runner: RunnerSettings = field(default_factory=RunnerSettings)
+    reducing: ReducingSettings | None = None
 
     def identity(self, runner: LocalRunner) -> dict[str, Json]:
         """What must be equal for one hunt to be the continuation of another; a budget only cuts."""
@@ -103,6 +106,8 @@ class Hunt:
         self._tell = listener
         self._campaign = self._open_campaign()
         self._rules = Rules(families_of(settings.targets), oracle=ORACLES.get(settings.oracle), seed=settings.seed)
+        self._preparation = Preparation(runner, self._cached, settings.reducing, listener)
+        self.scripts: dict[str, str] = {}
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
         self.tallies: dict[str, _Tally] = {}
         self.undecided: dict[str, int] = {}
@@ -192,8 +197,17 @@ class Hunt:
 
     def _keep(self, engine: Engine, index: int, case: Case, examined: Examined, tally: _Tally) -> None:
         """Findings first: a result that is recorded has nothing left to do."""
-        found = [(make_finding(s, engine.name, examined.outcomes, model_of(case).name), s) for s in examined.suspicions]
-        for finding in file_findings(self._store, self._campaign, found, self._settings.runner.faults):
+        name = model_of(case).name
+        new = [
+            suspicion
+            for suspicion in examined.suspicions
+            if make_finding(suspicion, engine.name, examined.outcomes, name).id not in self.findings
+        ]
+        prepared = self._preparation.prepare(new)
+        found = [(make_finding(p.suspicion, engine.name, examined.outcomes, name, p.original), p) for p in prepared]
+        filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
+        self.scripts.update(scripts_of(filed, prepared))
+        for finding in filed:
             tally.findings += finding.id not in self.findings
             self.findings.setdefault(finding.id, finding)
         statuses = {target: outcome.status for target, outcome in examined.outcomes.items()}
@@ -220,6 +234,7 @@ class Hunt:
             ),
             isolated_threshold=K,
             undecided=self.undecided,
+            scripts=self.scripts,
         )
 
 

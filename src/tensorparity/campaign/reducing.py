@@ -15,6 +15,7 @@ from ..core.finding import Class
 from ..core.procedure import Goal
 from ..core.runner import Runner
 from ..targets.runner import LocalRunner
+from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
 from ..triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
@@ -50,13 +51,14 @@ class Prepared:
 
     Args:
         original: as it was found; its signature is the finding's identity.
-        reduction: None where it was not tried, and ``reproducer`` where there is none.
+        reduction: None where it was not tried, as ``reproducer`` and ``draft`` (of an upstream report).
     """
 
     suspicion: Suspicion
     original: Suspicion
     reduction: Reduction | None = None
     reproducer: Reproducer | None = None
+    draft: str | None = None
 
 
 class Preparation:
@@ -136,10 +138,12 @@ def prepare_one(
         return Prepared(final, suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
     _, outcomes = examine_case(runner, final.case, suspicion.targets)
-    script = reproduce(local, final, outcomes)
-    if script is not None and not script.verified:
-        final = _remarked(final, f"reproducer not verified: {script.remark}")
-    return Prepared(final, suspicion, reduction, script if script and script.text else None)
+    reproduced = reproduce(local, final, outcomes)
+    script = reproduced.script
+    if not script.verified:
+        remark = "not verified" if script.text else "missing"
+        final = _remarked(final, f"reproducer {remark}: {script.remark}")
+    return Prepared(final, suspicion, reduction, script if script.text else None, reproduced.draft)
 
 
 def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
@@ -153,6 +157,7 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
     return replace(
         reduced,
         targets=suspicion.targets,
+        features=features(reduction.case, reduced.stage),
         diagnosis=replace(
             reduced.diagnosis,
             node=diagnosis.node or reduced.diagnosis.node,

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.case import Case
@@ -19,6 +20,7 @@ from ..targets.names import TargetName, parse_target
 from ..targets.runner import Desk, LocalRunner
 from ..triage.reproduce.calls import torch_parts
 from ..triage.reproduce.claim import Claim
+from ..triage.reproduce.draft import draft
 from ..triage.reproduce.keras_scripts import keras_parts
 from ..triage.reproduce.literals import Unprintable
 from ..triage.reproduce.onnx_scripts import onnx_parts
@@ -43,16 +45,31 @@ runpy.run_path(script, run_name="__main__")
 """
 
 
-def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Reproducer | None:
-    """A script for the first suspect that can be run here, verified if it could be; None where there is none to be had.
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of rendering: the script (without text where there is none to be had) and the draft of a report."""
+
+    script: Reproducer
+    draft: str
+
+
+def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Reproduced:
+    """A script for the first suspect that can be run here, verified if it could be, and a report around it.
 
     Args:
         outcomes: of the suspicion's own case, by target.
     """
     suspect = _runnable(suspicion, outcomes)
+    claim = claim_of(suspicion, outcomes, suspect) if suspect else None
+    script = _script(runner, suspicion, suspect, claim)
+    records = {target: outcome.record for target, outcome in outcomes.items()}
+    name = suspect or ", ".join(suspicion.diagnosis.suspects)
+    return Reproduced(script, draft(_title(suspicion, name), name, suspicion, claim, script, records))
+
+
+def _script(runner: LocalRunner, suspicion: Suspicion, suspect: str | None, claim: Claim | None) -> Reproducer:
     if suspect is None:
         return Reproducer("", remark="no suspect is a target that a script could run")
-    claim = claim_of(suspicion, outcomes, suspect)
     if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG):
         return Reproducer("", remark="neither a reference nor another target says what the answer should be")
     try:
@@ -80,7 +97,7 @@ def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
     name = parse_target(suspect)
     watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
     parts = _parts(suspicion.case, name, claim, watched)
-    return assemble(_title(suspicion, suspect), suspicion.kind, parts, claim)
+    return assemble(_title(suspicion, suspect) + ".", suspicion.kind, parts, claim)
 
 
 def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:
@@ -104,7 +121,7 @@ def _title(suspicion: Suspicion, suspect: str) -> str:
     what = diagnosis.api or (f"a graph of {len(graph.nodes)} layers" if isinstance(graph, LayerGraph) else "the model")
     verb = _VERBS.get(suspicion.kind, "is wrong")
     stage = "" if suspicion.stage.value in ("forward", "call") else f" ({suspicion.stage.value})"
-    return f"{what}{stage} {verb} on {suspect}."
+    return f"{what}{stage} {verb} on {suspect}"
 
 
 def verify(text: str, desk: Desk) -> Reproducer:

@@ -76,6 +76,27 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """A known difference of ``tensorparity.toml``, and the findings of this run that it accepts.
+
+    Args:
+        name: its signature or pattern.
+        expired: it accepts nothing any more.
+    """
+
+    name: str
+    reason: str
+    link: str = ""
+    expires: str = ""
+    findings: tuple[str, ...] = ()
+    expired: bool = False
+
+    def to_json(self) -> Json:
+        """An entry of the document's ``known``."""
+        return {**asdict(self), "findings": list(self.findings)}
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """One run of one command; ``document`` is the machine-readable contract.
 
@@ -88,6 +109,8 @@ class Facts:
         losses: loss before each training step, by target (``compare --steps``).
         undecided: how many cases were not decided, by reason; without the undecided comparisons.
         models: those of the zoo (``zoo``).
+        known: the known differences; what they accept is no defect of this run.
+        scripts: reproducers by finding, for reports that show their text.
     """
 
     command: str
@@ -103,10 +126,19 @@ class Facts:
     undecided: Mapping[str, int] = field(default_factory=dict)
     losses: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     models: tuple[ModelFacts, ...] = ()
+    known: tuple[KnownFacts, ...] = ()
+    scripts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """Ids of the findings that known differences accept."""
+        return frozenset(name for entry in self.known for name in entry.findings)
 
     @property
     def defects(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.is_defect)
+        """Those that are news."""
+        accepted = self.accepted
+        return tuple(finding for finding in self.findings if finding.is_defect and finding.id not in accepted)
 
     def of_class(self, klass: Class) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.diagnosis.klass is klass)
@@ -129,6 +161,8 @@ class Facts:
             document["isolated_threshold"] = self.isolated_threshold
         if self.losses:
             document["losses"] = {target: list(values) for target, values in self.losses.items()}
+        if self.known:
+            document["known"] = [entry.to_json() for entry in self.known]
         if self.models:
             document["models"] = [model.to_json() for model in self.models]
         if self.comparisons is not None:

@@ -30,3 +30,8 @@ class Suspicion:
     def key(self) -> tuple[str, ...]:
         """What reduction keeps (decision 8)."""
         return sign.key(self.kind, self.stage, self.diagnosis, self.exception)
+
+    @property
+    def signature(self) -> str:
+        """What counts distinct defects (decision 8); of a reduced case, it says no more than it must."""
+        return sign.signature(self.kind, self.stage, self.diagnosis, self.exception, self.features)

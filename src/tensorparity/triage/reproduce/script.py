@@ -30,6 +30,13 @@ class Reproducer:
     verified: bool = False
     remark: str = ""
 
+    @property
+    def marked(self) -> str:
+        """The text; one that was not seen to show the defect says so first."""
+        if self.verified:
+            return self.text
+        return f"# Not verified: {' '.join(self.remark.split())}\n{self.text}"
+
 
 @dataclass(frozen=True)
 class Parts:
