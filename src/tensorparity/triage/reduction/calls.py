@@ -17,12 +17,11 @@ def shrink_call(attempts: Attempts) -> None:
         return
     plain = [name for name, value in call.kwargs.items() if not _has_array(value)]
     apply_most(attempts, plain, _without)
-    for cap in (1, 2, 3):
-        if attempts.first([_cut(attempts.case, _sizes(attempts.case), cap)]):
-            break
     stuck = apply_most(attempts, _sizes(attempts.case), lambda case, sizes: _cut(case, sizes, 1))
     for size in stuck:
-        attempts.first(_cut(attempts.case, [size], cap) for cap in (2, 3, size // 2, size - 1) if cap < size)
+        attempts.first(_cut(attempts.case, [size], cap) for cap in (2, 3, size // 2, size - 1) if 0 < cap < size)
+    axes = [(name, axis) for name, array in attempts.case.inputs.items() for axis in range(array.ndim)]
+    apply_most(attempts, [(name, axis) for name, axis in axes if attempts.case.inputs[name].shape[axis] > 1], _flat)
 
 
 def _has_array(value: object) -> bool:
@@ -48,6 +47,15 @@ def _cut(case: Case, sizes: Sequence[int], cap: int) -> Case | None:
         return None
     inputs = {
         name: cut(array, tuple(min(size, cap) if size in sizes else size for size in array.shape))
+        for name, array in case.inputs.items()
+    }
+    return replace(case, inputs=inputs)
+
+
+def _flat(case: Case, axes: Sequence[tuple[str, int]]) -> Case:
+    """Single axes of length 1, whatever the others of their size are."""
+    inputs = {
+        name: cut(array, tuple(1 if (name, axis) in axes else size for axis, size in enumerate(array.shape)))
         for name, array in case.inputs.items()
     }
     return replace(case, inputs=inputs)

@@ -150,9 +150,11 @@ def value_cost(array: Array) -> int:
     with np.errstate(all="ignore"):
         size = np.abs(x)
         whole = x == np.rint(x)
-        short = x * 16 == np.rint(x * 16)
-        cost = np.where(whole & (size <= 9), np.minimum(size, 5) + (size > 5), 24.0)
-        cost = np.where(whole & (size > 9), 8 + np.minimum(np.log2(np.maximum(size, 1)), 64), cost)
-        cost = np.where(~whole & short & (size < 100), 12.0, cost)
+        power = np.power(10.0, np.floor(np.log10(size)))
+        one_digit = np.abs(size - np.rint(size / power) * power) <= 1e-6 * size
+        cost = np.where(one_digit, 16.0, 24.0)
+        cost = np.where(whole & (size > 9), np.where(one_digit, 10.0, 12.0 + np.minimum(np.log2(size), 64)), cost)
+        cost = np.where(~whole & (x * 16 == np.rint(x * 16)) & (size < 100), 12.0, cost)
+        cost = np.where(whole & (size <= 9), np.minimum(size, 5) + (size > 5), cost)
     cost = np.where(np.isfinite(x), cost + (x < 0), 100.0)
     return int(np.ceil(cost).sum())

@@ -172,8 +172,9 @@ def _run_passes(attempts: Attempts, passes: Sequence[tuple[str, Pass]]) -> tuple
                 if settled.get(name) == before:
                     continue  # it has seen this very case and could do nothing
                 run(attempts)
-                settled[name] = attempts.case.digest
-                if attempts.case.digest != before:
+                if attempts.case.digest == before:
+                    settled[name] = before
+                else:
                     steps.append(Step(name, attempts.checks, node_count(attempts.case), elements(attempts.case)))
             if attempts.case.digest == start:
                 return steps, ""

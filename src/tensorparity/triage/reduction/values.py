@@ -17,6 +17,7 @@ from ...operators.catalogue import layer
 from ...operators.evaluate import declare_weights
 from ...operators.spec import ShapeError
 from .editing import NATURAL, graph_of, with_arrays
+from .order import value_cost
 from .reducer import Attempts
 from .splitting import apply_most
 
@@ -32,8 +33,8 @@ PERIOD, OFFSET = 7, 3
 
 def simplify_values(attempts: Attempts) -> None:
     """The simplest form that all arrays can take together; then each that is left, alone; then zeros."""
-    places = _places(attempts.case)
     natural = _natural_weights(attempts.case)
+    places = [place for place in _places(attempts.case) if not _is_plain(attempts.case, place, natural)]
     forms: list[_Form] = [counted, small_integers, rounded, one_digit]
     if not places or attempts.first([_formed(attempts.case, places, forms[0], natural)]):
         return
@@ -44,6 +45,14 @@ def simplify_values(attempts: Attempts) -> None:
         for form in forms:
             places = apply_most(attempts, places, partial(_formed, form=form, natural=natural))
     _zeros(attempts)
+
+
+def _is_plain(case: Case, place: _Place, natural: dict[str, float]) -> bool:
+    """Already as plain as the first form makes it, or plainer."""
+    group, name = place
+    array = getattr(case, group)[name]
+    plainest = _form_of(case, place, counted, natural)
+    return value_cost(array) <= value_cost(plainest)
 
 
 def _places(case: Case) -> list[_Place]:
@@ -70,13 +79,17 @@ def _natural_weights(case: Case) -> dict[str, float]:
 def _formed(case: Case, places: Sequence[_Place], form: _Form, natural: dict[str, float]) -> Case | None:
     groups = {group: dict(getattr(case, group)) for group in Case.GROUPS}
     for group, name in places:
-        array = groups[group][name]
-        with np.errstate(all="ignore"):
-            if group == "weights" and name in natural:
-                groups[group][name] = np.full(array.shape, natural[name], array.dtype)
-            else:
-                groups[group][name] = _in_domain(case, group, array, form(array.astype(np.float64))).astype(array.dtype)
+        groups[group][name] = _form_of(case, (group, name), form, natural)
     return with_arrays(case, groups)
+
+
+def _form_of(case: Case, place: _Place, form: _Form, natural: dict[str, float]) -> Array:
+    group, name = place
+    array: Array = getattr(case, group)[name]
+    if group == "weights" and name in natural:
+        return np.full(array.shape, natural[name], array.dtype)
+    with np.errstate(all="ignore"):
+        return _in_domain(case, group, array, form(array.astype(np.float64))).astype(array.dtype)
 
 
 def _in_domain(case: Case, group: str, old: Array, new: Array) -> Array:
@@ -123,7 +136,7 @@ def _zeros(attempts: Attempts) -> None:
     """In arrays that are too long to be read, as many zeros as possible: all, halves, quarters."""
     for place in _places(attempts.case):
         array = getattr(attempts.case, place[0])[place[1]]
-        if array.size > _READABLE:
+        if array.size > _READABLE and not _is_plain(attempts.case, place, {}):
             pieces = np.array_split(np.arange(array.size), 4)
             apply_most(attempts, pieces, partial(_zeroed, place=place))
 

@@ -31,11 +31,12 @@ def draft(
     """
     parts = [
         f"# {title}",
+        _warning(records.get(suspect)),
         _summary(suspect, suspicion, claim),
         _section("To reproduce", _script(script)),
         _section("Expected", _expected(claim)),
         _section("Observed", _observed(suspicion, claim)),
-        _section("How this was judged", _judgement(suspect, claim)),
+        _section("How this was judged", _judgement(suspect, suspicion, claim)),
         _section("Evidence", "\n".join(f"- {line}" for line in suspicion.diagnosis.evidence)),
         _section("Environment", _environment(suspect, records)),
     ]
@@ -44,6 +45,12 @@ def draft(
 
 def _section(title: str, body: str) -> str:
     return f"## {title}\n\n{body}" if body else ""
+
+
+def _warning(record: Record | None) -> str:
+    if record is None or not record.fault:
+        return ""
+    return f"**Do not send this: the fault `{record.fault}` was planted in the library.**"
 
 
 def _summary(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
@@ -89,14 +96,16 @@ def _shown(array: Array, claim: Claim) -> str:
     return f"shape {array.shape}; at {index}: {array[index]!r}" if index is not None else f"shape {array.shape}"
 
 
-def _judgement(suspect: str, claim: Claim | None) -> str:
+def _judgement(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
     if claim is None:
         return ""
     lines = [
         f"- Higher-precision baseline: {claim.source}"
         + (", evaluated in float64 from the documented formula on the same inputs." if claim.formula else "."),
-        "- The inputs are exact in the dtype under test; nothing is random, and no index of a tie is compared.",
+        "- The inputs are exact in the dtype under test, and every weight is set: nothing is drawn.",
     ]
+    if "tie" in suspicion.features:
+        lines.append("- The inputs hold a tie; the gradient was compared with what the other libraries give there.")
     tolerance = DEFAULTS.get(suspect.partition(":")[0].partition("@")[0].partition("{")[0])
     if tolerance is not None and claim.off is not None:
         index = claim.worst_element() if claim.expected.ndim else ()
