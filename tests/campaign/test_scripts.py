@@ -86,10 +86,12 @@ class TestTorch:
 def test_a_script_that_shows_nothing_is_not_believed() -> None:
     with opened("harmless = True", "onnxruntime") as runner:
         silent = verify("import sys\nsys.exit(0)\n", runner.desk("onnxruntime"))
-        stubborn = verify("import sys\nprint('so')\nsys.exit(1)\n", runner.desk("onnxruntime"))
-    assert (silent.verified, stubborn.verified) == (False, False)
+        stubborn = verify("import sys\nprint('observed: so')\nsys.exit(1)\n", runner.desk("onnxruntime"))
+        broken = verify("raise ValueError('mine')\n", runner.desk("onnxruntime"))
+    assert not any((silent.verified, stubborn.verified, broken.verified))
     assert silent.remark.startswith("it ended with 0 instead of 1")
-    assert stubborn.remark == "without the planted fault it ended with 1 instead of 0: so"
+    assert stubborn.remark == "without the planted fault it ended with 1 instead of 0: observed: so"
+    assert broken.remark.startswith("it ended with an exception of its own instead of 1")
 
 
 @pytest.mark.onnxruntime

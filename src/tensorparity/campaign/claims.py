@@ -99,7 +99,7 @@ def _groups(outcome: Outcome) -> dict[str, dict[str, Array]]:
     losses = trace.losses or ((trace.loss,) if trace.loss is not None else ())
     return {
         "losses": {str(step): np.asarray(value, np.float64) for step, value in enumerate(losses[:1])},
-        "outputs": dict(outcome.outputs),
+        "outputs": dict(outcome.outputs or trace.nodes),  # a replay of nodes answers in its trace
         "gradients": {name: array for name, array in trace.gradients.items() if not name.startswith("node:")},
         "weights": dict(trace.weights),
     }
