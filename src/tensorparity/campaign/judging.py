@@ -7,7 +7,7 @@ backward pass or a training by the vote. Whoever ended badly is judged first.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -299,19 +299,28 @@ def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicio
 def _by_training(
     case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome]
 ) -> tuple[Suspicion | None, str]:
-    """Loss, then gradients, then updated weights: three targets or more decide, the first that differs is it."""
+    """Three targets or more decide; the first that differs on the way through the training is it."""
     node = Node("training", _api(case) or "training", ())
-    stages: tuple[tuple[Stage, dict[str, dict[str, Array]]], ...] = (
-        (Stage.LOSS, {t: _losses(o) for t, o in completed.items()}),
-        (Stage.BACKWARD, {t: dict(o.trace.gradients) for t, o in completed.items()}),
-        (Stage.UPDATE, {t: dict(o.trace.weights) for t, o in completed.items()}),
-    )
-    for stage, answers in stages:
+    for stage, answers in _stages(case, completed):
         errors = judge_by_vote(node, answers)
         for accusation in accuse([errors], families_of(list(completed))):
             diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
             return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage), ""
     return (None, "") if len(completed) > 2 else (None, "trainings are judged by three targets or more")
+
+
+def _stages(case: Case, completed: Mapping[str, Outcome]) -> Iterator[tuple[Stage, dict[str, dict[str, Array]]]]:
+    """Step by step: the loss, the gradients, the weights after it."""
+    for step in range(case.procedure.steps or 1):
+        yield Stage.LOSS, {t: _only(_losses(o), f"{step}") for t, o in completed.items()}
+        if step == 0:
+            yield Stage.BACKWARD, {t: dict(o.trace.gradients) for t, o in completed.items()}
+        prefix = f"{step}:" if case.procedure.goal is Goal.FIT else ""
+        yield Stage.UPDATE, {t: _only(o.trace.weights, prefix) for t, o in completed.items()}
+
+
+def _only(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {name: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _losses(outcome: Outcome) -> dict[str, Array]:
