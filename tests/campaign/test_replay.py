@@ -129,6 +129,44 @@ class TestPairs:
         assert judge(FILE, two)[1].startswith("keras:jax and keras:tensorflow: outputs differ")
 
 
+class TestExporters:
+    """What runtimes make of an exported file, beside the original."""
+
+    BY = {"onnxruntime": "some.exporter", "openvino": "some.exporter"}
+
+    def outcomes(self, *values: Any, layer: bool) -> dict[str, Outcome]:
+        return {
+            name: Outcome(
+                name,
+                Status.COMPLETED,
+                {} if layer else {"out": value},
+                trace=Trace(nodes={"odd#0": value} if layer else {}),
+            )
+            for name, value in zip((JAX, *self.BY), values, strict=True)
+        }
+
+    @pytest.mark.parametrize("layer", [True, False])
+    def test_two_runtimes_against_the_original(self, layer: bool) -> None:
+        case = FILE if layer else Case(FILE.subject, inputs={"x": X})
+        suspicion, undecided = judge(case, self.outcomes(X, X + 1, X + 1, layer=layer), self.BY)
+        assert suspicion is not None
+        assert (suspicion.diagnosis.suspects, undecided) == (("exporter:some.exporter",), "")
+        assert judge(case, self.outcomes(X, X, X, layer=layer), self.BY) == (None, "")
+
+    def test_a_runtime_alone_is_not_the_exporter(self) -> None:
+        suspicion, _ = judge(FILE, self.outcomes(X, X + 1, X, layer=True), self.BY)
+        assert suspicion is not None
+        assert suspicion.diagnosis.suspects == ("onnxruntime",)
+
+    def test_a_file_that_neither_completes(self) -> None:
+        outcomes = self.outcomes(X, X, X, layer=True)
+        for name in self.BY:
+            outcomes |= ended(name, Status.RAISED)
+        suspicion, _ = judge(FILE, outcomes, self.BY)
+        assert suspicion is not None
+        assert suspicion.diagnosis.suspects == ("exporter:some.exporter",)
+
+
 class TestTraining:
     """Step by step: the loss, then the weights after it."""
 

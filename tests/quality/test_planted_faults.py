@@ -42,6 +42,7 @@ FAULTS = [
     Planted(
         "batchnorm-epsilon-outside-sqrt", "keras:jax", "keras:torch", "zoo:resnet20", "stem_bn#0", "BatchNormalization"
     ),
+    Planted("conv-kernels-flipped", "keras:jax", "keras:torch", "zoo:inception-block", "t2b_conv#0", "Conv2D"),
     Planted("avgpool-counts-padding", "keras:torch", "keras:jax", "zoo:inception-block", "pool#0", "AveragePooling2D"),
 ]
 

@@ -26,19 +26,24 @@ from ..core.verdict import Judgement, Kind, Measure, Stage
 from ..generators.onnx_files import inspect_onnx_file
 from ..operators.api import evaluate_call
 from ..operators.catalogue import has_layer, layer
-from ..operators.evaluate import evaluate
+from ..operators.evaluate import evaluate, has_masks
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
 from ..oracles.roundoff import SCREEN
 from ..triage.confirm import HANG_FACTOR
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
+from ..triage.discontinuity import downstream_of_discontinuity
+from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.reduction.reducer import Checked
 from ..triage.replay import NodeErrors, absolute_error, judge_by_vote, measure_node, replay_nodes
 from ..triage.suspicion import Suspicion
-from .examination import AMPLIFIED, fused_differences, model_of
+from .examination import AMPLIFIED, fused_differences, model_of, relative_difference
+from .exports import ExportedCases
 from .selection import families_of
 
+#: No target ran an exported file.
+NOBODY: Mapping[str, str] = {}
 #: A memory limit is ours, not the library's: running out of it decides nothing.
 _ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
 _TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)
@@ -47,10 +52,14 @@ Outcomes = dict[str, Outcome]
 
 
 def examine_case(
-    runner: Runner, case: Case, targets: Sequence[str], *, fresh: bool = False
+    runner: Runner, case: Case, targets: Sequence[str], *, fresh: bool = False, given: ExportedCases | None = None
 ) -> tuple[Checked, Outcomes]:
-    """Run one case on the targets and judge it; also what each target did."""
-    ((checked, outcomes),) = _examine(runner, [case], targets, fresh)
+    """Run one case on the targets and judge it; also what each target did.
+
+    Args:
+        given: what each target is given of the case, where that is not the case itself.
+    """
+    ((checked, outcomes),) = _examine(runner, [case], targets, fresh, given)
     return checked, outcomes
 
 
@@ -60,26 +69,29 @@ def examine_cases(runner: Runner, cases: Sequence[Case], targets: Sequence[str])
 
 
 def _examine(
-    runner: Runner, cases: Sequence[Case], targets: Sequence[str], fresh: bool
+    runner: Runner, cases: Sequence[Case], targets: Sequence[str], fresh: bool, given: ExportedCases | None = None
 ) -> list[tuple[Checked, Outcomes]]:
-    pairs = [(case, target) for case in cases for target in targets]
-    answers = iter(runner.run_pairs(pairs, fresh=fresh))
+    def of(case: Case, target: str) -> Case:
+        return given.cases.get(target, case) if given else case
+
+    answers = iter(runner.run_pairs([(of(case, target), target) for case in cases for target in targets], fresh=fresh))
     found: list[tuple[Checked, Outcomes]] = []
     for case in cases:
         outcomes = {target: next(answers) for target in targets}
         for target, outcome in outcomes.items():
             if fresh and outcome.status is Status.TIMED_OUT:  # alone, at ten times its deadline
-                outcomes[target] = runner.run_pairs([(case, target)], fresh=True, deadline_factor=HANG_FACTOR)[0]
-        found.append((_judge(runner, case, outcomes, fresh), outcomes))
+                alone = [(of(case, target), target)]
+                outcomes[target] = runner.run_pairs(alone, fresh=True, deadline_factor=HANG_FACTOR)[0]
+        found.append((_judge(runner, case, outcomes, fresh, given.exporters if given else NOBODY), outcomes))
     return found
 
 
-def _judge(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Checked:
+def _judge(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, exporters: Mapping[str, str]) -> Checked:
     done = [target for target, outcome in outcomes.items() if outcome.completed]
     ended = any(outcome.status in _ENDINGS for outcome in outcomes.values())
     if done and not ended and _has_layers(case):
         return _by_layers(runner, case, {target: outcomes[target] for target in done}, fresh)
-    suspicion, undecided = judge(case, outcomes)
+    suspicion, undecided = judge(case, outcomes, exporters)
     if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
         suspicion = _located(runner, suspicion, outcomes)
     return Checked((suspicion,) if suspicion else (), undecided)
@@ -107,7 +119,9 @@ def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> C
     if accusations:
         return Checked(tuple(Suspicion(a.kind, a.diagnosis, case, tuple(targets)) for a in accusations))
     _, undecided = judge(case, outcomes)
-    return _fused(runner, case, outcomes, fresh) if undecided else Checked()
+    if not undecided or downstream_of_discontinuity(graph):
+        return Checked()  # nothing differs, or what differs has stepped on rounding (decision 13)
+    return _fused(runner, case, outcomes, fresh)
 
 
 def _activations(graph: LayerGraph, case: Case) -> dict[str, Array]:
@@ -175,7 +189,7 @@ def references(case: Case) -> dict[str, Evaluation]:
     try:
         if isinstance(case.subject, ApiCall):
             return {"0": evaluate_call(case.subject, dict(case.inputs))}
-        if isinstance(case.subject, LayerGraph):
+        if isinstance(case.subject, LayerGraph) and not has_masks(case.subject):
             return _graph_references(case.subject, case)
     except (TensorParityError, ShapeError):
         return {}
@@ -191,17 +205,26 @@ def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
     return found
 
 
-def judge(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
-    """A suspicion, or why there is none to be had; neither where all is well."""
+def judge(
+    case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str] = NOBODY
+) -> tuple[Suspicion | None, str]:
+    """A suspicion, or why there is none to be had; neither where all is well.
+
+    Args:
+        exporters: by target, who wrote the file it ran instead of the case's own.
+    """
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     ended = {t: o for t, o in outcomes.items() if o.status in _ENDINGS}
     truth = references(case)
     if ended and (completed or truth):
-        return _ending(case, outcomes, ended), ""
+        return _ending(case, outcomes, ended, exporters), ""
     if not completed:
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
         return _by_reference(case, outcomes, completed, truth)
+    exporter = _by_exporter(case, outcomes, exporters)
+    if exporter is not None:
+        return exporter, ""
     if case.procedure.goal in _TRAINING and len(completed) > 1:
         return _by_training(case, outcomes, completed)
     if case.cotangents and len(completed) > 1:
@@ -284,6 +307,23 @@ def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tu
     return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes)), ""
 
 
+def _by_exporter(case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str]) -> Suspicion | None:
+    """Runtimes that agree with each other on the exported file, and not with the original."""
+    if not exporters or not isinstance(case.subject, ModelFile):
+        return None
+    if case.procedure.goal is Goal.REPLAY:
+        node = _node_in_file(case.subject, case.procedure.nodes[0])
+        errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
+        accusations = accuse_exporters([errors], exporters)
+        if not accusations:
+            return None
+        return Suspicion(accusations[0].kind, replace(accusations[0].diagnosis, api=None), case, tuple(outcomes))
+    apart = outputs_apart(outcomes, exporters, relative_difference, AMPLIFIED)
+    if apart is None:
+        return None
+    return Suspicion(Kind.INCONSISTENCY, apart.diagnosis(AMPLIFIED), case, tuple(outcomes))
+
+
 def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
     """The backward pass of one layer: three targets or more decide."""
     key = case.procedure.nodes[0]
@@ -353,7 +393,9 @@ def _answers(outcome: Outcome) -> Outcome:
     return outcome if outcome.outputs else replace(outcome, outputs=outcome.trace.nodes)
 
 
-def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome]) -> Suspicion:
+def _ending(
+    case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome], exporters: Mapping[str, str]
+) -> Suspicion:
     first = next(iter(ended.values()))
     failure = first.failure
     evidence = tuple(
@@ -363,7 +405,7 @@ def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Out
     )
     diagnosis = Diagnosis(
         Class.DEFECT,
-        tuple(ended),
+        tuple(dict.fromkeys(name for target in ended for name in suspects_of_ending(target, ended, exporters))),
         api=_api(case),
         parameters=_parameters(case),
         node=failure.node if failure and failure.node else _node(case),

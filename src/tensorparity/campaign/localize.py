@@ -48,7 +48,8 @@ def localize(path: Path, targets: str | None, settings: RunnerSettings, listener
 
 
 def _single(opened: OpenCase) -> Facts:
-    checked, outcomes = examine_case(cached(opened.runner, opened.runner.settings), opened.case, opened.targets)
+    runner = cached(opened.runner, opened.runner.settings)
+    checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
     undecided = {checked.undecided: 1} if checked.undecided else {}
     return replace(_facts(opened, checked.suspicions, outcomes, len(undecided)), undecided=undecided)
 

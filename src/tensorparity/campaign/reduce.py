@@ -44,7 +44,7 @@ def reduce(
     began = time.monotonic()
     with open_case(path, targets, settings) as opened:
         runner = cached(opened.runner, settings)
-        checked, outcomes = examine_case(runner, opened.case, opened.targets)
+        checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
         defects = [s for s in checked.suspicions if s.diagnosis.klass is Class.DEFECT]
         findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in checked.suspicions]
         stats = {"cases": 1, "undecided": int(bool(checked.undecided))}

@@ -45,7 +45,7 @@ def replay(
         examined = []
         for repeat in range(repeats):
             listener(Progress("replaying", repeat, repeats, path.name))
-            checked, outcomes = examine_case(opened.runner, opened.case, opened.targets, fresh=True)
+            checked, outcomes = examine_case(opened.runner, opened.case, opened.targets, fresh=True, given=opened.given)
             examined.append(checked)
             if not any(outcome.completed for outcome in outcomes.values()) and not checked.suspicions:
                 break  # it cannot run here: no need to see it twice
