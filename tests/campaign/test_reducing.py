@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign.examining import examine_case, examine_cases
 from tensorparity.campaign.filing import make_finding
-from tensorparity.campaign.judging import examine_case, examine_cases
 from tensorparity.campaign.reducing import Preparation, ReducingSettings, needed_targets, prepare_one, reduce_suspicion
 from tensorparity.campaign.replay import agreed
 from tensorparity.core.case import Case

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.campaign.judging import examine_case
+from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.campaign.scripts import execute, verify
 from tensorparity.core.case import ApiCall, ArrayArg, Case

@@ -17,8 +17,8 @@ from ..targets.runner import RunnerSettings, cached
 from ..triage.suspicion import Suspicion
 from .events import Listener, silent
 from .examination import Examination, Rules, model_of
+from .examining import examine_case
 from .filing import make_finding, target_facts
-from .judging import examine_case
 from .opening import OpenCase, open_case
 from .selection import families_of
 from .sources import Context, open_source

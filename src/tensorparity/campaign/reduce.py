@@ -15,8 +15,8 @@ from ..targets.runner import RunnerSettings, cached
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.reducer import Budget
 from .events import Listener, silent
+from .examining import examine_case
 from .filing import make_finding, target_facts
-from .judging import examine_case
 from .opening import OpenCase, open_case
 from .reducing import Prepared, prepare_one
 

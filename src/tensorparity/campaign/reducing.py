@@ -23,7 +23,8 @@ from ..triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
 from ..triage.reproduce.script import Reproducer
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
-from .judging import examine_case, examine_cases, references
+from .examining import examine_case, examine_cases
+from .judging import references
 from .scripts import reproduce
 from .selection import families_of
 
