@@ -11,7 +11,7 @@ import pytest
 
 from tensorparity.campaign import examination
 from tensorparity.campaign.examination import Examined
-from tensorparity.campaign.replay import judge
+from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.errors import DataError, ModelRefusedError

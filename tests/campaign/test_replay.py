@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.replay import judge
+from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case, ModelFile
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.core.verdict import Kind
+from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
 
 JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
@@ -165,3 +165,30 @@ class TestExporters:
         suspicion, _ = judge(FILE, outcomes, self.BY)
         assert suspicion is not None
         assert suspicion.diagnosis.suspects == ("exporter:some.exporter",)
+
+
+class TestTraining:
+    """Step by step: the loss, then the weights after it."""
+
+    FIT = Procedure(goal=Goal.FIT, steps=2, training=True)
+
+    def outcomes(self, odd: Trace) -> dict[str, Outcome]:
+        right = Trace(losses=(1.0, 0.5), weights={"0:d/kernel": X, "1:d/kernel": X})
+        traces = {JAX: right, TF: right, TORCH: odd}
+        return {target: Outcome(target, Status.COMPLETED, trace=trace) for target, trace in traces.items()}
+
+    @pytest.mark.parametrize(
+        ("odd", "stage"),
+        [
+            (Trace(losses=(2.0, 0.5), weights={"0:d/kernel": X, "1:d/kernel": X}), Stage.LOSS),
+            (Trace(losses=(1.0, 0.7), weights={"0:d/kernel": X + 1, "1:d/kernel": X + 1}), Stage.UPDATE),
+        ],
+        ids=["loss", "update"],
+    )
+    def test_the_first_that_differs(self, odd: Trace, stage: Stage) -> None:
+        build = GraphBuilder()
+        graph = build.build(build.add("Dense", build.input("x", (4,)), name="d", units=4))
+        suspicion, _ = judge(Case(graph, self.FIT, inputs={"x": X}), self.outcomes(odd))
+        assert suspicion is not None
+        assert (suspicion.stage, suspicion.diagnosis.suspects) == (stage, (TORCH,))
+        assert suspicion.diagnosis.api == "keras.layers.Dense"

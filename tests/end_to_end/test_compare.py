@@ -103,7 +103,7 @@ class TestCaches:
     def runs(cls, tensorparity: Any, folder: Path) -> dict[str, Compared]:
         found = {}
         for name, fault in (("clean", ()), ("again", ()), ("planted", cls.FAULT), ("removed", ())):
-            options = ("--targets", "keras:torch,onnxruntime", "--instances", 4, "--format", "json")
+            options = ("--targets", "keras:torch,onnxruntime", "--instances", 4, "--format", "json", "--no-reduce")
             out = folder / f"cache-{name}"
             found[name] = Compared(tensorparity("compare", "zoo:inception-block", *options, "--out", out, *fault), out)
         return found
@@ -176,7 +176,7 @@ class TestModelFile:
     def test_clean_and_with_a_fault(
         self, model: Path, tensorparity: Any, valid: Valid, folder: Path, fault: tuple[str, ...], code: int
     ) -> None:
-        options = ("--targets", "keras:torch,onnxruntime", "--format", "json", "--out", folder / "file")
+        options = ("--targets", "keras:torch,onnxruntime", "--format", "json", "--out", folder / "file", "--no-reduce")
         ended = tensorparity("compare", model, *options, *fault)
         assert ended.code == code, ended.stderr
         document = valid(ended.document)

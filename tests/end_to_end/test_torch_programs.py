@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.compare import families_of
 from tensorparity.campaign.examination import Examination, Rules
 from tensorparity.campaign.exports import export_to_onnx
 from tensorparity.campaign.importing import import_graph
+from tensorparity.campaign.selection import families_of
 from tensorparity.core.case import ModelFile
 from tensorparity.core.model import Model
 from tensorparity.targets.runner import RunnerSettings, open_runner
@@ -180,7 +180,7 @@ def test_a_fault_of_the_compiler_is_localized(tensorparity: Any, torch_programs:
     assert clean.code == 0, clean.stderr
     ran = tensorparity(
         *("compare", program, "--targets", targets, "--fault", f"torch:compile={fault}", "--format", "json"),
-        *("--out", folder / "silu"),
+        *("--out", folder / "silu", "--no-reduce"),
         timeout=900,
     )
     assert ran.code == 1, ran.stderr

@@ -121,11 +121,11 @@ def test_nothing_to_compare(sample: Sample) -> None:
 
 def test_replay(sample: Sample) -> None:
     facts = sample("replayed")
-    assert summarize(replace(facts, findings=())).headline == "findings/7f3a/case.zip does not fail here."
+    assert summarize(replace(facts, findings=())).headline == "findings/7f3a/case.zip does not fail here: it is fixed."
     unclear = replace(facts, findings=(), stats={"undecided": 1})
     assert summarize(unclear).headline == "It is not decided whether findings/7f3a/case.zip still fails."
     precise = _changed(facts, klass=Class.SPECIFICATION, suspects=())
-    assert summarize(precise).headline.endswith("fails again. It is no defect: documented freedom; both are right.")
+    assert summarize(precise).headline.endswith("still fails. It is no defect: documented freedom; both are right.")
 
 
 def test_inspections(sample: Sample) -> None:

@@ -258,7 +258,7 @@ def test_replay(sample: Sample) -> None:
     expect(
         sample("replayed"),
         """
-        findings/7f3a/case.zip fails again. keras:torch differs: layer conv2d_4 (Conv2D)
+        findings/7f3a/case.zip still fails. keras:torch differs: layer conv2d_4 (Conv2D)
         is wrong there.
 
         Defect 1: inconsistency, stage forward (7f3a)

@@ -18,7 +18,7 @@ from ..targets.environments import find_environment, inventory
 from ..targets.limits import Limits
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from .events import Listener, Progress, silent
-from .replay import references
+from .judging import references
 from .selection import named_targets
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.comparison import Comparison
@@ -19,14 +19,13 @@ from ..oracles.distances import unique_inconsistencies
 from ..oracles.pair import ORACLES, PairSettings
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
-from ..targets.catalogue import spec_of
-from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
 from .events import Listener, silent
 from .examination import Examination, Examined, Rules, named_labels
-from .filing import file_findings, make_finding, target_facts
+from .filing import file_findings, make_finding, scripts_of, target_facts
 from .high_precision import against_high_precision
-from .selection import arbiters_for
+from .reducing import Preparation, Prepared, ReducingSettings
+from .selection import arbiters_for, families_of
 from .sources import Context, Source, open_source
 from .training import Schedule, train_everywhere
 
@@ -42,6 +41,7 @@ class CompareSettings:
         notes: what a reader should know of the choice of targets.
         schedule: also train so many steps on every target that can, and compare that.
         store: folder (or URL) findings go to; None keeps nothing.
+        reducing: how much work goes into reducing what is found; None files it as it is.
         folder: where case files go if the store is a URL.
     """
 
@@ -59,6 +59,7 @@ class CompareSettings:
     store: str | Path | None = None
     folder: Path | None = None
     runner: RunnerSettings = field(default_factory=RunnerSettings)
+    reducing: ReducingSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,17 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
             _train(examination, examined, data, rules, settings, listener)
         broken = {target: error for target, error in runner.broken.items() if target in settings.targets}
         _require_comparison(settings.targets, broken, examined)
-        findings = _file(model, settings, examined, store)
+        began_reducing = time.monotonic()
+        preparation = Preparation(runner, examination.runner, settings.reducing, listener)
+        prepared = preparation.prepare(examined.suspicions)
+        if settings.reducing and prepared:
+            examined.phases["reduce"] = time.monotonic() - began_reducing
+        findings = _file(model, settings, examined, prepared, store)
         return Compared(
-            facts=_facts(model, settings, runner, source, data, examined, findings, time.monotonic() - began),
+            facts=replace(
+                _facts(model, settings, runner, source, data, examined, findings, time.monotonic() - began),
+                scripts=scripts_of(findings, prepared),
+            ),
             examined=examined,
             broken=bool(broken) or not any(outcome.completed for outcome in examined.outcomes.values()),
         )
@@ -154,10 +163,6 @@ def _train(
     examined.phases["train"] = time.monotonic() - began
 
 
-def families_of(targets: Sequence[str]) -> dict[str, str]:
-    return {target: spec_of(parse_target(target)).family or target for target in targets}
-
-
 def _require_comparison(targets: Sequence[str], broken: Mapping[str, Exception], examined: Examined) -> None:
     """A run that has compared anything is worth its report, whatever broke later."""
     compared = any(comparison.instances for comparison in examined.comparisons)
@@ -170,8 +175,10 @@ def _open_store(settings: CompareSettings) -> Store:
     return open_store(settings.store, folder=settings.folder)
 
 
-def _file(model: str, settings: CompareSettings, examined: Examined, store: Store | None) -> list[Finding]:
-    found = [(make_finding(s, "cradle", examined.outcomes, model), s) for s in examined.suspicions]
+def _file(
+    model: str, settings: CompareSettings, examined: Examined, prepared: Sequence[Prepared], store: Store | None
+) -> list[Finding]:
+    found = [(make_finding(p.suspicion, "cradle", examined.outcomes, model, p.original), p) for p in prepared]
     if store is None:
         return [finding for finding, _ in found]
     campaign = store.begin_campaign("compare", settings.seed, _recorded(model, settings))

@@ -24,7 +24,7 @@ from ..core.precision import HighPrecision
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.training import Training
-from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from ..core.verdict import Judgement, Kind, Measure, Verdict
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import infer_shapes
 from ..operators.spec import ShapeError
@@ -49,6 +49,7 @@ from ..triage.exporters import (
 )
 from ..triage.rates import localization_map
 from ..triage.replay import NodeErrors, replay_nodes
+from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 
 #: Instances and bytes of one request: enough to keep a library busy, little enough for a progress bar.
@@ -75,18 +76,6 @@ _KINDS = {
     Status.CRASHED: Kind.CRASH,
     Status.TIMED_OUT: Kind.HANG,
 }
-
-
-@dataclass(frozen=True)
-class Suspicion:
-    """A diagnosed difference, ready to be filed: what, who, and the case that shows it."""
-
-    kind: Kind
-    diagnosis: Diagnosis
-    case: Case
-    targets: tuple[str, ...]
-    exception: str = ""
-    stage: Stage = Stage.FORWARD
 
 
 @dataclass
@@ -399,7 +388,7 @@ class Examination:
         for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
             if name in stepping:
                 continue
-            apart = _fused_differences(found.outcomes, traces, name, picked)
+            apart = fused_differences(found.outcomes, traces, name, picked)
             for target, (units, relative) in apart.items():
                 others = [other for t, (other, _) in apart.items() if t != target]
                 if relative <= AMPLIFIED or not others or max(others) > SCREEN:
@@ -608,7 +597,7 @@ class _Clock:
         self._phases[self._name] = self._phases.get(self._name, 0.0) + time.monotonic() - self._began
 
 
-def _fused_differences(
+def fused_differences(
     outcomes: Mapping[str, Outcome], traces: Mapping[str, Outcome], name: str, picked: list[int]
 ) -> dict[str, tuple[float, float]]:
     """Per target, how far its whole run is from its own step-by-step run: in roundoffs, and relative."""

@@ -14,14 +14,21 @@ from ..store.database import Store
 from ..targets.catalogue import install_hint
 from ..targets.faults import Fault
 from ..targets.runner import LocalRunner
-from ..triage.sign import signature
-from .examination import Suspicion
+from ..triage.suspicion import Suspicion
+from .reducing import Prepared
 
 
-def make_finding(suspicion: Suspicion, engine: str, outcomes: Mapping[str, Outcome], subject: str) -> Finding:
-    """A finding with an identity that survives a resume: what it is, and of what."""
-    signed = signature(suspicion.kind, suspicion.stage, suspicion.diagnosis, suspicion.exception)
-    identity = hashlib.sha256(f"{engine}\n{signed}\n{subject}".encode()).hexdigest()[:10]
+def make_finding(
+    suspicion: Suspicion, engine: str, outcomes: Mapping[str, Outcome], subject: str, original: Suspicion | None = None
+) -> Finding:
+    """A finding with an identity that survives a resume: what it was when it was found, and of what.
+
+    Args:
+        original: as it was found, where ``suspicion`` is what reduction made of it. How far reduction got
+            depends on the time it had, and must not make another finding of it.
+    """
+    found = original or suspicion
+    identity = hashlib.sha256(f"{engine}\n{found.signature}\n{subject}".encode()).hexdigest()[:10]
     return Finding(
         id=f"{engine}-{identity}",
         engine=engine,
@@ -29,27 +36,47 @@ def make_finding(suspicion: Suspicion, engine: str, outcomes: Mapping[str, Outco
         stage=suspicion.stage,
         targets=suspicion.targets,
         diagnosis=suspicion.diagnosis,
-        signature=signed,
-        cluster=signed,
+        signature=suspicion.signature,
+        cluster=suspicion.signature,
         versions={target: dict(outcome.record.versions) for target, outcome in outcomes.items()},
     )
 
 
 def file_findings(
-    store: Store, campaign: int, found: Iterable[tuple[Finding, Suspicion]], faults: Mapping[str, Fault]
+    store: Store, campaign: int, found: Iterable[tuple[Finding, Prepared]], faults: Mapping[str, Fault]
 ) -> list[Finding]:
-    """Write findings with their case files; return them with the paths filled in."""
+    """Write findings with their case files and scripts; return them with the paths filled in."""
     filed: list[Finding] = []
-    for finding, suspicion in found:
-        case = CaseFile(
-            case=suspicion.case,
-            targets=suspicion.targets,
-            versions={target: dict(versions) for target, versions in finding.versions.items()},
-            faults={target: fault.name for target, fault in faults.items() if not fault.name.endswith(".py")},
-            note="planted: " + ", ".join(f"{t}={fault.name}" for t, fault in faults.items()) if faults else "",
+    for finding, prepared in found:
+        reduced, original = prepared.suspicion, prepared.original
+        script = prepared.reproducer
+        filed.append(
+            store.add_finding(
+                campaign,
+                finding,
+                _case_file(finding, reduced, faults),
+                original=_case_file(finding, original, faults) if original.case is not reduced.case else None,
+                reproducer=script.marked if script else None,
+                draft=prepared.draft,
+            )
         )
-        filed.append(store.add_finding(campaign, finding, case))
     return filed
+
+
+def scripts_of(findings: Sequence[Finding], prepared: Sequence[Prepared]) -> dict[str, str]:
+    """The text of each finding's script, for reports that show it."""
+    pairs = zip(findings, prepared, strict=True)
+    return {finding.id: item.reproducer.marked for finding, item in pairs if item.reproducer}
+
+
+def _case_file(finding: Finding, suspicion: Suspicion, faults: Mapping[str, Fault]) -> CaseFile:
+    return CaseFile(
+        case=suspicion.case,
+        targets=suspicion.targets,
+        versions={target: dict(versions) for target, versions in finding.versions.items()},
+        faults={target: fault.name for target, fault in faults.items() if not fault.name.endswith(".py")},
+        note="planted: " + ", ".join(f"{t}={fault.name}" for t, fault in faults.items()) if faults else "",
+    )
 
 
 def target_facts(

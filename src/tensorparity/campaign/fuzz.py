@@ -24,11 +24,13 @@ from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from .compare import families_of
+from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
-from .filing import file_findings, make_finding, target_facts
+from .filing import file_findings, make_finding, scripts_of, target_facts
 from .fuzz_tally import FuzzTally
 from .hunt import StopReason
+from .reducing import Preparation, ReducingSettings
+from .selection import families_of
 from .stages import STAGES, StepExaminer, Stepped
 
 #: Convictions wait for each other, because fresh workers are dear; but not for longer than this many models.
@@ -43,6 +45,7 @@ class FuzzSettings:
         budget: seconds; ``models`` is a count instead.
         stages: of the training step; the earlier ones are always run.
         networks: what the networks are made of.
+        reducing: how much work goes into reducing what is found; None files it as it is.
     """
 
     targets: Sequence[str]
@@ -54,6 +57,7 @@ class FuzzSettings:
     networks: NetworkSettings = field(default_factory=NetworkSettings)
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
+    reducing: ReducingSettings | None = None
     runner: RunnerSettings = field(default_factory=RunnerSettings)
 
     @property
@@ -146,6 +150,8 @@ class Fuzz:
         self._began = time.monotonic()
         self.tally = FuzzTally(settings.targets)
         self.findings: dict[str, Finding] = {}
+        self.scripts: dict[str, str] = {}
+        self._preparation = Preparation(runner, runner, settings.reducing, listener)
         self.occurrences: dict[str, int] = {}
         self.stop = StopReason.CASES
         self.host_seconds = 0.0
@@ -195,13 +201,18 @@ class Fuzz:
     def _confirm(self) -> None:
         self._unconfirmed = 0
         self._tell(Progress("confirming in fresh processes", self._index, self._settings.models))
-        found = [
-            (make_finding(s, self._engine.name, self._outcomes, s.diagnosis.api or s.case.digest), s)
-            for s in self._examiner.confirm()
-        ]
-        new = [(finding, suspicion) for finding, suspicion in found if finding.id not in self.findings]
-        for finding in file_findings(self._store, self._campaign, new, self._settings.runner.faults):
+        new = [s for s in self._examiner.confirm() if self._finding(s, s).id not in self.findings]
+        prepared = self._preparation.prepare(new)
+        found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
+        filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
+        self.scripts.update(scripts_of(filed, prepared))
+        for finding in filed:
             self.findings.setdefault(finding.id, finding)
+
+    def _finding(self, suspicion: Suspicion, original: Suspicion) -> Finding:
+        """A layer is one defect, whatever network it was found in."""
+        subject = original.diagnosis.api or original.case.digest
+        return make_finding(suspicion, self._engine.name, self._outcomes, subject, original)
 
     def _progress(self) -> None:
         spent = time.monotonic() - self._began
@@ -237,6 +248,7 @@ class Fuzz:
             targets=target_facts(self._runner, settings.targets, self._outcomes),
             stats=stats,
             findings=tuple(self.findings.values()),
+            scripts=self.scripts,
             notes=(
                 f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
                 *(f"fault {fault.name} is planted in {target}" for target, fault in settings.runner.faults.items()),

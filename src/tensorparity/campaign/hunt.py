@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -25,10 +25,12 @@ from ..oracles.pair import ORACLES
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
-from .compare import families_of
+from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
-from .filing import file_findings, make_finding, target_facts
+from .filing import file_findings, make_finding, scripts_of, target_facts
+from .reducing import Preparation, ReducingSettings
+from .selection import families_of
 from .stages import StepExaminer
 
 
@@ -49,6 +51,7 @@ class HuntSettings:
         cases: exactly so many cases per engine instead of a budget.
         resume: go on with the last hunt of the same seed, settings and versions in the store.
         folder: where case files go if the store is a URL.
+        reducing: how much work goes into reducing what is found; None files it as it is.
     """
 
     targets: Sequence[str]
@@ -61,6 +64,7 @@ class HuntSettings:
     folder: Path | None = None
     resume: bool = False
     runner: RunnerSettings = field(default_factory=RunnerSettings)
+    reducing: ReducingSettings | None = None
 
     def identity(self, runner: LocalRunner) -> dict[str, Json]:
         """What must be equal for one hunt to be the continuation of another; a budget only cuts."""
@@ -108,6 +112,8 @@ class Hunt:
         self._notes: list[str] = []
         self._campaign = self._open_campaign()
         self._rules = Rules(families_of(settings.targets), oracle=ORACLES.get(settings.oracle), seed=settings.seed)
+        self._preparation = Preparation(runner, self._cached, settings.reducing, listener)
+        self.scripts: dict[str, str] = {}
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
         self.tallies: dict[str, _Tally] = {}
         self._examiners: dict[str, StepExaminer] = {}
@@ -217,7 +223,8 @@ class Hunt:
         (step,) = examiner.examine([case])
         examined = Examined(outcomes=dict(step.outcomes), suspicions=examiner.confirm())
         self.outcomes.update(examined.outcomes)
-        self._file(engine, examined, tally)
+        # a layer is one defect, whatever network it was found in
+        self._file(engine, examined, tally, lambda found: found.diagnosis.api or found.case.digest)
         statuses = {target: outcome.status for target, outcome in step.outcomes.items()}
         result = Result(engine.name, index, case.digest, tuple(step.verdicts), statuses)
         self._store.record_result(self._campaign, result)
@@ -228,22 +235,29 @@ class Hunt:
         able = [target for target in self._settings.targets if target.startswith("keras:")]
         return able if len(able) > 1 else list(self._settings.targets)
 
-    def _file(self, engine: Engine, examined: Examined, tally: _Tally) -> None:
-        """A layer is one defect, whatever network it was found in."""
-        found = [
-            (make_finding(s, engine.name, examined.outcomes, s.diagnosis.api or s.case.digest), s)
-            for s in examined.suspicions
-        ]
-        for finding in file_findings(self._store, self._campaign, found, self._settings.runner.faults):
-            tally.findings += finding.id not in self.findings
-            self.findings.setdefault(finding.id, finding)
+    def _file(self, engine: Engine, examined: Examined, tally: _Tally, name_of: Callable[[Suspicion], str]) -> None:
+        """Reduce and keep what is new.
+
+        Args:
+            name_of: what tells one finding of a layer from another: the model it was found in, or nothing.
+        """
+
+        def finding(suspicion: Suspicion, original: Suspicion) -> Finding:
+            return make_finding(suspicion, engine.name, examined.outcomes, name_of(original), original)
+
+        new = [found for found in examined.suspicions if finding(found, found).id not in self.findings]
+        prepared = self._preparation.prepare(new)
+        found = [(finding(item.suspicion, item.original), item) for item in prepared]
+        filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
+        self.scripts.update(scripts_of(filed, prepared))
+        for item in filed:
+            tally.findings += item.id not in self.findings
+            self.findings.setdefault(item.id, item)
 
     def _keep(self, engine: Engine, index: int, case: Case, examined: Examined, tally: _Tally) -> Result:
         """Findings first: a result that is recorded has nothing left to do."""
-        found = [(make_finding(s, engine.name, examined.outcomes, model_of(case).name), s) for s in examined.suspicions]
-        for finding in file_findings(self._store, self._campaign, found, self._settings.runner.faults):
-            tally.findings += finding.id not in self.findings
-            self.findings.setdefault(finding.id, finding)
+        name = model_of(case).name
+        self._file(engine, examined, tally, lambda suspicion: name)
         statuses = {target: outcome.status for target, outcome in examined.outcomes.items()}
         result = Result(engine.name, index, case.digest, tuple(examined.verdicts), statuses)
         self._store.record_result(self._campaign, result)
@@ -271,6 +285,7 @@ class Hunt:
             isolated_threshold=K,
             undecided=self.undecided,
             unsupported=self.unsupported,
+            scripts=self.scripts,
         )
 
 

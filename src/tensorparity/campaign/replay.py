@@ -2,334 +2,87 @@
 
 from __future__ import annotations
 
-import itertools
-import tempfile
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..core.arrays import dtype_name
-from ..core.case import ApiCall, Case, ModelFile
-from ..core.errors import TensorParityError, UsageError
-from ..core.finding import Class, Diagnosis
-from ..core.graph import LayerGraph, Node
-from ..core.messages import gist
-from ..core.outcome import Outcome, Status
-from ..core.procedure import Goal
-from ..core.verdict import Judgement, Kind, Stage
-from ..generators.case_inspection import inspect_case
-from ..generators.onnx_files import inspect_onnx_file
-from ..operators.api import api_known, evaluate_call
-from ..operators.catalogue import has_layer, layer
-from ..operators.evaluate import evaluate, has_masks
-from ..operators.rounding import K, error_units
-from ..operators.spec import Evaluation, ShapeError
-from ..oracles.pair import compare_outcomes, judge_parity
+from ..core.finding import Class
+from ..operators.rounding import K
 from ..reporting.facts import Facts
-from ..store.casefile import read_case
-from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from ..triage.confirm import HANG_FACTOR
-from ..triage.diagnose import accusation_of, accuse, blame
-from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
-from ..triage.replay import NodeErrors, absolute_error, judge_by_vote, measure_node
-from .compare import families_of
+from ..targets.runner import RunnerSettings
+from ..triage.reduction.reducer import Checked
+from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
-from .examination import AMPLIFIED, Suspicion, relative_difference
-from .exports import ExportedCases, exported_cases
+from .examining import examine_case
 from .filing import make_finding, target_facts
-from .selection import named_targets
+from .opening import OpenCase, open_case
 
-#: No target ran an exported file.
-NOBODY: Mapping[str, str] = {}
-#: A memory limit is ours, not the library's: running out of it decides nothing.
-_ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+#: Times a case is run, each in processes of its own: what fails in some of them only is flaky.
+REPEATS = 2
+
+_SOMETIMES = "failed in some repeats only"
 
 
 @dataclass(frozen=True)
 class Replayed:
+    """What came of it; ``broken`` also where no target could run the case at all."""
+
     facts: Facts
     broken: bool
 
 
-def replay(path: Path, targets: str | None, settings: RunnerSettings, listener: Listener = silent) -> Replayed:
-    """Run the case in fresh workers, caches off, and judge it.
+def replay(
+    path: Path, targets: str | None, settings: RunnerSettings, listener: Listener = silent, repeats: int = REPEATS
+) -> Replayed:
+    """Run the case in fresh workers, caches off, and judge it: still fails, fixed, flaky, or cannot run.
 
     Raises:
         CaseFileError: if the file is broken or hostile.
         UsageError: if it has no targets that are installed.
     """
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="tensorparity-case-") as scratch:
-        file = read_case(path, trust=settings.trust, scratch=Path(scratch), api_known=api_known)
-        case = file.case
-        # targets named by the user take the place of the case's own, which then need no trust
-        named = () if targets else file.targets
-        own = inspect_case(case, named, trust=settings.trust, imports=settings.imports)
-        chosen = named_targets(targets) if targets else named_targets(",".join(own))
-        if not chosen:
-            raise UsageError(f"{path.name} names no targets; give some with --targets")
-        listener(Progress("replaying", 0, None, path.name))
-        with open_runner(chosen, settings) as runner:
-            given = exported_cases(runner, settings, case, Path(scratch))
-            outcomes = _run(runner, given.cases)
-            planted = [(t, name) for t, name in file.faults.items() if t in chosen and t not in settings.faults]
-            return Replayed(_facts(path, case, given, planted, runner, outcomes, began), bool(runner.broken))
+    with open_case(path, targets, settings) as opened:
+        examined = []
+        for repeat in range(repeats):
+            listener(Progress("replaying", repeat, repeats, path.name))
+            checked, outcomes = examine_case(opened.runner, opened.case, opened.targets, fresh=True, given=opened.given)
+            examined.append(checked)
+            if not any(outcome.completed for outcome in outcomes.values()) and not checked.suspicions:
+                break  # it cannot run here: no need to see it twice
+        suspicions, undecided = agreed(examined)
+        findings = tuple(make_finding(s, "replay", outcomes, opened.case.digest) for s in suspicions)
+        facts = Facts(
+            command="replay",
+            seed=opened.case.seed,
+            targets=target_facts(opened.runner, opened.targets, outcomes),
+            stats={"cases": 1, "seconds": time.monotonic() - began, "undecided": int(bool(undecided))},
+            findings=findings,
+            subject=path.name,
+            notes=opened.notes,
+            isolated_threshold=K,
+            undecided={undecided: 1} if undecided else {},
+        )
+        ran = any(outcome.completed for outcome in outcomes.values()) or bool(findings)
+        return Replayed(facts, _is_broken(opened) or not ran)
 
 
-def _run(runner: LocalRunner, cases: Mapping[str, Case]) -> dict[str, Outcome]:
-    """Fresh everywhere; what ran past its deadline is run again alone, at ten times it."""
-    answers = runner.run_pairs([(case, target) for target, case in cases.items()], fresh=True)
-    outcomes = dict(zip(cases, answers, strict=True))
-    for target, outcome in outcomes.items():
-        if outcome.status is Status.TIMED_OUT:
-            outcomes[target] = runner.run_pairs([(cases[target], target)], fresh=True, deadline_factor=HANG_FACTOR)[0]
-    return outcomes
+def _is_broken(opened: OpenCase) -> bool:
+    return any(target in opened.targets for target in opened.runner.broken)
 
 
-def references(case: Case) -> dict[str, Evaluation]:
-    """The true outputs of a case by name, where the catalogue can say them.
-
-    For a graph of several layers the bound is the last layer's own; upstream rounding is not in it.
-    """
-    try:
-        if isinstance(case.subject, ApiCall):
-            return {"0": evaluate_call(case.subject, dict(case.inputs))}
-        if isinstance(case.subject, LayerGraph) and not has_masks(case.subject):
-            return _graph_references(case.subject, case)
-    except (TensorParityError, ShapeError):
-        return {}
-    return {}
+def agreed(examined: list[Checked]) -> tuple[list[Suspicion], str]:
+    """What all repeats say; a defect that is not in each of them is flaky."""
+    found: dict[tuple[str, ...], list[Suspicion]] = {}
+    for checked in examined:
+        for suspicion in checked.suspicions:
+            found.setdefault(suspicion.key, []).append(suspicion)
+    suspicions = [same[0] if len(same) == len(examined) else _flaky(same[0]) for same in found.values()]
+    undecided = next((checked.undecided for checked in examined if checked.undecided), "")
+    return suspicions, "" if suspicions else undecided
 
 
-def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
-    values = evaluate(graph, case.inputs, case.weights)
-    found: dict[str, Evaluation] = {}
-    for ref in graph.outputs:
-        node = graph.node(ref.node)
-        found[ref.node if ref.index == 0 else f"{ref.node}.{ref.index}"] = values[node.key][ref.index]
-    return found
-
-
-def _facts(
-    path: Path,
-    case: Case,
-    given: ExportedCases,
-    planted: Sequence[tuple[str, str]],
-    runner: LocalRunner,
-    outcomes: Mapping[str, Outcome],
-    began: float,
-) -> Facts:
-    suspicion, undecided = judge(case, outcomes, given.exporters)
-    again = (f"found with a fault planted: --fault {target}={name} plants it again" for target, name in planted)
-    by = (f"{target}: exported to ONNX by {name}" for target, name in given.exporters.items())
-    notes = (*again, *given.notes, *by)
-    findings = [make_finding(suspicion, "replay", outcomes, case.digest)] if suspicion else []
-    return Facts(
-        command="replay",
-        seed=case.seed,
-        targets=target_facts(runner, list(given.cases), outcomes),
-        stats={"cases": 1, "seconds": time.monotonic() - began, "undecided": int(bool(undecided))},
-        findings=tuple(findings),
-        subject=path.name,
-        notes=notes,
-        isolated_threshold=K,
-        undecided={undecided: 1} if undecided else {},
+def _flaky(suspicion: Suspicion) -> Suspicion:
+    diagnosis = suspicion.diagnosis
+    return replace(
+        suspicion, diagnosis=replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, _SOMETIMES))
     )
-
-
-def judge(
-    case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str] = NOBODY
-) -> tuple[Suspicion | None, str]:
-    """A suspicion, or why there is none to be had; neither where all is well.
-
-    Args:
-        exporters: by target, who wrote the file it ran instead of the case's own.
-    """
-    completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
-    ended = {t: o for t, o in outcomes.items() if o.status in _ENDINGS}
-    truth = references(case)
-    if ended and (completed or truth):
-        return _ending(case, outcomes, ended, exporters), ""
-    if not completed:
-        return None, "no target completed the case"
-    if truth and _single_step(case):
-        return _by_reference(case, outcomes, completed, truth)
-    exporter = _by_exporter(case, outcomes, exporters)
-    if exporter is not None:
-        return exporter, ""
-    if case.cotangents and len(completed) > 1:
-        return _by_gradients(case, outcomes)
-    if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
-        return _by_vote(case, case.subject, outcomes)
-    return _by_pairs(case, outcomes, completed)
-
-
-def _single_step(case: Case) -> bool:
-    return isinstance(case.subject, ApiCall) or (isinstance(case.subject, LayerGraph) and len(case.subject.nodes) == 1)
-
-
-def _by_reference(
-    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], truth: Mapping[str, Evaluation]
-) -> tuple[Suspicion | None, str]:
-    """One layer or call against its reference, by the same rule that blames in an examination."""
-    errors = NodeErrors(
-        _node_of(case),
-        {target: _largest_error(outcome, truth) for target, outcome in completed.items()},
-        {target: _largest_distance(outcome, truth) for target, outcome in completed.items()},
-        mutual=_largest_mutual(list(completed.values()), truth),
-    )
-    klass, suspects = blame(errors, families_of(list(completed)))
-    above = tuple(target for target, error in errors.errors.items() if error > K)
-    if klass is None and len(completed) == 1 and above:
-        klass, suspects = Class.DEFECT, above  # the others convicted it when the case was filed
-    if klass is None:
-        return None, "all targets agree with each other, and not with the reference" if above else ""
-    accusation = accusation_of(klass, suspects, [errors])
-    diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
-    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case)), ""
-
-
-def _node_of(case: Case) -> Node:
-    if isinstance(case.subject, LayerGraph):
-        return case.subject.nodes[-1]
-    return Node("call", _api(case) or "call", ())
-
-
-def _largest_distance(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
-    return max((absolute_error(outcome.outputs.get(name), value) for name, value in truth.items()), default=0.0)
-
-
-def _largest_mutual(outcomes: Sequence[Outcome], truth: Mapping[str, Evaluation]) -> float:
-    worst = 0.0
-    for a, b in itertools.combinations(outcomes, 2):
-        for name, value in truth.items():
-            if name in a.outputs and name in b.outputs:
-                other = Evaluation(b.outputs[name].astype("float64"), value.kappa)
-                worst = max(worst, _largest_error(a, {name: other}))
-    return worst
-
-
-def _largest_error(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
-    worst = 0.0
-    for name, evaluation in truth.items():
-        if name not in outcome.outputs or outcome.outputs[name].shape != evaluation.value.shape:
-            return float("inf")
-        output = outcome.outputs[name]
-        worst = max(worst, float(error_units(output, evaluation, dtype_name(output)).max(initial=0.0)))
-    return worst
-
-
-def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
-    """A layer of a file that no reference knows, run alone: three targets or more decide."""
-    key = case.procedure.nodes[0]
-    node = _node_in_file(file, key)
-    errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
-    accusations = accuse([errors], families_of(list(outcomes)))
-    if not accusations:
-        return None, f"the targets do not agree on {key}, and no two against the others" if errors.disputed else ""
-    (accusation,) = accusations
-    diagnosis = accusation.diagnosis
-    if file.format != "onnx":
-        diagnosis = replace(diagnosis, api=None)  # what kind of layer it is stands in the file alone
-    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes)), ""
-
-
-def _by_exporter(case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str]) -> Suspicion | None:
-    """Runtimes that agree with each other on the exported file, and not with the original."""
-    if not exporters or not isinstance(case.subject, ModelFile):
-        return None
-    if case.procedure.goal is Goal.REPLAY:
-        node = _node_in_file(case.subject, case.procedure.nodes[0])
-        errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
-        accusations = accuse_exporters([errors], exporters)
-        if not accusations:
-            return None
-        return Suspicion(accusations[0].kind, replace(accusations[0].diagnosis, api=None), case, tuple(outcomes))
-    apart = outputs_apart(outcomes, exporters, relative_difference, AMPLIFIED)
-    if apart is None:
-        return None
-    return Suspicion(Kind.INCONSISTENCY, apart.diagnosis(AMPLIFIED), case, tuple(outcomes))
-
-
-def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
-    """The backward pass of one layer: three targets or more decide."""
-    key = case.procedure.nodes[0]
-    node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
-    errors = judge_by_vote(node, {target: outcome.trace.gradients for target, outcome in outcomes.items()})
-    accusations = accuse([errors], families_of(list(outcomes)))
-    if not accusations:
-        return None, "" if errors.judged_by == "vote" else "gradients are judged by three targets or more"
-    (accusation,) = accusations
-    return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD), ""
-
-
-def _node_in_file(file: ModelFile, key: str) -> Node:
-    if file.format == "onnx":
-        return next(node for node in inspect_onnx_file(Path(file.path)).graph.nodes if node.key == key)
-    return Node(key.partition("#")[0], key.partition("#")[0], ())
-
-
-def _by_pairs(
-    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome]
-) -> tuple[Suspicion | None, str]:
-    if len(completed) < 2:
-        return None, "one target alone cannot be judged without a reference"
-    first, *others = completed.values()
-    for other in others:
-        for comparison in compare_outcomes(_answers(first), _answers(other), {}, judge_parity):
-            if comparison.verdict.judgement is not Judgement.PASS:
-                return None, f"{first.target} and {other.target}: {comparison.verdict.reason}"
-    return None, ""
-
-
-def _answers(outcome: Outcome) -> Outcome:
-    """The replay of single nodes answers in its trace alone."""
-    return outcome if outcome.outputs else replace(outcome, outputs=outcome.trace.nodes)
-
-
-def _ending(
-    case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome], exporters: Mapping[str, str]
-) -> Suspicion:
-    first = next(iter(ended.values()))
-    failure = first.failure
-    evidence = tuple(
-        f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
-        for target, outcome in ended.items()
-        if outcome.failure
-    )
-    diagnosis = Diagnosis(
-        Class.DEFECT,
-        tuple(dict.fromkeys(name for target in ended for name in suspects_of_ending(target, ended, exporters))),
-        api=_api(case),
-        parameters=_parameters(case),
-        node=failure.node if failure else None,
-        evidence=evidence,
-    )
-    exception = failure.type if failure else ""
-    return Suspicion(_ENDINGS[first.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
-
-
-def _api(case: Case) -> str | None:
-    if isinstance(case.subject, ApiCall):
-        return case.subject.api
-    if isinstance(case.subject, LayerGraph) and has_layer(case.subject.nodes[-1].op):
-        return layer(case.subject.nodes[-1].op).api
-    return None
-
-
-def _node(case: Case) -> str | None:
-    return case.subject.nodes[-1].key if isinstance(case.subject, LayerGraph) else None
-
-
-def _parameters(case: Case) -> dict[str, object]:
-    if isinstance(case.subject, LayerGraph) and has_layer(case.subject.nodes[-1].op):
-        node = case.subject.nodes[-1]
-        return layer(node.op).significant(node.params)
-    return {}
-
-
-def stage_of(case: Case) -> Stage:
-    if isinstance(case.subject, ApiCall):
-        return Stage.CALL
-    return Stage.BACKWARD if case.cotangents else Stage.FORWARD

@@ -96,6 +96,11 @@ def arbiters_for(targets: Sequence[str]) -> list[str]:
     ]
 
 
+def families_of(targets: Sequence[str]) -> dict[str, str]:
+    """Which code each target shares with others."""
+    return {target: spec_of(parse_target(target)).family or target for target in targets}
+
+
 def _is_installed(name: str) -> bool:
     return not inventory(find_environment("")).missing(TARGETS.get(name))
 

@@ -23,8 +23,8 @@ from ..triage.diagnose import accusation_of, blame, public_name
 from ..triage.endings import EndingTrial, ending_trials
 from ..triage.replay import NodeErrors
 from ..triage.screening import Screening
+from ..triage.suspicion import Suspicion
 from ..triage.trials import KINK, Trial
-from .examination import Suspicion
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 #: Once a place (stage, layer, suspects) has been convicted so often, more of it says nothing new.

@@ -31,8 +31,9 @@ from ..triage.confirm import confirm_ending
 from ..triage.diagnose import accuse, blame
 from ..triage.gradients import replay_gradients
 from ..triage.replay import NodeErrors, judge_by_vote
+from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
-from .examination import Suspicion, one_layer_case
+from .examination import one_layer_case
 
 _LOSS_APART = "loss-apart"
 

@@ -9,7 +9,17 @@ import click
 
 from ..core.finding import Class
 from ..core.procedure import Recipe
-from .options import DEFAULT_OUT, exit_code, parse_recipe, runner_settings, running_options, show, write_report
+from .options import (
+    DEFAULT_OUT,
+    exit_code,
+    parse_recipe,
+    reducing_options,
+    reducing_settings,
+    runner_settings,
+    running_options,
+    show,
+    write_report,
+)
 
 
 @click.command("compare")
@@ -29,6 +39,7 @@ from .options import DEFAULT_OUT, exit_code, parse_recipe, runner_settings, runn
 @click.option("--localize", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 @click.option("--store", metavar="URL", help="Where findings go.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@reducing_options
 @running_options
 def command(
     model: str,
@@ -47,6 +58,8 @@ def command(
     localize: str,
     store: str | None,
     out: Path,
+    no_reduce: bool,
+    reduce_budget: float,
     targets: str | None,
     seed: int,
     fail_on: tuple[Class, ...],
@@ -56,10 +69,11 @@ def command(
 ) -> int:
     """Compare MODEL (a .keras, .h5 or .onnx file, app:NAME or zoo:NAME) across targets: is it the same everywhere?
 
-    If not, the guilty layer and the target that is wrong are named. Exits 0 where nothing is wrong,
-    1 where something is.
+    If not, the guilty layer and the target that is wrong are named, and each defect is reduced to a script.
+    Exits 0 where nothing is wrong, 1 where something is.
     """
     from ..campaign.compare import CompareSettings, compare
+    from ..campaign.known import with_known
     from ..campaign.selection import choose_for_model
     from ..generators.inputs import parse_draw
     from ..oracles.pair import ORACLES, PairSettings
@@ -83,14 +97,16 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
+        reducing=reducing_settings(no_reduce, reduce_budget),
     )
     with progress(quiet) as listener:
         compared = compare(model, settings, listener)
-    report = write_report(compared.facts, out)
-    show(compared.facts, output_format, quiet)
+    facts = with_known(compared.facts)
+    report = write_report(facts, out)
+    show(facts, output_format, quiet)
     if output_format == "text" and not quiet:
         click.echo(f"Report: {report}")
-    return exit_code(compared.facts, fail_on, compared.broken)
+    return exit_code(facts, fail_on, compared.broken)
 
 
 def _schedule(steps: int | None, batch_size: int | None, optimizer: str, loss: str | None, seed: int) -> Any:

@@ -8,7 +8,17 @@ from typing import Any
 import click
 
 from ..core.finding import Class
-from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_options, show, write_report
+from .options import (
+    DEFAULT_OUT,
+    Duration,
+    exit_code,
+    reducing_options,
+    reducing_settings,
+    runner_settings,
+    running_options,
+    show,
+    write_report,
+)
 
 
 @click.command("fuzz")
@@ -25,6 +35,7 @@ from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_
 @click.option("--oracle", type=click.Choice(["parity", "muffin"]), default="parity", show_default=True)
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@reducing_options
 @running_options
 def command(
     models: int | None,
@@ -40,6 +51,8 @@ def command(
     oracle: str,
     store: str | None,
     out: Path,
+    no_reduce: bool,
+    reduce_budget: float,
     targets: str | None,
     seed: int,
     fail_on: tuple[Class, ...],
@@ -71,6 +84,7 @@ def command(
         ),
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
+        reducing=reducing_settings(no_reduce, reduce_budget),
         runner=runner_settings(**running),
     )
     with progress(quiet) as listener:

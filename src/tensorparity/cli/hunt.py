@@ -8,7 +8,17 @@ from typing import Any
 import click
 
 from ..core.finding import Class
-from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_options, show, write_report
+from .options import (
+    DEFAULT_OUT,
+    Duration,
+    exit_code,
+    reducing_options,
+    reducing_settings,
+    runner_settings,
+    running_options,
+    show,
+    write_report,
+)
 
 
 @click.command("hunt")
@@ -19,6 +29,7 @@ from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_
 @click.option("--resume", is_flag=True, help="Go on with the last hunt of this seed and these settings.")
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@reducing_options
 @running_options
 def command(
     budget: float,
@@ -28,6 +39,8 @@ def command(
     resume: bool,
     store: str | None,
     out: Path,
+    no_reduce: bool,
+    reduce_budget: float,
     targets: str | None,
     seed: int,
     fail_on: tuple[Class, ...],
@@ -37,6 +50,7 @@ def command(
 ) -> int:
     """Run all engines under one budget against the installed targets; the main job."""
     from ..campaign.hunt import HuntSettings, hunt
+    from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
     from ..oracles.pair import ORACLES
     from .progress import progress
@@ -53,12 +67,14 @@ def command(
         folder=out if store and "://" in store else None,  # a database keeps no files
         resume=resume,
         runner=runner_settings(**running),
+        reducing=reducing_settings(no_reduce, reduce_budget, most=None if cases is not None else budget / 2),
     )
     with progress(quiet) as listener:
         hunted = hunt(settings, listener)
-    report = write_report(hunted.facts, out)
-    show(hunted.facts, output_format, quiet)
+    facts = with_known(hunted.facts)
+    report = write_report(facts, out)
+    show(facts, output_format, quiet)
     if output_format == "text" and not quiet:
         click.echo(f"Store:  {hunted.store}")
         click.echo(f"Report: {report}")
-    return exit_code(hunted.facts, fail_on, hunted.broken)
+    return exit_code(facts, fail_on, hunted.broken)

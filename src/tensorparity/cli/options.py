@@ -106,6 +106,29 @@ def running_options(function: F) -> F:
     return function
 
 
+_REDUCING = (
+    click.option("--no-reduce", is_flag=True, help="File defects as they are found: no reduction, no script."),
+    click.option("--reduce-budget", type=Duration(), default=120.0, help="Time for one defect.  [default: 2m]"),
+)
+
+
+def reducing_options(function: F) -> F:
+    """Add the options of commands that reduce what they find."""
+    for option in reversed(_REDUCING):
+        function = option(function)
+    return function
+
+
+def reducing_settings(no_reduce: bool, reduce_budget: float, most: float | None = None) -> Any:
+    """The settings out of the options; ``most`` bounds the time for all defects together."""
+    from ..campaign.reducing import ReducingSettings
+    from ..triage.reduction.reducer import Budget
+
+    if no_reduce:
+        return None
+    return ReducingSettings(Budget(seconds=reduce_budget), seconds=5 * reduce_budget if most is None else most)
+
+
 def format_option(function: F) -> F:
     """Add ``--format`` and ``--quiet`` alone."""
     for option in reversed(_RUNNING[-2:]):
@@ -172,6 +195,7 @@ def write_report(facts: Facts, folder: Path) -> Path:
 
 def exit_code(facts: Facts, fail_on: tuple[Class, ...], broken: bool) -> int:
     """1 for findings of a class that counts, 3 where a target that was asked for could not be started."""
-    if any(finding.diagnosis.klass in fail_on for finding in facts.findings):
+    accepted = facts.accepted
+    if any(finding.diagnosis.klass in fail_on and finding.id not in accepted for finding in facts.findings):
         return 1
     return 3 if broken else 0

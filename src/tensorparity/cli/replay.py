@@ -23,11 +23,16 @@ def command(
     quiet: bool,
     **running: Any,
 ) -> int:
-    """Run a case file again, on its own targets or on others: does it still fail?"""
+    """Run a case file again, on its own targets or on others: does it still fail?
+
+    It is run twice, in fresh processes. Exits 1 if it still fails, 0 if it is fixed (or flaky), 3 if it cannot run.
+    """
+    from ..campaign.known import with_known
     from ..campaign.replay import replay
     from .progress import progress
 
     with progress(quiet) as listener:
         replayed = replay(case, targets, runner_settings(**running), listener)
-    show(replayed.facts, output_format, quiet)
-    return exit_code(replayed.facts, fail_on, replayed.broken)
+    facts = with_known(replayed.facts, unmatched=False)
+    show(facts, output_format, quiet)
+    return exit_code(facts, fail_on, replayed.broken)

@@ -92,6 +92,11 @@ def api_names() -> list[str]:
     return sorted(_API)
 
 
+def formula_of(name: str) -> str:
+    """What the function documents; empty for one that is not of the enumerated API."""
+    return _API[name].formula if name in _API else ""
+
+
 def evaluate_call(call: ApiCall, inputs: dict[str, Array]) -> Evaluation:
     """The true value of a call, in float64.
 

@@ -78,6 +78,27 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """A known difference of ``tensorparity.toml``, and the findings of this run that it accepts.
+
+    Args:
+        name: its signature or pattern.
+        expired: it accepts nothing any more.
+    """
+
+    name: str
+    reason: str
+    link: str = ""
+    expires: str = ""
+    findings: tuple[str, ...] = ()
+    expired: bool = False
+
+    def to_json(self) -> Json:
+        """An entry of the document's ``known``."""
+        return {**asdict(self), "findings": list(self.findings)}
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """One run of one command; ``document`` is the machine-readable contract.
 
@@ -92,6 +113,8 @@ class Facts:
         undecided: how many cases were not decided, by reason; without the undecided comparisons.
         unsupported: how many cases a target does not offer, by reason.
         models: those of the zoo (``zoo``).
+        known: the known differences; what they accept is no defect of this run.
+        scripts: reproducers by finding, for reports that show their text.
     """
 
     command: str
@@ -109,10 +132,19 @@ class Facts:
     training: Training | None = None
     high_precision: HighPrecision | None = None
     models: tuple[ModelFacts, ...] = ()
+    known: tuple[KnownFacts, ...] = ()
+    scripts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """Ids of the findings that known differences accept."""
+        return frozenset(name for entry in self.known for name in entry.findings)
 
     @property
     def defects(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.is_defect)
+        """Those that are news."""
+        accepted = self.accepted
+        return tuple(finding for finding in self.findings if finding.is_defect and finding.id not in accepted)
 
     def of_class(self, klass: Class) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.diagnosis.klass is klass)
@@ -137,6 +169,8 @@ class Facts:
             document["high_precision"] = self.high_precision.to_json()
         if self.training:
             document["training"] = self.training.to_json()
+        if self.known:
+            document["known"] = [entry.to_json() for entry in self.known]
         if self.models:
             document["models"] = [model.to_json() for model in self.models]
         if self.comparisons is not None:

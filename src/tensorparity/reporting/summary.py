@@ -60,8 +60,8 @@ def summarize(facts: Facts) -> Summary:
         sentence, tone = _comparison(facts, facts.comparisons)
     elif facts.command == "zoo":
         sentence, tone = _zoo(facts)
-    elif facts.command == "replay":
-        sentence, tone = _replay(facts)
+    elif facts.command in ("replay", "reduce", "localize"):
+        sentence, tone = _one_case(facts)
     else:
         sentence, tone = _campaign(facts)
     return Summary(sentence, tone, _open_points(facts))
@@ -138,6 +138,9 @@ def _comparison(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, T
     if defects:
         return _many_defects(facts, defects), Tone.FAIL
     if any(comparison.verdict.failed for comparison in comparisons):
+        if facts.accepted:
+            amount = wording.count(len(facts.accepted), "finding")
+            return f"{_subject(facts)} differs only in known ways ({amount}).", Tone.PASS
         return _difference(facts, comparisons)
     return _agreement(facts, comparisons)
 
@@ -248,17 +251,24 @@ def _campaign(facts: Facts) -> tuple[str, Tone]:
     return (f"{sentence} on {targets}." if targets else f"{sentence}."), tone
 
 
-def _replay(facts: Facts) -> tuple[str, Tone]:
+def _one_case(facts: Facts) -> tuple[str, Tone]:
+    """Still fails, flaky, fixed or cannot run."""
+    if facts.defects:
+        first = facts.defects[0]
+        return f"{_subject(facts)} still fails. {_accusation(first, None)}.", Tone.FAIL
     if facts.findings:
         first = ordered(facts.findings)[0]
-        tone = Tone.FAIL if first.is_defect else Tone.UNDECIDED
-        what = (
-            _accusation(first, None) if first.is_defect else f"It is no defect: {CLASS_MEANINGS[first.diagnosis.klass]}"
-        )
-        return f"{_subject(facts)} fails again. {what}.", tone
+        klass = first.diagnosis.klass
+        if klass is Class.FLAKY:
+            return f"{_subject(facts)} is flaky: it failed in some repeats only.", Tone.UNDECIDED
+        if first.is_defect:
+            return f"{_subject(facts)} still fails, in a known way.", Tone.PASS
+        return f"{_subject(facts)} still fails. It is no defect: {CLASS_MEANINGS[klass]}.", Tone.UNDECIDED
+    if facts.targets and not any(target.usable for target in facts.targets):
+        return f"{_subject(facts)} cannot run here.", Tone.UNDECIDED
     if facts.stats.get("undecided"):
         return f"It is not decided whether {_subject(facts)} still fails.", Tone.UNDECIDED
-    return f"{_subject(facts)} does not fail here.", Tone.PASS
+    return f"{_subject(facts)} does not fail here: it is fixed.", Tone.PASS
 
 
 def _zoo(facts: Facts) -> tuple[str, Tone]:

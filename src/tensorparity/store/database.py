@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from ..core.atomic import replacing
 from ..core.errors import StoreError
 from ..core.finding import Finding
 from ..core.jsontext import Json, canonical, parse
@@ -213,12 +214,25 @@ class Store:
     # Findings
 
     def add_finding(
-        self, campaign: int, finding: Finding, case: CaseFile | None = None, *, embed_model: bool = False
+        self,
+        campaign: int,
+        finding: Finding,
+        case: CaseFile | None = None,
+        *,
+        original: CaseFile | None = None,
+        reproducer: str | None = None,
+        draft: str | None = None,
+        embed_model: bool = False,
     ) -> Finding:
         """Keep a finding with its case file, and return it as kept, its ``case`` a path in the store.
 
-        The file is written before the row, so a row never names a file that is not there. A finding
+        The files are written before the row, so a row never names a file that is not there. A finding
         whose id the campaign has already is not changed: the kept one is returned.
+
+        Args:
+            original: the case before it was reduced, kept beside it.
+            reproducer: the text of the script, kept beside it, too.
+            draft: of an upstream report, in Markdown, likewise.
 
         Raises:
             StoreError: if there is no such campaign, or the id cannot be part of a file name.
@@ -231,6 +245,12 @@ class Store:
             return kept
         if case is not None:
             finding = replace(finding, case=self._keep_case(campaign, finding.id, case, embed_model))
+        if original is not None:
+            self._keep_case(campaign, f"{finding.id}.original", original, embed_model)
+        if reproducer is not None:
+            finding = replace(finding, reproducer=self._keep_text(campaign, f"{finding.id}.py", reproducer))
+        if draft is not None:
+            self._keep_text(campaign, f"{finding.id}.md", draft)
         try:
             with self._writing() as connection:
                 connection.execute(insert(schema.findings).values(_finding_row(campaign, finding)))
@@ -266,6 +286,25 @@ class Store:
             raise StoreError(
                 f"store {self}: cannot write {relative} ({error.strerror}); check its rights and the disk's room"
             ) from error
+        return relative
+
+    def script_path(self, finding: Finding) -> Path | None:
+        """Where the finding's reproducer is; None if it has none."""
+        return self.folder / finding.reproducer if finding.reproducer else None
+
+    def draft_path(self, finding: Finding) -> Path | None:
+        """Where the draft of an upstream report is, beside the case; None if there is none."""
+        path = self.case_path(finding)
+        draft = path.with_name(f"{finding.id}.md") if path else None
+        return draft if draft and draft.is_file() else None
+
+    def _keep_text(self, campaign: int, name: str, text: str) -> str:
+        relative = f"{CASES}/{campaign}/{name}"
+        try:
+            with replacing(self.folder / relative) as file:
+                file.write(text.encode())
+        except OSError as error:
+            raise StoreError(f"store {self}: cannot write {relative} ({error.strerror}); check its rights") from error
         return relative
 
     # The database

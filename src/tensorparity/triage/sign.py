@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..core.finding import Diagnosis
 from ..core.jsontext import Json, canonical
@@ -20,9 +20,12 @@ def key(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "") -> 
     return (kind.value, stage.value, suspects, diagnosis.api or "", exception)
 
 
-def signature(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "") -> str:
-    """The key with the parameters that matter, values as classes: short, stable, readable at its end."""
-    parts = [*key(kind, stage, diagnosis, exception), canonical(value_classes(diagnosis.parameters))]
+def signature(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "", features: Sequence[str] = ()) -> str:
+    """The key with the parameters that matter, values as classes, and what is special about the inputs.
+
+    Short, stable, and readable at its beginning.
+    """
+    parts = [*key(kind, stage, diagnosis, exception), canonical(value_classes(diagnosis.parameters)), *features]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     name = (diagnosis.api or "unknown").rpartition(".")[2]
     return f"{kind.value}/{stage.value}/{name}/{digest}"

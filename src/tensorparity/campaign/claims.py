@@ -1,0 +1,116 @@
+"""What a reproducer may claim: the reference's answer where there is one, else what the others agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
+from ..core.case import ApiCall, Case
+from ..core.channels import distance, magnitude
+from ..core.graph import LayerGraph
+from ..core.outcome import Outcome
+from ..core.procedure import Goal
+from ..operators.api import formula_of
+from ..operators.catalogue import has_layer, layer
+from ..operators.rounding import K, underflow
+from ..operators.spec import Evaluation
+from ..triage.replay import VOTE_MARGIN
+from ..triage.reproduce.claim import Claim
+from ..triage.suspicion import Suspicion
+from .judging import references
+
+_REFERENCE = "the float64 reference"
+
+
+def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str) -> Claim | None:
+    """The array that is most wrong on the suspect, and what it should be; None where nobody knows."""
+    case, own = suspicion.case, outcomes.get(suspect)
+    if own is None:
+        return None
+    if case.procedure.goal in (Goal.FORWARD, Goal.CALL) and not case.procedure.training:
+        truth = references(case)
+        claims = [_by_reference(name, value, own, _formula(case)) for name, value in truth.items()]
+        if isinstance(case.subject, LayerGraph) and len(case.subject.nodes) > 1:
+            # the reference's bound is the last layer's alone; rounding arrives from the others, too
+            claims = [replace(c, tolerance=max(c.tolerance, _vote_tolerance(c.expected))) for c in claims]
+        if claims:
+            return max(claims, key=_wrongness)
+    others = [
+        outcomes[target] for target in outcomes if target not in suspicion.diagnosis.suspects and target != suspect
+    ]
+    return _by_others(own, [outcome for outcome in others if outcome.completed])
+
+
+def _wrongness(claim: Claim) -> float:
+    if claim.off is None or np.isnan(claim.off):
+        return float("inf")
+    return claim.off / max(claim.tolerance, 1e-300)
+
+
+def _by_reference(name: str, truth: Evaluation, own: Outcome, formula: str) -> Claim:
+    observed = own.outputs.get(name)
+    dtype = dtype_name(observed) if observed is not None else "float32"
+    dtype = dtype if is_floating(dtype) else "float64"
+    with np.errstate(all="ignore"):
+        size = np.abs(truth.value) + truth.kappa
+        allowed = K * unit_roundoff(dtype) * size[np.isfinite(size)].max(initial=0.0) + underflow(dtype)
+    return Claim("outputs", name, truth.value, float(allowed), _REFERENCE, formula, observed)
+
+
+def _formula(case: Case) -> str:
+    if isinstance(case.subject, ApiCall):
+        return formula_of(case.subject.api)
+    graph = case.subject
+    if isinstance(graph, LayerGraph) and len(graph.nodes) == 1 and has_layer(graph.nodes[0].op):
+        return layer(graph.nodes[0].op).formula
+    return ""
+
+
+def _by_others(own: Outcome, others: Sequence[Outcome]) -> Claim | None:
+    """What the first of the others gave, where they agree with it."""
+    if not others:
+        return None
+    source = " and ".join(outcome.target for outcome in others)
+    claims = []
+    for group, arrays in _groups(others[0]).items():
+        mine = _groups(own)[group]
+        for name, expected in arrays.items():
+            observed = mine.get(name)
+            size = (
+                float(np.abs(expected[np.isfinite(expected)]).max(initial=0.0)) if expected.dtype.kind == "f" else 0.0
+            )
+            allowed = K * VOTE_MARGIN * 65 * unit_roundoff("float32") * size + underflow("float32")
+            if observed is not None and observed.shape == expected.shape:
+                apart = float(distance(observed, expected).max(initial=0.0))
+                if not apart > allowed and not np.isnan(apart):
+                    continue
+            claims.append(Claim(group, name, expected, allowed, source, observed=observed))
+    first = min((_step(claim) for claim in claims), default=0)
+    return max((claim for claim in claims if _step(claim) == first), key=_wrongness, default=None)
+
+
+def _step(claim: Claim) -> int:
+    """The step of a training that a claim is about: the first that differs is the one to show."""
+    step = claim.name.partition(":")[0]
+    return int(step) if claim.group in ("losses", "weights") and step.isdigit() else 0
+
+
+def _vote_tolerance(expected: Array) -> float:
+    """As the vote measures: by the scale of the whole array."""
+    numbers = magnitude(expected)
+    size = float(numbers[np.isfinite(numbers)].max(initial=0.0))
+    return K * VOTE_MARGIN * 65.0 * unit_roundoff("float32") * size + underflow("float32")
+
+
+def _groups(outcome: Outcome) -> dict[str, dict[str, Array]]:
+    trace = outcome.trace
+    losses = trace.losses or ((trace.loss,) if trace.loss is not None else ())
+    return {
+        "losses": {str(step): np.asarray(value, np.float64) for step, value in enumerate(losses)},
+        "outputs": dict(outcome.outputs or trace.nodes),  # a replay of nodes answers in its trace
+        "gradients": {name: array for name, array in trace.gradients.items() if not name.startswith("node:")},
+        "weights": dict(trace.weights),
+    }

@@ -1,0 +1,307 @@
+"""What outcomes say of a case: a suspicion, nothing, or why nobody can tell. Nothing is run here.
+
+The judge is the one of the case's own kind: a layer or a call by its reference, a graph by its layers, a
+backward pass or a training by the vote. Whoever ended badly is judged first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ..core.arrays import Array, dtype_name
+from ..core.case import ApiCall, Case, ModelFile
+from ..core.errors import TensorParityError
+from ..core.finding import Class, Diagnosis
+from ..core.graph import LayerGraph, Node
+from ..core.messages import gist
+from ..core.outcome import Outcome, Status
+from ..core.procedure import Goal
+from ..core.verdict import Judgement, Kind, Stage
+from ..generators.onnx_files import inspect_onnx_file
+from ..operators.api import evaluate_call
+from ..operators.catalogue import has_layer, layer
+from ..operators.evaluate import evaluate, has_masks
+from ..operators.rounding import K, error_units
+from ..operators.spec import Evaluation, ShapeError
+from ..oracles.pair import compare_outcomes, judge_parity
+from ..triage.diagnose import accusation_of, accuse, blame, public_name
+from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
+from ..triage.replay import NodeErrors, absolute_error, judge_by_vote, measure_node
+from ..triage.suspicion import Suspicion
+from .examination import AMPLIFIED, relative_difference
+from .selection import families_of
+
+#: No target ran an exported file.
+NOBODY: Mapping[str, str] = {}
+#: A memory limit is ours, not the library's: running out of it decides nothing.
+ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+_TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)
+
+
+def references(case: Case) -> dict[str, Evaluation]:
+    """The true outputs of a case by name, where the catalogue can say them.
+
+    For a graph of several layers the bound is the last layer's own; upstream rounding is not in it.
+    """
+    try:
+        if isinstance(case.subject, ApiCall):
+            return {"0": evaluate_call(case.subject, dict(case.inputs))}
+        if isinstance(case.subject, LayerGraph) and not has_masks(case.subject):
+            return _graph_references(case.subject, case)
+    except (TensorParityError, ShapeError):
+        return {}
+    return {}
+
+
+def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
+    values = evaluate(graph, case.inputs, case.weights)
+    found: dict[str, Evaluation] = {}
+    for ref in graph.outputs:
+        node = graph.node(ref.node)
+        found[ref.node if ref.index == 0 else f"{ref.node}.{ref.index}"] = values[node.key][ref.index]
+    return found
+
+
+def judge(
+    case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str] = NOBODY
+) -> tuple[Suspicion | None, str]:
+    """A suspicion, or why there is none to be had; neither where all is well.
+
+    Args:
+        exporters: by target, who wrote the file it ran instead of the case's own.
+    """
+    completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+    ended = {t: o for t, o in outcomes.items() if o.status in ENDINGS}
+    truth = references(case)
+    if ended and (completed or truth):
+        return _ending(case, outcomes, ended, exporters), ""
+    if not completed:
+        return None, "no target completed the case"
+    if truth and _single_step(case) and not case.procedure.training:
+        return _by_reference(case, outcomes, completed, truth)
+    exporter = _by_exporter(case, outcomes, exporters)
+    if exporter is not None:
+        return exporter, ""
+    if case.procedure.goal in _TRAINING and len(completed) > 1:
+        return _by_training(case, outcomes, completed)
+    if case.cotangents and len(completed) > 1:
+        return _by_gradients(case, outcomes)
+    if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
+        return _by_vote(case, case.subject, outcomes)
+    return _by_pairs(case, outcomes, completed)
+
+
+def _single_step(case: Case) -> bool:
+    if isinstance(case.subject, ApiCall):
+        return True
+    graph = case.subject
+    return isinstance(graph, LayerGraph) and len(graph.nodes) == 1 and case.procedure.goal is Goal.FORWARD
+
+
+def _by_reference(
+    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], truth: Mapping[str, Evaluation]
+) -> tuple[Suspicion | None, str]:
+    """One layer or call against its reference, by the same rule that blames in an examination."""
+    errors = NodeErrors(
+        _node_of(case),
+        {target: _largest_error(outcome, truth) for target, outcome in completed.items()},
+        {target: _largest_distance(outcome, truth) for target, outcome in completed.items()},
+        mutual=_largest_mutual(list(completed.values()), truth),
+    )
+    klass, suspects = blame(errors, families_of(list(completed)))
+    above = tuple(target for target, error in errors.errors.items() if error > K)
+    if klass is None and len(completed) == 1 and above:
+        klass, suspects = Class.DEFECT, above  # the others convicted it when the case was filed
+    if klass is None:
+        return None, "all targets agree with each other, and not with the reference" if above else ""
+    accusation = accusation_of(klass, suspects, [errors])
+    diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
+    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case)), ""
+
+
+def _node_of(case: Case) -> Node:
+    if isinstance(case.subject, LayerGraph):
+        return case.subject.nodes[-1]
+    return Node("call", _api(case) or "call", ())
+
+
+def _largest_distance(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
+    return max((absolute_error(outcome.outputs.get(name), value) for name, value in truth.items()), default=0.0)
+
+
+def _largest_mutual(outcomes: Sequence[Outcome], truth: Mapping[str, Evaluation]) -> float:
+    worst = 0.0
+    for a, b in itertools.combinations(outcomes, 2):
+        for name, value in truth.items():
+            if name in a.outputs and name in b.outputs:
+                other = Evaluation(b.outputs[name].astype("float64"), value.kappa)
+                worst = max(worst, _largest_error(a, {name: other}))
+    return worst
+
+
+def _largest_error(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
+    worst = 0.0
+    for name, evaluation in truth.items():
+        if name not in outcome.outputs or outcome.outputs[name].shape != evaluation.value.shape:
+            return float("inf")
+        output = outcome.outputs[name]
+        worst = max(worst, float(error_units(output, evaluation, dtype_name(output)).max(initial=0.0)))
+    return worst
+
+
+def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
+    """A layer of a file that no reference knows, run alone: three targets or more decide."""
+    key = case.procedure.nodes[0]
+    node = _node_in_file(file, key)
+    errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
+    accusations = accuse([errors], families_of(list(outcomes)))
+    if not accusations:
+        return None, f"the targets do not agree on {key}, and no two against the others" if errors.disputed else ""
+    (accusation,) = accusations
+    diagnosis = accusation.diagnosis
+    if file.format != "onnx":
+        diagnosis = replace(diagnosis, api=None)  # what kind of layer it is stands in the file alone
+    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes)), ""
+
+
+def _by_exporter(case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str]) -> Suspicion | None:
+    """Runtimes that agree with each other on the exported file, and not with the original."""
+    if not exporters or not isinstance(case.subject, ModelFile):
+        return None
+    if case.procedure.goal is Goal.REPLAY:
+        node = _node_in_file(case.subject, case.procedure.nodes[0])
+        errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
+        accusations = accuse_exporters([errors], exporters)
+        if not accusations:
+            return None
+        return Suspicion(accusations[0].kind, replace(accusations[0].diagnosis, api=None), case, tuple(outcomes))
+    apart = outputs_apart(outcomes, exporters, relative_difference, AMPLIFIED)
+    if apart is None:
+        return None
+    return Suspicion(Kind.INCONSISTENCY, apart.diagnosis(AMPLIFIED), case, tuple(outcomes))
+
+
+def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
+    """The backward pass of one layer: three targets or more decide."""
+    key = case.procedure.nodes[0]
+    node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
+    errors = judge_by_vote(node, {target: outcome.trace.gradients for target, outcome in outcomes.items()})
+    accusations = accuse([errors], families_of(list(outcomes)))
+    if not accusations:
+        return None, "" if errors.judged_by == "vote" else "gradients are judged by three targets or more"
+    (accusation,) = accusations
+    return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD), ""
+
+
+def _by_training(
+    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome]
+) -> tuple[Suspicion | None, str]:
+    """Three targets or more decide; the first that differs on the way through the training is it."""
+    node = Node("training", _api(case) or "training", ())
+    for stage, answers in _stages(case, completed):
+        errors = judge_by_vote(node, answers)
+        for accusation in accuse([errors], families_of(list(completed))):
+            diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
+            return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage), ""
+    return (None, "") if len(completed) > 2 else (None, "trainings are judged by three targets or more")
+
+
+def _stages(case: Case, completed: Mapping[str, Outcome]) -> Iterator[tuple[Stage, dict[str, dict[str, Array]]]]:
+    """Step by step: the loss, the gradients, the weights after it."""
+    for step in range(case.procedure.steps or 1):
+        yield Stage.LOSS, {t: _only(_losses(o), f"{step}") for t, o in completed.items()}
+        if step == 0:
+            yield Stage.BACKWARD, {t: dict(o.trace.gradients) for t, o in completed.items()}
+        prefix = f"{step}:" if case.procedure.goal is Goal.FIT else ""
+        yield Stage.UPDATE, {t: _only(o.trace.weights, prefix) for t, o in completed.items()}
+
+
+def _only(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {name: array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _losses(outcome: Outcome) -> dict[str, Array]:
+    trace = outcome.trace
+    values = trace.losses or ((trace.loss,) if trace.loss is not None else ())
+    return {str(step): np.asarray(value, np.float32) for step, value in enumerate(values)}
+
+
+def _node_in_file(file: ModelFile, key: str) -> Node:
+    if file.format == "onnx":
+        return next(node for node in inspect_onnx_file(Path(file.path)).graph.nodes if node.key == key)
+    return Node(key.partition("#")[0], key.partition("#")[0], ())
+
+
+def _by_pairs(
+    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome]
+) -> tuple[Suspicion | None, str]:
+    if len(completed) < 2:
+        return None, "one target alone cannot be judged without a reference"
+    first, *others = completed.values()
+    for other in others:
+        for comparison in compare_outcomes(_answers(first), _answers(other), {}, judge_parity):
+            if comparison.verdict.judgement is not Judgement.PASS:
+                return None, f"{first.target} and {other.target}: {comparison.verdict.reason}"
+    return None, ""
+
+
+def _answers(outcome: Outcome) -> Outcome:
+    """The replay of single nodes answers in its trace alone."""
+    return outcome if outcome.outputs else replace(outcome, outputs=outcome.trace.nodes)
+
+
+def _ending(
+    case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome], exporters: Mapping[str, str]
+) -> Suspicion:
+    first = next(iter(ended.values()))
+    failure = first.failure
+    evidence = tuple(
+        f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
+        for target, outcome in ended.items()
+        if outcome.failure
+    )
+    diagnosis = Diagnosis(
+        Class.DEFECT,
+        tuple(dict.fromkeys(name for target in ended for name in suspects_of_ending(target, ended, exporters))),
+        api=_api(case),
+        parameters=_parameters(case),
+        node=failure.node if failure and failure.node else _node(case),
+        evidence=evidence,
+    )
+    exception = failure.type if failure else ""
+    return Suspicion(ENDINGS[first.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
+
+
+def _api(case: Case) -> str | None:
+    if isinstance(case.subject, ApiCall):
+        return case.subject.api
+    node = _only_node(case)
+    return public_name(node.op) if node else None
+
+
+def _only_node(case: Case) -> Node | None:
+    graph = case.subject
+    return graph.nodes[0] if isinstance(graph, LayerGraph) and len(graph.nodes) == 1 else None
+
+
+def _node(case: Case) -> str | None:
+    node = _only_node(case)
+    return node.key if node else None
+
+
+def _parameters(case: Case) -> dict[str, object]:
+    node = _only_node(case)
+    return layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
+
+
+def stage_of(case: Case) -> Stage:
+    if isinstance(case.subject, ApiCall):
+        return Stage.CALL
+    if case.procedure.goal in _TRAINING:
+        return Stage.UPDATE
+    return Stage.BACKWARD if case.cotangents else Stage.FORWARD

@@ -1,0 +1,87 @@
+"""``localize``: every layer of a case's model alone, on identical inputs, with the papers' rates beside it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..core.case import ApiCall, ModelFile
+from ..core.outcome import Outcome
+from ..core.procedure import Goal
+from ..core.verdict import Judgement
+from ..operators.rounding import K
+from ..reporting.facts import Facts
+from ..targets.runner import RunnerSettings, cached
+from ..triage.suspicion import Suspicion
+from .events import Listener, silent
+from .examination import Examination, Rules, model_of
+from .examining import examine_case
+from .filing import make_finding, target_facts
+from .opening import OpenCase, open_case
+from .selection import families_of
+from .sources import Context, open_source
+
+
+@dataclass(frozen=True)
+class Localized:
+    facts: Facts
+    broken: bool
+
+
+def localize(path: Path, targets: str | None, settings: RunnerSettings, listener: Listener = silent) -> Localized:
+    """Look at the layers of a case's model; of a call or a single layer there is only one place to name.
+
+    Raises:
+        CaseFileError: if the file is broken or hostile.
+        UsageError: if it has no targets that are installed.
+    """
+    began = time.monotonic()
+    with open_case(path, targets, settings) as opened:
+        single = isinstance(opened.case.subject, ApiCall) or opened.case.procedure.goal is not Goal.FORWARD
+        facts = _single(opened) if single else _model(opened, listener)
+        ran = any(target.usable for target in facts.targets) or bool(facts.findings)
+        stats = {**facts.stats, "seconds": time.monotonic() - began}
+        broken = any(target in opened.targets for target in opened.runner.broken)
+        return Localized(replace(facts, stats=stats, notes=(*opened.notes, *facts.notes)), broken or not ran)
+
+
+def _single(opened: OpenCase) -> Facts:
+    runner = cached(opened.runner, opened.runner.settings)
+    checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
+    undecided = {checked.undecided: 1} if checked.undecided else {}
+    return replace(_facts(opened, checked.suspicions, outcomes, len(undecided)), undecided=undecided)
+
+
+def _model(opened: OpenCase, listener: Listener) -> Facts:
+    case, settings = opened.case, opened.runner.settings
+    model, reader = model_of(case), None
+    notes: tuple[str, ...] = ()
+    if isinstance(case.subject, ModelFile):
+        context = Context(opened.runner, settings, opened.targets, case.seed, listener, (), {})
+        source = open_source(case.subject.path, context)
+        model, reader, notes = source.model, source.import_graph, tuple(source.notes)
+    rules = Rules(families_of(opened.targets), localize="always", seed=case.seed)
+    runner = cached(opened.runner, settings)
+    examination = Examination(runner, model, rules, import_graph=reader, listener=listener)
+    examined = examination.run(case.inputs, case.labels, opened.targets)
+    undecided = sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons)
+    return replace(
+        _facts(opened, examined.suspicions, examined.outcomes, undecided),
+        comparisons=tuple(examined.comparisons),
+        notes=(*notes, *examined.notes),
+        phases=examined.phases,
+    )
+
+
+def _facts(opened: OpenCase, suspicions: Sequence[Suspicion], outcomes: Mapping[str, Outcome], undecided: int) -> Facts:
+    return Facts(
+        command="localize",
+        seed=opened.case.seed,
+        targets=target_facts(opened.runner, opened.targets, outcomes),
+        stats={"cases": 1, "undecided": undecided},
+        findings=tuple(make_finding(s, "localize", outcomes, opened.case.digest) for s in suspicions),
+        subject=opened.path.name,
+        isolated_threshold=K,
+    )

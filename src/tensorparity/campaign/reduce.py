@@ -1,0 +1,107 @@
+"""``reduce``: a case file to the simplest case that fails in the same way, and a script that shows it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..core.errors import UsageError
+from ..core.finding import Class, Finding
+from ..operators.rounding import K
+from ..reporting.facts import Facts
+from ..store.casefile import SUFFIX, CaseFile, write_case
+from ..targets.runner import RunnerSettings, cached
+from ..triage.reduction.order import elements, node_count
+from ..triage.reduction.reducer import Budget
+from .events import Listener, silent
+from .examining import examine_case
+from .filing import make_finding, target_facts
+from .opening import OpenCase, open_case
+from .reducing import Prepared, prepare_one
+
+
+@dataclass(frozen=True)
+class Reduced:
+    facts: Facts
+    broken: bool
+
+
+def reduce(
+    path: Path,
+    targets: str | None,
+    settings: RunnerSettings,
+    out: Path,
+    budget: Budget | None = None,
+    listener: Listener = silent,
+) -> Reduced:
+    """Reduce the first defect that the case shows; write the reduced case and the script into ``out``.
+
+    Raises:
+        CaseFileError: if the file is broken or hostile.
+        UsageError: if it has no targets that are installed, or ``out`` cannot be written.
+    """
+    began = time.monotonic()
+    with open_case(path, targets, settings) as opened:
+        runner = cached(opened.runner, settings)
+        checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
+        defects = [s for s in checked.suspicions if s.diagnosis.klass is Class.DEFECT]
+        findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in checked.suspicions]
+        stats = {"cases": 1, "undecided": int(bool(checked.undecided))}
+        notes = list(opened.notes)
+        scripts: dict[str, str] = {}
+        if defects:
+            prepared = prepare_one(opened.runner, runner, defects[0], budget or Budget(), listener=listener)
+            reduction = prepared.reduction
+            assert reduction is not None
+            stats |= {
+                "checks": reduction.checks,
+                "nodes_before": node_count(opened.case),
+                "nodes_after": node_count(reduction.case),
+                "elements_before": elements(opened.case),
+                "elements_after": elements(reduction.case),
+            }
+            notes += [f"{step.name}: {step.nodes} nodes, {step.elements} numbers" for step in reduction.steps]
+            first = make_finding(prepared.suspicion, "reduce", outcomes, opened.case.digest, prepared.original)
+            first = _write(first, prepared, opened, out)
+            findings = [first, *(finding for finding in findings if finding.id != first.id)]
+            findings += [make_finding(s, "reduce", outcomes, s.case.digest) for s in reduction.also]
+            if prepared.reproducer:
+                scripts[first.id] = prepared.reproducer.marked
+        elif not any(outcome.completed for outcome in outcomes.values()):
+            notes.append("the case cannot run here, so there is nothing to reduce")
+        else:
+            notes.append("the case does not fail here, so there is nothing to reduce")
+        ran = bool(findings) or any(outcome.completed for outcome in outcomes.values())
+        facts = Facts(
+            command="reduce",
+            seed=opened.case.seed,
+            targets=target_facts(opened.runner, opened.targets, outcomes),
+            stats={**stats, "seconds": time.monotonic() - began},
+            findings=tuple(findings),
+            subject=path.name,
+            notes=tuple(notes),
+            isolated_threshold=K,
+            undecided={checked.undecided: 1} if checked.undecided else {},
+            scripts=scripts,
+        )
+        return Reduced(facts, bool(opened.runner.broken) or not ran)
+
+
+def _write(finding: Finding, prepared: Prepared, opened: OpenCase, out: Path) -> Finding:
+    stem = opened.path.name.removesuffix(SUFFIX).removesuffix(".original")
+    file = CaseFile(
+        prepared.suspicion.case, prepared.suspicion.targets, finding.versions, opened.file.faults, opened.file.note
+    )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        write_case(out / f"{stem}.reduced{SUFFIX}", file)
+        finding = replace(finding, case=f"{stem}.reduced{SUFFIX}")
+        if prepared.reproducer:
+            (out / f"{stem}.py").write_text(prepared.reproducer.marked, encoding="utf-8")
+            finding = replace(finding, reproducer=f"{stem}.py")
+        if prepared.draft:
+            (out / f"{stem}.md").write_text(prepared.draft, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write into {out}: {error.strerror}") from error
+    return finding

@@ -1,0 +1,250 @@
+"""From a suspicion to what a user is shown: reduced, examined once more on every target, with a script.
+
+Reduction needs the suspects and one target that is right; the vote needs everybody. Whatever comes out is
+examined on all targets again, and a reduction that no longer says the same there is dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ..core.case import Case, ModelFile
+from ..core.finding import Class
+from ..core.procedure import Goal
+from ..core.runner import Runner
+from ..targets.runner import LocalRunner
+from ..triage.exporters import PREFIX as EXPORTER
+from ..triage.features import features
+from ..triage.reduction.order import elements, node_count
+from ..triage.reduction.passes import PASSES
+from ..triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
+from ..triage.reproduce.script import Reproducer
+from ..triage.suspicion import Suspicion
+from .events import Listener, Progress, silent
+from .examining import examine_case, examine_cases
+from .judging import references
+from .scripts import reproduce
+from .selection import families_of
+
+#: Who is asked first as the one that is right: the quicker to start and to build, the earlier.
+_QUICKEST = ("onnxruntime", "torch:eager", "keras:torch", "keras:tensorflow", "openvino", "keras:openvino", "keras:jax")
+
+
+@dataclass(frozen=True)
+class ReducingSettings:
+    """How much work goes into one defect, and into all of a run.
+
+    Args:
+        budget: per defect.
+        seconds: for all defects together; those beyond are filed as they are.
+        scripts: also render and execute a reproducer.
+    """
+
+    budget: Budget = field(default_factory=Budget)
+    seconds: float = 300.0
+    scripts: bool = True
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A suspicion as it will be filed.
+
+    Args:
+        original: as it was found; its signature is the finding's identity.
+        reduction: None where it was not tried, as ``reproducer`` and ``draft`` (of an upstream report).
+    """
+
+    suspicion: Suspicion
+    original: Suspicion
+    reduction: Reduction | None = None
+    reproducer: Reproducer | None = None
+    draft: str | None = None
+
+
+class Preparation:
+    """Prepares the suspicions of one run, within its budget; one reduction per distinct defect."""
+
+    def __init__(
+        self, local: LocalRunner, runner: Runner, settings: ReducingSettings | None, listener: Listener = silent
+    ) -> None:
+        self._local = local
+        self._runner = runner
+        self._settings = settings
+        self._tell = listener
+        self._spent = 0.0
+        self._seen: dict[tuple[str, ...], Prepared] = {}
+
+    def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        """Every suspicion, reduced where it is a new defect; then what was met on the way."""
+        prepared = [self._one(suspicion) for suspicion in suspicions]
+        known = {p.suspicion.key for p in prepared} | {p.original.key for p in prepared}
+        met: dict[tuple[str, ...], Suspicion] = {}
+        for item in prepared:
+            for other in item.reduction.also if item.reduction else ():
+                if other.key not in known:
+                    met.setdefault(other.key, other)
+        return prepared + [Prepared(other, other) for other in met.values()]
+
+    def _one(self, suspicion: Suspicion) -> Prepared:
+        settings = self._settings
+        if settings is None or suspicion.diagnosis.klass is not Class.DEFECT:
+            return Prepared(suspicion, suspicion)
+        if any(suspect.startswith(EXPORTER) for suspect in suspicion.diagnosis.suspects):
+            return Prepared(_remarked(suspicion, "not reduced: an exporter is shown by the whole file"), suspicion)
+        earlier = self._seen.get(_alike(suspicion))
+        if earlier is not None and earlier.reduction is not None:
+            return Prepared(_signed_like(suspicion, earlier.suspicion), suspicion)
+        left = settings.seconds - self._spent
+        if left <= 0:
+            return Prepared(_remarked(suspicion, "not reduced: the time for reducing was used up"), suspicion)
+        began = time.monotonic()
+        budget = replace(settings.budget, seconds=min(settings.budget.seconds, left))
+        prepared = prepare_one(self._local, self._runner, suspicion, budget, settings.scripts, self._tell)
+        self._spent += time.monotonic() - began
+        self._seen[_alike(suspicion)] = prepared
+        return prepared
+
+
+def _alike(suspicion: Suspicion) -> tuple[str, ...]:
+    """Suspicions that are reduced once: one key, one set of parameters."""
+    parameters = sorted((name, repr(value)) for name, value in suspicion.diagnosis.parameters.items())
+    return (*suspicion.key, repr(parameters))
+
+
+def _signed_like(suspicion: Suspicion, reduced: Suspicion) -> Suspicion:
+    """Another sighting of a defect that has been reduced already: it gets that one's parameters, so its signature."""
+    diagnosis = replace(suspicion.diagnosis, parameters=reduced.diagnosis.parameters)
+    return replace(suspicion, diagnosis=diagnosis, features=reduced.features)
+
+
+def _remarked(suspicion: Suspicion, remark: str) -> Suspicion:
+    diagnosis = suspicion.diagnosis
+    return replace(suspicion, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, remark)))
+
+
+def prepare_one(
+    local: LocalRunner,
+    runner: Runner,
+    suspicion: Suspicion,
+    budget: Budget,
+    scripts: bool = True,
+    listener: Listener = silent,
+) -> Prepared:
+    """Reduce one suspicion, and render and execute its script."""
+    listener(Progress("reducing", 0, None, suspicion.diagnosis.api or ""))
+    reduction = reduce_suspicion(runner, suspicion, budget)
+    if reduction.suspicion is None:
+        return Prepared(_remarked(suspicion, f"not reduced: {reduction.stopped}"), suspicion, reduction)
+    final = _as_filed(suspicion, reduction)
+    if not scripts:
+        return Prepared(final, suspicion, reduction)
+    listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
+    _, outcomes = examine_case(runner, final.case, suspicion.targets)
+    reproduced = reproduce(local, final, outcomes)
+    script = reproduced.script
+    if not script.verified:
+        remark = "not verified" if script.text else "missing"
+        final = _remarked(final, f"reproducer {remark}: {script.remark}")
+    return Prepared(final, suspicion, reduction, script if script.text else None, reproduced.draft)
+
+
+def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
+    """The reduced case with the words of the first sighting: where it was found, and by how much."""
+    reduced, original = reduction.suspicion, reduction.original
+    assert reduced is not None
+    diagnosis = suspicion.diagnosis
+    evidence = [*diagnosis.evidence, _ratio(original, reduction)]
+    if isinstance(reduction.case.subject, ModelFile):
+        evidence.append("the layer is not in the catalogue: the case is the model file itself, with its smallest batch")
+    return replace(
+        reduced,
+        targets=suspicion.targets,
+        features=features(reduction.case, reduced.stage),
+        diagnosis=replace(
+            reduced.diagnosis,
+            node=diagnosis.node or reduced.diagnosis.node,
+            api=diagnosis.api or reduced.diagnosis.api,
+            evidence=tuple(evidence),
+            measure=diagnosis.measure or reduced.diagnosis.measure,
+            threshold=diagnosis.threshold if diagnosis.measure else reduced.diagnosis.threshold,
+        ),
+    )
+
+
+def _ratio(original: Case, reduction: Reduction) -> str:
+    case = reduction.case
+    before = f"{node_count(original)} node{'s' * (node_count(original) > 1)} and {elements(original):,} numbers"
+    after = f"{node_count(case)} and {elements(case):,}"
+    stopped = f" ({reduction.stopped})" if reduction.stopped else ""
+    return f"reduced from {before} to {after} in {reduction.checks} checks{stopped}"
+
+
+def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Reduction:
+    """The simplest case with the suspicion's key, by all targets' word.
+
+    First with the targets that are needed; if the others do not say the same of the result, with all of them.
+    """
+    needed = needed_targets(suspicion)
+    reduction = _reduce(runner, suspicion, needed, budget)
+    everybody = list(suspicion.targets)
+    if reduction.suspicion is None or set(needed) == set(everybody):
+        return reduction
+    checked, _ = examine_case(runner, reduction.case, everybody)
+    final = _matching(suspicion, checked)
+    if final is not None:
+        return replace(reduction, suspicion=final)
+    left = replace(budget, seconds=budget.seconds - reduction.seconds)
+    again = _reduce(runner, suspicion, everybody, left)
+    return replace(again, checks=again.checks + reduction.checks, seconds=again.seconds + reduction.seconds)
+
+
+def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget: Budget) -> Reduction:
+    def check(cases: Sequence[Case]) -> list[Checked]:
+        return examine_cases(runner, cases, targets)
+
+    began = time.monotonic()
+    (first,) = check([suspicion.case])
+    found = _matching(suspicion, first)
+    if found is None:
+        why = first.undecided or "alone, it does not fail in the same way"
+        return Reduction(suspicion.case, suspicion.case, None, 1, time.monotonic() - began, stopped=why)
+
+    def remembering(cases: Sequence[Case]) -> list[Checked]:
+        return [first] if [case.digest for case in cases] == [suspicion.case.digest] else check(cases)
+
+    return reduce_case(suspicion.case, found.key, remembering, PASSES, budget)
+
+
+def _matching(suspicion: Suspicion, checked: Checked) -> Suspicion | None:
+    """What a fresh look at the case says of the same defect."""
+    exact = checked.of_key(suspicion.key)
+    if exact is not None:
+        return exact
+    wanted = suspicion.diagnosis
+    for other in checked.suspicions:
+        alike = other.kind is suspicion.kind and set(other.diagnosis.suspects) == set(wanted.suspects)
+        known = wanted.api is None or other.diagnosis.api is None or wanted.api == other.diagnosis.api
+        if alike and known and other.diagnosis.klass is Class.DEFECT:
+            return other
+    return None
+
+
+def needed_targets(suspicion: Suspicion) -> list[str]:
+    """The suspects and one that is right; everybody, where the vote decides or code is shared."""
+    case, targets = suspicion.case, list(suspicion.targets)
+    suspects = [target for target in targets if target in suspicion.diagnosis.suspects]
+    if not suspects:
+        shared = [t for t in targets if families_of([t])[t] in suspicion.diagnosis.suspects]
+        return sorted(shared, key=_speed)[:2] if len(shared) > 2 else targets
+    judged_alone = bool(references(case)) or bool(suspicion.exception)
+    if not judged_alone or case.procedure.goal not in (Goal.FORWARD, Goal.CALL) or case.procedure.training:
+        return targets
+    others = sorted((target for target in targets if target not in suspects), key=_speed)
+    return [*suspects, *others[:1]]
+
+
+def _speed(target: str) -> int:
+    base = target.partition("@")[0].partition("{")[0]
+    return _QUICKEST.index(base) if base in _QUICKEST else len(_QUICKEST)

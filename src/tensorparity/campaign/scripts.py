@@ -1,0 +1,182 @@
+"""Reproducers: rendered for the suspect's family, then executed in a fresh process before anybody is shown one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core.arrays import dtype_name
+from ..core.case import Case
+from ..core.graph import LayerGraph
+from ..core.outcome import Outcome
+from ..core.verdict import Kind
+from ..targets.lowering import lower
+from ..targets.names import TargetName, parse_target
+from ..targets.runner import Desk, LocalRunner
+from ..triage.reproduce.calls import torch_parts
+from ..triage.reproduce.claim import Claim
+from ..triage.reproduce.draft import draft
+from ..triage.reproduce.keras_scripts import keras_parts
+from ..triage.reproduce.literals import Unprintable
+from ..triage.reproduce.onnx_scripts import onnx_parts
+from ..triage.reproduce.script import Parts, Reproducer, assemble
+from ..triage.suspicion import Suspicion
+from .claims import claim_of
+
+_SECONDS = 300.0
+#: Exit codes of a script, and what they say.
+SHOWS, FIXED = 1, 0
+#: What a script says before it ends with 1.
+_OBSERVED = "observed"
+
+#: Executes a fault in the process first, and then the script as if it were run alone.
+_WITH_FAULT = """
+import runpy, sys
+sys.path[:] = [folder for folder in sys.path if folder]
+library, fault, target, script = sys.argv[1:5]
+sys.argv[:] = [script, *sys.argv[5:]]
+__import__(library)
+with open(fault) as file:
+    exec(compile(file.read(), fault, "exec"), {"__name__": "tensorparity_fault", "__file__": fault, "TARGET": target})
+runpy.run_path(script, run_name="__main__")
+"""
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of rendering: the script (without text where there is none to be had) and the draft of a report."""
+
+    script: Reproducer
+    draft: str
+
+
+def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Reproduced:
+    """A script for the first suspect that can be run here, verified if it could be, and a report around it.
+
+    Args:
+        outcomes: of the suspicion's own case, by target.
+    """
+    suspect = _runnable(suspicion, outcomes)
+    claim = claim_of(suspicion, outcomes, suspect) if suspect else None
+    script = _script(runner, suspicion, suspect, claim)
+    records = {target: outcome.record for target, outcome in outcomes.items()}
+    name = suspect or ", ".join(suspicion.diagnosis.suspects)
+    return Reproduced(script, draft(_title(suspicion, name), name, suspicion, claim, script, records))
+
+
+def _script(runner: LocalRunner, suspicion: Suspicion, suspect: str | None, claim: Claim | None) -> Reproducer:
+    if suspect is None:
+        return Reproducer("", remark="no suspect is a target that a script could run")
+    if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG):
+        return Reproducer("", remark="neither a reference nor another target says what the answer should be")
+    try:
+        text = render(suspicion, suspect, claim)
+    except Unprintable as reason:
+        return Reproducer("", remark=f"no short script: {reason}")
+    return verify(text, runner.desk(suspect))
+
+
+def _runnable(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> str | None:
+    """A suspect that is a target; of code that several share, the first of them."""
+    suspects = [target for target in suspicion.diagnosis.suspects if target in outcomes]
+    if suspects:
+        return suspects[0]
+    shared = [t for t in outcomes if t.partition(":")[0] in suspicion.diagnosis.suspects and outcomes[t].completed]
+    return shared[0] if shared else None
+
+
+def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
+    """The text of the script.
+
+    Raises:
+        Unprintable: if it cannot be written in a few lines.
+    """
+    name = parse_target(suspect)
+    watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
+    parts = _parts(suspicion.case, name, claim, watched)
+    return assemble(_title(suspicion, suspect) + ".", suspicion.kind, parts, claim)
+
+
+def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:
+    if name.framework == "keras":
+        return keras_parts(case, name.flavour, claim, watched=watched)
+    if name.framework == "torch":
+        return torch_parts(case, name.flavour, claim, watched=watched)
+    lowered = lower("onnx", case)
+    if isinstance(lowered, str):
+        raise Unprintable(lowered)
+    subject, arrays = lowered
+    dtype = dtype_name(claim.observed) if claim and claim.observed is not None else "float32"
+    return onnx_parts(name.base, subject, arrays, claim.name if claim else "", dtype, watched=watched)
+
+
+_VERBS = {Kind.ERROR: "raises", Kind.CRASH: "crashes", Kind.HANG: "hangs", Kind.NAN: "gives NaN or infinity"}
+
+
+def _title(suspicion: Suspicion, suspect: str) -> str:
+    diagnosis = suspicion.diagnosis
+    graph = suspicion.case.subject
+    what = diagnosis.api or (f"a graph of {len(graph.nodes)} layers" if isinstance(graph, LayerGraph) else "the model")
+    verb = _VERBS.get(suspicion.kind, "is wrong")
+    stage = "" if suspicion.stage.value in ("forward", "call") else f" ({suspicion.stage.value})"
+    return f"{what}{stage} {verb} on {suspect}"
+
+
+def verify(text: str, desk: Desk) -> Reproducer:
+    """Execute the script as its target is run, with the fault if there is one and, beside it, without."""
+    ways = (True, False) if desk.fault is not None else (True,)
+    with ThreadPoolExecutor(len(ways)) as pool:
+        ends = list(pool.map(lambda planted: execute(text, desk, planted=planted), ways))
+    code, said = ends[0]
+    if code != SHOWS:
+        return Reproducer(text, remark=f"it ended with {code} instead of 1 in a fresh process: {said}")
+    if ends[-1][0] != FIXED and len(ends) > 1:
+        code, said = ends[-1]
+        return Reproducer(text, remark=f"without the planted fault it ended with {code} instead of 0: {said}")
+    return Reproducer(text, verified=True)
+
+
+def execute(text: str, desk: Desk, *, planted: bool) -> tuple[int | str, str]:
+    """Exit code (or how else it ended) and the last line it said."""
+    launch = desk.plan(fresh=True).launch
+    with tempfile.TemporaryDirectory(prefix="tensorparity-script-") as folder:
+        script = Path(folder) / "reproducer.py"
+        script.write_text(text)
+        command = [launch.python, str(script)]
+        if planted and desk.fault is not None:
+            fault = Path(folder) / "fault.py"
+            fault.write_text(desk.fault.source)
+            library = desk.spec.distributions[0]
+            command = [launch.python, "-c", _WITH_FAULT, library, str(fault), str(desk.name), str(script)]
+        variables = {**launch.variables, "HOME": folder, "TMPDIR": folder}
+        return _run(command, folder, variables)
+
+
+def _run(command: list[str], folder: str, variables: Mapping[str, str]) -> tuple[int | str, str]:
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=dict(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return f"no end after {_SECONDS:.0f} s", ""
+    lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
+    last = lines[-1][:300] if lines else ""
+    code = process.returncode
+    if code == SHOWS and not any(line.startswith(_OBSERVED) for line in lines):
+        return "an exception of its own", last  # Python's exit code for it is 1, too
+    return (code if code >= 0 else signal.Signals(-code).name), last

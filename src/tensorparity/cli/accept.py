@@ -1,0 +1,50 @@
+"""``tensorparity accept ID``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from .options import DEFAULT_OUT, format_option, show
+
+
+@click.command("accept")
+@click.argument("identity", metavar="ID")
+@click.option("--reason", required=True, help="Why it is accepted; for whoever reads the file next.")
+@click.option("--expires", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="Accepted until then.")
+@click.option("--link", default="", metavar="URL", help="Where it is discussed.")
+@click.option("--pattern", default="", help="Accept all signatures of this pattern instead (*, ?).")
+@click.option("--store", metavar="URL", help="Where the finding is kept.  [default: the --out folder]")
+@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@format_option
+def command(
+    identity: str,
+    reason: str,
+    expires: datetime | None,
+    link: str,
+    pattern: str,
+    store: str | None,
+    out: Path,
+    output_format: str,
+    quiet: bool,
+) -> int:
+    """Make finding ID a known difference: written into tensorparity.toml, it fails no run any more.
+
+    It is still counted in every report, and called out once nothing matches it.
+    """
+    from ..campaign.known import accept, find_finding
+    from ..reporting.facts import Facts
+    from ..store.database import open_store
+    from ..triage.known import CONFIG
+
+    with open_store(store or out, folder=out if store and "://" in store else None, create=False) as opened:
+        finding = find_finding(opened, identity)
+    entry = accept(finding, reason, link, expires.date() if expires else None, pattern)
+    note = f"{entry.name} is a known difference now, in {CONFIG}"
+    if output_format == "json":
+        show(Facts("accept", 0, (), {}, (finding,), notes=(note,)), output_format, quiet)
+    elif not quiet:
+        click.echo(note)
+    return 0

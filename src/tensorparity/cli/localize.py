@@ -1,0 +1,43 @@
+"""``tensorparity localize CASE``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..core.finding import Class
+from .options import DEFAULT_OUT, exit_code, runner_settings, running_options, show, write_report
+
+
+@click.command("localize")
+@click.argument("case", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@running_options
+def command(
+    case: Path,
+    out: Path,
+    targets: str | None,
+    seed: int,
+    fail_on: tuple[Class, ...],
+    output_format: str,
+    quiet: bool,
+    **running: Any,
+) -> int:
+    """Say where in the model of CASE the difference arises: each layer alone, on identical inputs, everywhere.
+
+    The HTML report has the map. Exits 1 if a layer is wrong, 0 if none is, 3 if the case cannot run.
+    """
+    from ..campaign.known import with_known
+    from ..campaign.localize import localize
+    from .progress import progress
+
+    with progress(quiet) as listener:
+        localized = localize(case, targets, runner_settings(**running), listener)
+    facts = with_known(localized.facts, unmatched=False)
+    report = write_report(facts, out)
+    show(facts, output_format, quiet)
+    if output_format == "text" and not quiet:
+        click.echo(f"Report: {report}")
+    return exit_code(facts, fail_on, localized.broken)

@@ -1,0 +1,45 @@
+"""``tensorparity reduce CASE``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..core.finding import Class
+from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_options, show
+
+
+@click.command("reduce")
+@click.argument("case", type=click.Path(path_type=Path))
+@click.option("--budget", type=Duration(), default=300.0, help="Time for reducing.  [default: 5m]")
+@click.option("--checks", type=click.IntRange(min=1), default=200, show_default=True, help="Cases to run at most.")
+@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@running_options
+def command(
+    case: Path,
+    budget: float,
+    checks: int,
+    out: Path,
+    targets: str | None,
+    seed: int,
+    fail_on: tuple[Class, ...],
+    output_format: str,
+    quiet: bool,
+    **running: Any,
+) -> int:
+    """Find the simplest case that fails in the same way as CASE, and write it and a script into --out.
+
+    Exits 1 if the case fails here, 0 if it does not, 3 if it cannot run.
+    """
+    from ..campaign.known import with_known
+    from ..campaign.reduce import reduce
+    from ..triage.reduction.reducer import Budget
+    from .progress import progress
+
+    with progress(quiet) as listener:
+        reduced = reduce(case, targets, runner_settings(**running), out, Budget(checks, budget), listener)
+    facts = with_known(reduced.facts, unmatched=False)
+    show(facts, output_format, quiet)
+    return exit_code(facts, fail_on, reduced.broken)

@@ -1,0 +1,61 @@
+"""Calls: fewer arguments, smaller arrays. Sizes that arguments share stay shared, as a product's inner ones must."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...core.case import ApiCall, ArrayArg, Case
+from .editing import cut
+from .reducer import Attempts
+from .splitting import apply_most
+
+
+def shrink_call(attempts: Attempts) -> None:
+    call = attempts.case.subject
+    if not isinstance(call, ApiCall) or attempts.case.counterpart is not None:
+        return
+    plain = [name for name, value in call.kwargs.items() if not _has_array(value)]
+    apply_most(attempts, plain, _without)
+    stuck = apply_most(attempts, _sizes(attempts.case), lambda case, sizes: _cut(case, sizes, 1))
+    for size in stuck:
+        attempts.first(_cut(attempts.case, [size], cap) for cap in (2, 3, size // 2, size - 1) if 0 < cap < size)
+    axes = [(name, axis) for name, array in attempts.case.inputs.items() for axis in range(array.ndim)]
+    apply_most(attempts, [(name, axis) for name, axis in axes if attempts.case.inputs[name].shape[axis] > 1], _flat)
+
+
+def _has_array(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_array, value))
+    return isinstance(value, ArrayArg)
+
+
+def _without(case: Case, names: Sequence[str]) -> Case:
+    call = case.subject
+    assert isinstance(call, ApiCall)
+    kwargs = {name: value for name, value in call.kwargs.items() if name not in names}
+    return replace(case, subject=replace(call, kwargs=kwargs))
+
+
+def _sizes(case: Case) -> list[int]:
+    return sorted({size for array in case.inputs.values() for size in array.shape if size > 1}, reverse=True)
+
+
+def _cut(case: Case, sizes: Sequence[int], cap: int) -> Case | None:
+    """Every axis of one of these sizes at most ``cap`` long, in all arrays."""
+    if not sizes:
+        return None
+    inputs = {
+        name: cut(array, tuple(min(size, cap) if size in sizes else size for size in array.shape))
+        for name, array in case.inputs.items()
+    }
+    return replace(case, inputs=inputs)
+
+
+def _flat(case: Case, axes: Sequence[tuple[str, int]]) -> Case:
+    """Single axes of length 1, whatever the others of their size are."""
+    inputs = {
+        name: cut(array, tuple(1 if (name, axis) in axes else size for axis, size in enumerate(array.shape)))
+        for name, array in case.inputs.items()
+    }
+    return replace(case, inputs=inputs)

@@ -1,0 +1,60 @@
+"""A shorter way of training: fewer steps, a plainer loss and optimizer, no further than needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...core.case import Case
+from ...core.procedure import Goal, Procedure, Recipe
+from .order import PLAINEST_LOSS, PLAINEST_OPTIMIZER
+from .reducer import Attempts
+
+
+def shrink_training(attempts: Attempts) -> None:
+    procedure = attempts.case.procedure
+    if procedure.loss is None and procedure.optimizer is None and procedure.steps is None:
+        return
+    attempts.first([_one_step(attempts.case)])
+    attempts.first([_forward(attempts.case), _gradients(attempts.case)])
+    procedure = attempts.case.procedure
+    if procedure.loss:
+        recipes = (Recipe(PLAINEST_LOSS), Recipe(procedure.loss.name))
+        attempts.first(_with(attempts.case, replace(procedure, loss=recipe)) for recipe in recipes)
+    procedure = attempts.case.procedure
+    if procedure.optimizer:
+        recipes = (Recipe(PLAINEST_OPTIMIZER), Recipe(procedure.optimizer.name))
+        attempts.first(_with(attempts.case, replace(procedure, optimizer=recipe)) for recipe in recipes)
+    attempts.first([_with(attempts.case, replace(attempts.case.procedure, training=False))])
+
+
+def _with(case: Case, procedure: Procedure) -> Case | None:
+    """The labels must suit the loss: whole numbers are classes, which the plainest loss does not take."""
+    loss = procedure.loss
+    if loss is not None and loss.name == PLAINEST_LOSS and any(a.dtype.kind in "iu" for a in case.labels.values()):
+        labels = {name: array.astype(np.float32) for name, array in case.labels.items()}
+        return replace(case, procedure=procedure, labels=labels)
+    return replace(case, procedure=procedure)
+
+
+def _one_step(case: Case) -> Case | None:
+    steps = case.procedure.steps
+    if not steps or steps < 2:
+        return None
+    inputs = {name: array[: len(array) // steps] for name, array in case.inputs.items()}
+    labels = {name: array[: len(array) // steps] for name, array in case.labels.items()}
+    return replace(case, procedure=replace(case.procedure, steps=1), inputs=inputs, labels=labels)
+
+
+def _gradients(case: Case) -> Case | None:
+    if case.procedure.goal not in (Goal.UPDATE, Goal.FIT) or (case.procedure.steps or 1) > 1:
+        return None
+    return replace(case, procedure=replace(case.procedure, goal=Goal.GRADIENTS, optimizer=None, steps=None))
+
+
+def _forward(case: Case) -> Case | None:
+    if case.procedure.goal is Goal.REPLAY or (case.procedure.steps or 1) > 1:
+        return None
+    plain = Procedure(mode=case.procedure.mode, training=case.procedure.training, dtype=case.procedure.dtype)
+    return replace(case, procedure=plain, labels={})

@@ -1,0 +1,50 @@
+"""One call of a public function, written as a person would; also for native torch."""
+
+from __future__ import annotations
+
+from ...core.case import ApiCall, ArrayArg, Case
+from . import literals
+from .claim import Claim
+from .script import Parts
+
+
+def argument_lines(case: Case, wrap: str) -> list[str]:
+    """One line per array; ``wrap`` turns it into the library's tensor."""
+    return [
+        f"{name} = {wrap}({literals.array(array)})" if wrap else f"{name} = {literals.array(array)}"
+        for name, array in case.inputs.items()
+    ]
+
+
+def call_expression(call: ApiCall) -> str:
+    arguments = [_argument(item) for item in call.args]
+    arguments += [f"{name}={_argument(item)}" for name, item in call.kwargs.items()]
+    return f"{call.api}({', '.join(arguments)})"
+
+
+def _argument(item: object) -> str:
+    if isinstance(item, ArrayArg):
+        return item.name
+    if isinstance(item, (list, tuple)) and any(isinstance(part, ArrayArg) for part in item):
+        return f"[{', '.join(_argument(part) for part in item)}]"
+    return literals.value(item)
+
+
+def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool) -> Parts:
+    """The parts of a script for native torch.
+
+    Raises:
+        Unprintable: if the case is not a call.
+    """
+    call = case.subject
+    if not isinstance(call, ApiCall):
+        raise literals.Unprintable("a model file is no text; the case file runs it")
+    imports = [*(["import subprocess"] if watched else []), "import sys", "", "import numpy as np", "import torch"]
+    expression = call_expression(call)
+    steps = argument_lines(case, "torch.from_numpy")
+    if flavour == "compile":
+        names = ", ".join(case.inputs)
+        steps.append(f"compiled = torch.compile(lambda {names}: {expression})")
+        expression = f"compiled({names})"
+    part = f"[{claim.name}]" if claim is not None and claim.name != "0" else ""
+    return Parts(imports, [*steps, f"observed = {expression}{part}.numpy()"])

@@ -1,0 +1,46 @@
+"""Claim: what a script asserts. One array that should be so, and how far rounding may take it from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.channels import distance
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The answer that is expected of the suspect.
+
+    Args:
+        group: ``outputs``, ``gradients``, ``weights`` (after a step) or ``losses``.
+        name: of the array in its group.
+        tolerance: absolute, what rounding explains.
+        source: where the expectation comes from, in words.
+        formula: the documentation's sentence behind it.
+        observed: what the suspect gave; None where it gave nothing.
+    """
+
+    group: str
+    name: str
+    expected: Array
+    tolerance: float
+    source: str
+    formula: str = ""
+    observed: Array | None = None
+
+    @property
+    def off(self) -> float | None:
+        """How far the suspect is from it; None for another shape or no answer."""
+        if self.observed is None or self.observed.shape != self.expected.shape:
+            return None
+        return float(distance(self.observed, self.expected).max(initial=0.0))
+
+    def worst_element(self) -> tuple[int, ...] | None:
+        if self.observed is None or self.observed.shape != self.expected.shape or not self.expected.ndim:
+            return None
+        apart = distance(self.observed, self.expected)
+        index = np.unravel_index(int(np.argmax(apart)), apart.shape)
+        return tuple(int(part) for part in index)

@@ -1,0 +1,136 @@
+"""The draft of an upstream report: what a maintainer asks for first, in the order they read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.outcome import Record
+from ..suspicion import Suspicion
+from .claim import Claim
+from .script import Reproducer
+from .tolerances import DEFAULTS
+
+_MOST_SHOWN = 16
+
+
+def draft(
+    title: str,
+    suspect: str,
+    suspicion: Suspicion,
+    claim: Claim | None,
+    script: Reproducer | None,
+    records: Mapping[str, Record],
+) -> str:
+    """Markdown, complete but for what only a person can add.
+
+    Args:
+        records: the circumstances of every target that ran the case.
+    """
+    parts = [
+        f"# {title}",
+        _warning(records.get(suspect)),
+        _summary(suspect, suspicion, claim),
+        _section("To reproduce", _script(script)),
+        _section("Expected", _expected(claim)),
+        _section("Observed", _observed(suspicion, claim)),
+        _section("How this was judged", _judgement(suspect, suspicion, claim)),
+        _section("Evidence", "\n".join(f"- {line}" for line in suspicion.diagnosis.evidence)),
+        _section("Environment", _environment(suspect, records)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _section(title: str, body: str) -> str:
+    return f"## {title}\n\n{body}" if body else ""
+
+
+def _warning(record: Record | None) -> str:
+    if record is None or not record.fault:
+        return ""
+    return f"**Do not send this: the fault `{record.fault}` was planted in the library.**"
+
+
+def _summary(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
+    diagnosis = suspicion.diagnosis
+    params = ", ".join(f"`{name}={value!r}`" for name, value in diagnosis.parameters.items())
+    what = f"`{diagnosis.api}`" if diagnosis.api else "The model"
+    lines = [f"{what} {'with ' + params + ' ' if params else ''}on {suspect}: {suspicion.kind.value}."]
+    if claim is not None and claim.off is not None:
+        lines.append(f"The result is off by {claim.off:.3g}; rounding explains at most {claim.tolerance:.2g}.")
+    return " ".join(lines)
+
+
+def _script(script: Reproducer | None) -> str:
+    if script is None or not script.text:
+        return "No script: the case file shows it (`tensorparity replay`)."
+    said = (
+        "It was run in a fresh process and exits 1 while the defect exists, 0 once it is fixed."
+        if script.verified
+        else f"Not verified: {script.remark}"
+    )
+    return f"{said}\n\n```python\n{script.text}```"
+
+
+def _expected(claim: Claim | None) -> str:
+    if claim is None:
+        return "An answer."
+    formula = f"\n\nFormula: {claim.formula}." if claim.formula else ""
+    return f"By {claim.source}:\n\n```\n{_shown(claim.expected, claim)}\n```{formula}"
+
+
+def _observed(suspicion: Suspicion, claim: Claim | None) -> str:
+    if claim is None or claim.observed is None:
+        return suspicion.diagnosis.evidence[0] if suspicion.diagnosis.evidence else ""
+    return f"```\n{_shown(claim.observed, claim)}\n```"
+
+
+def _shown(array: Array, claim: Claim) -> str:
+    if claim.observed is not None and claim.observed.shape != claim.expected.shape:
+        return f"shape {array.shape}"
+    if array.size <= _MOST_SHOWN:
+        return str(np.asarray(array).tolist())
+    index = claim.worst_element()
+    return f"shape {array.shape}; at {index}: {array[index]!r}" if index is not None else f"shape {array.shape}"
+
+
+def _judgement(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
+    if claim is None:
+        return ""
+    lines = [
+        f"- Higher-precision baseline: {claim.source}"
+        + (", evaluated in float64 from the documented formula on the same inputs." if claim.formula else "."),
+        "- The inputs are exact in the dtype under test, and every weight is set: nothing is drawn.",
+    ]
+    if "tie" in suspicion.features:
+        lines.append("- The inputs hold a tie; the gradient was compared with what the other libraries give there.")
+    tolerance = DEFAULTS.get(suspect.partition(":")[0].partition("@")[0].partition("{")[0])
+    if tolerance is not None and claim.off is not None:
+        index = claim.worst_element() if claim.expected.ndim else ()
+        expected = float(np.abs(claim.expected[index])) if index is not None and claim.expected.size else 0.0
+        inside = tolerance.allows(claim.off, expected)
+        lines.append(
+            f"- The library's own default tolerance ({tolerance.source}: rtol={tolerance.rtol:g}, "
+            f"atol={tolerance.atol:g}) is {'not ' if inside else ''}exceeded."
+        )
+    return "\n".join(lines)
+
+
+def _environment(suspect: str, records: Mapping[str, Record]) -> str:
+    record = records.get(suspect, Record())
+    lines = [f"- {name} {version}" for name, version in record.versions.items()]
+    lines += [f"- Python {record.python.split()[0]}" if record.python else ""]
+    lines += [f"- device {record.device}" if record.device else "", f"- threads {record.threads}"]
+    lines += [f"- `{name}={value}`" for name, value in record.flags.items()]
+    agreeing = _others(suspect, records)
+    return "\n".join(line for line in [*lines, *agreeing] if line)
+
+
+def _others(suspect: str, records: Mapping[str, Record]) -> Sequence[str]:
+    return [
+        f"- compared with {target} ({', '.join(f'{name} {version}' for name, version in record.versions.items())})"
+        for target, record in records.items()
+        if target != suspect and record.versions
+    ]

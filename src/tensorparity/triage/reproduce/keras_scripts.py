@@ -1,0 +1,304 @@
+"""Scripts for Keras: a graph of layers forward, backward or in training, and single calls of ``keras.ops``."""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+from ...core.arrays import Arrays
+from ...core.case import ApiCall, Case
+from ...core.graph import LayerGraph, Node, Ref
+from ...core.jsontext import Json
+from ...core.procedure import Goal, Mode, Recipe
+from ...operators.catalogue import layer
+from ...operators.evaluate import declare_weights
+from . import literals
+from .calls import argument_lines, call_expression
+from .claim import Claim
+from .script import Parts
+
+_MODULES = {"tensorflow": "import tensorflow as tf", "torch": "import torch", "jax": "import jax"}
+
+
+def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool) -> Parts:
+    """The parts of a script for Keras on a backend.
+
+    Raises:
+        Unprintable: if the case cannot be written down.
+    """
+    needs_backend = claim is not None and claim.group == "gradients"
+    imports = [
+        "import os",
+        *(["import subprocess"] if watched else []),
+        "import sys",
+        "",
+        f'os.environ["KERAS_BACKEND"] = "{backend}"',
+        "import keras",
+        "import numpy as np",
+        *([_MODULES[backend]] if needs_backend and backend in _MODULES else []),
+    ]
+    if isinstance(case.subject, ApiCall):
+        call = call_expression(case.subject)
+        steps = [*argument_lines(case, ""), f"observed = keras.ops.convert_to_numpy({call})"]
+        if claim is not None and claim.name != "0":
+            steps[-1] = f"observed = keras.ops.convert_to_numpy({call}[{claim.name}])"
+        return Parts(imports, steps)
+    if not isinstance(case.subject, LayerGraph):
+        raise literals.Unprintable("a model file is no text; the case file runs it")
+    return Parts(imports, _graph_steps(case, case.subject, backend, claim))
+
+
+def _graph_steps(case: Case, graph: LayerGraph, backend: str, claim: Claim | None) -> list[str]:
+    names = _names(graph)
+    arrays = _input_arrays(case, graph)
+    steps = []
+    if case.procedure.dtype:
+        steps.append(f"keras.config.set_dtype_policy({literals.value(case.procedure.dtype)})")
+    steps += [f"{names[item.name]} = {literals.array(arrays[item.name])}" for item in graph.inputs]
+    steps += [f"{_layer_name(node)} = {_constructor(node)}" for node in graph.nodes if node.call == 0]
+    if case.procedure.goal is Goal.REPLAY:
+        return [*steps, *_backward(case, graph, names, backend, claim)]
+    steps += _model(graph, names)
+    steps += _weights(case, graph)
+    if case.procedure.goal in (Goal.UPDATE, Goal.FIT):
+        return [*steps, *_training(case, graph, names, claim)]
+    if case.procedure.goal is Goal.GRADIENTS:
+        return [*steps, *_gradients(case, graph, names, backend, claim)]
+    return [*steps, *_forward(case, graph, names, claim)]
+
+
+def _names(graph: LayerGraph) -> dict[str, str]:
+    """Names for the inputs' arrays."""
+    return {item.name: "x" if len(graph.inputs) == 1 else f"x{index}" for index, item in enumerate(graph.inputs)}
+
+
+def _layer_name(node: Node) -> str:
+    """A name for the layer's variable; ours for layers that stand alone says nothing."""
+    name = re.sub(r"\W", "_", node.layer, flags=re.ASCII).lower()
+    odd = not name.isidentifier() or keyword.iskeyword(name) or name in ("x", "model", "keras", "np", "sys", "os")
+    return f"layer_{name}" if odd else name
+
+
+def _input_arrays(case: Case, graph: LayerGraph) -> Arrays:
+    if case.procedure.goal is not Goal.REPLAY:
+        return case.inputs
+    node = graph.nodes[-1]
+    return {ref.node: case.inputs[f"{node.key}/{index}"] for index, ref in enumerate(node.inputs)}
+
+
+def _constructor(node: Node) -> str:
+    params = {name: item for name, item in node.params.items() if name != "name"}
+    if any(isinstance(item, dict) for item in params.values()):  # a layer or policy inside: the way Keras saves it
+        return f"keras.layers.{node.op}.from_config({params!r})"
+    return f"keras.layers.{node.op}({_arguments(params)})"
+
+
+def _arguments(params: dict[str, Json]) -> str:
+    return ", ".join(f"{name}={literals.value(item)}" for name, item in params.items())
+
+
+def _call(node: Node, tensors: list[str], training: str = "") -> str:
+    listed = layer(node.op).listed or node.op in ("Attention", "AdditiveAttention")
+    given = f"[{', '.join(tensors)}]" if listed else ", ".join(tensors)
+    further = _arguments(dict(node.call_params))
+    return f"{_layer_name(node)}({', '.join(part for part in (given, further, training) if part)})"
+
+
+def _model(graph: LayerGraph, names: dict[str, str]) -> list[str]:
+    tensors = {item.name: f"i{index}" for index, item in enumerate(graph.inputs)}
+    lines = [
+        f"{tensors[item.name]} = keras.Input({literals.value(list(item.shape))}, dtype={literals.value(item.dtype)})"
+        for item in graph.inputs
+    ]
+    for index, node in enumerate(graph.nodes):
+        call = _call(node, [_tensor(tensors, graph, ref) for ref in node.inputs])
+        if len(graph.nodes) == 1:
+            tensors[node.name] = call
+        else:
+            tensors[node.name] = f"t{index}"
+            lines.append(f"t{index} = {call}")
+    inputs = ", ".join(tensors[item.name] for item in graph.inputs)
+    outputs = ", ".join(_tensor(tensors, graph, ref) for ref in graph.outputs)
+    many_in, many_out = len(graph.inputs) > 1, len(graph.outputs) > 1
+    model = f"keras.Model({f'[{inputs}]' if many_in else inputs}, {f'[{outputs}]' if many_out else outputs})"
+    return [*lines, f"model = {model}"]
+
+
+def _tensor(tensors: dict[str, str], graph: LayerGraph, ref: Ref) -> str:
+    several = ref.index or any(other.node == ref.node and other.index for node in graph.nodes for other in node.inputs)
+    return f"{tensors[ref.node]}[{ref.index}]" if several else tensors[ref.node]
+
+
+def _weights(case: Case, graph: LayerGraph) -> list[str]:
+    lines = []
+    declared = declare_weights(graph)
+    for node in graph.nodes:
+        own = [name for name in declared if name.startswith(f"{node.layer}/")]
+        if own and node.call == 0:
+            arrays = ", ".join(literals.array(case.weights[name]) for name in own)
+            lines.append(f"{_layer_name(node)}.set_weights([{arrays}])")
+    return lines
+
+
+def _given(graph: LayerGraph, names: dict[str, str]) -> str:
+    arrays = ", ".join(names[item.name] for item in graph.inputs)
+    return f"[{arrays}]" if len(graph.inputs) > 1 else arrays
+
+
+def _forward(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim | None) -> list[str]:
+    procedure, given = case.procedure, _given(graph, names)
+    if procedure.training or procedure.mode is Mode.EAGER:
+        call = f"keras.ops.convert_to_numpy(model({given}, training={procedure.training}))"
+        if len(graph.outputs) > 1:
+            position = _position(graph, claim)
+            call = f"keras.ops.convert_to_numpy(model({given}, training={procedure.training})[{position}])"
+        return [f"observed = {call}"]
+    size = f", batch_size={procedure.batch_size}" if procedure.batch_size else ""
+    lines = ['model.save("model.keras")', 'model = keras.saving.load_model("model.keras")'] if procedure.reload else []
+    part = f"[{_position(graph, claim)}]" if len(graph.outputs) > 1 else ""
+    return [*lines, f"observed = model.predict({given}{size}, verbose=0){part}"]
+
+
+def _position(graph: LayerGraph, claim: Claim | None) -> int:
+    names = [ref.node if ref.index == 0 else f"{ref.node}.{ref.index}" for ref in graph.outputs]
+    return names.index(claim.name) if claim is not None and claim.name in names else 0
+
+
+# --- backward
+
+
+def _backward(case: Case, graph: LayerGraph, names: dict[str, str], backend: str, claim: Claim | None) -> list[str]:
+    """The cotangent pulled back through one layer, by the backend's own means."""
+    node = graph.nodes[-1]
+    arrays = [names[ref.node] for ref in node.inputs]
+    build = [f"{_call(node, [f'np.array({name})' for name in arrays])}  # builds its weights"]
+    setting = _weights(case, graph)
+    cotangent = f"cotangent = {literals.array(case.cotangents[node.key])}"
+    training = f"training={case.procedure.training}"
+    wanted = _wanted(node, graph, names, claim, case)
+    return [*(build if setting else []), *setting, cotangent, *_pull(node, arrays, backend, training, wanted)]
+
+
+def _wanted(node: Node, graph: LayerGraph, names: dict[str, str], claim: Claim | None, case: Case) -> str:
+    """The tensor whose gradient is asked for: an input's name, or ``LAYER.weights[i]``."""
+    name = claim.name if claim else f"input:{node.key}/0"
+    if name.startswith("input:"):
+        key = name[len("input:") :]
+        if case.procedure.goal is not Goal.REPLAY:
+            return names[key]
+        return names[node.inputs[int(key.rpartition("/")[2])].node]
+    weight = name[len("weight:") :]
+    owner = next((other for other in graph.nodes if weight.startswith(f"{other.layer}/")), node)
+    declared = [item for item in declare_weights(graph) if item.startswith(f"{owner.layer}/")]
+    if weight not in declared:
+        raise literals.Unprintable(f"the gradient of {name}")
+    return f"{_layer_name(owner)}.weights[{declared.index(weight)}]"
+
+
+def _pull(node: Node, arrays: list[str], backend: str, training: str, wanted: str) -> list[str]:
+    call = _call(node, arrays, training)
+    if backend == "torch":
+        tensors = [f"{name} = torch.tensor({name}, requires_grad=True)" for name in arrays]
+        source = wanted if wanted in arrays else f"{wanted}.value"
+        return [
+            *tensors,
+            f"{call}.backward(torch.tensor(cotangent))",
+            f"observed = {source}.grad.numpy()",
+        ]
+    if backend == "tensorflow":
+        source = wanted if wanted in arrays else f"{wanted}.value"
+        return [
+            *(f"{name} = tf.constant({name})" for name in arrays),
+            "with tf.GradientTape() as tape:",
+            f"    tape.watch([{', '.join(arrays)}])",
+            f"    y = {call}",
+            f"observed = tf.convert_to_tensor(tape.gradient(y, {source}, output_gradients=cotangent)).numpy()",
+        ]
+    if backend == "jax" and wanted in arrays:
+        given = ", ".join(arrays)
+        return [
+            f"_, pull_back = jax.vjp(lambda {given}: {call}, {given})",
+            f"observed = np.asarray(pull_back(cotangent)[{arrays.index(wanted)}])",
+        ]
+    if backend == "jax":
+        name = wanted.partition(".")[0]
+        position = wanted[wanted.index("[") + 1 : -1]
+        stateless = call.replace(f"{name}(", f"{name}.stateless_call(t, n, ", 1)
+        return [
+            f"t, n = {name}.trainable_variables, {name}.non_trainable_variables",
+            "t, n = [v.value for v in t], [v.value for v in n]",
+            f"_, pull_back = jax.vjp(lambda t: {stateless}[0], t)",
+            f"observed = np.asarray(pull_back(cotangent)[0][{position}])",
+        ]
+    raise literals.Unprintable(f"gradients on {backend}")
+
+
+# --- training
+
+
+def _recipe(kind: str, recipe: Recipe | None) -> str:
+    assert recipe is not None
+    return f"keras.{kind}.{recipe.name}({_arguments(dict(recipe.params))})"
+
+
+def _labels(case: Case, graph: LayerGraph) -> tuple[list[str], str]:
+    order = [ref.node for ref in graph.outputs if ref.node in case.labels]
+    lines = [f"y{index} = {literals.array(case.labels[name])}" for index, name in enumerate(order)]
+    given = ", ".join(f"y{index}" for index in range(len(order)))
+    return lines, f"[{given}]" if len(order) > 1 else given
+
+
+def _training(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim | None) -> list[str]:
+    lines, labels = _labels(case, graph)
+    procedure = case.procedure
+    lines.append(f"optimizer = {_recipe('optimizers', procedure.optimizer)}")
+    lines.append(f"model.compile(optimizer=optimizer, loss={_recipe('losses', procedure.loss)})")
+    lines += _steps(case, _given(graph, names), labels, claim)
+    if claim is None or claim.group == "losses":
+        return [*lines, "observed = np.asarray(loss)"]
+    weight = claim.name.partition(":")[2] if claim.name[:1].isdigit() else claim.name
+    node = next((node for node in graph.nodes if weight.startswith(f"{node.layer}/")), graph.nodes[-1])
+    declared = [item for item in declare_weights(graph) if item.startswith(f"{node.layer}/")]
+    if weight not in declared:
+        raise literals.Unprintable(f"the weight {weight}")
+    position = declared.index(weight)
+    return [*lines, f"observed = keras.ops.convert_to_numpy({_layer_name(node)}.weights[{position}])"]
+
+
+def _steps(case: Case, given: str, labels: str, claim: Claim | None) -> list[str]:
+    """As many steps as it takes to see it; the inputs are the batches, one after another."""
+    steps = case.procedure.steps or 1
+    if steps == 1:
+        return [f"loss = model.train_on_batch({given}, {labels})"]
+    if given.startswith("[") or labels.startswith("["):
+        raise literals.Unprintable(f"a training of {steps} steps with several inputs or outputs")
+    size = len(next(iter(case.inputs.values()))) // steps
+    name = claim.name.partition(":")[0] if claim else ""
+    count = int(name) + 1 if name.isdigit() else steps
+    part = f"[k * {size} : (k + 1) * {size}]"
+    return [f"for k in range({count}):", f"    loss = model.train_on_batch({given}{part}, {labels}{part})"]
+
+
+def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: str, claim: Claim | None) -> list[str]:
+    lines, labels = _labels(case, graph)
+    arrays = [names[item.name] for item in graph.inputs]
+    given, loss = _given(graph, names), _recipe("losses", case.procedure.loss)
+    call = f"loss({labels}, model({given}, training={case.procedure.training}))"
+    lines.append(f"loss = {loss}")
+    if claim is None or claim.group == "losses":
+        return [*lines, f"observed = keras.ops.convert_to_numpy({call})"]
+    if claim.group == "outputs":
+        return [*lines, f"observed = keras.ops.convert_to_numpy(model({given}, training={case.procedure.training}))"]
+    wanted = _wanted(graph.nodes[-1], graph, names, claim, case)
+    if backend == "torch":
+        source = wanted if wanted in arrays else f"{wanted}.value"
+        lines += [f"{name} = torch.tensor({name}, requires_grad=True)" for name in arrays]
+        return [*lines, f"{call}.backward()", f"observed = {source}.grad.numpy()"]
+    if backend == "tensorflow":
+        source = wanted if wanted in arrays else f"{wanted}.value"
+        lines += [f"{name} = tf.constant({name})" for name in arrays]
+        lines += ["with tf.GradientTape() as tape:", f"    tape.watch([{', '.join(arrays)}])", f"    value = {call}"]
+        return [*lines, f"observed = tf.convert_to_tensor(tape.gradient(value, {source})).numpy()"]
+    if backend == "jax" and wanted in arrays:
+        return [*lines, f"observed = np.asarray(jax.grad(lambda {wanted}: {call})({wanted}))"]
+    raise literals.Unprintable(f"the gradient of {claim.name} on {backend}")

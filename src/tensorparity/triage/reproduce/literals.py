@@ -1,0 +1,85 @@
+"""Arrays and values as a person would write them in a script."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...core.arrays import Array, dtype_name
+from ...core.jsontext import Json
+from ..reduction.values import OFFSET, PERIOD
+
+#: More numbers than this nobody reads, and nobody pastes.
+MOST_LISTED = 256
+_MOST_SCATTERED = 24
+
+
+class Unprintable(Exception):  # noqa: N818 (a reason, not an error)
+    """It cannot be written down in a few lines; the message says what."""
+
+
+def value(item: Json) -> str:
+    """A parameter: tuples for lists of numbers, as in the documentation."""
+    if isinstance(item, (list, tuple)):
+        inside = ", ".join(value(part) for part in item)
+        if all(isinstance(part, (int, float)) for part in item):
+            return f"({inside},)" if len(item) == 1 else f"({inside})"
+        return f"[{inside}]"
+    if isinstance(item, float) and not math.isfinite(item):
+        return f'float("{item}")'
+    if isinstance(item, str):
+        return '"' + item.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return repr(item)
+
+
+def array(data: Array) -> str:
+    """An expression that gives the array, by its simplest rule.
+
+    Raises:
+        Unprintable: if it has no rule and is too long to be listed.
+    """
+    dtype = dtype_name(data)
+    if dtype in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        raise Unprintable(f"NumPy has no {dtype}")
+    shape = value(list(data.shape))
+    flat = data.reshape(-1)
+    if data.size > 4 and (flat == flat[0]).all():
+        return f"np.full({shape}, {number(flat[0])}, {value(dtype)})"
+    if data.size > 8 and np.array_equal(flat.astype(np.float64), np.arange(data.size) % PERIOD - OFFSET):
+        return f"(np.arange({data.size}) % {PERIOD} - {OFFSET}).reshape({shape}).astype({value(dtype)})"
+    filled = np.flatnonzero(flat)
+    if data.size > MOST_LISTED:
+        if len(filled) > _MOST_SCATTERED:
+            raise Unprintable(f"an array of shape {data.shape} whose values matter")
+        entries = ", ".join(f"{index}: {number(flat[index])}" for index in filled)
+        rule = f"[{{{entries}}}.get(i, 0) for i in range({data.size})]"
+        return f"np.array({rule}, {value(dtype)}).reshape({shape})"
+    return f"np.array({_nested(data)}, {value(dtype)})" + (f".reshape({shape})" if data.size == 0 else "")
+
+
+def _nested(data: Array) -> str:
+    if data.ndim == 0:
+        return number(data[()])
+    return "[" + ", ".join(_nested(part) for part in data) + "]"
+
+
+def number(item: object) -> str:
+    """Whole numbers without a point, others as short as they stay the same, non-finite ones by NumPy's names."""
+    if isinstance(item, (bool, np.bool_)):
+        return str(bool(item))
+    if isinstance(item, (int, np.integer)):
+        return str(int(item))
+    if isinstance(item, str):
+        return value(item)
+    if isinstance(item, (complex, np.complexfloating)):
+        return repr(complex(item))
+    found = float(item)  # type: ignore[arg-type]
+    if math.isnan(found):
+        return "np.nan"
+    if math.isinf(found):
+        return "np.inf" if found > 0 else "-np.inf"
+    negative_zero = found == 0 and math.copysign(1, found) < 0
+    if found.is_integer() and abs(found) < 1e6 and not negative_zero:
+        return str(int(found))
+    return str(item)  # of a NumPy number: as short as its own dtype allows

@@ -1,0 +1,128 @@
+"""A script from parts: what it says of itself, how the observed value comes about, and the judgement."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.verdict import Kind
+from . import literals
+from .claim import Claim
+
+#: Lines beyond which nobody pastes a script into a report.
+MOST_LINES = 36
+_LONGEST_LINE = 4000
+_MOST_COMPARED = 64
+
+#: Ends of a process or of patience: the script looks at itself from outside.
+_FROM_OUTSIDE = (Kind.CRASH, Kind.HANG)
+
+
+@dataclass(frozen=True)
+class Reproducer:
+    """A script and whether it has been seen to do what it says; ``remark`` says why not."""
+
+    text: str
+    verified: bool = False
+    remark: str = ""
+
+    @property
+    def marked(self) -> str:
+        """The text; one that was not seen to show the defect says so first."""
+        if self.verified:
+            return self.text
+        return f"# Not verified: {' '.join(self.remark.split())}\n{self.text}"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a family of targets contributes.
+
+    Args:
+        imports: lines before anything else; environment variables first.
+        steps: lines that end with ``observed = ...`` (an array).
+    """
+
+    imports: Sequence[str]
+    steps: Sequence[str]
+
+
+def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None) -> str:
+    """The script: exits 1 while the defect exists, 0 once it is fixed.
+
+    Raises:
+        Unprintable: if it gets too long to be read.
+    """
+    head = [f'"""{title} Exits 1 while it is so, 0 once it is fixed."""', "", *parts.imports, ""]
+    if kind in _FROM_OUTSIDE:
+        lines = [*head, *_watched(kind), "", *parts.steps, 'print("observed:", np.asarray(observed).tolist())']
+    elif kind is Kind.ERROR or claim is None:
+        lines = [*head, *_guarded(parts.steps)]
+    else:
+        lines = [*head, *parts.steps, *_judged(kind, claim)]
+    if len(lines) > MOST_LINES or max(map(len, lines)) > _LONGEST_LINE:
+        raise literals.Unprintable(f"a script of {len(lines)} lines")
+    return "\n".join(lines) + "\n"
+
+
+def _judged(kind: Kind, claim: Claim) -> list[str]:
+    expected, index = claim.expected, claim.worst_element()
+    reason = f"expected by {claim.source}" + (f": {claim.formula}" if claim.formula else "")
+    lines = textwrap.wrap(reason, 110, initial_indent="# ", subsequent_indent="# ")
+    if kind is Kind.SHAPE or claim.observed is None or claim.observed.shape != expected.shape:
+        return [
+            *lines,
+            f"expected = {literals.value(list(expected.shape))}",
+            'print("expected shape:", expected)',
+            'print("observed shape:", observed.shape)',
+            "sys.exit(0 if observed.shape == expected else 1)",
+        ]
+    if index is not None and (expected.size > _MOST_COMPARED or (claim.off or 0.0) <= claim.tolerance):
+        lines.append(f"observed = observed[{', '.join(map(str, index))}]")
+        expected = np.asarray(expected[index])
+    lines += [
+        f"expected = {literals.array(_shortened(expected))}",
+        'print("expected:", expected.tolist())',
+        'print("observed:", observed.tolist())',
+    ]
+    close = f"np.allclose(observed, expected, rtol=0, atol={claim.tolerance:.2g}, equal_nan=True)"
+    return [*lines, f"sys.exit(0 if {close} else 1)"]
+
+
+def _shortened(expected: Array) -> Array:
+    """Nine digits are more than float32 has."""
+    array = np.asarray(expected)
+    if array.dtype.kind != "f":
+        return array
+    return np.array([float(f"{item:.9g}") for item in array.reshape(-1)], np.float64).reshape(array.shape)
+
+
+def _guarded(steps: Sequence[str]) -> list[str]:
+    return [
+        "try:",
+        *(f"    {line}" if line else "" for line in steps),
+        "except Exception as error:",
+        '    print("expected: an answer")',
+        '    print("observed:", type(error).__name__, str(error).strip()[:500])',
+        "    sys.exit(1)",
+        'print("observed:", np.asarray(observed).tolist())',
+    ]
+
+
+def _watched(kind: Kind) -> list[str]:
+    """The script runs itself, and looks how that ends."""
+    limit = "120" if kind is Kind.HANG else "600"
+    return [
+        'if sys.argv[1:] != ["child"]:',
+        "    try:",
+        f'        code = subprocess.run([sys.executable, *sys.orig_argv[1:], "child"], timeout={limit}).returncode',
+        "    except subprocess.TimeoutExpired:",
+        f'        code = "still running after {limit} s"',
+        '    print("expected: exit code 0")',
+        '    print("observed:", code)',
+        "    sys.exit(0 if code == 0 else 1)",
+    ]

@@ -1,0 +1,37 @@
+"""Suspicion: a diagnosed difference on its way to becoming a finding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..core.case import Case
+from ..core.finding import Diagnosis
+from ..core.verdict import Kind, Stage
+from . import sign
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A diagnosed difference, ready to be filed: what, who, and the case that shows it.
+
+    Args:
+        features: what is special about the inputs of a reduced case; part of its signature.
+    """
+
+    kind: Kind
+    diagnosis: Diagnosis
+    case: Case
+    targets: tuple[str, ...]
+    exception: str = ""
+    stage: Stage = Stage.FORWARD
+    features: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What reduction keeps (decision 8)."""
+        return sign.key(self.kind, self.stage, self.diagnosis, self.exception)
+
+    @property
+    def signature(self) -> str:
+        """What counts distinct defects (decision 8); of a reduced case, it says no more than it must."""
+        return sign.signature(self.kind, self.stage, self.diagnosis, self.exception, self.features)

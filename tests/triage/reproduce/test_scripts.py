@@ -1,0 +1,161 @@
+"""Scripts as text: short, complete, Python. That they run is tested where the libraries are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import ApiCall, ArrayArg, Case
+from tensorparity.core.finding import Class, Diagnosis
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.outcome import Record
+from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.verdict import Kind, Stage
+from tensorparity.operators.evaluate import draw_weights
+from tensorparity.triage.reproduce.calls import torch_parts
+from tensorparity.triage.reproduce.claim import Claim
+from tensorparity.triage.reproduce.draft import draft
+from tensorparity.triage.reproduce.keras_scripts import keras_parts
+from tensorparity.triage.reproduce.literals import Unprintable
+from tensorparity.triage.reproduce.script import Parts, Reproducer, assemble
+from tensorparity.triage.suspicion import Suspicion
+
+ONE = np.ones((1, 2), np.float32)
+
+
+def dense(**further: object) -> Case:
+    build = GraphBuilder()
+    graph = build.build(build.add("Dense", build.input("x0", (2,)), name="d", units=2, activation="relu"))
+    weights = draw_weights(graph, np.random.default_rng(0))
+    return replace(Case(graph, inputs={"x0": ONE}, weights=weights), **further)
+
+
+def claim(group: str = "outputs", name: str = "d", observed: Array | None = ONE + 1) -> Claim:
+    return Claim(group, name, ONE, 1e-6, "the float64 reference", "y = x", observed)
+
+
+def script(case: Case, said: Claim | None, backend: str = "torch", kind: Kind = Kind.INCONSISTENCY) -> str:
+    watched = kind in (Kind.CRASH, Kind.HANG)
+    text = assemble("A layer is wrong.", kind, keras_parts(case, backend, said, watched=watched), said)
+    compile(text, "script", "exec")
+    assert len(text.splitlines()) <= 36
+    return text
+
+
+def test_forward() -> None:
+    text = script(dense(), claim())
+    assert 'os.environ["KERAS_BACKEND"] = "torch"' in text
+    assert 'd = keras.layers.Dense(units=2, activation="relu")' in text
+    assert "observed = model.predict(x, verbose=0)" in text
+    assert "# expected by the float64 reference: y = x" in text
+    assert text.rstrip().endswith("equal_nan=True) else 1)")
+
+
+def test_another_shape() -> None:
+    assert 'print("observed shape:", observed.shape)' in script(dense(), claim(observed=np.ones(3)), kind=Kind.SHAPE)
+
+
+def test_only_the_worst_element_of_a_large_output() -> None:
+    expected = np.zeros((1, 200))
+    observed = expected.copy()
+    observed[0, 17] = 3
+    text = script(dense(), Claim("outputs", "d", expected, 1e-6, "the float64 reference", observed=observed))
+    assert "observed = observed[0, 17]" in text
+    assert "np.full" not in text
+
+
+@pytest.mark.parametrize("kind", [Kind.ERROR, Kind.CRASH, Kind.HANG])
+def test_bad_ends(kind: Kind) -> None:
+    text = script(dense(), None, kind=kind)
+    assert ("except Exception as error:" if kind is Kind.ERROR else "subprocess.run(") in text
+    assert "sys.exit(1)" in text or "sys.exit(0 if code == 0 else 1)" in text
+
+
+@pytest.mark.parametrize("backend", ["torch", "tensorflow", "jax"])
+@pytest.mark.parametrize("name", ["input:d#0/0", "weight:d/kernel"])
+def test_backward(backend: str, name: str) -> None:
+    case = dense(
+        procedure=Procedure(goal=Goal.REPLAY, nodes=("d#0",), training=True),
+        inputs={"d#0/0": ONE},
+        cotangents={"d#0": ONE},
+    )
+    text = script(case, claim("gradients", name), backend)
+    means = {"torch": ".backward(", "tensorflow": "tf.GradientTape()", "jax": "jax.vjp("}
+    assert means[backend] in text
+
+
+@pytest.mark.parametrize("group", ["losses", "weights"])
+def test_training(group: str) -> None:
+    fit = Procedure(goal=Goal.FIT, steps=1, training=True, loss=Recipe("MeanSquaredError"), optimizer=Recipe("SGD"))
+    case = dense(procedure=fit, labels={"d": ONE})
+    text = script(case, claim(group, "0:d/bias" if group == "weights" else "0"))
+    assert "loss = model.train_on_batch(x, y0)" in text
+    assert ("d.weights[1]" if group == "weights" else "np.asarray(loss)") in text
+
+
+def test_training_of_several_steps() -> None:
+    fit = Procedure(goal=Goal.FIT, steps=3, training=True, loss=Recipe("MeanSquaredError"), optimizer=Recipe("SGD"))
+    three = np.ones((3, 2), np.float32)
+    text = script(dense(procedure=fit, inputs={"x0": three}, labels={"d": three}), claim("losses", "1"))
+    assert "for k in range(2):\n    loss = model.train_on_batch(x[k * 1 : (k + 1) * 1], y0[k * 1 :" in text
+
+
+@pytest.mark.parametrize("backend", ["torch", "tensorflow", "jax"])
+def test_gradients_of_a_loss(backend: str) -> None:
+    case = dense(procedure=Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError")), labels={"d": ONE})
+    text = script(case, claim("gradients", "input:x0"), backend)
+    assert "loss(y0, model(x, training=False))" in text
+
+
+def test_calls() -> None:
+    call = Case(ApiCall("torch.fmod", (ArrayArg("a"), 2)), Procedure(goal=Goal.CALL), inputs={"a": ONE})
+    for flavour, wanted in (("eager", "observed = torch.fmod(a, 2).numpy()"), ("compile", "observed = compiled(a)")):
+        text = assemble("It is wrong.", Kind.INCONSISTENCY, torch_parts(call, flavour, None, watched=False), claim())
+        compile(text, "script", "exec")
+        assert wanted in text
+    ops = replace(call, subject=ApiCall("keras.ops.sum", (ArrayArg("a"),), {"axis": 0}))
+    assert "observed = keras.ops.convert_to_numpy(keras.ops.sum(a, axis=0))" in script(ops, claim(name="0"))
+
+
+def test_a_script_nobody_would_paste_is_refused() -> None:
+    with pytest.raises(Unprintable, match="a script of"):
+        assemble("Long.", Kind.INCONSISTENCY, Parts((), ["pass"] * 50), claim())
+
+
+def test_what_was_not_verified_says_so() -> None:
+    assert Reproducer("x = 1\n", remark="it\nended").marked == "# Not verified: it ended\nx = 1\n"
+    assert Reproducer("x = 1\n", verified=True).marked == "x = 1\n"
+
+
+class TestDraft:
+    def text(self, record: Record) -> str:
+        diagnosis = Diagnosis(Class.DEFECT, ("keras:torch",), "d#0", "keras.layers.Dense", {"units": 2}, ("it is off",))
+        suspicion = Suspicion(Kind.INCONSISTENCY, diagnosis, dense(), ("keras:torch", "keras:jax"), stage=Stage.FORWARD)
+        records = {"keras:torch": record, "keras:jax": Record(versions={"jax": "0.1"})}
+        script = Reproducer("print(1)\n", verified=True)
+        return draft("Dense is wrong", "keras:torch", suspicion, claim(), script, records)
+
+    def test_what_a_maintainer_asks_for(self) -> None:
+        text = self.text(Record(python="3.11.7 x", versions={"keras": "3.15"}, flags={"OMP": "1"}, threads=1))
+        for wanted in (
+            "# Dense is wrong",
+            "```python\nprint(1)\n```",
+            "## Expected",
+            "[[1.0, 1.0]]",
+            "[[2.0, 2.0]]",
+            "Formula: y = x.",
+            "Higher-precision baseline: the float64 reference",
+            "(keras.src.testing.TestCase.assertAllClose: rtol=1e-06, atol=1e-06) is exceeded",
+            "- keras 3.15",
+            "- threads 1",
+            "- `OMP=1`",
+            "compared with keras:jax (jax 0.1)",
+        ):
+            assert wanted in text
+        assert "planted" not in text
+
+    def test_a_planted_fault_is_not_for_sending(self) -> None:
+        assert "**Do not send this: the fault `some-fault` was planted" in self.text(Record(fault="some-fault"))
