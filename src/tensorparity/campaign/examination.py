@@ -47,6 +47,7 @@ from ..triage.exporters import (
     outputs_apart,
     suspects_of_ending,
 )
+from ..triage.in_place import clear_in_place
 from ..triage.rates import localization_map
 from ..triage.replay import NodeErrors, replay_nodes
 from ..triage.suspicion import Suspicion
@@ -235,6 +236,7 @@ class Examination:
         activations = next(iter(traces.values())).trace.nodes
         found.measured = self._replay(few, activations, completed)
         self._arbitrate(found, few, activations, completed)
+        found.measured = clear_in_place(found.measured, self._model, few, traces)
         found.comparisons = self._with_maps(found, traces, picked, inputs, labels)
         exporters = self._model.exporters
         own = [errors for errors in found.measured if not is_settled_by_exporter(errors, exporters)]
