@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign import examination
-from tensorparity.campaign.examination import Examined
+from tensorparity.campaign.examination import Examined, layers
 from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
@@ -110,8 +109,8 @@ def test_up_to_eight_inputs_are_traced(
     examine: Examine, fake_runner: Any, monkeypatch: pytest.MonkeyPatch, room: int, traced: int
 ) -> None:
     """A trace of this model has 632 bytes per input; fewer inputs are traced where memory is short."""
-    monkeypatch.setattr(examination, "_TRACE_BYTES", room)
-    monkeypatch.setattr(examination, "_ALL_TRACES", 4 * room)
+    monkeypatch.setattr(layers, "_TRACE_BYTES", room)
+    monkeypatch.setattr(layers, "_ALL_TRACES", 4 * room)
     runner = fake_runner(planted={B: {"conv2": lambda y: -y}})
     examine(runner)
     assert {len(ran.case.inputs["x"]) for ran in runner.ran if ran.case.procedure.trace} == {traced}
