@@ -31,12 +31,15 @@ from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
 from ..oracles.roundoff import SCREEN
+from ..triage.backward import accuse_gradients, judge_gradients, pulled_back
 from ..triage.confirm import HANG_FACTOR
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
+from ..triage.freedoms import excused, freedom_of
 from ..triage.reduction.reducer import Checked
-from ..triage.replay import NodeErrors, absolute_error, judge_by_vote, measure_node, replay_nodes
+from ..triage.replay import NodeErrors, absolute_error, measure_node, replay_nodes
 from ..triage.suspicion import Suspicion
 from .examination import AMPLIFIED, fused_differences, model_of
+from .judging_training import by_training
 from .selection import families_of
 
 #: A memory limit is ours, not the library's: running out of it decides nothing.
@@ -198,12 +201,15 @@ def judge(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None
     truth = references(case)
     if ended and (completed or truth):
         return _ending(case, outcomes, ended), ""
+    died = {t: o for t, o in ended.items() if o.status is Status.CRASHED}
+    if died and len(died) < len(ended):  # the others refuse what this one dies of
+        return _ending(case, outcomes, died), ""
     if not completed:
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
         return _by_reference(case, outcomes, completed, truth)
     if case.procedure.goal in _TRAINING and len(completed) > 1:
-        return _by_training(case, outcomes, completed)
+        return by_training(case, list(outcomes), completed)
     if case.cotangents and len(completed) > 1:
         return _by_gradients(case, outcomes)
     if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
@@ -236,6 +242,8 @@ def _by_reference(
         return None, "all targets agree with each other, and not with the reference" if above else ""
     accusation = accusation_of(klass, suspects, [errors])
     diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
+    freedom = freedom_of(case, diagnosis.api)
+    diagnosis = excused(diagnosis, freedom) if freedom else diagnosis
     return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case)), ""
 
 
@@ -288,36 +296,13 @@ def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicio
     """The backward pass of one layer: three targets or more decide."""
     key = case.procedure.nodes[0]
     node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
-    errors = judge_by_vote(node, {target: outcome.trace.gradients for target, outcome in outcomes.items()})
-    accusations = accuse([errors], families_of(list(outcomes)))
-    if not accusations:
-        return None, "" if errors.judged_by == "vote" else "gradients are judged by three targets or more"
-    (accusation,) = accusations
+    answers = {target: outcome.trace.gradients for target, outcome in outcomes.items()}
+    found = judge_gradients(node, answers, pulled_back(case))
+    accusation = accuse_gradients(found, families_of(list(outcomes)))
+    if accusation is None:
+        decided = found.errors.judged_by != "nothing" or found.errors.mutual <= found.errors.limit
+        return None, "" if decided else "gradients are judged by three targets or more"
     return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD), ""
-
-
-def _by_training(
-    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome]
-) -> tuple[Suspicion | None, str]:
-    """Loss, then gradients, then updated weights: three targets or more decide, the first that differs is it."""
-    node = Node("training", _api(case) or "training", ())
-    stages: tuple[tuple[Stage, dict[str, dict[str, Array]]], ...] = (
-        (Stage.LOSS, {t: _losses(o) for t, o in completed.items()}),
-        (Stage.BACKWARD, {t: dict(o.trace.gradients) for t, o in completed.items()}),
-        (Stage.UPDATE, {t: dict(o.trace.weights) for t, o in completed.items()}),
-    )
-    for stage, answers in stages:
-        errors = judge_by_vote(node, answers)
-        for accusation in accuse([errors], families_of(list(completed))):
-            diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
-            return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage), ""
-    return (None, "") if len(completed) > 2 else (None, "trainings are judged by three targets or more")
-
-
-def _losses(outcome: Outcome) -> dict[str, Array]:
-    trace = outcome.trace
-    values = trace.losses or ((trace.loss,) if trace.loss is not None else ())
-    return {str(step): np.asarray(value, np.float32) for step, value in enumerate(values)}
 
 
 def _node_in_file(file: ModelFile, key: str) -> Node:
@@ -391,4 +376,6 @@ def stage_of(case: Case) -> Stage:
         return Stage.CALL
     if case.procedure.goal in _TRAINING:
         return Stage.UPDATE
+    if case.procedure.reload:
+        return Stage.SAVE_LOAD
     return Stage.BACKWARD if case.cotangents else Stage.FORWARD
