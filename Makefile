@@ -36,6 +36,7 @@ slow: install
 bench: install
 	$(BIN)/python bench/compare_overhead.py
 	$(BIN)/python bench/protocol.py
+	$(BIN)/python bench/triage.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/*.egg-info

@@ -48,9 +48,9 @@ _MB = 1 << 20
 _SAVE = """
 import sys
 from tensorparity.worker.adapters.keras3 import program
-from tensorparity.zoo.architectures import architecture
+from tensorparity.zoo.entries import find_entry
 from tensorparity.zoo.weights import calibrated
-graph = architecture(sys.argv[1])
+graph = find_entry(sys.argv[1]).build()
 program.build(graph.to_json(), calibrated(graph, 0)).model.save(sys.argv[2])
 """
 

@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 from measuring import cpu_of, median, spending, table
 
-from tensorparity.campaign.judging import examine_case
+from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import prepare_one, reduce_suspicion
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph

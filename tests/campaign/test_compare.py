@@ -14,8 +14,9 @@ import pytest
 from tensorparity.campaign import compare as comparing
 from tensorparity.campaign.compare import Compared, CompareSettings, compare
 from tensorparity.campaign.sources import Source
+from tensorparity.campaign.training import Schedule
 from tensorparity.core.arrays import Array
-from tensorparity.core.errors import RunError, StoreError, WorkerStartError
+from tensorparity.core.errors import DataError, RunError, StoreError, WorkerStartError
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.model import Model
 from tensorparity.core.outcome import Status
@@ -71,3 +72,25 @@ def test_case_files_go_to_the_folder_where_the_store_is_a_url(run: Run, fake_run
     for finding in compared.facts.findings:
         assert (tmp_path / "out" / str(finding.case)).is_file()
     assert (tmp_path / "database" / "findings.sqlite").is_file()
+
+
+class TestHighPrecision:
+    def test_every_target_is_measured_without_labels(self, run: Run, fake_runner: Any) -> None:
+        facts = run(fake_runner()).facts
+        assert facts.high_precision is not None
+        assert [item.target for item in facts.high_precision.deviations] == list(TARGETS)
+        assert "high precision" in facts.phases
+
+    def test_not_where_the_layers_are_left_alone(self, run: Run, fake_runner: Any) -> None:
+        assert run(fake_runner(), localize="never").facts.high_precision is None
+
+    def test_not_where_nothing_was_compared(self, run: Run, fake_runner: Any) -> None:
+        ends = dict.fromkeys(TARGETS, Status.CRASHED)
+        assert run(fake_runner(ends=ends)).facts.high_precision is None
+
+
+def test_training_without_labels_is_refused_before_anything_is_run(run: Run, fake_runner: Any) -> None:
+    runner = fake_runner()
+    with pytest.raises(DataError, match="training needs labels"):
+        run(runner, schedule=Schedule(steps=2))
+    assert runner.ran == []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign import examination
 from tensorparity.campaign.examination import Examined
 from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
@@ -20,6 +21,7 @@ from tensorparity.core.model import Model
 from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.operators.evaluate import draw_weights
 from tensorparity.oracles.pair import judge_cradle
 
 Examine = Callable[..., Examined]
@@ -101,6 +103,20 @@ def _judged(case: Case, outcomes: Any) -> Any:
     return suspicion, undecided
 
 
+@pytest.mark.parametrize(
+    ("room", "traced"), [(1 << 20, 8), (1500, 8), (700, 4), (600, 1)], ids=["much", "enough", "some", "little"]
+)
+def test_up_to_eight_inputs_are_traced(
+    examine: Examine, fake_runner: Any, monkeypatch: pytest.MonkeyPatch, room: int, traced: int
+) -> None:
+    """A trace of this model has 632 bytes per input; fewer inputs are traced where memory is short."""
+    monkeypatch.setattr(examination, "_TRACE_BYTES", room)
+    monkeypatch.setattr(examination, "_ALL_TRACES", 4 * room)
+    runner = fake_runner(planted={B: {"conv2": lambda y: -y}})
+    examine(runner)
+    assert {len(ran.case.inputs["x"]) for ran in runner.ran if ran.case.procedure.trace} == {traced}
+
+
 class TestDecisions:
     def test_two_may_be_wrong_together(self, examine: Examine, fake_runner: Any) -> None:
         families = {A: "keras", B: "keras", C: "onnx"}
@@ -137,6 +153,26 @@ class TestDecisions:
         assert "only when fused" in suspicion.diagnosis.evidence
         assert judgements(examined) == {(A, B): Judgement.FAIL, (A, C): Judgement.PASS, (B, C): Judgement.FAIL}
         assert suspicion.case.subject.name == "classifier"  # type: ignore[union-attr]
+
+    def test_a_reference_that_is_alone_is_doubted_and_nothing_passes(self, examine: Examine, fake_runner: Any) -> None:
+        everywhere = {target: {"conv2": bump} for target in (A, B, C)}
+        runner = fake_runner(planted=everywhere, whole={B: lambda y: y * np.float32(1 + 1e-4)})
+        examined = examine(runner, families={A: "a", B: "b", C: "c"})
+        assert examined.suspicions == []
+        assert judgements(examined)[A, B] is Judgement.UNDECIDED
+        assert examined.comparisons[0].verdict.reason.startswith("undecided: in conv2 (Conv2D)")
+        assert examined.doubts == [note for note in examined.notes if note.startswith("undecided")] != []
+
+    def test_behind_a_step_a_large_difference_is_rounding(self, examine: Examine, fake_runner: Any) -> None:
+        build = GraphBuilder("stepping")
+        x = build.add("Dense", build.input("x", (4,)), name="dense", units=3)
+        graph = build.build(build.add("Discretization", x, name="bins", bin_boundaries=[-0.5, 0.0, 0.5]))
+        model = Model("stepping", graph, draw_weights(graph, np.random.default_rng(3)))
+        inputs = {"x": np.random.default_rng(4).standard_normal((6, 4)).astype(np.float32)}
+        examined = examine(fake_runner(whole={B: lambda y: y + y.dtype.type(1)}), model, inputs)
+        assert examined.suspicions == []
+        assert judgements(examined)[A, B] is Judgement.PASS
+        assert "steps on values that carry rounding" in examined.comparisons[0].verdict.reason
 
     def test_nan_is_a_kind_of_its_own(self, examine: Examine, fake_runner: Any) -> None:
         examined = examine(fake_runner(planted={B: {"conv2": lambda y: y * np.float32(np.nan)}}))

@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tensorparity.campaign.examination import Examined
 from tensorparity.core.arrays import Array
+from tensorparity.core.case import ModelFile
 from tensorparity.core.finding import Class
 from tensorparity.core.model import Model
-from tensorparity.core.verdict import Judgement
+from tensorparity.core.verdict import Judgement, Kind
 
 Examine = Callable[..., Examined]
 A, B, C = "fake:a", "fake:b", "fake:c"
@@ -71,3 +73,27 @@ def test_a_fixed_batch_is_kept_to_in_every_run(
     assert sizes == {4}
     assert examined.comparisons[0].instances == len(images["x"])
     assert [s.diagnosis.node for s in examined.suspicions] == ["conv2#0"]
+
+
+def test_the_exporters_case_stays_in_the_file(examine: Examine, fake_runner: Any, classifier: Model) -> None:
+    """Alone and lowered by ourselves, the layer would be right."""
+    file = ModelFile("m.keras", "0" * 64)
+    runner = fake_runner(planted={B: {"conv2": bump}, C: {"conv2": bump}})
+    (suspicion,) = examine(runner, replace(classifier, exporters=EXPORTED, file=file)).suspicions
+    assert suspicion.case.subject is file
+    assert suspicion.case.procedure.nodes == ("conv2#0",)
+    assert list(suspicion.case.inputs) == ["conv2#0/0"]
+
+
+@pytest.mark.parametrize(
+    ("failing", "suspects"), [((B, C), ("exporter:some.exporter",)), ((B,), (B,)), ((A,), (A,))], ids=str
+)
+def test_who_is_blamed_for_a_file_that_does_not_run(
+    examine: Examine, fake_runner: Any, classifier: Model, failing: tuple[str, ...], suspects: tuple[str, ...]
+) -> None:
+    runner = fake_runner(raising={target: ["conv2"] for target in failing})
+    examined = examine(runner, replace(classifier, exporters=EXPORTED))
+    (suspicion,) = examined.suspicions
+    assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.ERROR, suspects)
+    doubtful = any("a second runtime tells" in line for line in suspicion.diagnosis.evidence)
+    assert doubtful == (failing == (B,))

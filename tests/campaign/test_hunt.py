@@ -15,6 +15,7 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.errors import UsageError
 from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.outcome import Status
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.base import ENGINES
 from tensorparity.operators.evaluate import draw_weights
@@ -62,13 +63,14 @@ def run(tmp_path: Path, fake_runner: Any) -> Callable[..., tuple[Hunt, list[Resu
         planted: Any = None,
         runner: RunnerSettings | None = None,
         circumstances: str = "fake 1.0",
+        ends: Any = None,
         **settings: Any,
     ) -> tuple[Hunt, list[Result]]:
         chosen = HuntSettings(
             TARGETS, engines=("small",), store=tmp_path / folder, runner=runner or RunnerSettings(), **settings
         )
         with open_store(chosen.store) as store:
-            fake = fake_runner(targets=TARGETS, planted=planted or {}, circumstances=circumstances)
+            fake = fake_runner(targets=TARGETS, planted=planted or {}, ends=ends or {}, circumstances=circumstances)
             campaign = Hunt(chosen, fake, store, silent)
             campaign.run()
             return campaign, store.results(campaign._campaign, "small")
@@ -175,6 +177,19 @@ def test_ctrl_c_ends_the_hunt_and_not_the_report(run: Any, monkeypatch: pytest.M
     assert len(results) == 2
     assert hunted.stop is StopReason.INTERRUPTED
     assert hunted.facts(1.0).notes[0] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("status", "counts"), [(Status.UNSUPPORTED, (0, 3)), (Status.TIMED_OUT, (3, 0))], ids=["unsupported", "hanging"]
+)
+def test_a_lack_of_support_is_counted_apart_and_once_per_case(run: Any, status: Status, counts: Any) -> None:
+    first, _ = run(cases=3, ends={"keras:jax": status})
+    again, _ = run(cases=3, ends={"keras:jax": status}, resume=True)
+    for hunted in (first, again):
+        tally = hunted.tallies["small"]
+        assert (tally.undecided, tally.unsupported) == counts
+        reasons = hunted.unsupported if status is Status.UNSUPPORTED else hunted.undecided
+        assert list(reasons.values()) == [3]
 
 
 def test_an_unknown_engine_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.core.verdict import Kind
+from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
 
 JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
@@ -127,3 +127,68 @@ class TestPairs:
         assert undecided == "the targets do not agree on odd#0, and no two against the others"
         two = {name: outcome for name, outcome in traced(X, X + 1, X).items() if name != TORCH}
         assert judge(FILE, two)[1].startswith("keras:jax and keras:tensorflow: outputs differ")
+
+
+class TestExporters:
+    """What runtimes make of an exported file, beside the original."""
+
+    BY = {"onnxruntime": "some.exporter", "openvino": "some.exporter"}
+
+    def outcomes(self, *values: Any, layer: bool) -> dict[str, Outcome]:
+        return {
+            name: Outcome(
+                name,
+                Status.COMPLETED,
+                {} if layer else {"out": value},
+                trace=Trace(nodes={"odd#0": value} if layer else {}),
+            )
+            for name, value in zip((JAX, *self.BY), values, strict=True)
+        }
+
+    @pytest.mark.parametrize("layer", [True, False])
+    def test_two_runtimes_against_the_original(self, layer: bool) -> None:
+        case = FILE if layer else Case(FILE.subject, inputs={"x": X})
+        suspicion, undecided = judge(case, self.outcomes(X, X + 1, X + 1, layer=layer), self.BY)
+        assert suspicion is not None
+        assert (suspicion.diagnosis.suspects, undecided) == (("exporter:some.exporter",), "")
+        assert judge(case, self.outcomes(X, X, X, layer=layer), self.BY) == (None, "")
+
+    def test_a_runtime_alone_is_not_the_exporter(self) -> None:
+        suspicion, _ = judge(FILE, self.outcomes(X, X + 1, X, layer=True), self.BY)
+        assert suspicion is not None
+        assert suspicion.diagnosis.suspects == ("onnxruntime",)
+
+    def test_a_file_that_neither_completes(self) -> None:
+        outcomes = self.outcomes(X, X, X, layer=True)
+        for name in self.BY:
+            outcomes |= ended(name, Status.RAISED)
+        suspicion, _ = judge(FILE, outcomes, self.BY)
+        assert suspicion is not None
+        assert suspicion.diagnosis.suspects == ("exporter:some.exporter",)
+
+
+class TestTraining:
+    """Step by step: the loss, then the weights after it."""
+
+    FIT = Procedure(goal=Goal.FIT, steps=2, training=True)
+
+    def outcomes(self, odd: Trace) -> dict[str, Outcome]:
+        right = Trace(losses=(1.0, 0.5), weights={"0:d/kernel": X, "1:d/kernel": X})
+        traces = {JAX: right, TF: right, TORCH: odd}
+        return {target: Outcome(target, Status.COMPLETED, trace=trace) for target, trace in traces.items()}
+
+    @pytest.mark.parametrize(
+        ("odd", "stage"),
+        [
+            (Trace(losses=(2.0, 0.5), weights={"0:d/kernel": X, "1:d/kernel": X}), Stage.LOSS),
+            (Trace(losses=(1.0, 0.7), weights={"0:d/kernel": X + 1, "1:d/kernel": X + 1}), Stage.UPDATE),
+        ],
+        ids=["loss", "update"],
+    )
+    def test_the_first_that_differs(self, odd: Trace, stage: Stage) -> None:
+        build = GraphBuilder()
+        graph = build.build(build.add("Dense", build.input("x", (4,)), name="d", units=4))
+        suspicion, _ = judge(Case(graph, self.FIT, inputs={"x": X}), self.outcomes(odd))
+        assert suspicion is not None
+        assert (suspicion.stage, suspicion.diagnosis.suspects) == (stage, (TORCH,))
+        assert suspicion.diagnosis.api == "keras.layers.Dense"

@@ -34,6 +34,7 @@ class Trainers:
     alone: Mapping[str, Gradient] = field(default_factory=dict)
     ends: Mapping[str, Status] = field(default_factory=dict)
     replays: bool = True
+    loss: Mapping[str, float] = field(default_factory=dict)
 
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], **_: Any) -> list[Outcome]:
         return [self._run(case, target) for case, target in pairs]
@@ -58,7 +59,7 @@ class Trainers:
         xs, ys = np.split(case.inputs["x"], steps), np.split(case.labels["dense"], steps)
         for step, (x, y) in enumerate(zip(xs, ys, strict=True)):
             error = x @ kernel - y
-            losses.append(float((error**2).mean()))
+            losses.append(float((error**2).mean()) * self.loss.get(target, 1.0))
             kernel = kernel - 0.01 * self.gradient.get(target, lambda g: g)(x.T @ error)
             weights[f"{step}:dense/kernel"] = kernel
         return Outcome(target, Status.COMPLETED, trace=Trace(weights=weights, losses=tuple(losses)))
@@ -88,8 +89,8 @@ def judgements(trained: Any) -> dict[tuple[str, str], Judgement]:
 def test_equal_trainings_stay_together(train: Callable[..., Any]) -> None:
     trained = train(Trainers())
     assert set(judgements(trained).values()) == {Judgement.PASS}
-    assert len(trained.losses[A]) == 4
-    assert trained.losses[A] == trained.losses[B]
+    assert len(trained.training.losses[A]) == 4
+    assert trained.training.losses[A] == trained.training.losses[B]
 
 
 def test_a_wrong_gradient_is_found_and_named(train: Callable[..., Any]) -> None:
@@ -106,6 +107,38 @@ def test_where_layers_agree_alone_a_parting_is_rounding(train: Callable[..., Any
     trained = train(Trainers(gradient={B: lambda g: g * np.float32(1.01)}))
     assert judgements(trained)[A, B] is Judgement.PASS
     assert "they part at step 1 in dense/kernel" in trained.comparisons[0].verdict.reason
+
+
+def test_a_loss_that_differs_on_equal_weights_does_not_pass(train: Callable[..., Any]) -> None:
+    """Whether the weights stay together or part later: rounding at kinks is no excuse for the loss itself."""
+    for gradient in ({}, {B: lambda g: g * np.float32(1.01)}):
+        trained = train(Trainers(loss={B: 0.5}, gradient=gradient))
+        assert judgements(trained) == {
+            (A, B): Judgement.UNDECIDED,
+            (A, C): Judgement.PASS,
+            (B, C): Judgement.UNDECIDED,
+        }
+        reason = trained.comparisons[0].verdict.reason
+        assert "their losses differ at step 1" in reason
+        assert "the loss itself" in reason
+
+
+def test_losses_that_differ_because_the_weights_do_are_no_fault_of_the_loss(train: Callable[..., Any]) -> None:
+    trained = train(Trainers(gradient={B: lambda g: g * np.float32(1.5)}))
+    assert "they part at step 1 in dense/kernel" in trained.comparisons[0].verdict.reason
+
+
+def test_the_trainings_side_by_side(train: Callable[..., Any]) -> None:
+    training = train(Trainers(gradient={B: lambda g: g * np.float32(1.1)})).training
+    assert (training.first.step, training.first.layer) == (1, "dense")
+    assert {(parting.a, parting.b) for parting in training.partings} == {(A, B), (B, C)}
+    assert [(layer.layer, layer.parted) for layer in training.layers] == [("dense", 1)]
+
+
+def test_a_training_that_died_is_a_comparison_of_trainings(train: Callable[..., Any]) -> None:
+    trained = train(Trainers(ends={B: Status.CRASHED}))
+    assert {(c.output, c.verdict.stage) for c in trained.comparisons} == {("training", Stage.UPDATE)}
+    assert set(trained.training.losses) == {A, C}
 
 
 def test_two_targets_cannot_settle_it(train: Callable[..., Any]) -> None:

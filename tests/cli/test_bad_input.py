@@ -76,6 +76,21 @@ class TestModels:
             "compare", path
         )
 
+    @pytest.mark.parametrize(
+        ("layer", "named"),
+        [
+            ({"module": "keras.layers", "class_name": "Lambda", "config": {}}, "keras.layers.Lambda"),
+            ({"module": "subprocess", "class_name": "Popen", "config": {"args": ["reboot"]}}, "subprocess.Popen"),
+            ({"module": "keras.layers", "class_name": "TFSMLayer", "config": {"filepath": "x"}}, "TFSMLayer"),
+            ({"module": "builtins", "class_name": "function", "config": "exec"}, "builtins"),
+        ],
+        ids=["Lambda", "a class of another module", "a layer that loads files", "a function of another module"],
+    )
+    def test_whatever_names_code(self, refused: Any, keras_file: Any, layer: dict[str, Any], named: str) -> None:
+        line = refused("compare", keras_file(layer))
+        assert named in line
+        assert "refused without --trust" in line
+
     def test_unknown_zoo_model(self, refused: Any) -> None:
         assert "no model 'lenet6' in the zoo; there are lenet1, lenet4, lenet5" in refused("compare", "zoo:lenet6")
 

@@ -33,7 +33,7 @@ class TestLeNet5:
     @classmethod
     def compared(cls, tensorparity: Any, folder: Path) -> Compared:
         out = folder / "lenet5"
-        options = ("--targets", ",".join(cls.TARGETS), "--format", "json", "--out", out)
+        options = ("--targets", ",".join(cls.TARGETS), "--steps", 3, "--format", "json", "--out", out)
         return Compared(tensorparity("compare", "zoo:lenet5", *options), out)
 
     @pytest.fixture(scope="class")
@@ -44,15 +44,36 @@ class TestLeNet5:
     def test_it_is_the_same_everywhere(self, compared: Compared, document: Any) -> None:
         assert compared.ended.code == 0, compared.ended.stderr
         assert document["findings"] == []
-        assert [pair["verdict"] for pair in document["comparisons"]] == ["pass"] * 3
-        pairs = {frozenset((pair["a"], pair["b"])) for pair in document["comparisons"]}
-        assert len(pairs) == 3
+        assert [pair["verdict"] for pair in document["comparisons"]] == ["pass"] * 6
+        pairs = {(frozenset((pair["a"], pair["b"])), pair["output"]) for pair in document["comparisons"]}
+        assert len(pairs) == 6
 
     def test_it_was_trained_and_judged_on_labels(self, document: Any) -> None:
-        for pair in document["comparisons"]:
+        for pair in document["comparisons"][:3]:
             assert min(pair["accuracy"]) > 0.9
             assert (pair["top1_agreement"], pair["instances"]) == (1.0, 1000)
             assert {distance["name"] for distance in pair["distances"]} == {"class", "mad"}
+
+    def test_the_trainings_stand_side_by_side(self, document: Any) -> None:
+        training = document["training"]
+        assert set(training["losses"]) == set(self.TARGETS)
+        first, *others = training["losses"].values()
+        assert len(first) == len(training["drift"]) == 3
+        assert len(set(first)) == 3, "another batch has another loss"
+        for losses in others:
+            assert losses == pytest.approx(first, rel=1e-3)
+        assert [layer["layer"] for layer in training["layers"]] == ["conv1", "conv2", "fc1", "fc2", "logits"]
+        assert all(layer["difference"] < 1e-3 for layer in training["layers"])
+
+    def test_every_target_is_near_the_true_value(self, document: Any) -> None:
+        run = document["high_precision"]
+        assert run["by"] == "our reference of every layer"
+        assert len(run["inputs"]) == 8
+        deviations = {item["target"]: item for item in run["deviations"]}
+        assert set(deviations) == set(self.TARGETS)
+        for item in deviations.values():
+            assert 0 < item["max_rel"] < 1e-4
+            assert item["labels_changed"] == 0
 
     def test_versions_of_every_target_are_recorded(self, document: Any) -> None:
         assert document["targets"] == list(self.TARGETS)
@@ -82,7 +103,7 @@ class TestCaches:
     def runs(cls, tensorparity: Any, folder: Path) -> dict[str, Compared]:
         found = {}
         for name, fault in (("clean", ()), ("again", ()), ("planted", cls.FAULT), ("removed", ())):
-            options = ("--targets", "keras:torch,onnxruntime", "--instances", 4, "--format", "json")
+            options = ("--targets", "keras:torch,onnxruntime", "--instances", 4, "--format", "json", "--no-reduce")
             out = folder / f"cache-{name}"
             found[name] = Compared(tensorparity("compare", "zoo:inception-block", *options, "--out", out, *fault), out)
         return found
@@ -135,7 +156,7 @@ class TestCaches:
 @pytest.mark.torch
 @pytest.mark.onnxruntime
 class TestModelFile:
-    """A .keras file of the user's: run as it is where Keras reads it, as its graph elsewhere."""
+    """A .keras file of the user's: run as it is where Keras reads it, exported elsewhere."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -155,7 +176,7 @@ class TestModelFile:
     def test_clean_and_with_a_fault(
         self, model: Path, tensorparity: Any, valid: Valid, folder: Path, fault: tuple[str, ...], code: int
     ) -> None:
-        options = ("--targets", "keras:torch,onnxruntime", "--format", "json", "--out", folder / "file")
+        options = ("--targets", "keras:torch,onnxruntime", "--format", "json", "--out", folder / "file", "--no-reduce")
         ended = tensorparity("compare", model, *options, *fault)
         assert ended.code == code, ended.stderr
         document = valid(ended.document)

@@ -96,6 +96,10 @@ class TestCompare:
         assert (finding["node"], finding["api"]) == ("leaky#0", "onnx.LeakyRelu")
         assert finding["parameters"] == {"alpha": 0.2}
         assert "onnx:reference was asked about 1 layer that the targets dispute" in document["notes"]
+        assert any("the case is the model file itself" in line for line in finding["evidence"])
+        script = (out / finding["reproducer"]).read_text()
+        assert script.startswith('"""onnx.LeakyRelu is wrong on onnxruntime.'), script
+        assert 'helper.make_node("LeakyRelu"' in script
         (comparison,) = document["comparisons"]
         assert comparison["verdict"] == "fail"
         types = {layer["name"]: layer["type"] for layer in comparison["layers"]}

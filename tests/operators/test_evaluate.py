@@ -11,6 +11,7 @@ from tensorparity.operators.evaluate import (
     draw_weights,
     evaluate,
     evaluate_node,
+    has_masks,
     infer_shapes,
 )
 from tensorparity.operators.spec import ShapeError
@@ -172,3 +173,11 @@ def test_calibration_leaves_a_recurrent_layer_alone():
     for key in ("lstm/lstm_cell/kernel", "rows/embeddings"):
         np.testing.assert_array_equal(calibrated[key], weights[key])
     assert evaluate(graph, inputs, weights)["lstm#0"][0].value.shape == (4, 2)
+
+
+@pytest.mark.parametrize(("mask_zero", "masked"), [(True, True), (False, False)])
+def test_a_mask_counts_where_a_layer_can_see_it(mask_zero: bool, masked: bool) -> None:
+    build = GraphBuilder("masks")
+    x = build.add("Embedding", build.input("ids", (4,), "int32"), input_dim=5, output_dim=3, mask_zero=mask_zero)
+    assert not has_masks(build.build(x))
+    assert has_masks(build.build(build.add("LSTM", x, units=2))) is masked

@@ -13,13 +13,24 @@ Compare = Callable[..., Any]
 
 @pytest.fixture(scope="session")
 def compare(tensorparity: Any, tmp_path_factory: pytest.TempPathFactory) -> Compare:
-    """Compare a model on targets, with a fault or without; give the exit code and the document."""
+    """Compare a model on targets, with a fault or without; give the exit code and the document.
+
+    What is found is reduced only into a folder of its own, ``out``.
+    """
     folder: Path = tmp_path_factory.mktemp("quality")
 
-    def run(model: object, targets: str, fault: str = "", instances: int = 4, timeout: float = 500) -> tuple[int, Any]:
+    def run(
+        model: object,
+        targets: str,
+        fault: str = "",
+        instances: int = 4,
+        timeout: float = 500,
+        out: Path | None = None,
+    ) -> tuple[int, Any]:
         planted = ("--fault", fault) if fault else ()
-        options = ("--targets", targets, "--instances", instances, "--format", "json", "--out", folder)
-        ended = tensorparity("compare", model, *options, *planted, timeout=timeout)
+        options = ("--targets", targets, "--instances", instances, "--format", "json", "--out", out or folder)
+        reducing = () if out else ("--no-reduce",)
+        ended = tensorparity("compare", model, *options, *planted, *reducing, timeout=timeout)
         assert ended.stdout, ended.stderr
         return ended.code, ended.document
 

@@ -11,6 +11,13 @@ from typing import Any
 
 import pytest
 
+from tensorparity.campaign.scripts import execute
+from tensorparity.core.graph import LayerGraph
+from tensorparity.store.casefile import read_case
+from tensorparity.targets.faults import parse_faults
+from tensorparity.targets.runner import RunnerSettings, open_runner
+from tensorparity.triage.reduction.order import elements, odd_parameters
+
 pytestmark = [pytest.mark.tensorflow, pytest.mark.jax, pytest.mark.torch]
 
 
@@ -35,6 +42,7 @@ FAULTS = [
     Planted(
         "batchnorm-epsilon-outside-sqrt", "keras:jax", "keras:torch", "zoo:resnet20", "stem_bn#0", "BatchNormalization"
     ),
+    Planted("conv-kernels-flipped", "keras:jax", "keras:torch", "zoo:inception-block", "t2b_conv#0", "Conv2D"),
     Planted("avgpool-counts-padding", "keras:torch", "keras:jax", "zoo:inception-block", "pool#0", "AveragePooling2D"),
 ]
 
@@ -61,6 +69,30 @@ def test_suspect_and_layer_are_named_first(planted: Planted, compare: Any) -> No
     assert pair["verdict"] == "fail"
     layer = next(layer for layer in pair["layers"] if f"{layer['name']}#{layer['call']}" == planted.node)
     assert layer["isolated_error"] > document["isolated_threshold"]
+
+
+#: One in every run, the others by ``make slow``: each starts a dozen processes.
+REDUCED = [pytest.param(f, id=str(f), marks=() if f.api == "BatchNormalization" else pytest.mark.slow) for f in FAULTS]
+
+
+@pytest.mark.parametrize("planted", REDUCED)
+def test_reduced_to_one_layer_and_a_script(planted: Planted, compare: Any, tmp_path: Path) -> None:
+    """One layer, the smallest shape, one or two parameters; the script fails with the fault and passes without."""
+    fault = f"{planted.suspect}={planted.fault}"
+    _, document = compare(planted.model, f"{planted.other},{planted.suspect}", fault, out=tmp_path)
+    first = document["findings"][0]
+    case = read_case(tmp_path / first["case"]).case
+    assert isinstance(case.subject, LayerGraph)
+    (node,) = case.subject.nodes
+    assert f"keras.layers.{node.op}" == f"keras.layers.{planted.api}" == first["api"]
+    assert len(odd_parameters(node)) <= 2
+    assert elements(case) <= 12
+    script = tmp_path / first["reproducer"]
+    text = script.read_text()
+    assert not text.startswith("# Not verified"), text
+    assert len(text.splitlines()) <= 30
+    desk = open_runner([planted.suspect], RunnerSettings(faults=parse_faults([fault]))).desk(planted.suspect)
+    assert [execute(text, desk, planted=with_fault)[0] for with_fault in (True, False)] == [1, 0]
 
 
 @pytest.mark.parametrize("model", ["zoo:resnet20", "zoo:inception-block"])

@@ -11,6 +11,8 @@ import pytest
 
 from tensorparity.core.comparison import Comparison, Distance, Example, ExampleInput, LayerDeviation, Picture
 from tensorparity.core.finding import Class, Diagnosis, Finding
+from tensorparity.core.precision import HighPrecision, OutputDeviation
+from tensorparity.core.training import LayerDrift, Parting, Training
 from tensorparity.core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from tensorparity.reporting.facts import Facts, TargetFacts
 
@@ -206,6 +208,45 @@ def crash() -> Facts:
     return compare(targets=targets(torch=("crashed", trace)), comparisons=(passing(TF, JAX),), findings=(dead,))
 
 
+def trained_pair(a: str, b: str, judgement: Judgement, reason: str) -> Comparison:
+    measure = Measure("weights-apart", 0.0 if judgement is Judgement.PASS else 0.4)
+    return Comparison(a, b, "training", Verdict(judgement, (a, b), reason, measure, 1e-3, stage=Stage.UPDATE), 40)
+
+
+def trained() -> Facts:
+    """Forty steps; on torch, the weights part at the fifth."""
+    curve = tuple(2.3 * 0.93**step for step in range(40))
+    apart = tuple(loss * (1 + min(0.3, 1e-7 * 3 ** max(0, step - 4))) for step, loss in enumerate(curve))
+    drift = tuple(min(0.5, 1e-7 * 2**step) for step in range(40))
+    training = Training(
+        40,
+        1e-3,
+        {TF: curve, JAX: curve, TORCH: apart},
+        drift,
+        (Parting(TF, TORCH, 5, "conv2d_0/kernel", 0.4), Parting(JAX, TORCH, 5, "conv2d_0/kernel", 0.39)),
+        tuple(
+            LayerDrift(f"conv2d_{index}", f"conv2d_{index}/kernel", 10.0 ** (-1 - index), TF, TORCH, 5 + 9 * index)
+            for index in range(3)
+        )
+        + (LayerDrift("head", "head/bias", 0.0, TF, JAX),),
+    )
+    reason = "they part at step 5 in conv2d_0/kernel (0.4 of its movement); rounding, at kinks"
+    return compare(
+        comparisons=(
+            passing(TF, JAX),
+            trained_pair(TF, JAX, Judgement.PASS, "the trainings stay together"),
+            trained_pair(TF, TORCH, Judgement.PASS, reason),
+            trained_pair(JAX, TORCH, Judgement.PASS, reason),
+        ),
+        training=training,
+        high_precision=HighPrecision(
+            "the float64 reference of every layer",
+            (17, 402, 5),
+            (OutputDeviation(TF, "output", 1.2e-7, 3.1e-7, 0), OutputDeviation(TORCH, "output", 0.71, 0.93, 2)),
+        ),
+    )
+
+
 def hunt(**changes: object) -> Facts:
     values: dict[str, object] = {
         "command": "hunt",
@@ -263,6 +304,15 @@ def hostile() -> Facts:
         findings=(strange,),
         notes=(HOSTILE,),
         phases={HOSTILE: 1.0},
+        training=Training(
+            2,
+            1e-3,
+            {TF: (math.nan, 1.0), HOSTILE: (math.inf, -math.inf)},
+            (math.inf, 0.0),
+            (Parting(TF, HOSTILE, 1, HOSTILE, math.inf),),
+            (LayerDrift(HOSTILE, HOSTILE, math.inf, TF, HOSTILE, 1),),
+        ),
+        high_precision=HighPrecision(HOSTILE, (0,), (OutputDeviation(HOSTILE, HOSTILE, math.nan, math.inf),)),
     )
 
 
@@ -283,7 +333,7 @@ def replayed() -> Facts:
     return Facts("replay", 0, targets(), {"cases": 1, "seconds": 2.0}, (finding(),), subject="findings/7f3a/case.zip")
 
 
-_COMPARED = (all_pass, one_defect, many_layers, cells_of_a_thousand, not_decided, crash, hostile)
+_COMPARED = (all_pass, one_defect, many_layers, cells_of_a_thousand, not_decided, crash, trained, hostile)
 _OTHERS = (hunt_none, hunt_findings, installed, sick, replayed)
 SAMPLES: dict[str, Callable[[], Facts]] = {build.__name__: build for build in (*_COMPARED, *_OTHERS)}
 

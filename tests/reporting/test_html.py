@@ -151,7 +151,7 @@ def _browse(page: str, folder: Path, *options: str, fragment: str = "") -> str:
 
 
 @needs_browser
-@pytest.mark.parametrize("name", ["one_defect", "many_layers", "hunt_findings", "hostile"])
+@pytest.mark.parametrize("name", ["one_defect", "many_layers", "hunt_findings", "trained", "hostile"])
 def test_the_page_comes_alive(sample: Sample, tmp_path: Path, name: str) -> None:
     dom = _browse(html.render(sample(name)), tmp_path, "--dump-dom")
     assert 'data-ready="true"' in dom

@@ -14,10 +14,12 @@ from tensorparity.triage.diagnose import accuse
 from tensorparity.triage.exporters import (
     accuse_exporters,
     doubt,
+    doubts_about,
     exporter_at_border,
     is_ambiguous,
     is_settled_by_exporter,
     outputs_apart,
+    suspects_of_ending,
 )
 from tensorparity.triage.replay import NodeErrors
 
@@ -60,6 +62,16 @@ def test_one_runtime_is_not_enough() -> None:
     assert is_ambiguous(errors, FILES)
     assert is_settled_by_exporter(errors, FILES)
     assert not accuse_exporters([errors], FILES)
+
+
+def test_two_settings_of_one_runtime_are_one() -> None:
+    one, two = "onnxruntime", "onnxruntime{optimization=none}"
+    files = {one: "torch.onnx", two: "torch.onnx"}
+    groups = (frozenset(["eager"]), frozenset(files))
+    known = {"eager": 0.0, one: 1e6, two: 1e6}
+    errors = NodeErrors(Node("act", "Softmax", (Ref("x"),)), known, known, judged_by="vote", camps=groups)
+    assert is_ambiguous(errors, files)
+    assert not accuse_exporters([errors], files)
 
 
 def test_a_reference_keeps_a_single_runtime_accused_with_a_doubt() -> None:
@@ -121,3 +133,17 @@ def test_outputs_that_runtimes_agree_on_against_the_original(outcomes: Callable[
 )
 def test_outputs_that_blame_no_exporter(outcomes: Callable[..., dict[str, Outcome]], values: dict[str, float]) -> None:
     assert outputs_apart(outcomes(**values), FILES, difference, 0.01) is None
+
+
+def test_a_file_that_no_two_runtimes_complete_is_the_exporters_fault() -> None:
+    assert suspects_of_ending("ort", ["ort", "ov"], FILES) == ("exporter:torch.onnx",)
+    assert suspects_of_ending("ort", ["ort"], FILES) == ("ort",)
+    assert suspects_of_ending("ort", ["ort", "eager"], FILES) == ("ort",)
+    assert suspects_of_ending("eager", ["eager", "compiled"], FILES) == ("eager",)
+    settings = {"onnxruntime": "e", "onnxruntime{A=1}": "e"}  # one implementation twice is one
+    assert suspects_of_ending("onnxruntime", list(settings), settings) == ("onnxruntime",)
+
+
+def test_doubts_are_about_runtimes_of_exported_files_only() -> None:
+    assert doubts_about("eager", FILES) == ()
+    assert "exported by torch.onnx" in doubts_about("ort", FILES)[0]

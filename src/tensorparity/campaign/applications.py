@@ -8,8 +8,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from ..core.atomic import replacing
 from ..core.errors import RunError, UsageError
-from ..store.atomic import replacing
 from ..targets.pool import End
 from ..targets.runner import LocalRunner, open_runner
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.comparison import Comparison
-from ..core.errors import RunError
+from ..core.errors import DataError, RunError
 from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.verdict import Judgement
@@ -23,6 +23,7 @@ from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
 from .events import Listener, silent
 from .examination import Examination, Examined, Rules, named_labels
 from .filing import file_findings, make_finding, scripts_of, target_facts
+from .high_precision import against_high_precision
 from .reducing import Preparation, Prepared, ReducingSettings
 from .selection import arbiters_for, families_of
 from .sources import Context, Source, open_source
@@ -74,7 +75,7 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
     """Compare ``model`` (a file, or zoo:NAME) on the targets.
 
     Raises:
-        UsageError: for a model, data or target that cannot be used.
+        UsageError: for a model, data or target that cannot be used; also to train on data without labels.
         RunError: if so few targets could be started that nothing was compared.
         StoreError: if the store cannot be opened; before anything is run.
     """
@@ -84,6 +85,8 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
         source = open_source(model, context)
         data = source.pick_data(settings.data, settings.instances, settings.seed, settings.draws)
+        if settings.schedule and not data.labels:
+            raise DataError("training needs labels; give them as y in --data")
         store = opened.enter_context(_open_store(settings)) if settings.store is not None else None
         rules = Rules(
             families=families_of([*settings.targets, *arbiters]),
@@ -102,6 +105,8 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
             listener=listener,
         )
         examined = examination.run(data.inputs, data.labels, settings.targets)
+        if settings.localize != "never":
+            _measure_exactly(examination, examined, data)
         if settings.schedule:
             _train(examination, examined, data, rules, settings, listener)
         broken = {target: error for target, error in runner.broken.items() if target in settings.targets}
@@ -120,6 +125,19 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
             examined=examined,
             broken=bool(broken),
         )
+
+
+def _measure_exactly(examination: Examination, examined: Examined, data: Data) -> None:
+    """Add how far every target is from a run in high precision: where the layers are known, or nothing else is."""
+    known = examination.model.graph is not None
+    if not known and data.labels or not any(comparison.instances for comparison in examined.comparisons):
+        return
+    began = time.monotonic()
+    model = examination.with_graph(examined)
+    examined.high_precision = against_high_precision(
+        examination.runner, model, examined.outcomes, data.inputs, examined.comparisons
+    )
+    examined.phases["high precision"] = time.monotonic() - began
 
 
 def _train(
@@ -141,7 +159,7 @@ def _train(
     )
     examined.comparisons += trained.comparisons
     examined.suspicions += trained.suspicions
-    examined.losses.update(trained.losses)
+    examined.training = trained.training
     examined.phases["train"] = time.monotonic() - began
 
 
@@ -216,5 +234,6 @@ def _facts(
         notes=(*settings.notes, *source.notes, f"data: {data.origin}", *data.notes, *examined.notes, *extra),
         phases=examined.phases,
         isolated_threshold=K,
-        losses=examined.losses,
+        training=examined.training,
+        high_precision=examined.high_precision,
     )

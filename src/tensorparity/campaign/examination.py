@@ -20,26 +20,32 @@ from ..core.messages import failing_layer, failing_onnx_node, gist
 from ..core.model import Model, node_inputs
 from ..core.onnx.layers import PREFIX as ONNX_PREFIX
 from ..core.outcome import Outcome, Status
+from ..core.precision import HighPrecision
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..core.training import Training
 from ..core.verdict import Judgement, Kind, Measure, Verdict
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import infer_shapes
 from ..operators.spec import ShapeError
+from ..oracles.choice import choose_inputs
 from ..oracles.distances import check_labels
 from ..oracles.example import build_example
 from ..oracles.pair import PairOracle, PairSettings, compare_outcomes, judge_parity
 from ..oracles.roundoff import SCREEN, output_units, scaled_difference
 from ..triage.confirm import confirm_accusation, confirm_ending
-from ..triage.diagnose import Accusation, accuse, public_name
+from ..triage.diagnose import Accusation, accuse, doubts, public_name
+from ..triage.discontinuity import downstream_of_discontinuity
 from ..triage.exporters import (
     PREFIX,
     accuse_exporters,
     confirm_exporter,
     doubt,
+    doubts_about,
     is_ambiguous,
     is_settled_by_exporter,
     outputs_apart,
+    suspects_of_ending,
 )
 from ..triage.rates import localization_map
 from ..triage.replay import NodeErrors, replay_nodes
@@ -52,7 +58,9 @@ _SLICE_BYTES = 32 << 20
 _DEFAULT_BATCH = 32  # of ``predict``, where none is asked for
 #: A trace of this many bytes per input is taken on one input only.
 _TRACE_BYTES = 64 << 20
-_MOST_TRACED = 4
+#: The most inconsistent input and up to seven more, and the bytes of all of them together.
+_MOST_TRACED = 8
+_ALL_TRACES = 4 * _TRACE_BYTES
 #: Outputs that vary over the inputs by no more than this share of their scale cannot show a fault.
 _INSENSITIVE = 1e-2
 #: Layers that arbiters are asked about at most, and their share of the deadline: they are slow.
@@ -80,7 +88,10 @@ class Examined:
     phases: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     measured: list[NodeErrors] = field(default_factory=list)
-    losses: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    #: Layers on which every target disagrees with the reference, and no code they share can be blamed.
+    doubts: list[str] = field(default_factory=list)
+    training: Training | None = None
+    high_precision: HighPrecision | None = None
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -149,6 +160,10 @@ class Examination:
     def runner(self) -> Runner:
         return self._runner
 
+    @property
+    def model(self) -> Model:
+        return self._model
+
     def with_graph(self, found: Examined) -> Model:
         """The model with its layers read, where they can be."""
         self._need_graph(found)
@@ -210,7 +225,7 @@ class Examination:
         if not self._need_graph(found):
             return
         completed = [target for target, outcome in found.outcomes.items() if outcome.completed]
-        picked = self._worst_inputs(found.comparisons)
+        picked = self._worst_inputs(found, labels)
         few = {name: array[picked] for name, array in inputs.items()}
         self._tell(Progress("tracing", 0, None))
         traces = self._trace(few, completed)
@@ -223,6 +238,8 @@ class Examination:
         found.comparisons = self._with_maps(found, traces, picked, inputs, labels)
         exporters = self._model.exporters
         own = [errors for errors in found.measured if not is_settled_by_exporter(errors, exporters)]
+        found.doubts = doubts(own, self._rules.families)
+        found.notes += found.doubts
         accusations = [
             doubt(self._confirmed(accusation, few, activations, completed), exporters)
             for accusation in accuse(own, self._rules.families)
@@ -246,16 +263,13 @@ class Examination:
                 found.notes.append(f"the layers could not be read: {error}")
         return self._model.graph is not None
 
-    def _worst_inputs(self, comparisons: Sequence[Comparison]) -> list[int]:
-        """The most different input of each pair that is not equal, the most different pair first."""
-        ranked = sorted(comparisons, key=lambda c: -(c.max_rel or 0.0))
-        worst = [
-            c.worst_input for c in ranked if c.worst_input is not None and c.verdict.judgement is not Judgement.PASS
-        ]
-        distinct = list(dict.fromkeys(worst)) or [0]
+    def _worst_inputs(self, found: Examined, labels: Arrays) -> list[int]:
+        """As many of the most telling inputs as memory allows; the first input where none tells anything."""
+        distinct = choose_inputs(found.comparisons, found.outcomes, labels, self._rules.pairs.k) or [0]
         if self._model.batch:
             return list(itertools.islice(itertools.cycle(distinct), self._model.batch))
-        return distinct[: _MOST_TRACED if self._trace_bytes() <= _TRACE_BYTES else 1]
+        size = self._trace_bytes()
+        return distinct[: min(_MOST_TRACED, _ALL_TRACES // max(1, size)) if size <= _TRACE_BYTES else 1]
 
     def _trace_bytes(self) -> int:
         assert self._model.graph is not None
@@ -346,12 +360,13 @@ class Examination:
         assert graph is not None
         node = accusation.first.node
         given = node_inputs(graph, node, few, activations)
-        case = one_layer_case(self._model, node, given, self._rules.seed)
+        exported = any(suspect.startswith(PREFIX) for suspect in accusation.diagnosis.suspects)
+        case = one_layer_case(self._model, node, given, self._rules.seed, in_file=exported)
         return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(self._voters(accusation, targets)))
 
     def _exporter(self, found: Examined, few: Arrays) -> list[Suspicion]:
         """No layer alone is guilty: do runtimes of an exported file agree with each other, not with the original?"""
-        apart = outputs_apart(found.outcomes, self._model.exporters, _relative, AMPLIFIED)
+        apart = outputs_apart(found.outcomes, self._model.exporters, relative_difference, AMPLIFIED)
         if apart is None:
             return []
         targets = (*apart.runtimes, *apart.originals)
@@ -359,17 +374,20 @@ class Examination:
         cases = [(self._model.case(target, Procedure(), few, seed=self._rules.seed), target) for target in targets]
         again = {outcome.target: outcome for outcome in self._runner.run_pairs(cases, fresh=True)}
         diagnosis = apart.diagnosis(AMPLIFIED)
-        if outputs_apart(again, self._model.exporters, _relative, AMPLIFIED) is None:
+        if outputs_apart(again, self._model.exporters, relative_difference, AMPLIFIED) is None:
             note = "did not show again in fresh processes"
             diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
-        return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[0][0], targets)]
+        return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[-1][0], targets)]
 
     def _only_when_fused(
         self, found: Examined, traces: Mapping[str, Outcome], few: Arrays, picked: list[int]
     ) -> list[Suspicion]:
         """Layers agree one by one, outputs do not: does a target differ from its own step-by-step run?"""
         suspicions: list[Suspicion] = []
+        stepping = self._stepping_outputs(found)
         for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
+            if name in stepping:
+                continue
             apart = fused_differences(found.outcomes, traces, name, picked)
             for target, (units, relative) in apart.items():
                 others = [other for t, (other, _) in apart.items() if t != target]
@@ -379,6 +397,7 @@ class Examination:
                     f"{target} gives another answer when the model runs as a whole than layer by layer "
                     f"({relative:.3g} of the output's scale), though no layer alone is wrong",
                     "only when fused",
+                    *doubts_about(target, self._model.exporters),
                 )
                 diagnosis = Diagnosis(
                     Class.DEFECT, (target,), evidence=evidence, measure=Measure("roundoff", units), threshold=SCREEN
@@ -387,6 +406,17 @@ class Examination:
                 diagnosis = self._confirm_fused(diagnosis, case, target, name)
                 suspicions.append(Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(traces)))
         return suspicions
+
+    def _stepping_outputs(self, found: Examined) -> set[str]:
+        """Outputs behind a round, an arg max, a comparison: there a last bit makes a large difference (decision 13)."""
+        graph = self._model.graph
+        assert graph is not None
+        keys = {node.name: node.key for node in graph.nodes}
+        stepped = downstream_of_discontinuity(graph)
+        names = next((outcome.outputs for outcome in found.outcomes.values() if outcome.completed), {})
+        if len(names) != len(graph.outputs):
+            return set()
+        return {name for name, ref in zip(names, graph.outputs, strict=True) if keys.get(ref.node) in stepped}
 
     def _confirm_fused(self, diagnosis: Diagnosis, case: Case, target: str, name: str) -> Diagnosis:
         """The same few inputs as a whole and step by step, in fresh workers: do they differ again?"""
@@ -436,6 +466,11 @@ class Examination:
             advice = "the targets vote, but do not agree" if unjudged[0].judged_by == "vote" else _MORE_TARGETS
             reason = f"outputs differ, and nothing can judge {unjudged[0].node.op}: {advice}"
             return replace(verdict, reason=reason)
+        if found.doubts:
+            return replace(verdict, reason=found.doubts[0])
+        if comparison.output in self._stepping_outputs(found):
+            reason = "every layer agrees alone; the output steps on values that carry rounding"
+            return replace(verdict, judgement=Judgement.PASS, reason=reason)
         if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > AMPLIFIED:
             reason = "outputs differ, though no layer does alone: an interaction, or an ill-conditioned model"
             return replace(verdict, reason=reason)
@@ -459,9 +494,12 @@ class Examination:
             if bad:
                 found.notes.append("no target completed, so nothing could be compared")
             return
+        failed = [outcome.target for outcome in bad]
         for outcome in bad:
-            suspicion = self._ending(outcome, found, inputs)
-            found.suspicions.append(suspicion)
+            suspects = suspects_of_ending(outcome.target, failed, self._model.exporters)
+            suspicion = self._ending(outcome, suspects, found, inputs)
+            if suspects not in [known.diagnosis.suspects for known in found.suspicions]:
+                found.suspicions.append(suspicion)
             if suspicion.diagnosis.klass is Class.FLAKY:
                 found.comparisons = [_unbelieved(c, outcome.target) for c in found.comparisons]
 
@@ -491,7 +529,7 @@ class Examination:
         )
         return Suspicion(verdict.kind or Kind.INCONSISTENCY, diagnosis, case, (comparison.a, comparison.b))
 
-    def _ending(self, outcome: Outcome, found: Examined, inputs: Arrays) -> Suspicion:
+    def _ending(self, outcome: Outcome, suspects: tuple[str, ...], found: Examined, inputs: Arrays) -> Suspicion:
         self._tell(Progress("confirming in fresh processes", 0, None, outcome.target))
         few = _cut(inputs, self._failed_on[outcome.target])
         case = self._model.case(
@@ -505,11 +543,15 @@ class Examination:
         others = [name for name, other in found.outcomes.items() if other.completed]
         evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"]
         evidence.append(f"{', '.join(others)} completed the same model on the same inputs")
+        if suspects == (outcome.target,):
+            evidence += doubts_about(outcome.target, self._model.exporters)
+        else:
+            evidence.append("no runtime of the exported file completed it")
         if not same:
             evidence.append("did not fail again in fresh processes")
         diagnosis = Diagnosis(
             klass=Class.DEFECT if same else Class.FLAKY,
-            suspects=(outcome.target,),
+            suspects=suspects,
             node=node,
             api=api or self._api_of(node),
             evidence=tuple(evidence),
@@ -593,9 +635,13 @@ def _form(outcome: Outcome, name: str) -> tuple[str, tuple[int, ...]] | None:
     return None if output is None else (output.dtype.name, output.shape)
 
 
-def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int) -> Case:
-    """The guilty layer alone with the inputs that showed it; a layer unknown to us stays in its file."""
-    if not has_layer(node.op) and model.file is not None:
+def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int, *, in_file: bool = False) -> Case:
+    """The guilty layer alone with the inputs that showed it.
+
+    Args:
+        in_file: leave it in its file, where it has one, as a layer unknown to us always is.
+    """
+    if (in_file or not has_layer(node.op)) and model.file is not None:
         arrays = {f"{node.key}/{index}": array for index, array in enumerate(given)}
         return Case(model.file, Procedure(goal=Goal.REPLAY, nodes=(node.key,)), inputs=arrays, seed=seed)
     names = [f"x{index}" for index in range(len(given))]
@@ -676,7 +722,7 @@ def _example(
     return build_example(inputs, index, a, b, labels.get(comparison.output))
 
 
-def _relative(a: Array, b: Array) -> float:
+def relative_difference(a: Array, b: Array) -> float:
     return float(scaled_difference(a, b).max(initial=0.0)) if a.shape == b.shape else float("inf")
 
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..core.atomic import replacing
 from ..core.errors import RunError, UsageError
 from ..core.messages import gist
 from ..generators.inputs import Draw
-from ..store.atomic import replacing
 from ..targets.pool import End
 from ..targets.runner import RunnerSettings, open_runner, user_import_paths
 

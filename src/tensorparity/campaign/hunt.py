@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,7 +16,7 @@ from ..core.errors import CaseFileError, DataError
 from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.messages import gist
-from ..core.outcome import Outcome
+from ..core.outcome import Outcome, Status
 from ..core.procedure import Procedure
 from ..core.verdict import Judgement, Kind, Verdict
 from ..engines.base import ENGINES, Engine
@@ -82,6 +83,7 @@ class _Tally:
     cases: int = 0
     resumed: int = 0
     undecided: int = 0
+    unsupported: int = 0
     seconds: float = 0.0
     findings: int = 0
 
@@ -90,6 +92,7 @@ class _Tally:
             "cases": self.cases,
             "resumed": self.resumed,
             "undecided": self.undecided,
+            "unsupported": self.unsupported,
             "seconds": self.seconds,
             "findings": self.findings,
         }
@@ -104,13 +107,15 @@ class Hunt:
         self._cached = cached(runner, settings.runner)
         self._store = store
         self._tell = listener
+        self._notes: list[str] = []
         self._campaign = self._open_campaign()
         self._rules = Rules(families_of(settings.targets), oracle=ORACLES.get(settings.oracle), seed=settings.seed)
         self._preparation = Preparation(runner, self._cached, settings.reducing, listener)
         self.scripts: dict[str, str] = {}
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
         self.tallies: dict[str, _Tally] = {}
-        self.undecided: dict[str, int] = {}
+        self.undecided: Counter[str] = Counter()
+        self.unsupported: Counter[str] = Counter()
         self.outcomes: dict[str, Outcome] = {}
         self.stop = StopReason.CASES
 
@@ -121,6 +126,7 @@ class Hunt:
             earlier = self._store.find_campaign("hunt", settings.seed, identity)
             if earlier:
                 return earlier.id
+            self._notes.append("nothing to resume: no hunt of this seed with these settings and versions; begun anew")
         return self._store.begin_campaign("hunt", settings.seed, identity)
 
     def run(self) -> None:
@@ -166,36 +172,44 @@ class Hunt:
         tally.cases += 1
         if index in known and known[index].case_digest == case.digest:
             tally.resumed += 1
-            verdicts = list(known[index].verdicts)
+            result = known[index]
         else:
-            verdicts = self._examine(engine, index, case, tally)
-        for verdict in verdicts:
-            if verdict.judgement is Judgement.UNDECIDED:
-                self.undecided[verdict.reason] = self.undecided.get(verdict.reason, 0) + 1
-        tally.undecided += any(verdict.judgement is Judgement.UNDECIDED for verdict in verdicts)
+            result = self._examine(engine, index, case, tally)
+        self._count_open(result, tally)
         self._tell(Progress(engine.name, tally.cases, self._settings.cases, f"{len(self.findings)} findings"))
-        return verdicts
+        return result.verdicts
 
-    def _examine(self, engine: Engine, index: int, case: Case, tally: _Tally) -> list[Verdict]:
+    def _count_open(self, result: Result, tally: _Tally) -> None:
+        """Every reason counts once per case, however many pairs give it; a lack of support is no open question."""
+        lacking = {target for target, status in result.statuses.items() if status is Status.UNSUPPORTED}
+        verdicts = [verdict for verdict in result.verdicts if verdict.judgement is Judgement.UNDECIDED]
+        unsupported = {verdict.reason for verdict in verdicts if lacking & set(verdict.targets)}
+        undecided = {verdict.reason for verdict in verdicts if not lacking & set(verdict.targets)}
+        self.unsupported.update(unsupported)
+        self.undecided.update(undecided)
+        tally.unsupported += bool(unsupported)
+        tally.undecided += bool(undecided)
+
+    def _examine(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
         """Examine one case; what our own code cannot do with it is that case's answer, not the hunt's end."""
         try:
             return self._examined(engine, index, case, tally)
         except (DataError, CaseFileError, ValueError) as error:
             reason = f"could not be examined: {type(error).__name__}: {gist(str(error))}"
             verdict = Verdict(Judgement.UNDECIDED, tuple(self._settings.targets), reason)
-            self._store.record_result(self._campaign, Result(engine.name, index, case.digest, (verdict,)))
-            return [verdict]
+            result = Result(engine.name, index, case.digest, (verdict,))
+            self._store.record_result(self._campaign, result)
+            return result
 
-    def _examined(self, engine: Engine, index: int, case: Case, tally: _Tally) -> list[Verdict]:
+    def _examined(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
         if case.procedure != Procedure() or case.counterpart is not None:
             raise ValueError(f"no examination of procedure {case.procedure.to_json()} exists yet")
         examination = Examination(self._cached, model_of(case), self._rules, listener=self._tell)
         examined = examination.run(case.inputs, case.labels, self._settings.targets)
         self.outcomes.update(examined.outcomes)
-        self._keep(engine, index, case, examined, tally)
-        return examined.verdicts
+        return self._keep(engine, index, case, examined, tally)
 
-    def _keep(self, engine: Engine, index: int, case: Case, examined: Examined, tally: _Tally) -> None:
+    def _keep(self, engine: Engine, index: int, case: Case, examined: Examined, tally: _Tally) -> Result:
         """Findings first: a result that is recorded has nothing left to do."""
         name = model_of(case).name
         new = [
@@ -213,6 +227,7 @@ class Hunt:
         statuses = {target: outcome.status for target, outcome in examined.outcomes.items()}
         result = Result(engine.name, index, case.digest, tuple(examined.verdicts), statuses)
         self._store.record_result(self._campaign, result)
+        return result
 
     def facts(self, seconds: float) -> Facts:
         undecided = sum(tally.undecided for tally in self.tallies.values())
@@ -230,10 +245,12 @@ class Hunt:
             findings=tuple(self.findings.values()),
             notes=(
                 f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
+                *self._notes,
                 *(f"fault {f.name} is planted in {t}" for t, f in self._settings.runner.faults.items()),
             ),
             isolated_threshold=K,
             undecided=self.undecided,
+            unsupported=self.unsupported,
             scripts=self.scripts,
         )
 

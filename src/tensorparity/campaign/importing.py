@@ -33,7 +33,7 @@ def import_graph(runner: LocalRunner, model: Model, targets: Sequence[str], trus
     readers = [target for target in targets if model.reads_file(target) and target not in runner.broken]
     problem = f"none of the targets reads .{model.file.format} files"
     for target in readers:
-        header = {"do": "import", "path": model.file.path, "trust": trust}
+        header = {"do": "import", "path": model.file.path, "sha256": model.file.sha256, "trust": trust}
         reply = runner.ask(target, header, {}, _IMPORT_SECONDS)
         if reply.end is End.ANSWERED and reply.header["status"] == "completed":
             graph = LayerGraph.from_json(_trim(reply.header["graph"]))

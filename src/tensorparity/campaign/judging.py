@@ -1,4 +1,4 @@
-"""One case, examined: run on targets and judged. Replay, reduce, localize and confirm all go through here.
+"""What outcomes say of a case: a suspicion, nothing, or why nobody can tell. Nothing is run here.
 
 The judge is the one of the case's own kind: a layer or a call by its reference, a graph by its layers, a
 backward pass or a training by the vote. Whoever ended badly is judged first.
@@ -11,163 +11,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from ..core.arrays import Array, dtype_name, is_floating
+from ..core.arrays import dtype_name
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import TensorParityError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
-from ..core.messages import failing_layer, gist
+from ..core.messages import gist
 from ..core.outcome import Outcome, Status
-from ..core.procedure import Goal, Procedure
-from ..core.runner import Runner
-from ..core.verdict import Judgement, Kind, Measure, Stage
+from ..core.procedure import Goal
+from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
 from ..operators.api import evaluate_call
 from ..operators.catalogue import has_layer, layer
-from ..operators.evaluate import evaluate
+from ..operators.evaluate import evaluate, has_masks
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
-from ..oracles.roundoff import SCREEN
 from ..triage.backward import accuse_gradients, judge_gradients, pulled_back
-from ..triage.confirm import HANG_FACTOR
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
+from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.freedoms import excused, freedom_of
-from ..triage.reduction.reducer import Checked
-from ..triage.replay import NodeErrors, absolute_error, measure_node, replay_nodes
+from ..triage.replay import NodeErrors, absolute_error, measure_node
 from ..triage.suspicion import Suspicion
-from .examination import AMPLIFIED, fused_differences, model_of
+from .examination import AMPLIFIED, relative_difference
 from .judging_training import by_training
 from .selection import families_of
 
+#: No target ran an exported file.
+NOBODY: Mapping[str, str] = {}
 #: A memory limit is ours, not the library's: running out of it decides nothing.
-_ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
 _TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)
-
-Outcomes = dict[str, Outcome]
-
-
-def examine_case(
-    runner: Runner, case: Case, targets: Sequence[str], *, fresh: bool = False
-) -> tuple[Checked, Outcomes]:
-    """Run one case on the targets and judge it; also what each target did."""
-    ((checked, outcomes),) = _examine(runner, [case], targets, fresh)
-    return checked, outcomes
-
-
-def examine_cases(runner: Runner, cases: Sequence[Case], targets: Sequence[str]) -> list[Checked]:
-    """Several cases that do not depend on each other, in one round trip; answers in their order."""
-    return [checked for checked, _ in _examine(runner, cases, targets, fresh=False)]
-
-
-def _examine(
-    runner: Runner, cases: Sequence[Case], targets: Sequence[str], fresh: bool
-) -> list[tuple[Checked, Outcomes]]:
-    pairs = [(case, target) for case in cases for target in targets]
-    answers = iter(runner.run_pairs(pairs, fresh=fresh))
-    found: list[tuple[Checked, Outcomes]] = []
-    for case in cases:
-        outcomes = {target: next(answers) for target in targets}
-        for target, outcome in outcomes.items():
-            if fresh and outcome.status is Status.TIMED_OUT:  # alone, at ten times its deadline
-                outcomes[target] = runner.run_pairs([(case, target)], fresh=True, deadline_factor=HANG_FACTOR)[0]
-        found.append((_judge(runner, case, outcomes, fresh), outcomes))
-    return found
-
-
-def _judge(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Checked:
-    done = [target for target, outcome in outcomes.items() if outcome.completed]
-    ended = any(outcome.status in _ENDINGS for outcome in outcomes.values())
-    if done and not ended and _has_layers(case):
-        return _by_layers(runner, case, {target: outcomes[target] for target in done}, fresh)
-    suspicion, undecided = judge(case, outcomes)
-    if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
-        suspicion = _located(runner, suspicion, outcomes)
-    return Checked((suspicion,) if suspicion else (), undecided)
-
-
-# --- a graph of several layers
-
-
-def _has_layers(case: Case) -> bool:
-    graph = case.subject
-    return isinstance(graph, LayerGraph) and len(graph.nodes) > 1 and case.procedure.goal is Goal.FORWARD
-
-
-def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Checked:
-    """Every layer alone, on the reference's activations; where none is guilty, the whole against its own steps."""
-    graph = case.subject
-    assert isinstance(graph, LayerGraph)
-    targets = list(outcomes)
-    values = _activations(graph, case)
-    if not values:
-        suspicion, undecided = judge(case, outcomes)
-        return Checked((suspicion,) if suspicion else (), undecided)
-    measured = list(replay_nodes(runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh))
-    accusations = accuse(measured, families_of(targets))
-    if accusations:
-        return Checked(tuple(Suspicion(a.kind, a.diagnosis, case, tuple(targets)) for a in accusations))
-    _, undecided = judge(case, outcomes)
-    return _fused(runner, case, outcomes, fresh) if undecided else Checked()
-
-
-def _activations(graph: LayerGraph, case: Case) -> dict[str, Array]:
-    """By node key, as a trace names them: the reference's, in the dtype that flows."""
-    try:
-        values = evaluate(graph, case.inputs, case.weights)
-    except (TensorParityError, ShapeError):
-        return {}
-    wanted = case.procedure.dtype or "float32"
-    dtype = wanted if is_floating(wanted) and wanted != "bfloat16" else "float32"
-    with np.errstate(all="ignore"):
-        return {
-            key if index == 0 else f"{key}.{index}": output.value.astype(dtype)
-            for key, outputs in values.items()
-            for index, output in enumerate(outputs)
-        }
-
-
-def _fused(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Checked:
-    stepwise = replace(case, procedure=replace(case.procedure, trace=True))
-    pairs = [(stepwise, target) for target in outcomes]
-    traces = {outcome.target: outcome for outcome in runner.run_pairs(pairs, fresh=fresh) if outcome.completed}
-    rows = list(range(len(next(iter(case.inputs.values())))))
-    for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
-        apart = fused_differences(outcomes, traces, name, rows)
-        for target, (units, relative) in apart.items():
-            others = [other for t, (other, _) in apart.items() if t != target]
-            if relative > AMPLIFIED and others and max(others) <= SCREEN:
-                said = f"{target} gives another answer as a whole than layer by layer ({relative:.3g} of its scale)"
-                measure = Measure("roundoff", units)
-                evidence = (said, "only when fused")
-                diagnosis = Diagnosis(Class.DEFECT, (target,), evidence=evidence, measure=measure, threshold=SCREEN)
-                return Checked((Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(outcomes)),))
-    return Checked(undecided="the outputs differ, though no layer does alone")
-
-
-def _located(runner: Runner, suspicion: Suspicion, outcomes: Outcomes) -> Suspicion:
-    """Where a graph ends badly: the node that was running when it is run step by step, or what the message says."""
-    case, diagnosis = suspicion.case, suspicion.diagnosis
-    first = next(target for target in diagnosis.suspects if target in outcomes)
-    stepwise = replace(case, procedure=Procedure(trace=True, training=case.procedure.training))
-    failure = runner.run_pairs([(stepwise, first)])[0].failure
-    ended = outcomes[first].failure
-    node = (failure.node if failure else None) or (ended.node if ended else None)
-    op = _op_of(case, node) or failing_layer(ended.message if ended else "")
-    if not op:
-        return suspicion
-    return replace(suspicion, diagnosis=replace(diagnosis, node=node, api=public_name(op)))
-
-
-def _op_of(case: Case, key: str | None) -> str:
-    graph = case.subject
-    assert isinstance(graph, LayerGraph)
-    return next((node.op for node in graph.nodes if node.key == key), "")
-
-
-# --- everything else
 
 
 def references(case: Case) -> dict[str, Evaluation]:
@@ -178,7 +52,7 @@ def references(case: Case) -> dict[str, Evaluation]:
     try:
         if isinstance(case.subject, ApiCall):
             return {"0": evaluate_call(case.subject, dict(case.inputs))}
-        if isinstance(case.subject, LayerGraph):
+        if isinstance(case.subject, LayerGraph) and not has_masks(case.subject):
             return _graph_references(case.subject, case)
     except (TensorParityError, ShapeError):
         return {}
@@ -194,20 +68,29 @@ def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
     return found
 
 
-def judge(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
-    """A suspicion, or why there is none to be had; neither where all is well."""
+def judge(
+    case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str] = NOBODY
+) -> tuple[Suspicion | None, str]:
+    """A suspicion, or why there is none to be had; neither where all is well.
+
+    Args:
+        exporters: by target, who wrote the file it ran instead of the case's own.
+    """
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
-    ended = {t: o for t, o in outcomes.items() if o.status in _ENDINGS}
+    ended = {t: o for t, o in outcomes.items() if o.status in ENDINGS}
     truth = references(case)
     if ended and (completed or truth):
-        return _ending(case, outcomes, ended), ""
+        return _ending(case, outcomes, ended, exporters), ""
     died = {t: o for t, o in ended.items() if o.status is Status.CRASHED}
     if died and len(died) < len(ended):  # the others refuse what this one dies of
-        return _ending(case, outcomes, died), ""
+        return _ending(case, outcomes, died, exporters), ""
     if not completed:
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
         return _by_reference(case, outcomes, completed, truth)
+    exporter = _by_exporter(case, outcomes, exporters)
+    if exporter is not None:
+        return exporter, ""
     if case.procedure.goal in _TRAINING and len(completed) > 1:
         return by_training(case, list(outcomes), completed)
     if case.cotangents and len(completed) > 1:
@@ -292,6 +175,23 @@ def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tu
     return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes)), ""
 
 
+def _by_exporter(case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str]) -> Suspicion | None:
+    """Runtimes that agree with each other on the exported file, and not with the original."""
+    if not exporters or not isinstance(case.subject, ModelFile):
+        return None
+    if case.procedure.goal is Goal.REPLAY:
+        node = _node_in_file(case.subject, case.procedure.nodes[0])
+        errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
+        accusations = accuse_exporters([errors], exporters)
+        if not accusations:
+            return None
+        return Suspicion(accusations[0].kind, replace(accusations[0].diagnosis, api=None), case, tuple(outcomes))
+    apart = outputs_apart(outcomes, exporters, relative_difference, AMPLIFIED)
+    if apart is None:
+        return None
+    return Suspicion(Kind.INCONSISTENCY, apart.diagnosis(AMPLIFIED), case, tuple(outcomes))
+
+
 def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
     """The backward pass of one layer: three targets or more decide."""
     key = case.procedure.nodes[0]
@@ -329,7 +229,9 @@ def _answers(outcome: Outcome) -> Outcome:
     return outcome if outcome.outputs else replace(outcome, outputs=outcome.trace.nodes)
 
 
-def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome]) -> Suspicion:
+def _ending(
+    case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome], exporters: Mapping[str, str]
+) -> Suspicion:
     first = next(iter(ended.values()))
     failure = first.failure
     evidence = tuple(
@@ -339,14 +241,14 @@ def _ending(case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Out
     )
     diagnosis = Diagnosis(
         Class.DEFECT,
-        tuple(ended),
+        tuple(dict.fromkeys(name for target in ended for name in suspects_of_ending(target, ended, exporters))),
         api=_api(case),
         parameters=_parameters(case),
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
     )
     exception = failure.type if failure else ""
-    return Suspicion(_ENDINGS[first.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
+    return Suspicion(ENDINGS[first.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
 
 
 def _api(case: Case) -> str | None:

@@ -16,6 +16,7 @@ from ..core.case import Case
 from ..core.finding import Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
+from ..core.procedure import Goal
 from ..core.verdict import Stage
 from ..operators.catalogue import has_layer, layer
 from ..operators.losses import LOSSES, LossSpec, evaluate_loss
@@ -32,7 +33,8 @@ Completed = Mapping[str, Outcome]
 
 def by_training(case: Case, targets: Sequence[str], completed: Completed) -> tuple[Suspicion | None, str]:
     """A suspicion of the first stage that differs, or why there is none to be had."""
-    for stage in (_loss, _gradient_of_loss, _gradients, _update):
+    stages = (_fit,) if case.procedure.goal is Goal.FIT else (_loss, _gradient_of_loss, _gradients, _update)
+    for stage in stages:
         suspicion = stage(case, targets, completed)
         if suspicion is not None:
             return suspicion, ""
@@ -70,6 +72,22 @@ def _against_formula(case: Case, node: Node, completed: Completed) -> NodeErrors
         absolute[target] = absolute_error(observed, truth)
     spread = max(errors.values()) - min(errors.values()) if errors else 0.0
     return NodeErrors(node, errors, absolute, spread)
+
+
+def _fit(case: Case, targets: Sequence[str], completed: Completed) -> Suspicion | None:
+    """Several steps, one after another: the loss, then the weights after it, by the vote."""
+    for step in range(case.procedure.steps or 1):
+        losses = {t: _starting(_losses(outcome), f"{step}") for t, outcome in completed.items()}
+        weights = {t: _starting(outcome.trace.weights, f"{step}:") for t, outcome in completed.items()}
+        for stage, answers in ((Stage.LOSS, losses), (Stage.UPDATE, weights)):
+            for accusation in accuse([judge_by_vote(_node(case), answers)], families_of(list(completed))):
+                diagnosis = _at_layer(accusation.diagnosis, case)
+                return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=stage)
+    return None
+
+
+def _starting(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {name: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _losses(outcome: Outcome) -> dict[str, Array]:

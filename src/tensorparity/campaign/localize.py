@@ -17,8 +17,8 @@ from ..targets.runner import RunnerSettings, cached
 from ..triage.suspicion import Suspicion
 from .events import Listener, silent
 from .examination import Examination, Rules, model_of
+from .examining import examine_case
 from .filing import make_finding, target_facts
-from .judging import examine_case
 from .opening import OpenCase, open_case
 from .selection import families_of
 from .sources import Context, open_source
@@ -48,7 +48,8 @@ def localize(path: Path, targets: str | None, settings: RunnerSettings, listener
 
 
 def _single(opened: OpenCase) -> Facts:
-    checked, outcomes = examine_case(cached(opened.runner, opened.runner.settings), opened.case, opened.targets)
+    runner = cached(opened.runner, opened.runner.settings)
+    checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
     undecided = {checked.undecided: 1} if checked.undecided else {}
     return replace(_facts(opened, checked.suspicions, outcomes, len(undecided)), undecided=undecided)
 

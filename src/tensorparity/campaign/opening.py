@@ -14,17 +14,19 @@ from ..generators.case_inspection import inspect_case
 from ..operators.api import api_known
 from ..store.casefile import CaseFile, read_case
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
+from .exports import ExportedCases, exported_cases
 from .selection import named_targets
 
 
 @dataclass(frozen=True)
 class OpenCase:
-    """A case that may be run here."""
+    """A case that may be run here; ``given`` is what each target is given of it."""
 
     path: Path
     file: CaseFile
     targets: tuple[str, ...]
     runner: LocalRunner
+    given: ExportedCases
 
     @property
     def case(self) -> Case:
@@ -35,7 +37,9 @@ class OpenCase:
         """What a reader should know: faults that were planted then and are not now."""
         given = self.runner.settings.faults
         planted = [(t, name) for t, name in self.file.faults.items() if t in self.targets and t not in given]
-        return tuple(f"found with a fault planted: --fault {target}={name} plants it again" for target, name in planted)
+        again = (f"found with a fault planted: --fault {target}={name} plants it again" for target, name in planted)
+        by = (f"{target}: exported to ONNX by {name}" for target, name in self.given.exporters.items())
+        return (*again, *self.given.notes, *by)
 
 
 @contextmanager
@@ -48,9 +52,12 @@ def open_case(path: Path, targets: str | None, settings: RunnerSettings) -> Iter
     """
     with tempfile.TemporaryDirectory(prefix="tensorparity-case-") as scratch:
         file = read_case(path, trust=settings.trust, scratch=Path(scratch), api_known=api_known)
-        own = inspect_case(file.case, file.targets, trust=settings.trust, imports=settings.imports)
+        # targets named by the user take the place of the case's own, which then need no trust
+        named = () if targets else file.targets
+        own = inspect_case(file.case, named, trust=settings.trust, imports=settings.imports)
         chosen = named_targets(targets) if targets else named_targets(",".join(own))
         if not chosen:
             raise UsageError(f"{path.name} names no targets; give some with --targets")
         with open_runner(chosen, settings) as runner:
-            yield OpenCase(path, file, tuple(chosen), runner)
+            given = exported_cases(runner, settings, file.case, Path(scratch))
+            yield OpenCase(path, file, tuple(chosen), runner, given)

@@ -15,8 +15,8 @@ from ..targets.runner import RunnerSettings, cached
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.reducer import Budget
 from .events import Listener, silent
+from .examining import examine_case
 from .filing import make_finding, target_facts
-from .judging import examine_case
 from .opening import OpenCase, open_case
 from .reducing import Prepared, prepare_one
 
@@ -44,7 +44,7 @@ def reduce(
     began = time.monotonic()
     with open_case(path, targets, settings) as opened:
         runner = cached(opened.runner, settings)
-        checked, outcomes = examine_case(runner, opened.case, opened.targets)
+        checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
         defects = [s for s in checked.suspicions if s.diagnosis.klass is Class.DEFECT]
         findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in checked.suspicions]
         stats = {"cases": 1, "undecided": int(bool(checked.undecided))}

@@ -15,6 +15,7 @@ from ..core.finding import Class
 from ..core.procedure import Goal
 from ..core.runner import Runner
 from ..targets.runner import LocalRunner
+from ..triage.exporters import PREFIX as EXPORTER
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
@@ -22,7 +23,8 @@ from ..triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
 from ..triage.reproduce.script import Reproducer
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
-from .judging import examine_case, examine_cases, references
+from .examining import examine_case, examine_cases
+from .judging import references
 from .scripts import reproduce
 from .selection import families_of
 
@@ -89,6 +91,8 @@ class Preparation:
         settings = self._settings
         if settings is None or suspicion.diagnosis.klass is not Class.DEFECT:
             return Prepared(suspicion, suspicion)
+        if any(suspect.startswith(EXPORTER) for suspect in suspicion.diagnosis.suspects):
+            return Prepared(_remarked(suspicion, "not reduced: an exporter is shown by the whole file"), suspicion)
         earlier = self._seen.get(_alike(suspicion))
         if earlier is not None and earlier.reduction is not None:
             return Prepared(_signed_like(suspicion, earlier.suspicion), suspicion)

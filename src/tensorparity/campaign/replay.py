@@ -13,8 +13,8 @@ from ..targets.runner import RunnerSettings
 from ..triage.reduction.reducer import Checked
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
+from .examining import examine_case
 from .filing import make_finding, target_facts
-from .judging import examine_case
 from .opening import OpenCase, open_case
 
 #: Times a case is run, each in processes of its own: what fails in some of them only is flaky.
@@ -45,7 +45,7 @@ def replay(
         examined = []
         for repeat in range(repeats):
             listener(Progress("replaying", repeat, repeats, path.name))
-            checked, outcomes = examine_case(opened.runner, opened.case, opened.targets, fresh=True)
+            checked, outcomes = examine_case(opened.runner, opened.case, opened.targets, fresh=True, given=opened.given)
             examined.append(checked)
             if not any(outcome.completed for outcome in outcomes.values()) and not checked.suspicions:
                 break  # it cannot run here: no need to see it twice

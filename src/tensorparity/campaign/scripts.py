@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..core.arrays import dtype_name
 from ..core.case import Case
 from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
@@ -31,6 +32,8 @@ from .claims import claim_of
 _SECONDS = 300.0
 #: Exit codes of a script, and what they say.
 SHOWS, FIXED = 1, 0
+#: What a script says before it ends with 1.
+_OBSERVED = "observed"
 
 #: Executes a fault in the process first, and then the script as if it were run alone.
 _WITH_FAULT = """
@@ -109,7 +112,8 @@ def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> 
     if isinstance(lowered, str):
         raise Unprintable(lowered)
     subject, arrays = lowered
-    return onnx_parts(name.base, subject, arrays, claim.name if claim else "", watched=watched)
+    dtype = dtype_name(claim.observed) if claim and claim.observed is not None else "float32"
+    return onnx_parts(name.base, subject, arrays, claim.name if claim else "", dtype, watched=watched)
 
 
 _VERBS = {Kind.ERROR: "raises", Kind.CRASH: "crashes", Kind.HANG: "hangs", Kind.NAN: "gives NaN or infinity"}
@@ -171,5 +175,8 @@ def _run(command: list[str], folder: str, variables: Mapping[str, str]) -> tuple
         output, _ = process.communicate()
         return f"no end after {_SECONDS:.0f} s", ""
     lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
+    last = lines[-1][:300] if lines else ""
     code = process.returncode
-    return (code if code >= 0 else signal.Signals(-code).name), lines[-1][:300] if lines else ""
+    if code == SHOWS and not any(line.startswith(_OBSERVED) for line in lines):
+        return "an exception of its own", last  # Python's exit code for it is 1, too
+    return (code if code >= 0 else signal.Signals(-code).name), last

@@ -21,7 +21,7 @@ from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, default_cache
 from .applications import application_file
 from .events import Listener, Progress
-from .exports import export_to_onnx
+from .exports import Exported, export_keras, export_to_onnx
 from .factories import factory_file, is_factory
 from .importing import import_graph
 from .zoo import Workshop, input_draws, open_zoo
@@ -143,7 +143,25 @@ def _with_export(
     except TensorParityError as error:
         notes.append(f"{', '.join(runtimes)} cannot run it: {error}")
         return model
-    notes.append(f"{', '.join(runtimes)}: exported to ONNX by {exported.exporter}")
+    notes.append(f"{', '.join(runtimes)}: {exported}")
+    return _given(model, runtimes, exported)
+
+
+def _with_keras_export(model: Model, runtimes: Sequence[str], context: Context, notes: list[str]) -> Model:
+    """The model with the file that Keras exports for the runtimes; without one they run our lowering of its graph."""
+    assert model.file is not None
+    context.listener(Progress("exporting to ONNX", 0, None))
+    cache = context.settings.cache or default_cache()
+    exported, problems = export_keras(context.runner, context.settings, model.file, context.targets, cache)
+    notes += problems
+    if exported is None:
+        notes.append(f"{', '.join(runtimes)}: not exported by Keras, but lowered to ONNX by TensorParity")
+        return model
+    notes.append(f"{', '.join(runtimes)}: {exported}")
+    return _given(model, runtimes, exported)
+
+
+def _given(model: Model, runtimes: Sequence[str], exported: Exported) -> Model:
     files = {**model.files, **dict.fromkeys(runtimes, exported.file)}
     return replace(model, files=files, exporters=dict.fromkeys(runtimes, exported.exporter))
 
@@ -163,15 +181,19 @@ def _lowering(target: str) -> str | None:
 def _keras_file(text: str, context: Context) -> Source:
     settings = context.settings
     inspected = inspect_model_file(Path(text), trust=settings.trust, imports=settings.imports)
-    notes = (f"trusted: {', '.join(inspected.foreign)}",) if inspected.foreign else ()
+    notes = [f"trusted: {', '.join(inspected.foreign)}"] if inspected.foreign else []
     asked = (*context.targets, *context.arbiters)
-    readers = {target: inspected.model for target in asked if target.startswith("keras:")}
+    readers = [target for target in asked if target.startswith("keras:")]
+    runtimes = [target for target in asked if _lowering(target) == "onnx"]
+    model = Model(Path(text).name, file=inspected.model, files=dict.fromkeys(readers, inspected.model))
+    if runtimes:
+        model = _with_keras_export(model, runtimes, context, notes)
     return Source(
-        Model(Path(text).name, file=inspected.model, files=readers),
+        model,
         inspected.inputs,
         draws=inspected.draws,
-        notes=notes,
-        import_graph=lambda model: import_graph(context.runner, model, context.targets, settings.trust),
+        notes=tuple(notes),
+        import_graph=lambda model: import_graph(context.runner, model, readers, settings.trust),
     )
 
 
@@ -181,7 +203,8 @@ def _application(text: str, context: Context) -> Source:
     cache = context.settings.cache or default_cache()
     path, notes = application_file(context.runner, name, context.seed, cache)
     source = _keras_file(str(path), context)
-    return replace(source, model=replace(source.model, name=text), notes=tuple(f"weights: {n}" for n in notes))
+    notes = [*(f"weights: {note}" for note in notes), *source.notes]
+    return replace(source, model=replace(source.model, name=text), notes=tuple(notes))
 
 
 def _zoo(text: str, context: Context) -> Source:

@@ -23,7 +23,9 @@ from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure, Recipe
 from ..core.runner import Runner
+from ..core.training import Parting, Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
 from ..triage.backward import GradientErrors, accuse_gradients, judge_gradients, pulled_back
 from ..triage.confirm import confirm_ending
@@ -34,8 +36,7 @@ from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examination import one_layer_case
 
-#: Trainings have parted where weights differ by more than this share of how far they have moved.
-PARTED = 1e-3
+_LOSS_APART = "loss-apart"
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of it: one comparison per pair, loss curves, and what the layers say."""
+    """What came of it: one comparison per pair, the trainings side by side, and what the layers say."""
 
     comparisons: tuple[Comparison, ...]
-    losses: Mapping[str, tuple[float, ...]]
+    training: Training
     suspicions: tuple[Suspicion, ...] = ()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
@@ -93,8 +94,8 @@ def train_everywhere(
         measured, guilty = _look_at_gradients(runner, model, first, list(done), families, schedule)
         suspicions += guilty
         comparisons = [_decide(comparison, measured, guilty, model) for comparison in comparisons]
-    losses = {target: outcome.trace.losses for target, outcome in done.items()}
-    return Trained(tuple(comparisons), losses, tuple(suspicions), outcomes)
+    training = compare_trainings(list(done.values()), model.weights, schedule.steps)
+    return Trained(tuple(comparisons), training, tuple(suspicions), outcomes)
 
 
 def _endings(runner: Runner, asked: Mapping[str, tuple[Case, str]], outcomes: Mapping[str, Outcome]) -> list[Suspicion]:
@@ -146,39 +147,40 @@ def _compare(a: Outcome, b: Outcome, start: Arrays, schedule: Schedule) -> Compa
     """The first step and weight where a pair parts, by the share of what the weights have moved."""
     pair = (a.target, b.target)
     if not (a.completed and b.completed):
-        return compare_outcomes(a, b, {}, judge_parity)[0]
+        ended = compare_outcomes(a, b, {}, judge_parity)[0]
+        return replace(ended, output="training", verdict=replace(ended.verdict, stage=Stage.UPDATE))
     if set(a.trace.weights) != set(b.trace.weights):
         odd = sorted(set(a.trace.weights) ^ set(b.trace.weights))[0].partition(":")[2]
         reason = f"{odd} is a weight of one of them only"
         return Comparison(*pair, "training", _verdict(Judgement.FAIL, pair, reason, float("inf")), schedule.steps)
-    largest = 0.0
-    for step in range(schedule.steps):
-        for name in (key.partition(":")[2] for key in a.trace.weights if key.startswith(f"{step}:")):
-            apart = _apart(a.trace.weights, b.trace.weights, start, step, name)
-            largest = max(largest, apart)
-            if apart > PARTED:
-                reason = f"they part at step {step + 1} in {name} ({apart:.2g} of its movement)"
-                verdict = _verdict(Judgement.UNDECIDED, pair, reason, apart)
-                return Comparison(*pair, "training", verdict, schedule.steps, max_rel=apart)
+    parting, largest = _weights_part(a, b, start, schedule.steps)
+    loss = losses_part(a.trace.losses, b.trace.losses)
+    if loss is not None and (parting is None or loss.step <= parting.step):
+        reason = f"their losses differ at step {loss.step} ({loss.a:.4g} and {loss.b:.4g}) on weights that are together"
+        measure = Measure(_LOSS_APART, loss.apart)
+        verdict = Verdict(Judgement.UNDECIDED, pair, reason, measure, LOSSES_PARTED, Kind.INCONSISTENCY, Stage.UPDATE)
+        return Comparison(*pair, "training", verdict, schedule.steps, max_rel=loss.apart)
+    if parting is not None:
+        reason = f"they part at step {parting.step} in {parting.weight} ({parting.apart:.2g} of its movement)"
+        verdict = _verdict(Judgement.UNDECIDED, pair, reason, parting.apart)
+        return Comparison(*pair, "training", verdict, schedule.steps, max_rel=parting.apart)
     verdict = _verdict(Judgement.PASS, pair, "the trainings stay together", largest)
     return Comparison(*pair, "training", verdict, schedule.steps, max_rel=largest)
+
+
+def _weights_part(a: Outcome, b: Outcome, start: Arrays, steps: int) -> tuple[Parting | None, float]:
+    """Where the weights part, and the largest share of movement up to there."""
+    largest = 0.0
+    for step, name, apart in shares_of_movement(a, b, start, steps):
+        largest = max(largest, apart)
+        if apart > PARTED:
+            return Parting(a.target, b.target, step, name, apart), largest
+    return None, largest
 
 
 def _verdict(judgement: Judgement, pair: tuple[str, str], reason: str, apart: float) -> Verdict:
     kind = None if judgement is Judgement.PASS else Kind.INCONSISTENCY
     return Verdict(judgement, pair, reason, Measure("weights-apart", apart), PARTED, kind, Stage.UPDATE)
-
-
-def _apart(a: Arrays, b: Arrays, start: Arrays, step: int, name: str) -> float:
-    first, second = a[f"{step}:{name}"].astype(np.float64), b[f"{step}:{name}"].astype(np.float64)
-    before = start[name].astype(np.float64) if name in start else first * 0
-    moved = max(float(np.abs(first - before).max(initial=0.0)), float(np.abs(second - before).max(initial=0.0)))
-    if not np.isfinite(first).all() or not np.isfinite(second).all():
-        return 0.0 if np.array_equal(first, second, equal_nan=True) else float("inf")
-    # below the roundoff of the weight itself, a movement is noise
-    floor = 64 * 2.0**-24 * float(np.abs(before).max(initial=0.0))
-    difference = float(np.abs(first - second).max(initial=0.0))
-    return difference / max(moved, floor) if difference > floor else 0.0
 
 
 def _look_at_gradients(
@@ -254,6 +256,9 @@ def _decide(
         layer = (first.node or "").partition("#")[0]
         reason = f"{verdict.reason}; the gradient of {layer} is wrong on {', '.join(first.suspects)}"
         return replace(comparison, verdict=replace(verdict, judgement=Judgement.FAIL, reason=reason))
+    if verdict.measure is not None and verdict.measure.name == _LOSS_APART:
+        reason = f"{verdict.reason}: the loss itself, or the forward pass when training"
+        return replace(comparison, verdict=replace(verdict, reason=reason))
     open_layer = _unjudged(pair, measured, model)
     if open_layer or comparison.max_rel is None or not np.isfinite(comparison.max_rel):
         reason = f"{verdict.reason}; {open_layer or 'a weight that is not finite'} could not be judged"

@@ -6,6 +6,7 @@ and knows nothing of what earlier nodes did to them. That is what an isolated re
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
@@ -90,6 +91,27 @@ def declare_weights(graph: LayerGraph) -> dict[str, WeightSpec]:
     return found
 
 
+def count_products(graph: LayerGraph) -> int:
+    """Products of weights and values in one forward pass of one instance, roughly: what a reference run costs.
+
+    A kernel is applied once per position between the batch axis and the last, before or after the layer,
+    whichever are more; so a recurrent layer counts its time steps.
+
+    Raises:
+        ShapeError: if inputs or parameters do not fit.
+        UsageError: if the catalogue does not know a layer.
+    """
+    shapes = infer_shapes(graph, 1)
+    total = 0
+    for node in graph.nodes:
+        given = [_output(shapes[ref.node], ref) for ref in node.inputs]
+        positions = max(math.prod(size or 1 for size in shape[1:-1]) for shape in [*given, *shapes[node.name]])
+        spec = layer(node.op)
+        declared = spec.weights(_params(spec, node), given).values()
+        total += positions * sum(math.prod(weight.shape) for weight in declared if weight.role == "kernel")
+    return total
+
+
 def draw_weights(graph: LayerGraph, rng: np.random.Generator) -> dict[str, Array]:
     """Values for every weight: activations keep their scale, and no term of a formula is switched off.
 
@@ -151,7 +173,7 @@ def _own_weights(node: Node, shapes: Sequence[Shape], weights: Arrays) -> dict[s
 def evaluate(
     graph: LayerGraph, inputs: Arrays, weights: Arrays, *, keep: Collection[str] | None = None
 ) -> dict[str, tuple[Evaluation, ...]]:
-    """The float64 forward pass: every node's outputs by node key.
+    """The float64 forward pass: every node's outputs by node key. Masks are not carried; see ``has_masks``.
 
     Args:
         keep: the keys to return; all by default. Whatever is not kept is freed after its last use, so
@@ -169,6 +191,13 @@ def evaluate(
         if keep is None or node.key in keep:
             found[node.key] = evaluations
     return found
+
+
+def has_masks(graph: LayerGraph) -> bool:
+    """A layer hides steps from those behind it, which ``evaluate`` does not know of."""
+    consumed = {ref.node for node in graph.nodes for ref in node.inputs}
+    sources = (node for node in graph.nodes if node.op == "Masking" or node.params.get("mask_zero"))
+    return any(node.name in consumed for node in sources)
 
 
 class _Walk:

@@ -143,17 +143,20 @@ def distances_of(
     return tuple(found)
 
 
+def leading_distance(a: Array, b: Array, labels: Array, k: int = TOP_K) -> Array:
+    """Per instance, the distance that counts: class-based for a classifier, MAD-based for a regression."""
+    classes_a, classes_b = as_classes(a), as_classes(b)
+    label = class_labels(labels, classes_a.shape[1]) if classes_a is not None else None
+    if label is not None and classes_a is not None and classes_b is not None:
+        return class_distance(classes_a, classes_b, label, k)
+    return mad_distance(a, b, labels)
+
+
 def most_inconsistent(a: Array, b: Array, labels: Array, tiebreak: Array, k: int = TOP_K) -> int | None:
     """The input with the largest class distance (MAD for a regression); equals are told apart by ``tiebreak``."""
     if not len(a):
         return None
-    classes_a, classes_b = as_classes(a), as_classes(b)
-    label = class_labels(labels, classes_a.shape[1]) if classes_a is not None else None
-    if label is not None and classes_a is not None and classes_b is not None:
-        distance = class_distance(classes_a, classes_b, label, k)
-    else:
-        distance = mad_distance(a, b, labels)
-    return int(np.lexsort((tiebreak, distance))[-1])
+    return int(np.lexsort((tiebreak, leading_distance(a, b, labels, k)))[-1])
 
 
 def top_k_accuracy(confidence: Array, label: Array, k: int) -> float:

@@ -9,6 +9,8 @@ from .. import __version__
 from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
 from ..core.jsontext import Json
+from ..core.precision import HighPrecision
+from ..core.training import Training
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,10 @@ class Facts:
         comparisons: None for commands other than ``compare``.
         phases: seconds per phase.
         isolated_threshold: K, above which a layer's isolated error is no rounding.
-        losses: loss before each training step, by target (``compare --steps``).
+        high_precision: how far each target is from a run in float64 (``compare``).
+        training: the trainings side by side (``compare --steps``).
         undecided: how many cases were not decided, by reason; without the undecided comparisons.
+        unsupported: how many cases a target does not offer, by reason.
         models: those of the zoo (``zoo``).
         known: the known differences; what they accept is no defect of this run.
         scripts: reproducers by finding, for reports that show their text.
@@ -124,7 +128,9 @@ class Facts:
     phases: Mapping[str, float] = field(default_factory=dict)
     isolated_threshold: float | None = None
     undecided: Mapping[str, int] = field(default_factory=dict)
-    losses: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    unsupported: Mapping[str, int] = field(default_factory=dict)
+    training: Training | None = None
+    high_precision: HighPrecision | None = None
     models: tuple[ModelFacts, ...] = ()
     known: tuple[KnownFacts, ...] = ()
     scripts: Mapping[str, str] = field(default_factory=dict)
@@ -159,8 +165,10 @@ class Facts:
             document["notes"] = list(self.notes)
         if self.isolated_threshold is not None:
             document["isolated_threshold"] = self.isolated_threshold
-        if self.losses:
-            document["losses"] = {target: list(values) for target, values in self.losses.items()}
+        if self.high_precision:
+            document["high_precision"] = self.high_precision.to_json()
+        if self.training:
+            document["training"] = self.training.to_json()
         if self.known:
             document["known"] = [entry.to_json() for entry in self.known]
         if self.models:
@@ -178,4 +186,6 @@ class Facts:
             further["phases"] = dict(self.phases)
         if self.undecided:
             further["undecided_reasons"] = dict(self.undecided)
+        if self.unsupported:
+            further["unsupported_reasons"] = dict(self.unsupported)
         return promised | dict(self.stats) | further

@@ -21,6 +21,7 @@ from ..core.comparison import Comparison, Distance, LayerDeviation
 from ..core.finding import Class, Finding
 from ..core.jsontext import Json
 from ..core.verdict import Judgement
+from . import training as trainings
 from . import wording
 from .facts import Facts
 from .localization import page_document
@@ -28,6 +29,7 @@ from .summary import CLASS_MEANINGS, by_urgency, node_name, ordered, place, summ
 
 _SCRIPT_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _SCRIPTS = ("common", "map_colours", "map_paint", "map_sheet", "map", "report")
+_MOST_STEPS = 12
 _GLYPHS = {Judgement.PASS: "✓", Judgement.FAIL: "✗", Judgement.UNDECIDED: "?"}
 
 
@@ -43,12 +45,25 @@ def render(facts: Facts) -> str:
         findings=_findings(facts),
         classes=[(klass, len(facts.of_class(klass))) for klass in CLASS_MEANINGS if facts.of_class(klass)],
         meanings=CLASS_MEANINGS,
+        training=_training(facts),
         place=lambda finding: place(finding, facts.comparisons),
         document=script_json(page_document(facts.document(), facts.comparisons or ())),
         script=Markup(source),
         script_hash=base64.b64encode(hashlib.sha256(source.encode()).digest()).decode(),
     )
     return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def _training(facts: Facts) -> dict[str, object] | None:
+    """What is drawn of the trainings."""
+    if facts.training is None:
+        return None
+    return {
+        "headline": trainings.headline(facts.training),
+        "charts": trainings.charts(facts.training),
+        "rows": trainings.step_rows(facts.training, _MOST_STEPS),
+        "layers": trainings.furthest(facts.training),
+    }
 
 
 def _script() -> str:
@@ -74,6 +89,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         number=lambda value: wording.number(value, missing="–"),
+        loss=lambda value: wording.number(value, missing="–", digits=5),
         share=lambda value: wording.share(value, missing="–"),
         seconds=wording.seconds,
         names=wording.names,

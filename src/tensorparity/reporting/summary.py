@@ -308,6 +308,8 @@ def _open_points(facts: Facts) -> tuple[str, ...]:
             add("Not decided", comparison.verdict.reason, f"{comparison.a} / {comparison.b}")
     for reason, amount in facts.undecided.items():
         add("Not decided", reason, wording.count(amount, "case"))
+    for reason, amount in facts.unsupported.items():
+        add("Not compared", reason, wording.count(amount, "case"))
     if facts.command not in INSPECTIONS:
         for target in facts.targets:
             if not target.usable:

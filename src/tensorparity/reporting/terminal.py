@@ -12,7 +12,10 @@ from rich.text import Text
 
 from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
+from ..core.precision import HighPrecision
+from ..core.training import Training
 from ..core.verdict import Judgement
+from . import training as trainings
 from . import wording
 from .facts import Facts, ModelFacts
 from .summary import CLASS_MEANINGS, INSPECTIONS, Tone, by_urgency, distinct, ordered, place, summarize
@@ -21,6 +24,8 @@ from .summary import CLASS_MEANINGS, INSPECTIONS, Tone, by_urgency, distinct, or
 MAX_PAIRS = 12
 MAX_DEFECTS = 10
 MAX_EVIDENCE = 3
+MAX_STEPS = 12
+MAX_LAYERS = 6
 
 _TONES = {Tone.PASS: "bold green", Tone.FAIL: "bold red", Tone.UNDECIDED: "bold yellow"}
 _JUDGEMENTS = {Judgement.PASS: "green", Judgement.FAIL: "red", Judgement.UNDECIDED: "yellow"}
@@ -43,11 +48,13 @@ class _Page:
         if facts.command in INSPECTIONS:
             self._targets(facts)
         self._models(facts.models)
-        self._pairs(facts.comparisons or ())
+        self._pairs(trainings.of_outputs(facts.comparisons or ()))
+        self._high_precision(facts.high_precision)
+        self._training(facts)
         self._engines(facts)
         self._classes(facts)
         self._defects(facts)
-        self._remarks((*summary.open_points, *facts.notes))
+        self._remarks((*summary.open_points, *facts.notes, *_left_out(facts)))
         self._time(facts)
 
     # --- the parts, from the top of the page to its bottom ---
@@ -95,6 +102,60 @@ class _Page:
             values = [value(pair) or "-" for _, value in columns]
             table.add_row(sides, verdict, *(Text("\n").join(self._cells(*value.split("\n"))) for value in values))
         return table
+
+    def _high_precision(self, run: HighPrecision | None) -> None:
+        if run is None or not run.deviations:
+            return
+        several = len({item.output for item in run.deviations}) > 1
+        inputs = wording.count(len(run.inputs), "input")
+        table = self._table(f"against float64\n({inputs})", "largest\ndifference", "relative", "labels\nchanged")
+        for item in run.deviations:
+            name = f"{item.target}, {item.output}" if several else item.target
+            changed = "-" if item.labels_changed is None else f"{item.labels_changed}/{len(run.inputs)}"
+            table.add_row(*self._cells(name, wording.number(item.max_abs), wording.number(item.max_rel), changed))
+        self._show(table)
+
+    def _training(self, facts: Facts) -> None:
+        if facts.training is None:
+            return
+        self._line("")
+        self._line(f"Training: {trainings.headline(facts.training)}")
+        self._training_pairs(by_urgency(trainings.of_training(facts.comparisons or ()))[:MAX_PAIRS], facts.training)
+        if len(facts.training.losses) < 2:
+            return
+        self._losses(facts.training)
+        self._drift(facts.training)
+
+    def _training_pairs(self, pairs: Sequence[Comparison], training: Training) -> None:
+        partings = {(parting.a, parting.b): parting for parting in training.partings}
+        table = self._table("training", "verdict", "they part", keep=True)
+        table.columns[2].no_wrap = False
+        for pair in pairs:
+            parting = partings.get((pair.a, pair.b))
+            where = f"at step {parting.step} in {parting.weight}" if parting else "-"
+            judgement = pair.verdict.judgement
+            verdict = self._text(judgement.value, _JUDGEMENTS[judgement])
+            table.add_row(Text(" / ").join(self._cells(pair.a, pair.b)), verdict, *self._cells(where))
+        self._show(table)
+
+    def _losses(self, training: Training) -> None:
+        table = self._table("step", *(f"loss on\n{target}" for target in training.losses), "relative\ndifference", "")
+        table.columns[0].min_width = None
+        for row in trainings.step_rows(training, MAX_STEPS):
+            losses = [wording.number(loss, digits=5) for loss in row.losses]
+            mark = "< the weights part" if row.parts else ""
+            cells = self._cells(f"{row.step:,}", *losses, wording.number(row.difference))
+            table.add_row(*cells, self._text(mark, "yellow"))
+        self._show(table)
+
+    def _drift(self, training: Training) -> None:
+        layers = trainings.furthest(training)
+        table = self._table("layer", "weight", f"relative difference\nafter step {training.steps}", "parts at\nstep")
+        for layer in layers[:MAX_LAYERS]:
+            weight, parted = layer.weight.partition("/")[2], str(layer.parted or "-")
+            table.add_row(*self._cells(layer.layer, weight, wording.number(layer.difference), parted))
+        self._show(table)
+        self._rest(len(layers) - MAX_LAYERS, "layer")
 
     def _engines(self, facts: Facts) -> None:
         engines = facts.stats.get("per_engine") or {}
@@ -173,7 +234,8 @@ class _Page:
         """A table without frames; with ``keep``, only the first column's cells may be broken."""
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
         for index, title in enumerate(titles):
-            table.add_column(title, overflow="fold", no_wrap=keep and index > 0, min_width=12 if index == 0 else None)
+            header = Text("\n").join(self._cells(*title.split("\n")))
+            table.add_column(header, overflow="fold", no_wrap=keep and index > 0, min_width=12 if index == 0 else None)
         return table
 
     def _cells(self, *values: str) -> list[Text]:
@@ -183,6 +245,11 @@ class _Page:
         """Text that cannot steer the terminal and that the console's encoding has."""
         encoding = self._console.encoding or "utf-8"
         return Text(wording.visible(text).encode(encoding, "backslashreplace").decode(encoding), style=style)
+
+
+def _left_out(facts: Facts) -> list[str]:
+    reason = facts.high_precision.left_out if facts.high_precision else ""
+    return [f"not compared with a high-precision run: {reason}"] if reason else []
 
 
 def _weights(model: ModelFacts) -> str:

@@ -11,8 +11,8 @@ from ..core.jsontext import Json
 _TRACEBACK = "Traceback (most recent call last)"
 
 
-def number(value: float | None, missing: str = "-") -> str:
-    """Three significant digits; non-finite numbers as the contract spells them."""
+def number(value: float | None, missing: str = "-", digits: int = 3) -> str:
+    """So many significant digits; non-finite numbers as the contract spells them."""
     if value is None:
         return missing
     if not math.isfinite(value):
@@ -20,8 +20,8 @@ def number(value: float | None, missing: str = "-") -> str:
     if value == 0:
         return "0"
     if 1e-3 <= abs(value) < 1e4:
-        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
-    mantissa, _, exponent = f"{value:.1e}".partition("e")
+        return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
+    mantissa, _, exponent = f"{value:.{digits - 2}e}".partition("e")
     return f"{mantissa}e{int(exponent)}"
 
 

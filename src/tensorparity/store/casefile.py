@@ -15,11 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..core.arrays import Array, dtype_name
+from ..core.atomic import replacing
 from ..core.case import EXPORTED_ONNX, ApiCall, Case, Counterpart, ModelFile, Subject
 from ..core.errors import CaseFileError, ModelRefusedError, UsageError
 from ..core.jsontext import Json, canonical, parse
 from . import npy
-from .atomic import replacing
 from .container import JSON_MEMBER, MAX_JSON_BYTES, MODEL_MEMBER, Container, is_known_name, refuse, write_container
 
 #: Version of the container; the case inside has its own (``core.case.FORMAT``).

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NoReturn
 
+from ..core.atomic import replacing
 from ..core.errors import CaseFileError
-from .atomic import replacing
 
 #: All members together, uncompressed. Reduced cases have kilobytes; an embedded VGG-19 has 550 MiB.
 MAX_TOTAL_BYTES = 2**30

@@ -17,13 +17,13 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from ..core.atomic import replacing
 from ..core.errors import StoreError
 from ..core.finding import Finding
 from ..core.jsontext import Json, canonical, parse
 from ..core.outcome import Status
 from ..core.verdict import Verdict
 from . import schema
-from .atomic import replacing
 from .casefile import SUFFIX, CaseFile, write_case
 from .connection import Location, connect, locate, translated
 

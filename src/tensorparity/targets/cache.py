@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..core.arrays import EXTENSION_DTYPES
+from ..core.atomic import replacing
 from ..core.case import Case
 from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
@@ -49,17 +50,9 @@ class OutcomeCache:
 
     def put(self, key: str, outcome: Outcome) -> None:
         """Keep an outcome, or do nothing where the disk is full or may not be written."""
-        path = self._path(key)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                for view in protocol.encode(protocol.RESPONSE, 0, outcome.header(), outcome.arrays()):
-                    file.write(view)
-            os.replace(temporary, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError), replacing(self._path(key), durable=False) as file:
+            for view in protocol.encode(protocol.RESPONSE, 0, outcome.header(), outcome.arrays()):
+                file.write(view)
 
     def trim_once(self) -> None:
         """Trim, unless this process has done so already."""

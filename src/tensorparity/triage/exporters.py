@@ -7,7 +7,7 @@ wrong. With a single runtime nobody can tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.arrays import Array, Arrays
@@ -16,6 +16,7 @@ from ..core.model import Model
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.verdict import Measure
+from .ballots import ballot_of
 from .diagnose import Accusation, accusation_of
 from .replay import NodeErrors, replay_nodes
 
@@ -46,7 +47,12 @@ def is_ambiguous(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
 
 
 def _runtimes(errors: NodeErrors, exporters: Mapping[str, str]) -> int:
-    return sum(target in exporters for target in errors.errors)
+    return _implementations(target for target in errors.errors if target in exporters)
+
+
+def _implementations(targets: Iterable[str]) -> int:
+    """How many independent ones: two flavours or settings of one runtime make the same mistake."""
+    return len({ballot_of(target) for target in targets})
 
 
 def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
@@ -58,14 +64,28 @@ def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> 
     return at_border and (_runtimes(errors, exporters) > 1 or errors.judged_by != "reference")
 
 
+def suspects_of_ending(target: str, failed: Collection[str], exporters: Mapping[str, str]) -> tuple[str, ...]:
+    """Whose fault it is that a target fails: the exporter's, where no two runtimes get along with its file."""
+    name = exporters.get(target)
+    failing = [other for other in failed if exporters.get(other) == name]
+    return (PREFIX + name,) if name is not None and _implementations(failing) > 1 else (target,)
+
+
+def doubts_about(target: str, exporters: Mapping[str, str]) -> tuple[str, ...]:
+    """What else may be wrong where a single runtime of an exported file is accused."""
+    if target not in exporters:
+        return ()
+    return (f"it runs a file exported by {exporters[target]}, which may be wrong instead: a second runtime tells",)
+
+
 def doubt(accusation: Accusation, exporters: Mapping[str, str]) -> Accusation:
     """The accusation, with a word on the exporter where the only runtime of its file is accused."""
     suspects = accusation.diagnosis.suspects
     if _runtimes(accusation.first, exporters) != 1 or not suspects or not set(suspects) <= set(exporters):
         return accusation
-    note = f"it runs a file exported by {exporters[suspects[0]]}, which may be wrong instead: a second runtime tells"
     diagnosis = accusation.diagnosis
-    return replace(accusation, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, note)))
+    evidence = (*diagnosis.evidence, *doubts_about(suspects[0], exporters))
+    return replace(accusation, diagnosis=replace(diagnosis, evidence=evidence))
 
 
 def accuse_exporters(measured: Sequence[NodeErrors], exporters: Mapping[str, str]) -> list[Accusation]:
@@ -154,7 +174,7 @@ def outputs_apart(
     originals = tuple(target for target in done if target not in exporters)
     for name in dict.fromkeys(exporters.values()):
         runtimes = tuple(target for target in done if exporters.get(target) == name)
-        if len(runtimes) < 2 or not originals:
+        if _implementations(runtimes) < 2 or not originals:
             continue
         for output in done[originals[0]]:
             if any(output not in done[target] for target in (*runtimes, *originals)):

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name
+from ..core.arrays import Array, Arrays, dtype_name, unit_roundoff
 from ..core.channels import channels, distance, from_channels, is_exact, is_finite, magnitude
 from ..core.errors import TensorParityError
 from ..core.graph import Node
@@ -31,6 +31,11 @@ from .ballots import ballot_of
 
 #: A vote has no rounding bound of its own, so it must be won by more.
 VOTE_MARGIN = 8.0
+
+#: Roundings of the output's scale that a kernel without a formula may make, in units that the vote multiplies.
+_ACCUMULATED = 64.0
+#: ... but never more than this share of the scale: the narrow formats would be allowed anything.
+_MOST_ACCUMULATED = 2.0**-5
 
 _BATCH_BYTES = 48 << 20
 #: Operators that round to an integer: a legitimate last bit may turn into one step.
@@ -251,8 +256,13 @@ def _by_scale(node: Node, value: Array, like: Array) -> Evaluation:
     """Without a formula the accumulation is unknown: be generous, by the scale of the whole output."""
     if _steps(node, like):
         return Evaluation(value.astype(np.float64), np.full(value.shape, _ONE_STEP))
-    scale = 64.0 * magnitude(value)[is_finite(value)].max(initial=0.0)
-    return Evaluation(value, np.full(value.shape, scale))
+    scale = magnitude(value)[is_finite(value)].max(initial=0.0)
+    return Evaluation(value, np.full(value.shape, _accumulated(dtype_name(like)) * scale))
+
+
+def _accumulated(dtype: str) -> float:
+    roundoff = unit_roundoff(dtype)
+    return min(_ACCUMULATED, _MOST_ACCUMULATED / (K * VOTE_MARGIN * roundoff)) if roundoff else _ACCUMULATED
 
 
 def _apart(node: Node, answers: Sequence[Sequence[Array]]) -> float:

@@ -10,6 +10,7 @@ pins its thread pools, and then ``run`` is called for one job after another. Rul
 * what cannot be asked of this library raises ``Unsupported`` with a reason, before anything is run.
 """
 
+import hashlib
 import os
 import platform
 
@@ -24,6 +25,17 @@ class LibraryMissing(Exception):
 
 class VersionMismatch(Exception):
     """The library is installed, but not in a version this adapter knows."""
+
+
+def inspected_path(file):
+    """Return the path of a model file, which must still be the one that the host has inspected."""
+    state = hashlib.sha256()
+    with open(file["path"], "rb") as stream:
+        for chunk in iter(lambda: stream.read(1 << 20), b""):
+            state.update(chunk)
+    if file.get("sha256") and state.hexdigest() != file["sha256"]:
+        raise Unsupported("the file has changed since it was inspected: {}".format(file["path"]))
+    return file["path"]
 
 
 class Job(object):
@@ -66,6 +78,20 @@ class Result(object):
         return found
 
 
+class Export(object):
+    """A model file in another form.
+
+    ``files`` are arrays of bytes: ``model`` is what users get, ``steps`` the file to trace and replay, where
+    that is another. ``layers`` is the map of those that can be found in it, out of ``count``.
+    """
+
+    def __init__(self, exporter, files, layers, count):
+        self.exporter = exporter
+        self.files = files
+        self.layers = layers
+        self.count = count
+
+
 class Adapter(object):
     """Base of all adapters. Subclasses fill ``start``, ``run`` and, where the library can, the rest."""
 
@@ -105,11 +131,8 @@ class Adapter(object):
         """Make a model by recipe; return its file's bytes as an array, and notes."""
         raise Unsupported("this target makes no models")
 
-    def export_model(self, path, form):
-        """Turn a model file into another form; return (files as arrays, map of layers, exporter's name).
-
-        The file ``model`` is what users get, ``steps`` the one to trace and replay, where that is another.
-        """
+    def export_model(self, path, form, trust):
+        """Turn a model file into another form; return an Export."""
         raise Unsupported("this target exports no models")
 
     def train(self, job, training):

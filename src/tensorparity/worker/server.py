@@ -8,7 +8,7 @@ import time
 import traceback
 
 from . import protocol
-from .contract import Job, LibraryMissing, Unsupported, VersionMismatch
+from .contract import Job, LibraryMissing, Unsupported, VersionMismatch, inspected_path
 
 
 def serve(read_fd, write_fd):
@@ -94,7 +94,9 @@ class Session(object):
         return header, result.arrays()
 
     def _import(self, frame):
-        graph, weights, notes = self._adapter.import_model(frame.header["path"], frame.header.get("trust", False))
+        graph, weights, notes = self._adapter.import_model(
+            inspected_path(frame.header), frame.header.get("trust", False)
+        )
         return {"status": "completed", "graph": graph, "notes": notes}, weights
 
     def _train(self, frame):
@@ -106,9 +108,10 @@ class Session(object):
         return {"status": "completed", "notes": notes}, {"weights:model": model}
 
     def _export(self, frame):
-        files, layers, exporter = self._adapter.export_model(frame.header["path"], frame.header["form"])
-        header = {"status": "completed", "layers": layers, "exporter": exporter}
-        return header, {"weights:" + name: array for name, array in files.items()}
+        header = frame.header
+        export = self._adapter.export_model(inspected_path(header), header["form"], header.get("trust", False))
+        answer = {"status": "completed", "exporter": export.exporter, "layers": export.layers, "count": export.count}
+        return answer, {"weights:" + name: array for name, array in export.files.items()}
 
     def _failure(self, error):
         node = getattr(self._adapter, "current_node", None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..core.archives import UNREADABLE
 from ..core.arrays import Array, dtype_named, is_floating
+from ..core.atomic import replacing
 from ..core.graph import LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..operators.catalogue import layer
@@ -172,10 +172,7 @@ class Shelf:
 
     def keep(self, entry: Entry, graph: LayerGraph, weights: dict[str, Array], training: Training) -> None:
         path = self.path(entry, graph)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        note = path.with_suffix(f".{os.getpid()}.json")
-        note.write_text(json.dumps(training.to_json()))
-        os.replace(note, path.with_suffix(".json"))
-        temporary = path.with_suffix(f".{os.getpid()}.npz")
-        np.savez(temporary, allow_pickle=False, **{name.replace("/", "|"): array for name, array in weights.items()})
-        os.replace(temporary, path)
+        with replacing(path.with_suffix(".json")) as note:
+            note.write(json.dumps(training.to_json()).encode())
+        with replacing(path) as file:
+            np.savez(file, allow_pickle=False, **{name.replace("/", "|"): array for name, array in weights.items()})

@@ -96,6 +96,13 @@ def test_training(group: str) -> None:
     assert ("d.weights[1]" if group == "weights" else "np.asarray(loss)") in text
 
 
+def test_training_of_several_steps() -> None:
+    fit = Procedure(goal=Goal.FIT, steps=3, training=True, loss=Recipe("MeanSquaredError"), optimizer=Recipe("SGD"))
+    three = np.ones((3, 2), np.float32)
+    text = script(dense(procedure=fit, inputs={"x0": three}, labels={"d": three}), claim("losses", "1"))
+    assert "for k in range(2):\n    loss = model.train_on_batch(x[k * 1 : (k + 1) * 1], y0[k * 1 :" in text
+
+
 @pytest.mark.parametrize("backend", ["torch", "tensorflow", "jax"])
 def test_gradients_of_a_loss(backend: str) -> None:
     case = dense(procedure=Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError")), labels={"d": ONE})

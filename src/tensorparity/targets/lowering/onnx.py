@@ -25,6 +25,10 @@ from .onnx_layers import LAYERS
 #: Layers compute in float32 by their default policy and cast these inputs to it; integers they leave alone.
 _CAST_BY_LAYERS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
+#: Layers that take indices, and the dtypes of those.
+_TAKE_INDICES = frozenset({"Embedding"})
+_INDICES = frozenset({"int32", "int64"})
+
 #: Arguments the catalogue leaves out because they change nothing in inference.
 _WITHOUT_EFFECT = frozenset(
     {"name", "trainable", "autocast", "synchronized", "renorm", "renorm_clipping", "renorm_momentum"}
@@ -141,7 +145,7 @@ class _Lowered:
         self._arrays: dict[str, Array] = {}
 
     def input(self, name: str, array: Array) -> _Value:
-        tensor = self._writer.input(name, array.shape)
+        tensor = self._writer.input(name, array.shape, dtype_name(array))
         self._inputs.append({"tensor": tensor, "input": name})
         self._arrays[f"inputs:{name}"] = array
         return _Value(tensor, array.shape)
@@ -220,7 +224,7 @@ def _as_float32(array: Array) -> Array:
 
 
 def _forward(graph: LayerGraph, case: Case, lowered: _Lowered) -> None:
-    values = {spec.name: lowered.input(spec.name, _input_array(spec, case.inputs)) for spec in graph.inputs}
+    values = {spec.name: lowered.input(spec.name, _input_array(spec, case.inputs, graph)) for spec in graph.inputs}
     for node in graph.nodes:
         values[node.name] = lowered.node(node, [_lookup(values, ref) for ref in node.inputs])
     for ref in graph.outputs:
@@ -246,9 +250,11 @@ def _passed_on(spec: InputSpec, value: _Value, lowered: _Lowered) -> _Value:
     return lowered.passed_on(value)
 
 
-def _input_array(spec: InputSpec, inputs: Arrays) -> Array:
-    """The input as the first layer sees it: rounded to the declared dtype, then cast to float32."""
-    if spec.dtype not in _CAST_BY_LAYERS:
+def _input_array(spec: InputSpec, inputs: Arrays, graph: LayerGraph) -> Array:
+    """The input as the first layer sees it: rounded to the declared dtype, then cast to float32 if no index."""
+    takers = {node.op for node in graph.nodes for ref in node.inputs if ref.node == spec.name}
+    indices = spec.dtype in _INDICES and takers <= _TAKE_INDICES
+    if spec.dtype not in _CAST_BY_LAYERS and not indices:
         raise Refusal(f"input {spec.name!r} is of dtype {spec.dtype}, which is not lowered to ONNX")
     if spec.name not in inputs:
         raise Refusal(f"input {spec.name!r} is missing")
@@ -260,7 +266,7 @@ def _input_array(spec: InputSpec, inputs: Arrays) -> Array:
         raise Refusal(f"input {spec.name!r} has shape {array.shape}, which does not fit (batch, *{spec.shape})")
     with np.errstate(over="ignore"):
         rounded = array.astype(dtype_named(spec.dtype), copy=False)
-    return _as_float32(rounded)
+    return rounded if indices else _as_float32(rounded)
 
 
 # Replay
@@ -275,14 +281,16 @@ def _replay(graph: LayerGraph, case: Case, lowered: _Lowered) -> None:
             raise Refusal(f"the replay names node {key!r}, which the graph does not have")
         node = by_key[key]
         names = [f"{key}/{index}" for index in range(len(node.inputs))]
-        values = [lowered.input(name, _replay_array(name, case.inputs)) for name in names]
+        values = [lowered.input(name, _replay_array(name, case.inputs, node)) for name in names]
         lowered.output("nodes", key, lowered.node(node, values))
 
 
-def _replay_array(name: str, inputs: Arrays) -> Array:
+def _replay_array(name: str, inputs: Arrays, node: Node) -> Array:
     if name not in inputs:
         raise Refusal(f"input {name!r} of the replay is missing")
     array = inputs[name]
+    if dtype_name(array) in _INDICES and node.op in _TAKE_INDICES:
+        return array
     if dtype_name(array) not in _CAST_BY_LAYERS:
         raise Refusal(f"input {name!r} is of dtype {dtype_name(array)}, which is not lowered to ONNX")
     return _as_float32(array)

@@ -28,6 +28,7 @@ from . import protobuf
 from .onnx import check_procedure
 from .onnx_file import model_array, with_outputs
 from .onnx_graph import Refusal
+from .onnx_subgraphs import renamed_node
 
 #: Key in the file's metadata: {layer key: {"outputs": [tensor], "inputs": [tensor] or null, "sizes", "shapes"}}.
 LAYERS = "tensorparity.layers"
@@ -36,7 +37,6 @@ STEPS = "tensorparity.steps"
 
 _MODEL_METADATA = 14
 _GRAPH_NODE, _GRAPH_NAME, _GRAPH_TENSOR, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 2, 5, 11, 12
-_NODE_INPUT, _NODE_OUTPUT = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +188,8 @@ class _Pieces:
 
     def _add(self, key: str, layer: _Layer, inputs: Sequence[str]) -> None:
         needed = self._needed(layer.outputs, {*inputs, *layer.shapes})
-        if not needed or any(node.captured for node in needed):
-            return  # nothing to compute, or subgraphs that speak of tensors by name
+        if not needed:
+            return  # nothing to compute
         prefix = f"{key}/"
         renamed = {name: prefix + name for node in needed for name in node.outputs if name}
         for index, name in enumerate(inputs):
@@ -198,7 +198,7 @@ class _Pieces:
             renamed[name] = prefix + name
             self._fixed[prefix + name] = messages(_GRAPH_TENSOR, [protobuf.tensor(prefix + name, shape)])
         for node in needed:
-            self._copy(node, renamed)
+            self._copy(node, renamed, prefix)
         for index, name in enumerate(layer.outputs):
             self._outputs.append(_shown(key, index, renamed[name]))
 
@@ -225,7 +225,7 @@ class _Pieces:
             node = self._exported.producers.get(name)
             if node is not None:
                 wanted.add(id(node))
-                waiting += node.inputs
+                waiting += (*node.inputs, *node.captured)
         return [node for node in self._exported.model.graph.nodes if id(node) in wanted]
 
     def _feed(self, name: str, tensor: str) -> str:
@@ -236,14 +236,12 @@ class _Pieces:
         self._entries.append({"tensor": tensor, "input": name, "cut": "whole"})
         return tensor
 
-    def _copy(self, node: OnnxNode, renamed: Mapping[str, str]) -> None:
-        for name in node.inputs:
+    def _copy(self, node: OnnxNode, renamed: Mapping[str, str], prefix: str) -> None:
+        for name in (*node.inputs, *node.captured):
             if name in self._exported.model.graph.initializers:
                 self._fixed[name] = self._exported.model.graph.initializers[name]
-        inputs = [text(_NODE_INPUT, renamed.get(name, name)) for name in node.inputs]
-        outputs = [text(_NODE_OUTPUT, renamed.get(name, name)) for name in node.outputs]
-        rest = [field.raw for field in read_fields(node.raw) if field.number not in (_NODE_INPUT, _NODE_OUTPUT)]
-        self._nodes.append(b"".join((*inputs, *outputs, *rest)))
+        # several layers may need one node of the file: runtimes want names to be unique
+        self._nodes.append(renamed_node(node, renamed, f"{prefix}{node.name}"))
 
     def _model(self) -> bytes:
         graph = (

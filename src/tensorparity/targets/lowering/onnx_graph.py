@@ -48,9 +48,9 @@ class GraphWriter:
         self._taken.add(found)
         return found
 
-    def input(self, hint: str, shape: Sizes) -> str:
+    def input(self, hint: str, shape: Sizes, dtype: str = "float32") -> str:
         name = self.name(hint)
-        self._inputs.append(protobuf.value_info(name, "float32", shape))
+        self._inputs.append(protobuf.value_info(name, dtype, shape))
         return name
 
     def output(self, tensor: str, shape: Sizes) -> None:
@@ -76,9 +76,15 @@ class GraphWriter:
         return self._weights[key]
 
     def emit(self, op: str, inputs: Sequence[str], hint: str, **attributes: protobuf.Attribute) -> str:
-        output = self.name(hint)
-        self._nodes.append(protobuf.node(op, inputs, [output], attributes, name=output))
-        return output
+        return self.emit_all(op, inputs, [hint], **attributes)[0]
+
+    def emit_all(
+        self, op: str, inputs: Sequence[str], hints: Sequence[str], **attributes: protobuf.Attribute
+    ) -> list[str]:
+        """Append an operator with one output per hint."""
+        outputs = [self.name(hint) for hint in hints]
+        self._nodes.append(protobuf.node(op, inputs, outputs, attributes, name=outputs[0]))
+        return outputs
 
     def model(self, name: str) -> bytes:
         graph = protobuf.graph(name, self._nodes, self._initializers, self._inputs, self._outputs.values())

@@ -16,6 +16,7 @@ from ...operators.arguments import axes_of, axis_of, channels_first, flag, numbe
 from ...operators.spatial import Window, channel_axis, read_window, spatial_axes
 from .onnx_activations import ACTIVATION_LAYERS, ALONG_LAST_AXIS, activate
 from .onnx_graph import Call, Lowering, Sizes, inverse
+from .onnx_sequences import SEQUENCE_LAYERS
 from .protobuf import Attribute
 
 _TO_FIRST = (0, 3, 1, 2)
@@ -252,6 +253,7 @@ def _up_sampling2d(call: Call) -> str:
 
 LAYERS: dict[str, Lowering] = {
     **ACTIVATION_LAYERS,
+    **SEQUENCE_LAYERS,
     "Add": partial(_pairwise, op="Add"),
     "Average": partial(_together, op="Mean"),
     "AveragePooling2D": partial(_pooling, op="AveragePool", count_include_pad=0),

@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 #: An attribute of an operator.
-Attribute = int | float | str | Sequence[int]
+Attribute = int | float | str | Sequence[int] | Sequence[str]
 
 #: AttributeProto.AttributeType.
-_FLOAT, _INT, _STRING, _INTS = 1, 2, 3, 7
+_FLOAT, _INT, _STRING, _INTS, _STRINGS = 1, 2, 3, 7, 8
 
 
 def _float(number: int, value: float) -> bytes:
@@ -67,7 +67,10 @@ def attribute(name: str, value: Attribute) -> bytes:
         return text(1, name) + integer(3, value) + integer(20, _INT)
     if isinstance(value, float):
         return text(1, name) + _float(2, value) + integer(20, _FLOAT)
-    return text(1, name) + integers(8, value) + integer(20, _INTS)
+    words = [item for item in value if isinstance(item, str)]
+    if words:
+        return text(1, name) + b"".join(text(9, word) for word in words) + integer(20, _STRINGS)
+    return text(1, name) + integers(8, [item for item in value if isinstance(item, int)]) + integer(20, _INTS)
 
 
 def node(

@@ -35,7 +35,7 @@ def simplify_values(attempts: Attempts) -> None:
     """The simplest form that all arrays can take together; then each that is left, alone; then zeros."""
     natural = _natural_weights(attempts.case)
     places = [place for place in _places(attempts.case) if not _is_plain(attempts.case, place, natural)]
-    forms: list[_Form] = [counted, small_integers, rounded, one_digit]
+    forms: list[_Form] = [counted, negated, small_integers, rounded, one_digit]
     if not places or attempts.first([_formed(attempts.case, places, forms[0], natural)]):
         return
     for form in forms[1:]:
@@ -109,6 +109,11 @@ def counted(array: Array) -> Array:
     if array.size <= _READABLE:
         return np.arange(1.0, array.size + 1).reshape(array.shape)
     return (np.arange(float(array.size)) % PERIOD - OFFSET).reshape(array.shape)
+
+
+def negated(array: Array) -> Array:
+    """The other sign everywhere, where the array has it at all."""
+    return -np.abs(counted(array)) if (array < 0).any() else array
 
 
 def small_integers(array: Array) -> Array:

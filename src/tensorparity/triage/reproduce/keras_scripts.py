@@ -251,12 +251,9 @@ def _labels(case: Case, graph: LayerGraph) -> tuple[list[str], str]:
 def _training(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim | None) -> list[str]:
     lines, labels = _labels(case, graph)
     procedure = case.procedure
-    steps = procedure.steps or 1
     lines.append(f"optimizer = {_recipe('optimizers', procedure.optimizer)}")
     lines.append(f"model.compile(optimizer=optimizer, loss={_recipe('losses', procedure.loss)})")
-    if steps > 1:
-        raise literals.Unprintable(f"a training of {steps} steps")
-    lines.append(f"loss = model.train_on_batch({_given(graph, names)}, {labels})")
+    lines += _steps(case, _given(graph, names), labels, claim)
     if claim is None or claim.group == "losses":
         return [*lines, "observed = np.asarray(loss)"]
     weight = claim.name.partition(":")[2] if claim.name[:1].isdigit() else claim.name
@@ -266,6 +263,20 @@ def _training(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim
         raise literals.Unprintable(f"the weight {weight}")
     position = declared.index(weight)
     return [*lines, f"observed = keras.ops.convert_to_numpy({_layer_name(node)}.weights[{position}])"]
+
+
+def _steps(case: Case, given: str, labels: str, claim: Claim | None) -> list[str]:
+    """As many steps as it takes to see it; the inputs are the batches, one after another."""
+    steps = case.procedure.steps or 1
+    if steps == 1:
+        return [f"loss = model.train_on_batch({given}, {labels})"]
+    if given.startswith("[") or labels.startswith("["):
+        raise literals.Unprintable(f"a training of {steps} steps with several inputs or outputs")
+    size = len(next(iter(case.inputs.values()))) // steps
+    name = claim.name.partition(":")[0] if claim else ""
+    count = int(name) + 1 if name.isdigit() else steps
+    part = f"[k * {size} : (k + 1) * {size}]"
+    return [f"for k in range({count}):", f"    loss = model.train_on_batch({given}{part}, {labels}{part})"]
 
 
 def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: str, claim: Claim | None) -> list[str]:

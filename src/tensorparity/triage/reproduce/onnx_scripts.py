@@ -20,13 +20,15 @@ _DESCRIBED = re.compile(r"\d+ (values|characters)|tensor of shape|graph of")
 _DIMS, _TYPE, _RAW = 1, 2, 9
 
 
-def onnx_parts(runtime: str, subject: Json, arrays: Arrays, output: str, *, watched: bool) -> Parts:
+def onnx_parts(
+    runtime: str, subject: Json, arrays: Arrays, output: str, dtype: str = "float32", *, watched: bool = False
+) -> Parts:
     """The parts of a script for a runtime.
 
     Args:
         subject: of the lowered case: which input feeds which tensor, which tensor is which output.
         arrays: of the lowered case; the model itself is ``weights:model``.
-        output: the name of the output that is looked at.
+        output: the name of the output that is looked at, and ``dtype`` what it is where the model does not say.
 
     Raises:
         Unprintable: if the graph cannot be written down, or there is no script for the runtime.
@@ -46,10 +48,20 @@ def onnx_parts(runtime: str, subject: Json, arrays: Arrays, output: str, *, watc
         _IMPORTS[runtime],
         "from onnx import TensorProto, helper, numpy_helper",
     ]
-    return Parts(imports, [*_graph(model, tensor, feeds), *run(tensor, feeds)])
+    lines = [*_graph(model, tensor, feeds, dtype), *run(tensor, feeds)]
+    return Parts(imports, _plainly_named(lines, [*feeds, tensor]))
 
 
-def _graph(model: OnnxModel, output: str, feeds: Mapping[str, Array]) -> list[str]:
+def _plainly_named(lines: list[str], names: list[str]) -> list[str]:
+    """Short names for the tensors that only we have named."""
+    for index, name in enumerate(names):
+        if name.startswith("tensorparity_"):
+            plain = "y" if index == len(names) - 1 else f"x{index}"
+            lines = [line.replace(f'"{name}"', f'"{plain}"') for line in lines]
+    return lines
+
+
+def _graph(model: OnnxModel, output: str, feeds: Mapping[str, Array], dtype: str) -> list[str]:
     names = _Names()
     graph = model.graph
     lines = ["nodes = ["]
@@ -58,7 +70,7 @@ def _graph(model: OnnxModel, output: str, feeds: Mapping[str, Array]) -> list[st
     constants = [_constant(name, raw) for name, raw in graph.initializers.items()]
     lines.append(f"constants = [{', '.join(constants)}]")
     inputs = ", ".join(_value(name, array) for name, array in feeds.items())
-    kind = next((value.dtype for value in graph.outputs if value.name == output), "float32")
+    kind = next((value.dtype for value in graph.outputs if value.name == output), "") or dtype
     outputs = f"helper.make_tensor_value_info({literals.value(output)}, TensorProto.{names.kind(kind)}, None)"
     lines.append(f'graph = helper.make_graph(nodes, "graph", [{inputs}], [{outputs}], constants)')
     opsets = ", ".join(f"helper.make_opsetid({literals.value(d)}, {v})" for d, v in model.opsets.items())

@@ -1,14 +1,13 @@
 """What the Keras adapters share: everything but differentiation, which is each backend's own."""
 
 import contextlib
-import hashlib
 import os
 import random
 import tempfile
 
 import numpy as np
 
-from ...contract import Adapter, Result, Unsupported, import_library
+from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
 from ..calls import call_api
 from . import program as programs
 from .program import output_key, plain
@@ -25,6 +24,8 @@ class KerasAdapter(Adapter):
         + ["layer-graph", "model-file", "api-call", "reload", "batch_size", "dtype", "mode:eager"]
     )
     LIBRARY = ""
+    #: Who writes the file when Keras exports to ONNX on this backend; empty where nobody does.
+    EXPORTER = ""
 
     def __init__(self, flavour, options):
         Adapter.__init__(self, flavour, options)
@@ -109,12 +110,11 @@ class KerasAdapter(Adapter):
     def _make_program(self, job):
         dtype = job.option("dtype")
         if job.subject["kind"] == "layer-graph":
-            program = programs.build(job.subject, job.weights, dtype)
+            program = programs.build(job.subject, job.weights, dtype, job.trust)
         elif job.subject["kind"] == "model-file":
             if dtype:
                 raise Unsupported("a model file keeps its own dtype policy")
-            _verify(job.subject)
-            program = programs.load(job.subject["path"], job.trust)
+            program = programs.load(inspected_path(job.subject), job.trust)
         else:
             raise Unsupported("subject {!r} is not supported by this target".format(job.subject["kind"]))
         if job.option("reload"):
@@ -272,6 +272,22 @@ class KerasAdapter(Adapter):
         weights = {"weights:" + name: self.to_numpy(v) for name, v in program.weights().items()}
         return programs.describe(program), weights, []
 
+    def export_model(self, path, form, trust):
+        from .to_onnx import export_onnx
+
+        if form != "onnx":
+            raise Unsupported("Keras models are exported to onnx, not {}".format(form))
+        if not self.EXPORTER:
+            raise Unsupported("Keras on {} does not export to ONNX here".format(self.flavour))
+        program = programs.load(path, trust)
+        model, steps, layers = export_onnx(program, self.unoptimized_export)
+        files = {"model": np.frombuffer(model, np.uint8), "steps": np.frombuffer(steps, np.uint8)}
+        return Export(self.EXPORTER, files, layers, len(program.steps))
+
+    def unoptimized_export(self):
+        """Return a context in which Keras' export to ONNX does not optimize the file."""
+        raise NotImplementedError(type(self).__name__ + ".unoptimized_export")
+
     def make_model(self, recipe):
         """Make a model of ``keras.applications``, or by a user's function; return its file's bytes and notes."""
         from ...factories import make_from_factory
@@ -373,19 +389,6 @@ def _program_key(job):
     if subject["kind"] == "model-file":
         return ("file", subject["sha256"], variant)
     return ("graph", repr(sorted(subject.items(), key=lambda item: item[0])), variant)
-
-
-def _verify(subject):
-    """Refuse a file that is not the one the host has inspected."""
-    expected = subject.get("sha256")
-    if not expected:
-        return
-    state = hashlib.sha256()
-    with open(subject["path"], "rb") as file:
-        for chunk in iter(lambda: file.read(1 << 20), b""):
-            state.update(chunk)
-    if state.hexdigest() != expected:
-        raise ValueError("the file has changed since it was inspected: {}".format(subject["path"]))
 
 
 def _parts(program):

@@ -1,12 +1,18 @@
 """Keras on torch: gradients are retained on every node's output."""
 
+import contextlib
+import functools
+import warnings
+
 from ...contract import import_library
 from .base import KerasAdapter
 from .program import output_key
 
 
 class TorchAdapter(KerasAdapter):
+    ABILITIES = KerasAdapter.ABILITIES | frozenset(["export"])
     LIBRARIES = ("keras", "torch")
+    EXPORTER = "keras-torch"
 
     def import_backend(self):
         torch = import_library("torch", least=(2, 0))
@@ -26,6 +32,23 @@ class TorchAdapter(KerasAdapter):
         import torch
 
         return torch.no_grad()
+
+    def export_model(self, path, form, trust):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tracing
+            return KerasAdapter.export_model(self, path, form, trust)
+
+    @contextlib.contextmanager
+    def unoptimized_export(self):
+        """Fold no constants; what the tracer simplifies besides has no switch."""
+        import torch
+
+        export = torch.onnx.export
+        torch.onnx.export = functools.partial(_unfolded, export)
+        try:
+            yield
+        finally:
+            torch.onnx.export = export
 
     def build(self):
         import torch
@@ -117,3 +140,9 @@ class TorchAdapter(KerasAdapter):
         names = ["input:{}/{}".format(key, i) for i, t in enumerate(tensors) if t.requires_grad]
         names += ["weight:" + name for name in named]
         self._collect("", dict(zip(names, grads)), result)
+
+
+def _unfolded(export, *args, **kwargs):
+    """Call torch's exporter; the newer one optimizes by ``optimize``, the older one folds constants."""
+    name = "optimize" if kwargs.get("dynamo") else "do_constant_folding"
+    return export(*args, **dict(kwargs, **{name: False}))

@@ -1,12 +1,17 @@
 """Keras on TensorFlow: one tape that has seen every node's output."""
 
+import contextlib
+import logging
+
 from ...contract import import_library
 from .base import KerasAdapter, is_float
 from .program import output_key
 
 
 class TensorFlowAdapter(KerasAdapter):
+    ABILITIES = KerasAdapter.ABILITIES | frozenset(["export"])
     LIBRARIES = ("keras", "tensorflow")
+    EXPORTER = "keras-tf2onnx"
 
     def import_backend(self):
         tf = import_library("tensorflow", least=(2, 16))
@@ -31,6 +36,25 @@ class TensorFlowAdapter(KerasAdapter):
 
         record["versions"]["tensorflow"] = tf.__version__  # tensorflow-cpu has another distribution name
         return record
+
+    def export_model(self, path, form, trust):
+        import_library("tf2onnx")
+        logging.getLogger("tf2onnx").setLevel(logging.CRITICAL)  # what it cannot convert is found in the file
+        return KerasAdapter.export_model(self, path, form, trust)
+
+    @contextlib.contextmanager
+    def unoptimized_export(self):
+        """Only copies are removed: the converter leaves some that are not valid."""
+        from tf2onnx import optimizer
+        from tf2onnx.optimizer.identity_optimizer import IdentityOptimizer
+
+        optimize = optimizer.optimize_graph
+        few = {"remove_identity": IdentityOptimizer}
+        optimizer.optimize_graph = lambda graph, *args, **kwargs: optimize(graph, optimizers=few)
+        try:
+            yield
+        finally:
+            optimizer.optimize_graph = optimize
 
     def differentiate(self, program, inputs, labels, loss, training, result):
         import tensorflow as tf

@@ -216,7 +216,7 @@ def load(path, trust):
         return Program(keras.saving.load_model(path, compile=False, safe_mode=not trust))
 
 
-def build(subject, weights, dtype=None):
+def build(subject, weights, dtype=None, trust=False):
     """Build a LayerGraph with the functional API and set its weights."""
     import keras
 
@@ -228,7 +228,7 @@ def build(subject, weights, dtype=None):
         for node in subject["nodes"]:
             layer = layers.get(node["layer"])
             if layer is None:
-                layer = layers[node["layer"]] = make_layer(node, dtype)
+                layer = layers[node["layer"]] = make_layer(node, dtype, trust)
             sources = [tensors[name, index] for name, index in node["inputs"]]
             outputs = keras.tree.flatten(_apply(layer, sources, node["call_params"]))
             for index, output in enumerate(outputs):

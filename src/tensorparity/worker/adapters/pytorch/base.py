@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...contract import Adapter, Result, Unsupported, import_library
+from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
 from ..calls import call_api
 from .tensors import to_numpy, to_tensor
 
@@ -58,7 +58,7 @@ class TorchAdapter(Adapter):
             if known == subject["sha256"]:
                 self._programs.append(self._programs.pop(position))
                 return program
-        program = self.load(subject["path"])
+        program = self.load(inspected_path(subject))
         self._programs = self._programs[1 - _PROGRAMS_KEPT :] + [(subject["sha256"], program)]
         return program
 
@@ -118,14 +118,15 @@ class TorchAdapter(Adapter):
 
         return describe(self.load(path)), {}, []
 
-    def export_model(self, path, form):
+    def export_model(self, path, form, trust):
         from .to_onnx import export_onnx
 
         if form != "onnx":
             raise Unsupported("torch programs are exported to onnx, not {}".format(form))
-        model, steps, layers = export_onnx(self.load(path))
+        program = self.load(path)
+        model, steps, layers = export_onnx(program)
         files = {"model": np.frombuffer(model, np.uint8), "steps": np.frombuffer(steps, np.uint8)}
-        return files, layers, "torch.onnx"
+        return Export("torch.onnx", files, layers, len(program.traced_nodes()))
 
     def make_model(self, recipe):
         from ...factories import make_from_factory

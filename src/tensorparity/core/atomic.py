@@ -11,11 +11,14 @@ from typing import IO
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
     """A file to write that becomes ``path`` when the block ends without an error.
 
     A reader sees the old file or the new one, never a part. Two writers at once are safe: the last
     one wins. A killed writer leaves only a hidden ``.tmp`` file behind.
+
+    Args:
+        durable: also after a power cut; costs some milliseconds, which a cache need not pay.
 
     Raises:
         OSError: if the folder cannot be written.
@@ -26,8 +29,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     try:
         with open(temporary, "xb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

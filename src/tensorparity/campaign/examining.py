@@ -1,0 +1,165 @@
+"""One case, examined: run on targets and judged. Replay, reduce and localize all go through here.
+
+A graph of several layers is judged by its layers, each alone on the reference's activations; everything else by
+what the targets gave (``judging``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.arrays import Array, is_floating
+from ..core.case import Case
+from ..core.errors import TensorParityError
+from ..core.finding import Class, Diagnosis
+from ..core.graph import LayerGraph
+from ..core.messages import failing_layer
+from ..core.outcome import Outcome, Status
+from ..core.procedure import Goal, Procedure
+from ..core.runner import Runner
+from ..core.verdict import Kind, Measure
+from ..operators.evaluate import evaluate
+from ..operators.spec import ShapeError
+from ..oracles.roundoff import SCREEN
+from ..triage.confirm import HANG_FACTOR
+from ..triage.diagnose import accuse, public_name
+from ..triage.discontinuity import downstream_of_discontinuity
+from ..triage.reduction.reducer import Checked
+from ..triage.replay import replay_nodes
+from ..triage.suspicion import Suspicion
+from .examination import AMPLIFIED, fused_differences, model_of
+from .exports import ExportedCases
+from .judging import ENDINGS, NOBODY, judge
+from .selection import families_of
+
+Outcomes = dict[str, Outcome]
+
+
+def examine_case(
+    runner: Runner, case: Case, targets: Sequence[str], *, fresh: bool = False, given: ExportedCases | None = None
+) -> tuple[Checked, Outcomes]:
+    """Run one case on the targets and judge it; also what each target did.
+
+    Args:
+        given: what each target is given of the case, where that is not the case itself.
+    """
+    ((checked, outcomes),) = _examine(runner, [case], targets, fresh, given)
+    return checked, outcomes
+
+
+def examine_cases(runner: Runner, cases: Sequence[Case], targets: Sequence[str]) -> list[Checked]:
+    """Several cases that do not depend on each other, in one round trip; answers in their order."""
+    return [checked for checked, _ in _examine(runner, cases, targets, fresh=False)]
+
+
+def _examine(
+    runner: Runner, cases: Sequence[Case], targets: Sequence[str], fresh: bool, given: ExportedCases | None = None
+) -> list[tuple[Checked, Outcomes]]:
+    def of(case: Case, target: str) -> Case:
+        return given.cases.get(target, case) if given else case
+
+    answers = iter(runner.run_pairs([(of(case, target), target) for case in cases for target in targets], fresh=fresh))
+    found: list[tuple[Checked, Outcomes]] = []
+    for case in cases:
+        outcomes = {target: next(answers) for target in targets}
+        for target, outcome in outcomes.items():
+            if fresh and outcome.status is Status.TIMED_OUT:  # alone, at ten times its deadline
+                alone = [(of(case, target), target)]
+                outcomes[target] = runner.run_pairs(alone, fresh=True, deadline_factor=HANG_FACTOR)[0]
+        found.append((_judge(runner, case, outcomes, fresh, given.exporters if given else NOBODY), outcomes))
+    return found
+
+
+def _judge(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, exporters: Mapping[str, str]) -> Checked:
+    done = [target for target, outcome in outcomes.items() if outcome.completed]
+    ended = any(outcome.status in ENDINGS for outcome in outcomes.values())
+    if done and not ended and _has_layers(case):
+        return _by_layers(runner, case, {target: outcomes[target] for target in done}, fresh)
+    suspicion, undecided = judge(case, outcomes, exporters)
+    if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
+        suspicion = _located(runner, suspicion, outcomes)
+    return Checked((suspicion,) if suspicion else (), undecided)
+
+
+# --- a graph of several layers
+
+
+def _has_layers(case: Case) -> bool:
+    graph = case.subject
+    return isinstance(graph, LayerGraph) and len(graph.nodes) > 1 and case.procedure.goal is Goal.FORWARD
+
+
+def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Checked:
+    """Every layer alone, on the reference's activations; where none is guilty, the whole against its own steps."""
+    graph = case.subject
+    assert isinstance(graph, LayerGraph)
+    targets = list(outcomes)
+    values = _activations(graph, case)
+    if not values:
+        suspicion, undecided = judge(case, outcomes)
+        return Checked((suspicion,) if suspicion else (), undecided)
+    measured = list(replay_nodes(runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh))
+    accusations = accuse(measured, families_of(targets))
+    if accusations:
+        return Checked(tuple(Suspicion(a.kind, a.diagnosis, case, tuple(targets)) for a in accusations))
+    _, undecided = judge(case, outcomes)
+    if not undecided or downstream_of_discontinuity(graph):
+        return Checked()  # nothing differs, or what differs has stepped on rounding (decision 13)
+    return _fused(runner, case, outcomes, fresh)
+
+
+def _activations(graph: LayerGraph, case: Case) -> dict[str, Array]:
+    """By node key, as a trace names them: the reference's, in the dtype that flows."""
+    try:
+        values = evaluate(graph, case.inputs, case.weights)
+    except (TensorParityError, ShapeError):
+        return {}
+    wanted = case.procedure.dtype or "float32"
+    dtype = wanted if is_floating(wanted) and wanted != "bfloat16" else "float32"
+    with np.errstate(all="ignore"):
+        return {
+            key if index == 0 else f"{key}.{index}": output.value.astype(dtype)
+            for key, outputs in values.items()
+            for index, output in enumerate(outputs)
+        }
+
+
+def _fused(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Checked:
+    stepwise = replace(case, procedure=replace(case.procedure, trace=True))
+    pairs = [(stepwise, target) for target in outcomes]
+    traces = {outcome.target: outcome for outcome in runner.run_pairs(pairs, fresh=fresh) if outcome.completed}
+    rows = list(range(len(next(iter(case.inputs.values())))))
+    for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
+        apart = fused_differences(outcomes, traces, name, rows)
+        for target, (units, relative) in apart.items():
+            others = [other for t, (other, _) in apart.items() if t != target]
+            if relative > AMPLIFIED and others and max(others) <= SCREEN:
+                said = f"{target} gives another answer as a whole than layer by layer ({relative:.3g} of its scale)"
+                measure = Measure("roundoff", units)
+                evidence = (said, "only when fused")
+                diagnosis = Diagnosis(Class.DEFECT, (target,), evidence=evidence, measure=measure, threshold=SCREEN)
+                return Checked((Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(outcomes)),))
+    return Checked(undecided="the outputs differ, though no layer does alone")
+
+
+def _located(runner: Runner, suspicion: Suspicion, outcomes: Outcomes) -> Suspicion:
+    """Where a graph ends badly: the node that was running when it is run step by step, or what the message says."""
+    case, diagnosis = suspicion.case, suspicion.diagnosis
+    first = next(target for target in diagnosis.suspects if target in outcomes)
+    stepwise = replace(case, procedure=Procedure(trace=True, training=case.procedure.training))
+    failure = runner.run_pairs([(stepwise, first)])[0].failure
+    ended = outcomes[first].failure
+    node = (failure.node if failure else None) or (ended.node if ended else None)
+    op = _op_of(case, node) or failing_layer(ended.message if ended else "")
+    if not op:
+        return suspicion
+    return replace(suspicion, diagnosis=replace(diagnosis, node=node, api=public_name(op)))
+
+
+def _op_of(case: Case, key: str | None) -> str:
+    graph = case.subject
+    assert isinstance(graph, LayerGraph)
+    return next((node.op for node in graph.nodes if node.key == key), "")

@@ -1,0 +1,152 @@
+"""Every target beside one run of the whole model in float64, on the few inputs on which they differ most.
+
+Without labels there is no accuracy to tell a difference that matters from one that does not; nearness to the
+true value is what remains. It is measured, not judged: in a deep network rounding alone can be amplified by
+much, so who is wrong is still decided by the layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.arrays import Array, Arrays
+from ..core.comparison import Comparison
+from ..core.errors import TensorParityError
+from ..core.graph import LayerGraph
+from ..core.messages import gist
+from ..core.model import Model
+from ..core.outcome import Outcome, Status
+from ..core.precision import HighPrecision, OutputDeviation
+from ..core.procedure import Procedure
+from ..core.runner import Runner
+from ..operators.catalogue import has_layer
+from ..operators.evaluate import count_products, evaluate
+from ..operators.spec import ShapeError
+from ..oracles.pair import compare_outcomes, judge_parity
+from ..oracles.roundoff import scaled_difference
+
+#: Instances at most.
+MOST_INPUTS = 8
+#: Products of all instances together that our own reference may compute: some two seconds.
+MOST_PRODUCTS = 100_000_000
+#: Bytes of weights up to which a library is asked to build the model once more.
+_MOST_WEIGHTS = 64 << 20
+#: Who computes in float64 throughout under that policy. Keras on torch does not: there, the common type of float64 and
+#: float32 is float32, so that BatchNormalization, for one, is of single precision; JAX would have to be started anew.
+_HAVE_FLOAT64 = ("keras:tensorflow",)
+
+_REFERENCE = "float64"
+
+
+def against_high_precision(
+    runner: Runner, model: Model, outcomes: Mapping[str, Outcome], inputs: Arrays, comparisons: Sequence[Comparison]
+) -> HighPrecision:
+    """The deviation of every target that completed; with the reason where there is nothing to measure it by."""
+    done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+    if model.graph is None:
+        return HighPrecision(left_out="the layers of this model are not known")
+    picked = worst_of(comparisons, done)
+    if model.batch:
+        return HighPrecision(left_out=f"the model takes batches of {model.batch} only")
+    products, problem = _cost(model.graph)
+    if not problem and products > MOST_PRODUCTS:
+        problem = f"our own reference would take {products:.1e} products for one input"
+    if problem:
+        return _by_library(runner, model, done, inputs, picked, problem)
+    picked = picked[: max(1, MOST_PRODUCTS // max(1, products))]
+    try:
+        truth = _by_reference(model, _few(inputs, picked))
+    except (TensorParityError, ShapeError) as error:
+        return _by_library(runner, model, done, inputs, picked, str(error))
+    return HighPrecision("our reference of every layer", tuple(picked), _deviations(done, truth, picked))
+
+
+def worst_of(comparisons: Sequence[Comparison], outcomes: Mapping[str, Outcome]) -> list[int]:
+    """The input on which each pair differs most, the most different pair first; then the next worst of that pair."""
+    ranked = sorted((c for c in comparisons if c.worst_input is not None), key=lambda c: -(c.max_rel or 0.0))
+    found = [comparison.worst_input or 0 for comparison in ranked]
+    for comparison in ranked[:1]:
+        sides = [outcomes[target].outputs for target in (comparison.a, comparison.b) if target in outcomes]
+        known = [outputs[comparison.output] for outputs in sides if comparison.output in outputs]
+        if len(known) == 2:
+            found += np.argsort(-scaled_difference(*known), kind="stable")[:MOST_INPUTS].tolist()
+    return list(dict.fromkeys(found))[:MOST_INPUTS] or [0]
+
+
+def _cost(graph: LayerGraph) -> tuple[int, str]:
+    """Products for one input; or what has no reference."""
+    unknown = next((node for node in graph.nodes if not has_layer(node.op)), None)
+    if unknown is not None:
+        return 0, f"{unknown.op} has no float64 reference"
+    try:
+        return count_products(graph), ""
+    except (TensorParityError, ShapeError) as error:
+        return 0, str(error)
+
+
+def _few(inputs: Arrays, picked: Sequence[int]) -> dict[str, Array]:
+    return {name: array[list(picked)] for name, array in inputs.items()}
+
+
+def _by_reference(model: Model, few: Arrays) -> dict[str, Array]:
+    graph = model.graph
+    assert graph is not None
+    nodes = {node.name: node for node in graph.nodes}
+    ends = {nodes[ref.node].key for ref in graph.outputs if ref.node in nodes}
+    found = evaluate(graph, few, model.weights, keep=ends)
+    return {
+        _output_name(ref.node, ref.index): found[nodes[ref.node].key][ref.index].value
+        for ref in graph.outputs
+        if ref.node in nodes
+    }
+
+
+def _output_name(node: str, index: int) -> str:
+    return node if index == 0 else f"{node}.{index}"
+
+
+def _by_library(
+    runner: Runner,
+    model: Model,
+    done: Mapping[str, Outcome],
+    inputs: Arrays,
+    picked: Sequence[int],
+    problem: str,
+) -> HighPrecision:
+    """A library that has float64 runs the layers once more, under that dtype policy."""
+    target = next((target for target in _HAVE_FLOAT64 if target in done), None)
+    if target is None:
+        return HighPrecision(left_out=f"{problem}, and no target here has float64")
+    size = sum(array.nbytes for array in model.weights.values())
+    if size > _MOST_WEIGHTS:
+        return HighPrecision(left_out=f"{problem}, and {size >> 20} MB of weights are too many for {target} in float64")
+    rebuilt = replace(model, file=None, files={})
+    case = rebuilt.case(target, Procedure(dtype="float64"), _few(inputs, picked))
+    outcome = runner.run_pairs([(case, target)])[0]
+    if not outcome.completed:
+        message = gist(outcome.failure.message) if outcome.failure else outcome.status.value
+        return HighPrecision(left_out=f"{problem}, and {target} in float64: {message}")
+    return HighPrecision(f"{target} in float64", tuple(picked), _deviations(done, outcome.outputs, picked))
+
+
+def _deviations(
+    done: Mapping[str, Outcome], truth: Mapping[str, Array], picked: Sequence[int]
+) -> tuple[OutputDeviation, ...]:
+    found: list[OutputDeviation] = []
+    for target, outcome in done.items():
+        exact = Outcome(_REFERENCE, Status.COMPLETED, _named_alike(truth, outcome.outputs))
+        few = replace(outcome, outputs={name: array[list(picked)] for name, array in outcome.outputs.items()})
+        for pair in compare_outcomes(few, exact, {}, judge_parity):
+            if pair.max_abs is not None and pair.max_rel is not None:
+                found.append(OutputDeviation(target, pair.output, pair.max_abs, pair.max_rel, pair.labels_changed))
+    return tuple(found)
+
+
+def _named_alike(truth: Mapping[str, Array], outputs: Arrays) -> dict[str, Array]:
+    """A file may call its only output otherwise than the layer that gives it."""
+    if len(truth) == len(outputs) == 1:
+        return dict(zip(outputs, truth.values(), strict=True))
+    return dict(truth)

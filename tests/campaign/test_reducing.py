@@ -1,0 +1,208 @@
+"""From a suspicion to what is filed, on fake targets: reduced, signed, and nothing lost on the way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.examining import examine_case, examine_cases
+from tensorparity.campaign.filing import make_finding
+from tensorparity.campaign.reducing import Preparation, ReducingSettings, needed_targets, prepare_one, reduce_suspicion
+from tensorparity.campaign.replay import agreed
+from tensorparity.core.case import Case
+from tensorparity.core.finding import Class, Diagnosis
+from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.outcome import Status
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.verdict import Kind
+from tensorparity.operators.evaluate import draw_weights
+from tensorparity.triage.reduction.reducer import Budget, Checked
+from tensorparity.triage.suspicion import Suspicion
+
+JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
+TARGETS = (JAX, TF, TORCH)
+
+
+def case_of(graph: LayerGraph, seed: int = 0) -> Case:
+    rng = np.random.default_rng(seed)
+    inputs = {item.name: rng.standard_normal((4, *item.shape)).astype(np.float32) for item in graph.inputs}
+    return Case(graph, inputs=inputs, weights=draw_weights(graph, rng))
+
+
+@pytest.fixture(scope="module")
+def chain() -> Case:
+    build = GraphBuilder("chain")
+    x = build.input("x", (8,))
+    for index in range(40):
+        x = build.add("Dense", x, name=f"d{index}", units=8) if index % 2 else build.add("ELU", x, name=f"e{index}")
+    return case_of(build.build(x))
+
+
+def wrong(output: Any) -> Any:
+    return output + np.float32(0.1)
+
+
+@pytest.fixture
+def runner(fake_runner: Any) -> Any:
+    return fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}})
+
+
+class TestExamining:
+    def test_the_guilty_layer_of_a_graph(self, runner: Any, chain: Case) -> None:
+        checked, outcomes = examine_case(runner, chain, TARGETS)
+        (suspicion,) = checked.suspicions
+        assert (suspicion.diagnosis.node, suspicion.diagnosis.suspects) == ("d23#0", (TORCH,))
+        assert set(outcomes) == set(TARGETS)
+
+    def test_a_graph_that_is_right(self, fake_runner: Any, chain: Case) -> None:
+        assert examine_cases(fake_runner(targets=TARGETS), [chain], TARGETS) == [Checked()]
+
+    def test_a_graph_that_raises_is_located(self, fake_runner: Any, chain: Case) -> None:
+        checked, _ = examine_case(fake_runner(targets=TARGETS, raising={TORCH: ["d23"]}), chain, TARGETS)
+        (suspicion,) = checked.suspicions
+        assert (suspicion.kind, suspicion.exception) == (Kind.ERROR, "NodeError")
+        assert (suspicion.diagnosis.node, suspicion.diagnosis.api) == ("d23#0", "keras.layers.Dense")
+
+    def test_only_when_fused(self, fake_runner: Any, chain: Case) -> None:
+        checked, _ = examine_case(fake_runner(targets=TARGETS, whole={TORCH: wrong}), chain, TARGETS)
+        (suspicion,) = checked.suspicions
+        assert suspicion.diagnosis.suspects == (TORCH,)
+        assert "only when fused" in suspicion.diagnosis.evidence
+
+    def test_several_cases_in_one_round_trip(self, runner: Any, chain: Case) -> None:
+        single = reduce_suspicion(runner, examine_case(runner, chain, TARGETS)[0].suspicions[0], Budget()).case
+        right = replace(single, inputs={name: array + 1 for name, array in single.inputs.items()})
+        runner.ran.clear()
+        checked = examine_cases(runner, [single, right], TARGETS)
+        assert [len(item.suspicions) for item in checked] == [1, 1]
+        assert len(runner.ran) == 6
+
+
+class TestReducing:
+    def test_the_chain_in_few_checks(self, runner: Any, chain: Case) -> None:
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        reduction = reduce_suspicion(runner, suspicion, Budget())
+        assert isinstance(reduction.case.subject, LayerGraph)
+        (node,) = reduction.case.subject.nodes
+        assert (node.name, dict(node.params)) == ("d23", {"units": 1})
+        assert reduction.checks < 11
+        assert {array.shape for array in reduction.case.arrays().values()} == {(1, 1), (1,)}
+
+    def test_only_needed_targets_are_asked(self, runner: Any, chain: Case) -> None:
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        assert needed_targets(suspicion) == [TORCH, TF]
+        backward = replace(suspicion, case=replace(chain, procedure=Procedure(goal=Goal.GRADIENTS)))
+        assert needed_targets(backward) == list(TARGETS)
+        shared = replace(suspicion, diagnosis=replace(suspicion.diagnosis, suspects=("keras",)))
+        assert needed_targets(shared) == [TORCH, TF]
+
+    def test_the_others_must_say_the_same(self, fake_runner: Any, chain: Case) -> None:
+        """A reduction that would blame more than before is done again with everybody."""
+
+        def sometimes(output: Any) -> Any:
+            return wrong(output) if output.size == 1 else output
+
+        planted = {TORCH: {"d23": wrong}, JAX: {"d23": sometimes}}
+        runner = fake_runner(targets=TARGETS, planted=planted)
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        reduction = reduce_suspicion(runner, suspicion, Budget())
+        assert reduction.suspicion is not None
+        assert reduction.suspicion.diagnosis.suspects == (TORCH,)
+        assert len(reduction.case.inputs["e22"]) * reduction.case.subject.nodes[0].params["units"] > 1  # type: ignore[union-attr]
+
+    def test_another_defect_on_the_way_is_filed(self, fake_runner: Any) -> None:
+        build = GraphBuilder()
+        x = build.add("Dense", build.input("x", (3,)), name="d", units=3)
+        case = case_of(build.build(build.add("ELU", x, name="e")))
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"d": wrong}, JAX: {"e": wrong}})
+        first = next(s for s in examine_case(runner, case, TARGETS)[0].suspicions if s.diagnosis.node == "d#0")
+        preparation = Preparation(runner, runner, ReducingSettings(scripts=False))
+        prepared = preparation.prepare([first])
+        assert [item.suspicion.diagnosis.suspects for item in prepared] == [(TORCH,)]
+        both = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare([replace(first, targets=TARGETS)])
+        assert len(both) == len(prepared)
+
+    def test_what_does_not_show_alone_is_filed_as_it_was(self, fake_runner: Any, chain: Case) -> None:
+        healthy = fake_runner(targets=TARGETS)
+        suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, (TORCH,), api="x.y"), chain, TARGETS)
+        prepared = prepare_one(healthy, healthy, suspicion, Budget(), scripts=False)
+        assert prepared.suspicion.case is chain
+        assert prepared.suspicion.diagnosis.evidence == ("not reduced: alone, it does not fail in the same way",)
+
+    def test_classes_that_blame_nobody_are_not_reduced(self, fake_runner: Any, chain: Case) -> None:
+        runner = fake_runner(targets=TARGETS)
+        suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.PRECISION), chain, TARGETS)
+        Preparation(runner, runner, ReducingSettings(scripts=False)).prepare([suspicion])
+        assert not runner.ran
+
+    def test_a_crash_keeps_its_key(self, fake_runner: Any, chain: Case) -> None:
+        runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]})
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        reduction = reduce_suspicion(runner, suspicion, Budget())
+        assert reduction.suspicion is not None
+        assert reduction.suspicion.key == suspicion.key
+        assert len(reduction.case.subject.nodes) == 1  # type: ignore[union-attr]
+
+
+class TestFiling:
+    def prepared(self, runner: Any, chain: Case) -> Any:
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        return prepare_one(runner, runner, suspicion, Budget(), scripts=False)
+
+    def test_identity_is_of_the_sighting_and_signature_of_the_reduced_case(self, runner: Any, chain: Case) -> None:
+        item = self.prepared(runner, chain)
+        found = make_finding(item.suspicion, "cradle", {}, "m", item.original)
+        assert found.id == make_finding(item.original, "cradle", {}, "m").id
+        assert found.signature == item.suspicion.signature == found.cluster
+        assert found.diagnosis.node == "d23#0"
+        assert found.diagnosis.evidence[-1].startswith("reduced from 40 nodes and ")
+
+    def test_seeds_and_shapes_make_no_other_defect(self, fake_runner: Any) -> None:
+        signatures = set()
+        for seed, size in ((0, 5), (1, 7), (2, 4)):
+            build = GraphBuilder()
+            x = build.add("Dense", build.input("x", (size,)), name="d", units=size + 1, activation="tanh")
+            case = case_of(build.build(build.add("ReLU", x)), seed)
+            runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
+            (suspicion,) = examine_case(runner, case, TARGETS)[0].suspicions
+            signatures.add(prepare_one(runner, runner, suspicion, Budget(), scripts=False).suspicion.signature)
+        assert len(signatures) == 1
+
+    def test_one_reduction_for_two_sightings(self, runner: Any, chain: Case) -> None:
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        preparation = Preparation(runner, runner, ReducingSettings(scripts=False))
+        (first,) = preparation.prepare([suspicion])
+        runner.ran.clear()
+        (second,) = preparation.prepare([replace(suspicion)])
+        assert not runner.ran
+        assert second.suspicion.signature == first.suspicion.signature
+
+    def test_the_time_for_all_is_bounded(self, runner: Any, chain: Case) -> None:
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        (item,) = Preparation(runner, runner, ReducingSettings(seconds=0.0)).prepare([suspicion])
+        assert item.suspicion.diagnosis.evidence[-1] == "not reduced: the time for reducing was used up"
+
+
+class TestRepeats:
+    def checked(self, runner: Any, chain: Case) -> Checked:
+        return examine_case(runner, chain, TARGETS)[0]
+
+    def test_what_fails_each_time(self, runner: Any, chain: Case) -> None:
+        suspicions, _ = agreed([self.checked(runner, chain)] * 2)
+        assert [s.diagnosis.klass for s in suspicions] == [Class.DEFECT]
+
+    def test_what_fails_once_is_flaky(self, runner: Any, chain: Case) -> None:
+        suspicions, _ = agreed([self.checked(runner, chain), Checked()])
+        assert [s.diagnosis.klass for s in suspicions] == [Class.FLAKY]
+
+    def test_what_nobody_can_tell(self) -> None:
+        assert agreed([Checked(undecided="why"), Checked(undecided="why")]) == ([], "why")
+
+
+def test_hangs_are_asked_again_at_ten_times_their_deadline(fake_runner: Any, chain: Case) -> None:
+    runner = fake_runner(targets=TARGETS, ends={TORCH: Status.TIMED_OUT})
+    examine_case(runner, chain, TARGETS, fresh=True)
+    assert [ran.deadline_factor for ran in runner.ran if ran.target == TORCH][:2] == [1.0, 10.0]

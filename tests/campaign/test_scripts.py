@@ -1,0 +1,117 @@
+"""Reproducers on real libraries: they show the fault, and are clean without it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.examining import examine_case
+from tensorparity.campaign.reducing import Prepared, prepare_one
+from tensorparity.campaign.scripts import execute, verify
+from tensorparity.core.case import ApiCall, ArrayArg, Case
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.verdict import Kind
+from tensorparity.operators.evaluate import draw_weights
+from tensorparity.targets.faults import Fault
+from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
+from tensorparity.triage.reduction.reducer import Budget
+
+WRONG_FMOD = """
+import torch
+right = torch.fmod
+torch.fmod = lambda a, b: torch.where(a < 0, right(a, b) + 1, right(a, b))
+"""
+RAISING_FMOD = """
+import torch
+def fmod(a, b):
+    raise RuntimeError("no fmod today")
+torch.fmod = fmod
+"""
+DYING_FMOD = """
+import os, signal, torch
+torch.fmod = lambda a, b: os.kill(os.getpid(), signal.SIGSEGV)
+"""
+WRONG_ELU = """
+import onnx, onnxruntime
+right = onnxruntime.InferenceSession
+def wrong(model, *args, **kwargs):
+    proto = onnx.load_from_string(bytes(model))
+    for node in proto.graph.node:
+        if node.op_type == "Elu":
+            del node.attribute[:]
+            node.attribute.append(onnx.helper.make_attribute("alpha", 0.5))
+    return right(proto.SerializeToString(), *args, **kwargs)
+onnxruntime.InferenceSession = wrong
+"""
+
+
+def opened(source: str, *targets: str) -> LocalRunner:
+    return open_runner(targets, RunnerSettings(faults={targets[0]: Fault("fault.py", source)} if source else {}))
+
+
+def prepared(runner: LocalRunner, case: Case) -> Prepared:
+    (suspicion,) = examine_case(runner, case, runner.targets)[0].suspicions
+    return prepare_one(runner, runner, suspicion, Budget())
+
+
+def fmod() -> Case:
+    a = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    b = np.full((3, 4), 0.3, np.float32)
+    return Case(ApiCall("torch.fmod", (ArrayArg("a"), ArrayArg("b"))), Procedure(goal=Goal.CALL), {"a": a, "b": b})
+
+
+@pytest.mark.torch
+class TestTorch:
+    @pytest.mark.parametrize(
+        ("source", "kind"),
+        [
+            pytest.param(WRONG_FMOD, Kind.INCONSISTENCY, id="wrong"),
+            pytest.param(RAISING_FMOD, Kind.ERROR, id="raising", marks=pytest.mark.slow),
+            pytest.param(DYING_FMOD, Kind.CRASH, id="dying", marks=pytest.mark.slow),
+        ],
+    )
+    def test_a_call(self, source: str, kind: Kind) -> None:
+        with opened(source, "torch:eager") as runner:
+            item = prepared(runner, fmod())
+        assert item.suspicion.kind is kind
+        assert item.reproducer is not None
+        assert item.reproducer.verified, item.reproducer.remark
+        assert {array.size for array in item.suspicion.case.inputs.values()} == {1}
+        assert item.draft is not None
+        assert "Do not send this" in item.draft
+
+
+@pytest.mark.onnxruntime
+def test_a_script_that_shows_nothing_is_not_believed() -> None:
+    with opened("harmless = True", "onnxruntime") as runner:
+        silent = verify("import sys\nsys.exit(0)\n", runner.desk("onnxruntime"))
+        stubborn = verify("import sys\nprint('observed: so')\nsys.exit(1)\n", runner.desk("onnxruntime"))
+        broken = verify("raise ValueError('mine')\n", runner.desk("onnxruntime"))
+    assert not any((silent.verified, stubborn.verified, broken.verified))
+    assert silent.remark.startswith("it ended with 0 instead of 1")
+    assert stubborn.remark == "without the planted fault it ended with 1 instead of 0: observed: so"
+    assert broken.remark.startswith("it ended with an exception of its own instead of 1")
+
+
+@pytest.mark.onnxruntime
+def test_onnxruntime_by_its_own_means() -> None:
+    build = GraphBuilder()
+    x = build.add("Dense", build.input("x", (4,)), units=3)
+    graph = build.build(build.add("ELU", x, name="elu"))
+    rng = np.random.default_rng(0)
+    inputs = {"x": rng.standard_normal((2, 4)).astype(np.float32)}
+    case = Case(graph, inputs=inputs, weights=draw_weights(graph, rng))
+    with opened(WRONG_ELU, "onnxruntime", "onnx:reference") as runner:
+        item = prepared(runner, case)
+        assert item.reproducer is not None
+        assert item.reproducer.verified, item.reproducer.remark
+        assert 'helper.make_node("Elu"' in item.reproducer.text
+        assert "tensorparity" not in item.reproducer.text
+        assert execute(item.reproducer.text, runner.desk("onnxruntime"), planted=True)[0] == 1
+
+
+def test_scripts_see_nothing_of_ours() -> None:
+    text = "import sys\nprint(sorted(m for m in sys.modules if 'tensorparity' in m))"
+    with opened("", "torch:eager") as runner:
+        assert execute(text, runner.desk("torch:eager"), planted=False) == (0, "[]")

@@ -1,0 +1,112 @@
+"""``accept`` and ``report --issue``: what they write, print and refuse; no worker is started."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.known import accept, with_known
+from tensorparity.cli.options import exit_code
+from tensorparity.core.case import Case
+from tensorparity.core.errors import UsageError
+from tensorparity.core.finding import Class, Diagnosis, Finding
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.verdict import Kind, Stage
+from tensorparity.reporting.facts import Facts
+from tensorparity.reporting.summary import summarize
+from tensorparity.store.casefile import CaseFile
+from tensorparity.store.database import open_store
+
+DIAGNOSIS = Diagnosis(Class.DEFECT, ("keras:torch",), "d#0", "keras.layers.Dense")
+FINDING = Finding("cradle-1", "cradle", Kind.INCONSISTENCY, Stage.FORWARD, (), DIAGNOSIS, "inconsistency/forward/D/1")
+FACTS = Facts("hunt", 0, (), {"cases": 1}, (FINDING,))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    build = GraphBuilder()
+    graph = build.build(build.add("ReLU", build.input("x", (1,))))
+    case = CaseFile(Case(graph, inputs={"x": np.ones((1, 1), np.float32)}))
+    with open_store(tmp_path / "store") as opened:
+        campaign = opened.begin_campaign("compare", 0, {})
+        opened.add_finding(campaign, FINDING, case, reproducer="print(1)\n", draft="# Dense is wrong\n")
+        opened.add_finding(campaign, replace(FINDING, id="cradle-2"))
+    return tmp_path / "store"
+
+
+class TestStore:
+    def test_scripts_and_drafts_are_kept_beside_the_case(self, store: Path) -> None:
+        with open_store(store) as opened:
+            first, second = opened.findings()
+            assert first.reproducer == "cases/1/cradle-1.py"
+            script = opened.script_path(first)
+            draft = opened.draft_path(first)
+            assert (opened.script_path(second), opened.draft_path(second)) == (None, None)
+        assert script is not None
+        assert draft is not None
+        assert (script.read_text(), draft.read_text()) == ("print(1)\n", "# Dense is wrong\n")
+
+
+class TestKnown:
+    def config(self, folder: Path, **entry: Any) -> Path:
+        path = folder / "tensorparity.toml"
+        accept(FINDING, "as documented", config=path, **entry)
+        return path
+
+    def test_what_is_known_fails_no_run_and_is_counted(self, tmp_path: Path) -> None:
+        facts = with_known(FACTS, self.config(tmp_path))
+        assert (exit_code(FACTS, (Class.DEFECT,), False), exit_code(facts, (Class.DEFECT,), False)) == (1, 0)
+        assert not facts.defects
+        assert facts.document()["known"][0]["findings"] == ["cradle-1"]
+        assert facts.notes == ("known difference inconsistency/forward/D/1 accepts 1 finding: as documented",)
+        assert "no defects" in summarize(facts).headline
+
+    def test_an_entry_that_matches_nothing_is_called_out(self, tmp_path: Path) -> None:
+        nothing = replace(FACTS, findings=())
+        config = self.config(tmp_path)
+        (note,) = with_known(nothing, config).notes
+        assert note.startswith("known difference inconsistency/forward/D/1 matched nothing in this run: if it is fixed")
+        assert with_known(nothing, config, unmatched=False).notes == ()
+
+    def test_an_expired_entry_accepts_nothing(self, tmp_path: Path) -> None:
+        config = self.config(tmp_path, expires=date(2026, 1, 1))
+        facts = with_known(FACTS, config, today=date(2026, 1, 2))
+        assert exit_code(facts, (Class.DEFECT,), False) == 1
+        assert "has expired (2026-01-01)" in facts.notes[0]
+
+    def test_a_pattern_must_match(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="does not match"):
+            self.config(tmp_path, pattern="crash/*")
+        with_known(FACTS, self.config(tmp_path, pattern="inconsistency/*/D/*"))
+
+
+class TestCommands:
+    def test_accept_and_report(self, tensorparity: Any, store: Path) -> None:
+        accepted = tensorparity("accept", "cradle-1", "--reason", "ours", "--expires", "2027-01-31", "--out", store)
+        assert (accepted.code, accepted.stderr) == (0, "")
+        config = tensorparity.folder / "tensorparity.toml"
+        assert 'signature = "inconsistency/forward/D/1"\nreason = "ours"\nexpires = 2027-01-31' in config.read_text()
+        config.unlink()
+        reported = tensorparity("report", "--issue", "cradle-1", "--out", store)
+        assert (reported.code, reported.stdout) == (0, "# Dense is wrong\n")
+
+    @pytest.mark.parametrize(
+        ("arguments", "complaint"),
+        [
+            (("accept", "nobody", "--reason", "x"), "has no finding 'nobody'; there are: cradle-1, cradle-2"),
+            (("accept", "cradle-1", "--reason", " "), "needs a reason"),
+            (("accept", "cradle-1"), "Missing option '--reason'"),
+            (("accept", "cradle-1", "--reason", "x", "--expires", "soon"), "'soon' does not match the format"),
+            (("report", "--issue", "cradle-2"), "cradle-2 has no draft"),
+            (("report",), "Missing option '--issue'"),
+        ],
+    )
+    def test_what_is_refused(self, tensorparity: Any, store: Path, arguments: tuple[str, ...], complaint: str) -> None:
+        ended = tensorparity(*arguments, "--out", store)
+        assert (ended.code, ended.stdout) == (2, "")
+        assert complaint in ended.stderr
