@@ -16,6 +16,7 @@ from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import TensorParityError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
+from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
@@ -79,6 +80,9 @@ def judge(
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     ended = {t: o for t, o in outcomes.items() if o.status in ENDINGS}
     truth = references(case)
+    ruled_out = _ruled_out(case)
+    if ruled_out and completed:
+        return _accepted(case, outcomes, completed, *ruled_out), ""
     if ended and (completed or truth):
         return _ending(case, outcomes, ended, exporters), ""
     died = {t: o for t, o in ended.items() if o.status is Status.CRASHED}
@@ -98,6 +102,32 @@ def judge(
     if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
         return _by_vote(case, case.subject, outcomes)
     return _by_pairs(case, outcomes, completed)
+
+
+def _ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
+    """The first layer with parameters that its documentation rules out."""
+    if isinstance(case.subject, LayerGraph):
+        for node in case.subject.nodes:
+            invalid = layer(node.op).invalid(node.params) if has_layer(node.op) else {}
+            if invalid:
+                return node, invalid
+    return None
+
+
+def _accepted(
+    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], node: Node, invalid: dict[str, Json]
+) -> Suspicion:
+    """Whoever answers is wrong, whatever the answer; where nobody refuses, the code they share is."""
+    refused = [target for target in outcomes if target not in completed]
+    shared = {families_of([target])[target] for target in completed}
+    suspects = (shared.pop(),) if not refused and len(completed) > 1 and len(shared) == 1 else tuple(completed)
+    given = ", ".join(f"{name}={value!r}" for name, value in invalid.items())
+    evidence = [f"{target} accepts {given}, which the documentation rules out" for target in completed]
+    evidence += [f"{target} refuses it" for target in refused]
+    diagnosis = Diagnosis(
+        Class.DEFECT, suspects, node=node.key, api=public_name(node.op), parameters=invalid, evidence=tuple(evidence)
+    )
+    return Suspicion(Kind.ACCEPTS_INVALID, diagnosis, case, tuple(outcomes), stage=Stage.BUILD)
 
 
 def _single_step(case: Case) -> bool:
@@ -145,7 +175,8 @@ def _largest_mutual(outcomes: Sequence[Outcome], truth: Mapping[str, Evaluation]
     for a, b in itertools.combinations(outcomes, 2):
         for name, value in truth.items():
             if name in a.outputs and name in b.outputs:
-                other = Evaluation(b.outputs[name].astype("float64"), value.kappa)
+                wide = b.outputs[name].astype("complex128" if b.outputs[name].dtype.kind == "c" else "float64")
+                other = Evaluation(wide, value.kappa)
                 worst = max(worst, _largest_error(a, {name: other}))
     return worst
 
