@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 BUDGET ?= 5m
 
-.PHONY: install hunt test lint unit slow bench clean
+.PHONY: install hunt test lint unit museum slow quality bench clean
 
 install: $(INSTALLED)
 
@@ -19,7 +19,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 hunt: install
 	$(BIN)/tensorparity hunt --budget $(BUDGET) || test $$? -eq 1
 
-test: lint unit
+test: lint unit museum
 
 lint: install
 	$(BIN)/ruff check .
@@ -27,11 +27,19 @@ lint: install
 	$(BIN)/mypy
 
 unit: install
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest -m 'not slow and not quality'
+
+# Six faults of the museum; which six depends on the package's own text.
+museum: install
+	$(BIN)/python -m pytest -m 'quality and not slow' tests/quality/test_museum.py
 
 # What takes minutes: large models, long sweeps.
 slow: install
 	$(BIN)/python -m pytest -m slow
+
+# Every fault of the museum, planted; rewrites the table in docs/museum.md.
+quality: install
+	TENSORPARITY_MUSEUM_TABLE=docs/museum.md $(BIN)/python -m pytest -m quality tests/quality/test_museum.py
 
 bench: install
 	$(BIN)/python bench/compare_overhead.py

@@ -7,17 +7,16 @@ backward pass or a training by the vote. Whoever ended badly is judged first.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from ..core.arrays import Array, dtype_name
+from ..core.arrays import dtype_name
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import TensorParityError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
+from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
@@ -29,11 +28,14 @@ from ..operators.evaluate import evaluate, has_masks
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
+from ..triage.backward import accuse_gradients, judge_gradients, pulled_back
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
-from ..triage.replay import NodeErrors, absolute_error, judge_by_vote, measure_node
+from ..triage.freedoms import excused, freedom_of
+from ..triage.replay import NodeErrors, absolute_error, measure_node
 from ..triage.suspicion import Suspicion
 from .examination import AMPLIFIED, relative_difference
+from .judging_training import by_training
 from .selection import families_of
 
 #: No target ran an exported file.
@@ -78,8 +80,14 @@ def judge(
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     ended = {t: o for t, o in outcomes.items() if o.status in ENDINGS}
     truth = references(case)
+    ruled_out = _ruled_out(case)
+    if ruled_out and completed:
+        return _accepted(case, outcomes, completed, *ruled_out), ""
     if ended and (completed or truth):
         return _ending(case, outcomes, ended, exporters), ""
+    died = {t: o for t, o in ended.items() if o.status is Status.CRASHED}
+    if died and len(died) < len(ended):  # the others refuse what this one dies of
+        return _ending(case, outcomes, died, exporters), ""
     if not completed:
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
@@ -88,12 +96,38 @@ def judge(
     if exporter is not None:
         return exporter, ""
     if case.procedure.goal in _TRAINING and len(completed) > 1:
-        return _by_training(case, outcomes, completed)
+        return by_training(case, list(outcomes), completed)
     if case.cotangents and len(completed) > 1:
         return _by_gradients(case, outcomes)
     if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
         return _by_vote(case, case.subject, outcomes)
     return _by_pairs(case, outcomes, completed)
+
+
+def _ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
+    """The first layer with parameters that its documentation rules out."""
+    if isinstance(case.subject, LayerGraph):
+        for node in case.subject.nodes:
+            invalid = layer(node.op).invalid(node.params) if has_layer(node.op) else {}
+            if invalid:
+                return node, invalid
+    return None
+
+
+def _accepted(
+    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], node: Node, invalid: dict[str, Json]
+) -> Suspicion:
+    """Whoever answers is wrong, whatever the answer; where nobody refuses, the code they share is."""
+    refused = [target for target in outcomes if target not in completed]
+    shared = {families_of([target])[target] for target in completed}
+    suspects = (shared.pop(),) if not refused and len(completed) > 1 and len(shared) == 1 else tuple(completed)
+    given = ", ".join(f"{name}={value!r}" for name, value in invalid.items())
+    evidence = [f"{target} accepts {given}, which the documentation rules out" for target in completed]
+    evidence += [f"{target} refuses it" for target in refused]
+    diagnosis = Diagnosis(
+        Class.DEFECT, suspects, node=node.key, api=public_name(node.op), parameters=invalid, evidence=tuple(evidence)
+    )
+    return Suspicion(Kind.ACCEPTS_INVALID, diagnosis, case, tuple(outcomes), stage=Stage.BUILD)
 
 
 def _single_step(case: Case) -> bool:
@@ -121,6 +155,8 @@ def _by_reference(
         return None, "all targets agree with each other, and not with the reference" if above else ""
     accusation = accusation_of(klass, suspects, [errors])
     diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
+    freedom = freedom_of(case, diagnosis.api)
+    diagnosis = excused(diagnosis, freedom) if freedom else diagnosis
     return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case)), ""
 
 
@@ -139,7 +175,8 @@ def _largest_mutual(outcomes: Sequence[Outcome], truth: Mapping[str, Evaluation]
     for a, b in itertools.combinations(outcomes, 2):
         for name, value in truth.items():
             if name in a.outputs and name in b.outputs:
-                other = Evaluation(b.outputs[name].astype("float64"), value.kappa)
+                wide = b.outputs[name].astype("complex128" if b.outputs[name].dtype.kind == "c" else "float64")
+                other = Evaluation(wide, value.kappa)
                 worst = max(worst, _largest_error(a, {name: other}))
     return worst
 
@@ -190,45 +227,13 @@ def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicio
     """The backward pass of one layer: three targets or more decide."""
     key = case.procedure.nodes[0]
     node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
-    errors = judge_by_vote(node, {target: outcome.trace.gradients for target, outcome in outcomes.items()})
-    accusations = accuse([errors], families_of(list(outcomes)))
-    if not accusations:
-        return None, "" if errors.judged_by == "vote" else "gradients are judged by three targets or more"
-    (accusation,) = accusations
+    answers = {target: outcome.trace.gradients for target, outcome in outcomes.items()}
+    found = judge_gradients(node, answers, pulled_back(case))
+    accusation = accuse_gradients(found, families_of(list(outcomes)))
+    if accusation is None:
+        decided = found.errors.judged_by != "nothing" or found.errors.mutual <= found.errors.limit
+        return None, "" if decided else "gradients are judged by three targets or more"
     return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD), ""
-
-
-def _by_training(
-    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome]
-) -> tuple[Suspicion | None, str]:
-    """Three targets or more decide; the first that differs on the way through the training is it."""
-    node = Node("training", _api(case) or "training", ())
-    for stage, answers in _stages(case, completed):
-        errors = judge_by_vote(node, answers)
-        for accusation in accuse([errors], families_of(list(completed))):
-            diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
-            return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage), ""
-    return (None, "") if len(completed) > 2 else (None, "trainings are judged by three targets or more")
-
-
-def _stages(case: Case, completed: Mapping[str, Outcome]) -> Iterator[tuple[Stage, dict[str, dict[str, Array]]]]:
-    """Step by step: the loss, the gradients, the weights after it."""
-    for step in range(case.procedure.steps or 1):
-        yield Stage.LOSS, {t: _only(_losses(o), f"{step}") for t, o in completed.items()}
-        if step == 0:
-            yield Stage.BACKWARD, {t: dict(o.trace.gradients) for t, o in completed.items()}
-        prefix = f"{step}:" if case.procedure.goal is Goal.FIT else ""
-        yield Stage.UPDATE, {t: _only(o.trace.weights, prefix) for t, o in completed.items()}
-
-
-def _only(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    return {name: array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def _losses(outcome: Outcome) -> dict[str, Array]:
-    trace = outcome.trace
-    values = trace.losses or ((trace.loss,) if trace.loss is not None else ())
-    return {str(step): np.asarray(value, np.float32) for step, value in enumerate(values)}
 
 
 def _node_in_file(file: ModelFile, key: str) -> Node:
@@ -304,4 +309,6 @@ def stage_of(case: Case) -> Stage:
         return Stage.CALL
     if case.procedure.goal in _TRAINING:
         return Stage.UPDATE
+    if case.procedure.reload:
+        return Stage.SAVE_LOAD
     return Stage.BACKWARD if case.cotangents else Stage.FORWARD

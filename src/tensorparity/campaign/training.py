@@ -27,10 +27,11 @@ from ..core.training import Parting, Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
+from ..triage.backward import GradientErrors, accuse_gradients, judge_gradients, pulled_back
 from ..triage.confirm import confirm_ending
-from ..triage.diagnose import accuse, blame
+from ..triage.diagnose import accuse
 from ..triage.gradients import replay_gradients
-from ..triage.replay import NodeErrors, judge_by_vote
+from ..triage.replay import NodeErrors
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examination import one_layer_case
@@ -201,9 +202,13 @@ def _look_at_gradients(
     for accusation in accuse(measured, families):
         node = accusation.first.node
         case = gradient_case(model, node, batch, nodes, schedule.seed)
-        again = judge_gradients(node, case, targets, runner)
+        again = look_again(node, case, targets, runner)
+        if again.free:  # the vote was on a kink, where everybody is right
+            accusation = accuse_gradients(again, families) or accusation
         diagnosis = _backward(accusation.diagnosis)
-        if blame(again, families) != (diagnosis.klass, diagnosis.suspects):
+        confirmed = accuse_gradients(again, families)
+        said = (confirmed.diagnosis.klass, confirmed.diagnosis.suspects) if confirmed else None
+        if said != (diagnosis.klass, diagnosis.suspects):
             note = "did not fail again in fresh processes"
             diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
         found.append(Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD))
@@ -226,10 +231,11 @@ def gradient_case(model: Model, node: Node, inputs: Arrays, activations: Mapping
     )
 
 
-def judge_gradients(node: Node, case: Case, targets: Sequence[str], runner: Runner) -> NodeErrors:
-    """What the targets make of a gradient case in fresh workers."""
+def look_again(node: Node, case: Case, targets: Sequence[str], runner: Runner) -> GradientErrors:
+    """What the targets make of a gradient case in fresh workers, held against the reference where they differ."""
     outcomes = runner.run_pairs([(case, target) for target in targets], fresh=True)
-    return judge_by_vote(node, {outcome.target: outcome.trace.gradients for outcome in outcomes})
+    answers = {outcome.target: outcome.trace.gradients for outcome in outcomes}
+    return judge_gradients(node, answers, pulled_back(case))
 
 
 def _backward(diagnosis: Diagnosis) -> Diagnosis:

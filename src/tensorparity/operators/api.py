@@ -13,6 +13,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.case import ApiCall, ArrayArg
 from ..core.errors import UsageError
+from . import single_calls
 from .rounding import growth
 from .spec import Evaluation
 
@@ -21,11 +22,16 @@ Reference = Callable[..., Evaluation]
 
 @dataclass(frozen=True, slots=True)
 class ApiSpec:
-    """One public function: its name, the formula it documents, and the float64 reference of it."""
+    """One public function: its name, the formula it documents, and the float64 reference of its first output.
+
+    Args:
+        several: the function returns more than one tensor; those after the first are not judged.
+    """
 
     name: str
     formula: str
     reference: Reference
+    several: bool = False
 
 
 def _softmax(x: Array, axis: int = -1) -> Evaluation:
@@ -80,6 +86,25 @@ _API = {
         ApiSpec("torch.matmul", "matrix product", _matmul),
         ApiSpec("torch.fmod", "remainder with the sign of the dividend", _fmod),
         ApiSpec("torch.remainder", "remainder with the sign of the divisor", _remainder),
+        ApiSpec("keras.ops.divide", "the quotient", single_calls.divide),
+        ApiSpec("keras.ops.floor_divide", "the floor of the quotient", single_calls.floor_divide),
+        ApiSpec(
+            "keras.ops.eigh",
+            "eigenvalues, ascending, and eigenvectors of a Hermitian matrix",
+            single_calls.eigenvalues,
+            several=True,
+        ),
+        ApiSpec(
+            "torch.nn.functional.avg_pool2d",
+            "the mean of each window; in ceil_mode, windows that would start beyond the image are ignored",
+            single_calls.avg_pool2d,
+        ),
+        ApiSpec(
+            "torch.rnn_tanh",
+            "h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), the second half of the features backward in time",
+            single_calls.rnn_tanh,
+            several=True,
+        ),
     )
 }
 
@@ -90,6 +115,11 @@ def api_known(name: str) -> bool:
 
 def api_names() -> list[str]:
     return sorted(_API)
+
+
+def returns_several(name: str) -> bool:
+    """Whether the function gives a tuple of tensors."""
+    return name in _API and _API[name].several
 
 
 def formula_of(name: str) -> str:
@@ -108,10 +138,20 @@ def evaluate_call(call: ApiCall, inputs: dict[str, Array]) -> Evaluation:
 
     def value(argument: object) -> object:
         if isinstance(argument, ArrayArg):
-            array = inputs[argument.name]
-            return array if array.dtype.kind in "iub" else array.astype(np.float64)
+            return _promoted(inputs[argument.name])
+        if isinstance(argument, (list, tuple)):
+            return [value(item) for item in argument]
         return argument
 
-    return _API[call.api].reference(
-        *(value(argument) for argument in call.args), **{key: value(item) for key, item in call.kwargs.items()}
-    )
+    try:
+        return _API[call.api].reference(
+            *(value(argument) for argument in call.args), **{key: value(item) for key, item in call.kwargs.items()}
+        )
+    except (TypeError, ValueError, IndexError) as error:
+        raise UsageError(f"{call.api}: the reference does not cover these arguments: {error}") from error
+
+
+def _promoted(array: Array) -> Array:
+    if array.dtype.kind in "iub":
+        return array
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)

@@ -46,12 +46,19 @@ class LossSpec:
 
     def value(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
         """The mean over all samples, as a scalar."""
+        each = self._evaluate(params, labels, predictions)
+        kappa = each.kappa + growth(each.value.size) * np.abs(each.value)
+        return Evaluation(np.asarray(np.mean(each.value)), np.asarray(np.mean(kappa)))
+
+    def each(self, params: Params, labels: Array, predictions: Array) -> Array:
+        """The loss of every sample, before the mean."""
+        return self._evaluate(params, labels, predictions).value
+
+    def _evaluate(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
         complete = {**{parameter.name: parameter.default for parameter in self.parameters}, **params}
         truth = labels if self.sparse else labels.astype(np.float64)
         with np.errstate(all="ignore"):
-            each = self.per_sample(complete, truth, predictions.astype(np.float64))
-        kappa = each.kappa + growth(each.value.size) * np.abs(each.value)
-        return Evaluation(np.asarray(np.mean(each.value)), np.asarray(np.mean(kappa)))
+            return self.per_sample(complete, truth, predictions.astype(np.float64))
 
 
 _FROM_LOGITS = Parameter("from_logits", False, (False, True))
@@ -116,6 +123,13 @@ def _categorical(params: Params, labels: Array, predictions: Array) -> Evaluatio
     return Evaluation(-np.sum(truth * logs.value, axis=-1), kappa)
 
 
+def _categorical_hinge(params: Params, labels: Array, predictions: Array) -> Evaluation:
+    right = np.sum(labels * predictions, axis=-1)
+    wrong = np.max((1.0 - labels) * predictions, axis=-1)
+    kappa = np.abs(wrong) + growth(labels.shape[-1]) * np.sum(np.abs(labels * predictions), axis=-1) + 1.0
+    return Evaluation(np.maximum(wrong - right + 1.0, 0.0), kappa)
+
+
 def _sparse(params: Params, labels: Array, predictions: Array) -> Evaluation:
     index = labels.astype(np.int64).reshape(*predictions.shape[:-1], 1)
     logs = _log_probabilities(params, predictions)
@@ -172,6 +186,13 @@ LOSSES: dict[str, LossSpec] = {
             task="classification",
             labels="classes",
             predictions="probabilities",
+        ),
+        LossSpec(
+            "CategoricalHinge",
+            "keras.losses.CategoricalHinge",
+            (),
+            _categorical_hinge,
+            "max(neg - pos + 1, 0), neg the maximum of (1 - label) prediction and pos the sum of label prediction",
         ),
     )
 }

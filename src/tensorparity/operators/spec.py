@@ -145,6 +145,11 @@ class LayerSpec:
             if name in required or (name in defaults and _plain(value) != _plain(defaults[name]))
         }
 
+    def invalid(self, params: Params) -> dict[str, Json]:
+        """The parameters whose values the documentation rules out."""
+        ruled_out = {parameter.name: [_listed(value) for value in parameter.invalid] for parameter in self.parameters}
+        return {name: value for name, value in params.items() if _listed(value) in ruled_out.get(name, [])}
+
 
 def _plain(value: Json) -> Json:
     """Tuples as lists, so that (2, 2) equals [2, 2]; a pair of equal sizes equals the one size."""
@@ -152,6 +157,13 @@ def _plain(value: Json) -> Json:
         items = [_plain(item) for item in value]
         return items[0] if items and all(item == items[0] for item in items) else items
     return value
+
+
+def _listed(value: Json) -> Json:
+    """Tuples as lists, and True apart from 1: what a value is, not what it stands for."""
+    if isinstance(value, (tuple, list)):
+        return [_listed(item) for item in value]
+    return (type(value).__name__, value)
 
 
 def no_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:

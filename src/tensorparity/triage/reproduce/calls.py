@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...core.case import ApiCall, ArrayArg, Case
+from ...operators.api import returns_several
 from . import literals
 from .claim import Claim
 from .script import Parts
@@ -46,5 +47,5 @@ def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool)
         names = ", ".join(case.inputs)
         steps.append(f"compiled = torch.compile(lambda {names}: {expression})")
         expression = f"compiled({names})"
-    part = f"[{claim.name}]" if claim is not None and claim.name != "0" else ""
+    part = f"[{claim.name if claim else 0}]" if returns_several(call.api) else ""
     return Parts(imports, [*steps, f"observed = {expression}{part}.numpy()"])

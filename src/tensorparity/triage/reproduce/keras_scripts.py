@@ -10,8 +10,10 @@ from ...core.case import ApiCall, Case
 from ...core.graph import LayerGraph, Node, Ref
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode, Recipe
+from ...operators.api import returns_several
 from ...operators.catalogue import layer
 from ...operators.evaluate import declare_weights
+from ...operators.spec import ShapeError
 from . import literals
 from .calls import argument_lines, call_expression
 from .claim import Claim
@@ -40,8 +42,8 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
     if isinstance(case.subject, ApiCall):
         call = call_expression(case.subject)
         steps = [*argument_lines(case, ""), f"observed = keras.ops.convert_to_numpy({call})"]
-        if claim is not None and claim.name != "0":
-            steps[-1] = f"observed = keras.ops.convert_to_numpy({call}[{claim.name}])"
+        if returns_several(case.subject.api):
+            steps[-1] = f"observed = keras.ops.convert_to_numpy({call}[{claim.name if claim else 0}])"
         return Parts(imports, steps)
     if not isinstance(case.subject, LayerGraph):
         raise literals.Unprintable("a model file is no text; the case file runs it")
@@ -131,7 +133,10 @@ def _tensor(tensors: dict[str, str], graph: LayerGraph, ref: Ref) -> str:
 
 def _weights(case: Case, graph: LayerGraph) -> list[str]:
     lines = []
-    declared = declare_weights(graph)
+    try:
+        declared = declare_weights(graph)
+    except ShapeError:  # parameters that the catalogue rules out: which values the weights have does not matter
+        return []
     for node in graph.nodes:
         own = [name for name in declared if name.startswith(f"{node.layer}/")]
         if own and node.call == 0:

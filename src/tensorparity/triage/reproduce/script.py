@@ -60,6 +60,8 @@ def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None) -> str:
     head = [f'"""{title} Exits 1 while it is so, 0 once it is fixed."""', "", *parts.imports, ""]
     if kind in _FROM_OUTSIDE:
         lines = [*head, *_watched(kind), "", *parts.steps, 'print("observed:", np.asarray(observed).tolist())']
+    elif kind is Kind.ACCEPTS_INVALID:
+        lines = [*head, *_refused(parts.steps)]
     elif kind is Kind.ERROR or claim is None:
         lines = [*head, *_guarded(parts.steps)]
     else:
@@ -114,15 +116,30 @@ def _guarded(steps: Sequence[str]) -> list[str]:
 
 
 def _watched(kind: Kind) -> list[str]:
-    """The script runs itself, and looks how that ends."""
-    limit = "120" if kind is Kind.HANG else "600"
+    """The script runs itself, and looks how that ends; an exception (exit code 1) is no death."""
+    limit, fine = ("120", "code == 0") if kind is Kind.HANG else ("600", "code in (0, 1)")
+    wanted = "an end" if kind is Kind.HANG else "an answer or an exception (exit code 0 or 1)"
     return [
         'if sys.argv[1:] != ["child"]:',
         "    try:",
         f'        code = subprocess.run([sys.executable, *sys.orig_argv[1:], "child"], timeout={limit}).returncode',
         "    except subprocess.TimeoutExpired:",
         f'        code = "still running after {limit} s"',
-        '    print("expected: exit code 0")',
+        f'    print("expected: {wanted}")',
         '    print("observed:", code)',
-        "    sys.exit(0 if code == 0 else 1)",
+        f"    sys.exit(0 if {fine} else 1)",
+    ]
+
+
+def _refused(steps: Sequence[str]) -> list[str]:
+    """What the documentation rules out must raise."""
+    return [
+        "try:",
+        *(f"    {line}" if line else "" for line in steps),
+        "except Exception as error:",
+        '    print("observed:", type(error).__name__, str(error).strip()[:500])',
+        "    sys.exit(0)",
+        'print("expected: an exception")',
+        'print("observed:", np.asarray(observed).tolist())',
+        "sys.exit(1)",
     ]

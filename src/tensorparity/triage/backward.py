@@ -1,0 +1,191 @@
+"""Who is wrong about a gradient: the vote says that the targets differ, the reference's derivatives say who may not.
+
+The rule of ``kinks`` is asked only where the targets disagree, for it costs evaluations of the reference. Where the
+catalogue has no reference, or another formula in training, the vote stands as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.arrays import Array, Arrays, dtype_name, is_floating, unit_roundoff
+from ..core.case import Case
+from ..core.errors import TensorParityError
+from ..core.finding import Class
+from ..core.graph import LayerGraph, Node
+from ..core.verdict import Kind
+from ..operators.catalogue import has_layer, layer
+from ..operators.directional import Terms
+from ..operators.evaluate import evaluate, evaluate_node
+from ..operators.losses import loss
+from ..operators.rounding import K
+from ..operators.spec import ShapeError
+from .diagnose import Accusation, accusation_of, blame
+from .freedoms import GRADIENTS_AT_KINKS
+from .kinks import Gradients, KinkTest, examine_gradients
+from .replay import NodeErrors, judge_by_vote
+
+#: Layers whose formula in training is not the reference's.
+_OTHERWISE_IN_TRAINING = frozenset(["BatchNormalization", "SpectralNormalization"])
+#: One-sided differences of a larger layer take too long.
+_MOST_NUMBERS = 200_000
+
+Answers = Mapping[str, Mapping[str, Array]]
+
+
+@dataclass(frozen=True)
+class Differentiated:
+    """A function under the gradients: its terms, and the arrays by the names that targets give their gradients."""
+
+    terms: Terms
+    arguments: Mapping[str, Array]
+
+
+def layer_function(
+    node: Node, inputs: Sequence[Array], weights: Arrays, cotangent: Array, *, training: bool
+) -> Differentiated | None:
+    """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not."""
+    if not has_layer(node.op) or _differs_in_training(node, training):
+        return None
+    named = {f"input:{node.key}/{index}": array for index, array in enumerate(inputs)}
+    named |= {f"weight:{name}": array for name, array in weights.items() if name.startswith(f"{node.layer}/")}
+    moved = {name: array for name, array in named.items() if is_floating(dtype_name(array))}
+
+    def terms(arrays: Sequence[Array]) -> Array:
+        at = {**named, **dict(zip(moved, arrays, strict=True))}
+        given = [at[f"input:{node.key}/{index}"] for index in range(len(inputs))]
+        own = {name: at.get(f"weight:{name}", array) for name, array in weights.items()}
+        result: Array = cotangent.astype(np.float64) * evaluate_node(node, given, own)[0].value
+        return result
+
+    return _usable(terms, moved)
+
+
+def pulled_back(case: Case) -> Differentiated | None:
+    """The function whose gradients a replay of one layer gives; None of a layer in a file."""
+    if not isinstance(case.subject, LayerGraph) or len(case.subject.nodes) != 1:
+        return None
+    (node,) = case.subject.nodes
+    inputs = [case.inputs[f"{node.key}/{index}"] for index in range(len(node.inputs))]
+    cotangent = case.cotangents[node.key]
+    return layer_function(node, inputs, case.weights, cotangent, training=case.procedure.training)
+
+
+def loss_function(case: Case) -> Differentiated | None:
+    """The loss of a graph, by the graph's inputs and weights; None where the catalogue cannot say it."""
+    graph, recipe = case.subject, case.procedure.loss
+    if not isinstance(graph, LayerGraph) or recipe is None:
+        return None
+    if any(not has_layer(node.op) or _differs_in_training(node, case.procedure.training) for node in graph.nodes):
+        return None
+    named = {f"input:{name}": array for name, array in case.inputs.items()}
+    named |= {f"weight:{name}": array for name, array in case.weights.items()}
+    moved = {name: array for name, array in named.items() if is_floating(dtype_name(array))}
+
+    def terms(arrays: Sequence[Array]) -> Array:
+        at = {**named, **dict(zip(moved, arrays, strict=True))}
+        values = evaluate(
+            graph,
+            {name: at[f"input:{name}"] for name in case.inputs},
+            {name: at[f"weight:{name}"] for name in case.weights},
+        )
+        parts = []
+        for ref in graph.outputs:
+            name = ref.node if ref.index == 0 else f"{ref.node}.{ref.index}"
+            if name in case.labels:
+                predictions = values[graph.node(ref.node).key][ref.index].value
+                each = loss(recipe.name).each(recipe.params, case.labels[name], predictions)
+                parts.append(np.ravel(each) / max(1, each.size))
+        return np.concatenate(parts)
+
+    return _usable(terms, moved)
+
+
+def _differs_in_training(node: Node, training: bool) -> bool:
+    return training and (
+        node.op in _OTHERWISE_IN_TRAINING or layer(node.op).draws(layer(node.op).complete(node.params))
+    )
+
+
+def _usable(terms: Terms, moved: Mapping[str, Array]) -> Differentiated | None:
+    if sum(array.size for array in moved.values()) > _MOST_NUMBERS:
+        return None
+    try:
+        terms([array.astype(np.float64) for array in moved.values()])
+    except (TensorParityError, ShapeError, KeyError):
+        return None  # a configuration the reference does not cover is no reference
+    return Differentiated(terms, moved)
+
+
+@dataclass(frozen=True)
+class GradientErrors:
+    """What is known of one layer's gradients: errors as for any node, and what the rule for kinks said."""
+
+    errors: NodeErrors
+    test: KinkTest | None = None
+
+    @property
+    def free(self) -> bool:
+        """The targets differ, and all of them are right."""
+        return self.test is not None and self.test.kink and all(error <= K for error in self.test.errors.values())
+
+
+def judge_gradients(node: Node, answers: Answers, function: Differentiated | None) -> GradientErrors:
+    """Errors of a layer's gradients: by the vote where it is undisputed, by the reference where it is not."""
+    vote = judge_by_vote(node, answers)
+    answered = {target: arrays for target, arrays in answers.items() if arrays}
+    if function is None or len(answered) < 2 or vote.mutual <= vote.limit:
+        return GradientErrors(vote)
+    given: dict[str, Gradients] = {
+        target: [arrays.get(name) for name in function.arguments] for target, arrays in answered.items()
+    }
+    if any(_misshapen(gradients, function) for gradients in given.values()):
+        return GradientErrors(vote)
+    at = [array.astype(np.float64) for array in function.arguments.values()]
+    test = examine_gradients(function.terms, at, given, _roundoff(answered), np.random.default_rng(0))
+    if not test.measured:
+        return GradientErrors(vote)
+    absolute = {target: vote.absolute.get(target, 0.0) for target in test.errors}
+    return GradientErrors(NodeErrors(node, test.errors, absolute, vote.mutual, "reference", vote.endings), test)
+
+
+def _misshapen(gradients: Gradients, function: Differentiated) -> bool:
+    return any(
+        gradient is not None and gradient.shape != array.shape
+        for gradient, array in zip(gradients, function.arguments.values(), strict=True)
+    )
+
+
+def _roundoff(answers: Answers) -> float:
+    """Of the coarsest dtype among the answers."""
+    return max(
+        (unit_roundoff(dtype_name(array)) for arrays in answers.values() for array in arrays.values()), default=0.0
+    )
+
+
+def accuse_gradients(found: GradientErrors, families: Mapping[str, str]) -> Accusation | None:
+    """An accusation, or a specification where all are right and differ; None where there is nothing to say."""
+    errors = found.errors
+    klass, suspects = blame(errors, families)
+    if klass is None:
+        return _freedom(found) if found.free else None
+    accusation = accusation_of(klass, suspects, [errors])
+    said = tuple(f"{target} gives {text}" for target, text in (found.test.outside if found.test else {}).items())
+    diagnosis = accusation.diagnosis
+    return replace(accusation, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, *said)))
+
+
+def _freedom(found: GradientErrors) -> Accusation:
+    errors = found.errors
+    accusation = accusation_of(Class.SPECIFICATION, (), [errors])
+    evidence = (
+        f"the gradients of {', '.join(errors.errors)} differ at a kink or tie of {errors.node.op}",
+        "each lies between the one-sided derivatives of the formula in every direction tried",
+        f"documented freedom: {GRADIENTS_AT_KINKS.words} ({GRADIENTS_AT_KINKS.source})",
+    )
+    return replace(
+        accusation, kind=Kind.INCONSISTENCY, diagnosis=replace(accusation.diagnosis, evidence=evidence, measure=None)
+    )

@@ -1,0 +1,170 @@
+"""Gradients where a function has a kink or a tie: which of them are right?
+
+At a kink a library may answer with any element of the subdifferential (ReLU at 0: anything from 0 to 1; a maximum
+reached twice: any split of the gradient). The rule: for a direction d, g.d must lie between -f'(x; -d) and f'(x; d) of
+the reference. It is asked for coordinates, for all members of a tie moved together, and for random directions.
+Inside of all: the difference is a freedom that every library has. Outside of one: no choice explains it. At a smooth
+point both ends are the same, so the rule is a reference of the gradient there.
+
+Each output has a choice of its own, and cotangents have signs, so the interval is taken output by output and summed:
+of two ReLUs at 0 that are pulled back with +1 and -1, either may answer 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..operators.directional import Slope, Terms, one_sided, scales
+from ..operators.rounding import K
+
+#: The random directions of the rule.
+RANDOM_DIRECTIONS = 8
+#: Coordinates and ties are asked where the targets disagree most, and no more than this: each costs four evaluations.
+MOST_COORDINATES = 48
+MOST_TIES = 24
+
+#: Gradients are sums of products; so many roundoffs of the size of their terms are explained.
+_EXPLAINED = 64.0
+#: One-sided derivatives further apart than this share of their size are a kink; curvature has been taken out.
+_KINK = 1e-4
+
+#: Gradients by the place of the array they belong to; None where a target gave none, which means zero.
+Gradients = Sequence[Array | None]
+
+
+@dataclass(frozen=True)
+class KinkTest:
+    """What the rule says of each target.
+
+    Args:
+        errors: per target the largest violation, in units of which K are explained; NaN where nothing was measured.
+        kink: in some direction the two one-sided derivatives are not the same.
+        outside: per target that left the interval, the worst direction in words.
+    """
+
+    errors: Mapping[str, float]
+    kink: bool
+    outside: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def measured(self) -> bool:
+        return any(not math.isnan(error) for error in self.errors.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """Where to, one array per argument, and how a reader would call it."""
+
+    along: tuple[Array, ...]
+    name: str
+
+
+def examine_gradients(
+    terms: Terms, at: Sequence[Array], gradients: Mapping[str, Gradients], roundoff: float, rng: np.random.Generator
+) -> KinkTest:
+    """Hold every target's gradients against the one-sided derivatives of the reference.
+
+    Args:
+        terms: the reference: what is summed up to the function that was differentiated.
+        at: the arrays it is differentiated by, in float64.
+        gradients: per target, one per array of ``at``.
+        roundoff: unit roundoff of the dtype in which the targets computed.
+    """
+    errors = dict.fromkeys(gradients, float("nan"))
+    outside: dict[str, str] = {}
+    kink = False
+    with np.errstate(all="ignore"):
+        middle = terms(at)
+    if not np.isfinite(middle).all():
+        return KinkTest(errors, False)
+    for direction in _directions(at, gradients, rng):
+        back = tuple(-along for along in direction.along)
+        upper, lower = one_sided(terms, at, direction.along, middle), one_sided(terms, at, back, middle)
+        if upper is None or lower is None:
+            continue
+        noise = upper.noise + lower.noise
+        kink |= float(np.abs(upper.values + lower.values).sum()) > _KINK * max(upper.size, lower.size) + 16.0 * noise
+        for target, given in gradients.items():
+            error, said = _violation(given, direction, upper, lower, roundoff)
+            if not error <= errors[target]:
+                errors[target] = error
+                if error > K:
+                    outside[target] = said
+    return KinkTest(errors, kink, outside)
+
+
+def _violation(
+    given: Gradients, direction: _Direction, upper: Slope, lower: Slope, roundoff: float
+) -> tuple[float, str]:
+    terms = [
+        gradient.astype(np.float64) * along
+        for gradient, along in zip(given, direction.along, strict=True)
+        if gradient is not None
+    ]
+    total = float(sum(term.sum() for term in terms))
+    if not math.isfinite(total):
+        return float("inf"), f"its gradient is not finite along {direction.name}"
+    low = float(np.minimum(upper.values, -lower.values).sum())
+    high = float(np.maximum(upper.values, -lower.values).sum())
+    beyond = max(low - total, total - high, 0.0)
+    size = max(upper.size, lower.size) + float(sum(np.abs(term).sum() for term in terms))
+    explained = _EXPLAINED * roundoff * size + upper.noise + lower.noise + 1e-300
+    said = f"{total:.4g} along {direction.name}, where the formula allows {low:.4g} to {high:.4g}"
+    return K * beyond / explained if beyond > explained else 0.0, said
+
+
+def _directions(
+    at: Sequence[Array], gradients: Mapping[str, Gradients], rng: np.random.Generator
+) -> Iterator[_Direction]:
+    sizes = [scales(array) for array in at]
+    disputed = [_disputed(place, array, gradients) for place, array in enumerate(at)]
+    for place, index in _coordinates(disputed):
+        along = [np.zeros_like(size) for size in sizes]
+        along[place][index] = sizes[place][index]
+        yield _Direction(tuple(along), f"coordinate {', '.join(map(str, index))} of argument {place}")
+    for place, members in _ties(at, disputed):
+        along = [np.zeros_like(size) for size in sizes]
+        along[place][members] = sizes[place][members]
+        count = int(members.sum())
+        yield _Direction(tuple(along), f"the {count} equal numbers of argument {place} moved together")
+    for number in range(RANDOM_DIRECTIONS):
+        drawn = tuple(np.asarray(rng.uniform(-1.0, 1.0, size.shape)) * size for size in sizes)
+        yield _Direction(drawn, f"random direction {number}")
+
+
+def _disputed(place: int, array: Array, gradients: Mapping[str, Gradients]) -> Array:
+    """By how much the targets differ, elementwise."""
+    answers = [
+        np.zeros(array.shape) if given[place] is None else np.asarray(given[place], dtype=np.float64)
+        for given in gradients.values()
+    ]
+    if not answers:
+        return np.zeros(array.shape)
+    stacked = np.stack(answers)
+    spread: Array = np.nan_to_num(stacked.max(axis=0) - stacked.min(axis=0), nan=np.inf)
+    return spread
+
+
+def _coordinates(disputed: Sequence[Array]) -> list[tuple[int, tuple[int, ...]]]:
+    """The most disputed first; of equals, in the order of the arrays."""
+    found = [
+        (-float(spread), place, index)
+        for place, array in enumerate(disputed)
+        for index, spread in np.ndenumerate(array)
+    ]
+    return [(place, index) for _, place, index in sorted(found)[:MOST_COORDINATES]]
+
+
+def _ties(at: Sequence[Array], disputed: Sequence[Array]) -> list[tuple[int, Array]]:
+    """Sets of equal numbers within one array, as masks; those with the largest dispute first."""
+    found: list[tuple[float, int, float]] = []
+    for place, array in enumerate(at):
+        values, counts = np.unique(array, return_counts=True)
+        for value in values[counts > 1]:
+            found.append((-float(disputed[place][array == value].max()), place, float(value)))
+    return [(place, at[place] == value) for _, place, value in sorted(found)[:MOST_TIES]]

@@ -1,0 +1,156 @@
+"""Gradients at kinks and ties: inside of the one-sided derivatives is a freedom, outside of them a defect."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case
+from tensorparity.core.finding import Class
+from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.operators.directional import one_sided, scales
+from tensorparity.operators.rounding import K
+from tensorparity.triage.backward import accuse_gradients, judge_gradients, loss_function, pulled_back
+from tensorparity.triage.kinks import examine_gradients
+
+U = 2.0**-24
+
+
+def graph(op: str, shape: tuple[int, ...], inputs: int = 1, **params: object) -> LayerGraph:
+    build = GraphBuilder()
+    refs = [build.input(f"x{index}", shape) for index in range(inputs)]
+    return build.build(build.add(op, *refs, name="layer", **params))
+
+
+def replayed(op: str, *arrays: Array, cotangent: Array, **params: object) -> Case:
+    """The backward pass of one layer alone."""
+    return Case(
+        graph(op, arrays[0].shape[1:], len(arrays), **params),
+        Procedure(goal=Goal.REPLAY, nodes=("layer#0",)),
+        inputs={f"layer#0/{index}": array for index, array in enumerate(arrays)},
+        cotangents={"layer#0": cotangent},
+    )
+
+
+def row(*numbers: float) -> Array:
+    return np.array([numbers], np.float32)
+
+
+def judged(case: Case, *gradients: Array, name: str = "input:layer#0/0") -> tuple[str | None, tuple[str, ...]]:
+    """Class and suspects for targets a, b, ... with these gradients."""
+    targets = [f"lib:{letter}" for letter, _ in zip("abc", gradients, strict=False)]
+    node = case.subject.nodes[0]
+    answers = {target: {name: gradient} for target, gradient in zip(targets, gradients, strict=True)}
+    accusation = accuse_gradients(
+        judge_gradients(node, answers, pulled_back(case)), dict(zip(targets, targets, strict=True))
+    )
+    return (None, ()) if accusation is None else (accusation.diagnosis.klass.value, accusation.diagnosis.suspects)
+
+
+class TestOneSided:
+    def test_relu_at_zero_has_two_slopes(self) -> None:
+        at = [np.array([0.0])]
+        ahead = one_sided(lambda arrays: np.maximum(arrays[0], 0.0), at, [np.array([1.0])], np.array([0.0]))
+        back = one_sided(lambda arrays: np.maximum(arrays[0], 0.0), at, [np.array([-1.0])], np.array([0.0]))
+        assert ahead is not None
+        assert back is not None
+        assert (ahead.values[0], back.values[0]) == (1.0, 0.0)
+
+    def test_curvature_is_taken_out(self) -> None:
+        slope = one_sided(lambda arrays: np.exp(arrays[0]), [np.array([2.0])], [np.array([1.0])], np.exp([2.0]))
+        assert slope is not None
+        assert abs(slope.values[0] - np.exp(2.0)) <= slope.noise + 1e-6
+
+    def test_not_finite_is_no_slope(self) -> None:
+        assert one_sided(lambda arrays: arrays[0] * np.inf, [np.ones(1)], [np.ones(1)], np.ones(1)) is None
+
+    def test_zeros_move_by_the_smallest_number(self) -> None:
+        assert scales(np.array([0.0, -4.0, 0.5])).tolist() == [0.5, 4.0, 0.5]
+        assert scales(np.zeros(2)).tolist() == [1.0, 1.0]
+
+
+class TestLayers:
+    def test_relu_at_zero_is_free(self) -> None:
+        case = replayed("ReLU", row(0.0, 1.0, -1.0), cotangent=row(2.0, 1.0, 1.0))
+        assert judged(case, row(0, 1, 0), row(2, 1, 0)) == ("specification", ())
+        assert judged(case, row(0, 1, 0), row(1, 1, 0)) == ("specification", ())
+
+    @pytest.mark.parametrize("wrong", [row(2.5, 1, 0), row(-0.5, 1, 0), row(0, 0, 0), row(0, 1, 0.5)])
+    def test_relu_outside(self, wrong: Array) -> None:
+        case = replayed("ReLU", row(0.0, 1.0, -1.0), cotangent=row(2.0, 1.0, 1.0))
+        assert judged(case, row(0, 1, 0), wrong) == ("defect", ("lib:b",))
+
+    def test_signs_of_cotangents_do_not_narrow_the_freedom(self) -> None:
+        case = replayed("ReLU", row(0.0, 0.0), cotangent=row(1.0, -1.0))
+        assert judged(case, row(0, 0), row(1, 0)) == ("specification", ())
+        assert judged(case, row(0, -1), row(1, 0)) == ("specification", ())
+
+    def test_a_tie_of_a_maximum_may_be_split(self) -> None:
+        case = replayed("GlobalMaxPooling1D", np.float32([[[1], [3], [3]]]), cotangent=row(1.0))
+        first, split, both = (np.float32([[[0], [a], [b]]]) for a, b in ((1, 0), (0.5, 0.5), (1, 1)))
+        assert judged(case, first, split) == ("specification", ())
+        assert judged(case, split, both) == ("defect", ("lib:b",))  # together they are worth one, not two
+
+    def test_max_pooling_to_all_maxima(self) -> None:
+        x = np.float32([[[2], [2], [1], [0]]])
+        case = replayed("MaxPooling1D", x, cotangent=np.float32([[[1], [1]]]), pool_size=2)
+        right, wrong = np.float32([[[1], [0], [1], [0]]]), np.float32([[[1], [1], [1], [0]]])
+        assert judged(case, right, wrong, right) == ("defect", ("lib:b",))
+
+    def test_two_inputs_of_a_maximum(self) -> None:
+        case = replayed("Maximum", row(1, 2), row(1, 0), cotangent=row(1, 1))
+        targets = {
+            "lib:a": (row(1, 1), row(0, 0)),
+            "lib:b": (row(0.5, 1), row(0.5, 0)),
+            "lib:c": (row(1, 1), row(1, 0)),
+        }
+        names = ("input:layer#0/0", "input:layer#0/1")
+
+        def classified(*wanted: str) -> tuple[Class, tuple[str, ...]]:
+            answers = {target: dict(zip(names, targets[target], strict=True)) for target in wanted}
+            found = judge_gradients(case.subject.nodes[0], answers, pulled_back(case))
+            accusation = accuse_gradients(found, {target: target for target in wanted})
+            assert accusation is not None
+            return accusation.diagnosis.klass, accusation.diagnosis.suspects
+
+        assert classified("lib:a", "lib:b") == (Class.SPECIFICATION, ())
+        assert classified("lib:a", "lib:c") == (Class.DEFECT, ("lib:c",))
+
+    def test_agreement_is_not_looked_into(self) -> None:
+        case = replayed("ReLU", row(1.0), cotangent=row(1.0))
+        assert judged(case, row(1.0), row(1.0)) == (None, ())
+
+    def test_rounding_is_explained(self) -> None:
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal((2, 5)).astype(np.float32)
+        test = examine_gradients(
+            lambda arrays: np.tanh(arrays[0]).ravel(),
+            [x.astype(np.float64)],
+            {"a": [(1 - np.tanh(x) ** 2).astype(np.float32)], "b": [(1 - np.tanh(x) ** 2) * np.float32(1.001)]},
+            U,
+            rng,
+        )
+        assert not test.kink
+        assert test.errors["a"] <= K < test.errors["b"]
+
+
+class TestLosses:
+    def test_ties_of_categorical_hinge(self) -> None:
+        build = GraphBuilder()
+        case = Case(
+            build.build(build.add("Identity", build.input("x", (3,)), name="out")),
+            Procedure(goal=Goal.GRADIENTS, loss=Recipe("CategoricalHinge")),
+            inputs={"x": row(0.2, 0.5, 0.5)},
+            labels={"out": row(1, 0, 0)},
+        )
+        function = loss_function(case)
+        assert function is not None
+        at = [array.astype(np.float64) for array in function.arguments.values()]
+        given = {"one": [row(-1, 1, 0)], "split": [row(-1, 0.5, 0.5)], "both": [row(-1, 1, 1)]}
+        test = examine_gradients(function.terms, at, given, U, np.random.default_rng(0))
+        assert test.kink
+        assert test.errors["one"] == test.errors["split"] == 0.0
+        assert test.errors["both"] > K
+        assert "moved together" in test.outside["both"] or "direction" in test.outside["both"]
