@@ -84,4 +84,3 @@ def gradient_error(found: Sequence[Slope], gradients: Sequence[Array | None], ro
         noise = _ALLOWED * roundoff * scale + 1e-9 * slope.scale + 1e-30
         worst = max(worst, abs(total - slope.value) / noise)
     return worst
-
