@@ -168,5 +168,3 @@ def test_options():
     for read, text in ((read_stages, "sideways"), (read_layers, "Lambda"), (read_data, "cats")):
         with pytest.raises(UsageError, match="unknown"):
             read(text)
-
-
