@@ -8,7 +8,7 @@ import tempfile
 import numpy as np
 
 from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
-from ..calls import call_api
+from ..expressions import Expression, outputs_of
 from . import program as programs
 from .program import output_key, plain
 
@@ -256,10 +256,23 @@ class KerasAdapter(Adapter):
 
     def _call(self, job):
         result = Result()
-        outputs = call_api("keras.ops.", self.resolve_api, job, lambda array: self.to_tensor(plain(array)))
-        for index, output in enumerate(_flat(outputs)):
-            result.outputs[str(index)] = self.to_numpy(output)
+        expression = Expression(job.subject, ("keras.ops.",), self.resolve_api)
+        with self.no_gradients():
+            tensors = expression.tensors(job.inputs, self._operand(job.option("dtype")))
+            outputs = [self.to_numpy(output) for output in _flat(expression(tensors))]
+        result.outputs = outputs_of(job, outputs)
         return result
+
+    def _operand(self, dtype):
+        import keras
+
+        def convert(array, perm=None):
+            tensor = self.to_tensor(plain(array))
+            if dtype and keras.backend.is_float_dtype(keras.backend.standardize_dtype(tensor.dtype)):
+                tensor = keras.ops.cast(tensor, dtype)
+            return keras.ops.transpose(tensor, perm) if perm else tensor
+
+        return convert
 
     def resolve_api(self, name):
         import keras
