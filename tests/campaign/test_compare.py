@@ -52,6 +52,13 @@ def test_a_store_that_cannot_be_opened_fails_before_anything_is_run(run: Run, fa
     assert runner.ran == []
 
 
+@pytest.mark.parametrize(("ends", "failed"), [(TARGETS, True), ((TORCH,), False)])
+def test_a_model_that_no_target_completes_is_a_failed_run(
+    run: Run, fake_runner: Any, ends: tuple[str, ...], failed: bool
+) -> None:
+    assert run(fake_runner(ends=dict.fromkeys(ends, Status.RAISED))).broken is failed
+
+
 def test_a_target_that_breaks_late_does_not_cost_the_results(run: Run, fake_runner: Any, tmp_path: Path) -> None:
     compared = run(fake_runner(broken=BROKEN), store=tmp_path)
     assert compared.broken

@@ -64,7 +64,7 @@ class CompareSettings:
 
 @dataclass(frozen=True)
 class Compared:
-    """The facts, and whether a target that was asked for could not take part."""
+    """The facts, and whether the run failed: a target that was asked for could not be started, or none completed."""
 
     facts: Facts
     examined: Examined
@@ -123,7 +123,7 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
                 scripts=scripts_of(findings, prepared),
             ),
             examined=examined,
-            broken=bool(broken),
+            broken=bool(broken) or not any(outcome.completed for outcome in examined.outcomes.values()),
         )
 
 

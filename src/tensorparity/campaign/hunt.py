@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -25,11 +25,13 @@ from ..oracles.pair import ORACLES
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
+from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, scripts_of, target_facts
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
+from .stages import StepExaminer
 
 
 class StopReason(Enum):
@@ -114,6 +116,7 @@ class Hunt:
         self.scripts: dict[str, str] = {}
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
         self.tallies: dict[str, _Tally] = {}
+        self._examiners: dict[str, StepExaminer] = {}
         self.undecided: Counter[str] = Counter()
         self.unsupported: Counter[str] = Counter()
         self.outcomes: dict[str, Outcome] = {}
@@ -202,6 +205,8 @@ class Hunt:
             return result
 
     def _examined(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
+        if case.procedure.loss is not None and case.counterpart is None:
+            return self._stepped(engine, index, case, tally)
         if case.procedure != Procedure() or case.counterpart is not None:
             raise ValueError(f"no examination of procedure {case.procedure.to_json()} exists yet")
         examination = Examination(self._cached, model_of(case), self._rules, listener=self._tell)
@@ -209,21 +214,50 @@ class Hunt:
         self.outcomes.update(examined.outcomes)
         return self._keep(engine, index, case, examined, tally)
 
+    def _stepped(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
+        """One training step: its stages are judged, not only its outputs."""
+        if engine.name not in self._examiners:
+            families = families_of(self._settings.targets)
+            self._examiners[engine.name] = StepExaminer(self._cached, self._steppers(), families)
+        examiner = self._examiners[engine.name]
+        (step,) = examiner.examine([case])
+        examined = Examined(outcomes=dict(step.outcomes), suspicions=examiner.confirm())
+        self.outcomes.update(examined.outcomes)
+        # a layer is one defect, whatever network it was found in
+        self._file(engine, examined, tally, lambda found: found.diagnosis.api or found.case.digest)
+        statuses = {target: outcome.status for target, outcome in step.outcomes.items()}
+        result = Result(engine.name, index, case.digest, tuple(step.verdicts), statuses)
+        self._store.record_result(self._campaign, result)
+        return result
+
+    def _steppers(self) -> list[str]:
+        """The targets that can train; the others have nothing to say of a training step."""
+        able = [target for target in self._settings.targets if target.startswith("keras:")]
+        return able if len(able) > 1 else list(self._settings.targets)
+
+    def _file(self, engine: Engine, examined: Examined, tally: _Tally, name_of: Callable[[Suspicion], str]) -> None:
+        """Reduce and keep what is new.
+
+        Args:
+            name_of: what tells one finding of a layer from another: the model it was found in, or nothing.
+        """
+
+        def finding(suspicion: Suspicion, original: Suspicion) -> Finding:
+            return make_finding(suspicion, engine.name, examined.outcomes, name_of(original), original)
+
+        new = [found for found in examined.suspicions if finding(found, found).id not in self.findings]
+        prepared = self._preparation.prepare(new)
+        found = [(finding(item.suspicion, item.original), item) for item in prepared]
+        filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
+        self.scripts.update(scripts_of(filed, prepared))
+        for item in filed:
+            tally.findings += item.id not in self.findings
+            self.findings.setdefault(item.id, item)
+
     def _keep(self, engine: Engine, index: int, case: Case, examined: Examined, tally: _Tally) -> Result:
         """Findings first: a result that is recorded has nothing left to do."""
         name = model_of(case).name
-        new = [
-            suspicion
-            for suspicion in examined.suspicions
-            if make_finding(suspicion, engine.name, examined.outcomes, name).id not in self.findings
-        ]
-        prepared = self._preparation.prepare(new)
-        found = [(make_finding(p.suspicion, engine.name, examined.outcomes, name, p.original), p) for p in prepared]
-        filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
-        self.scripts.update(scripts_of(filed, prepared))
-        for finding in filed:
-            tally.findings += finding.id not in self.findings
-            self.findings.setdefault(finding.id, finding)
+        self._file(engine, examined, tally, lambda suspicion: name)
         statuses = {target: outcome.status for target, outcome in examined.outcomes.items()}
         result = Result(engine.name, index, case.digest, tuple(examined.verdicts), statuses)
         self._store.record_result(self._campaign, result)

@@ -17,7 +17,8 @@ from .options import DEFAULT_OUT, show
 @click.option(
     "--format", "output_format", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True
 )
-def command(identity: str, store: str | None, out: Path, output_format: str) -> int:
+@click.option("--quiet", is_flag=True, help="No progress; the draft itself is printed.")
+def command(identity: str, store: str | None, out: Path, output_format: str, quiet: bool) -> int:
     """Print the draft of a report for the library's maintainers, in Markdown.
 
     Title, script, expected and observed, formula, how it was judged, versions, flags and threads.
@@ -34,7 +35,7 @@ def command(identity: str, store: str | None, out: Path, output_format: str) -> 
             raise UsageError(f"finding {identity} has no draft: {why}")
         text = path.read_text(encoding="utf-8")
     if output_format == "json":
-        show(Facts("report", 0, (), {}, (finding,), notes=(text,)), output_format, quiet=False)
+        show(Facts("report", 0, (), {}, (finding,), notes=(text,)), output_format, quiet)
     else:
         click.echo(text, nl=False)
     return 0

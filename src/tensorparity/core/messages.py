@@ -50,6 +50,29 @@ def failing_onnx_node(message: str) -> tuple[str, str] | None:
     return (found["op"], found["name"]) if found else None
 
 
+#: How libraries say that they have no such thing, rather than that something is wrong.
+_LACKS = re.compile(
+    r"not (?:yet )?(?:support|implement)|unsupported|unimplemented|only supports|does not support"
+    r"|no gradient (?:defined|registered)",
+    re.IGNORECASE,
+)
+_LACKING_TYPES = ("NotImplementedError", "UnimplementedError")
+
+
+def says_unsupported(kind: str, message: str) -> bool:
+    """A documented lack, by the exception's type or by its words."""
+    return kind in _LACKING_TYPES or bool(_LACKS.search(gist(message, 2000)))
+
+
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+def normalised(message: str) -> str:
+    """The gist without names, figures and shapes: what two failures of one cause have in common."""
+    return " ".join(_NUMBERS.sub("N", _QUOTED.sub("'...'", gist(message))).split())[:200]
+
+
 def failing_layer(message: str) -> str | None:
     """The class of the layer that Keras says it was calling."""
     frame = _KERAS_FRAME.match(_ANSI.sub("", message).strip())

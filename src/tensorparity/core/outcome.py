@@ -29,19 +29,22 @@ class Failure:
         message: in the library's words.
         node: the node that was running, where known.
         detail: traceback or the tail of the worker's standard error.
+        stage: ``build`` where the model did not even come about; empty otherwise.
     """
 
     type: str
     message: str
     node: str | None = None
     detail: str = ""
+    stage: str = ""
 
     def to_json(self) -> Json:
-        return {"type": self.type, "message": self.message, "node": self.node, "detail": self.detail}
+        found = {"type": self.type, "message": self.message, "node": self.node, "detail": self.detail}
+        return {**found, "stage": self.stage} if self.stage else found
 
     @classmethod
     def from_json(cls, data: Json) -> Failure:
-        return cls(data["type"], data["message"], data.get("node"), data.get("detail", ""))
+        return cls(data["type"], data["message"], data.get("node"), data.get("detail", ""), data.get("stage", ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,4 +33,10 @@ class EngineFactory(Protocol):
     def __call__(self, seed: int) -> Engine: ...
 
 
-ENGINES: Registry[EngineFactory] = Registry("engine", {"cradle": "tensorparity.engines.cradle:CradleEngine"})
+ENGINES: Registry[EngineFactory] = Registry(
+    "engine",
+    {
+        "cradle": "tensorparity.engines.cradle:CradleEngine",
+        "muffin": "tensorparity.engines.muffin:MuffinEngine",
+    },
+)

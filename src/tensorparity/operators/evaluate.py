@@ -132,11 +132,14 @@ def _draw(spec: WeightSpec, rng: np.random.Generator) -> Array:
 # Values
 
 
-def evaluate_node(node: Node, inputs: Sequence[Array], weights: Arrays) -> tuple[Evaluation, ...]:
+def evaluate_node(
+    node: Node, inputs: Sequence[Array], weights: Arrays, *, training: bool = False
+) -> tuple[Evaluation, ...]:
     """One node alone, on inputs and weights of the dtype under test, which are promoted to float64.
 
     Args:
         weights: by ``layer/weight``; those of other layers are ignored.
+        training: the layer is called with ``training=True``.
 
     Raises:
         ShapeError: if inputs or parameters do not fit the layer.
@@ -144,13 +147,14 @@ def evaluate_node(node: Node, inputs: Sequence[Array], weights: Arrays) -> tuple
     """
     shapes: list[Shape] = [x.shape for x in inputs]
     _node_shapes(node, shapes)
-    return _evaluate(node, [_promote(x) for x in inputs], _own_weights(node, shapes, weights))
+    return _evaluate(node, [_promote(x) for x in inputs], _own_weights(node, shapes, weights), training)
 
 
-def _evaluate(node: Node, inputs: Sequence[Array], weights: Arrays) -> tuple[Evaluation, ...]:
+def _evaluate(node: Node, inputs: Sequence[Array], weights: Arrays, training: bool) -> tuple[Evaluation, ...]:
     spec = layer(node.op)
+    reference = spec.training or spec.reference if training else spec.reference
     with np.errstate(all="ignore"):  # overflow and NaN are answers here, not accidents
-        return spec.reference(_params(spec, node), inputs, weights)
+        return reference(_params(spec, node), inputs, weights)
 
 
 def _promote(x: Array) -> Array:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from ..core.arrays import Array
@@ -149,11 +152,23 @@ def _pixels(params: Params) -> Domain:
     return Domain("float32", 0.0, 255.0)
 
 
+def _of_colours(spec: LayerSpec) -> LayerSpec:
+    """The layer, for images of red, green and blue only."""
+
+    def shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+        found = spec.shape(params, shapes)
+        if shapes[0][1 if channels_first(params) else -1] != 3:
+            raise ShapeError(f"Expected images of 3 channels. Received: shape={shapes[0]}")
+        return found
+
+    return replace(spec, shape=shape)
+
+
 _FACTOR = Parameter("factor", None, (0.2, 0.5), ("much",), required=True)
 _SHIFT = Parameter("height_factor", None, (0.2, (-0.3, 0.1)), ("much",), required=True)
 
 RANDOM_BRIGHTNESS = _random("RandomBrightness", _FACTOR, formatted=False)
-RANDOM_COLOR_DEGENERATION = _random("RandomColorDegeneration", _FACTOR)
+RANDOM_COLOR_DEGENERATION = _of_colours(_random("RandomColorDegeneration", _FACTOR))
 RANDOM_CONTRAST = _random("RandomContrast", _FACTOR, formatted=False)
 RANDOM_FLIP = _random(
     "RandomFlip",

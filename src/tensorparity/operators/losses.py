@@ -28,6 +28,10 @@ class LossSpec:
     Args:
         per_sample: from parameters, labels and predictions, both float64 (or integer labels).
         sparse: labels are class indices, without the axis of classes.
+        task: ``classification`` or ``regression``.
+        labels: ``classes`` (one of them is one), ``binary``, ``distribution``, ``positive`` or ``values``.
+        predictions: what the loss wants to be given: ``probabilities`` (of classes), ``chances`` (each its own),
+            ``positive`` or ``values``.
     """
 
     name: str
@@ -36,6 +40,9 @@ class LossSpec:
     per_sample: PerSample
     formula: str
     sparse: bool = False
+    task: str = "regression"
+    labels: str = "values"
+    predictions: str = "values"
 
     def value(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
         """The mean over all samples, as a scalar."""
@@ -155,6 +162,9 @@ LOSSES: dict[str, LossSpec] = {
             (_FROM_LOGITS, _SMOOTHING),
             _binary,
             "the mean over the last axis of -(label log p + (1 - label) log(1 - p)), p the sigmoid of logits",
+            task="classification",
+            labels="binary",
+            predictions="chances",
         ),
         LossSpec(
             "CategoricalCrossentropy",
@@ -162,6 +172,9 @@ LOSSES: dict[str, LossSpec] = {
             (_FROM_LOGITS, _SMOOTHING),
             _categorical,
             "minus the sum over classes of label log p, p the softmax of logits or the normalized prediction",
+            task="classification",
+            labels="classes",
+            predictions="probabilities",
         ),
         LossSpec(
             "SparseCategoricalCrossentropy",
@@ -170,6 +183,9 @@ LOSSES: dict[str, LossSpec] = {
             _sparse,
             "minus log p of the labelled class, p the softmax of logits or the normalized prediction",
             sparse=True,
+            task="classification",
+            labels="classes",
+            predictions="probabilities",
         ),
         LossSpec(
             "CategoricalHinge",

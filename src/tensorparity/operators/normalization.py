@@ -74,6 +74,18 @@ def _batch_reference(params: Params, inputs: Sequence[Array], weights: Mapping[s
     return (Evaluation((x - mean) * factor + beta, kappa),)
 
 
+def _batch_training(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+    """With the statistics of the batch: over every axis but the normalized one."""
+    x = inputs[0]
+    axis = _batch_axis(params, x.shape)
+    along = [1] * x.ndim
+    along[axis] = -1
+    gamma = weights["gamma"].reshape(along) if flag(params, "scale") else np.ones([1] * x.ndim)
+    beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros([1] * x.ndim)
+    others = tuple(index for index in range(x.ndim) if index != axis)
+    return (centred_and_scaled(x, others, number(params, "epsilon"), gamma, beta),)
+
+
 BATCH_NORMALIZATION = LayerSpec(
     name="BatchNormalization",
     api="keras.layers.BatchNormalization",
@@ -89,6 +101,7 @@ BATCH_NORMALIZATION = LayerSpec(
     shape=_batch_shape,
     weights=_batch_weights,
     reference=_batch_reference,
+    training=_batch_training,
     formula="in inference, output = gamma * (input - moving_mean) / sqrt(moving_variance + epsilon) + beta",
     hazards=("training uses the statistics of the batch and moves moving_mean and moving_variance",),
 )

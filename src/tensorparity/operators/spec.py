@@ -101,6 +101,7 @@ class LayerSpec:
         random: draws random numbers when training; the reference is of inference.
         noise: parameters that make a layer draw random numbers when training once they exceed 0.
         discontinuous: a last-bit difference of the input may change the output by much.
+        training: the reference when the layer is called with ``training=True``, where that is another formula.
     """
 
     name: str
@@ -119,6 +120,7 @@ class LayerSpec:
     random: bool = False
     noise: tuple[str, ...] = ()
     discontinuous: bool = False
+    training: Callable[[Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]] | None = None
     hazards: tuple[str, ...] = field(default=())
 
     def defaults(self) -> dict[str, Json]:

@@ -160,12 +160,14 @@ def _one_by_one(
     return outcomes
 
 
-def measure_node(node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapping[str, Outcome]) -> NodeErrors:
+def measure_node(
+    node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapping[str, Outcome], *, training: bool = False
+) -> NodeErrors:
     """What the outcomes of a replay say of one node."""
-    seen = {target: _node_outputs(node, outcome) for target, outcome in outcomes.items()}
+    seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
-    reference = _reference(node, given, weights)
+    reference = reference_of(node, given, weights, training=training)
     camps = _camps(node, answered)
     judged_by = "reference"
     if reference is None:
@@ -177,7 +179,7 @@ def measure_node(node: Node, given: Sequence[Array], weights: Arrays, outcomes: 
         return NodeErrors(node, unknown, mutual=mutual, judged_by=judged_by, endings=endings, camps=camps)
     return NodeErrors(
         node,
-        errors={target: _error(outputs, reference) for target, outputs in answered.items()},
+        errors={target: reference_error(outputs, reference) for target, outputs in answered.items()},
         absolute={target: _absolute(outputs, reference) for target, outputs in answered.items()},
         mutual=_mutual(list(answered.values()), reference),
         judged_by=judged_by,
@@ -186,7 +188,8 @@ def measure_node(node: Node, given: Sequence[Array], weights: Arrays, outcomes: 
     )
 
 
-def _node_outputs(node: Node, outcome: Outcome) -> list[Array]:
+def node_outputs(node: Node, outcome: Outcome) -> list[Array]:
+    """What a trace holds of a node: its outputs in order; nothing where it has none."""
     outputs = [outcome.trace.nodes[node.key]] if node.key in outcome.trace.nodes else []
     while outputs and f"{node.key}.{len(outputs)}" in outcome.trace.nodes:
         outputs.append(outcome.trace.nodes[f"{node.key}.{len(outputs)}"])
@@ -199,11 +202,14 @@ def _ending(outcome: Outcome) -> str:
     return f"{outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
 
 
-def _reference(node: Node, given: Sequence[Array], weights: Arrays) -> list[Evaluation] | None:
+def reference_of(
+    node: Node, given: Sequence[Array], weights: Arrays, *, training: bool = False
+) -> list[Evaluation] | None:
+    """The true outputs of a node; None where the catalogue does not say."""
     if not has_layer(node.op):
         return None
     try:
-        return list(evaluate_node(node, given, weights))
+        return list(evaluate_node(node, given, weights, training=training))
     except (TensorParityError, ShapeError):
         return None  # a configuration the reference does not cover is no reference
 
@@ -270,7 +276,7 @@ def _apart(node: Node, answers: Sequence[Sequence[Array]]) -> float:
     if len({_shapes(outputs) for outputs in answers}) > 1:
         return float("inf")
     pairs = (pair for one in combinations(answers, 2) for pair in (one, one[::-1]))
-    return max((_error(b, [_by_scale(node, array, array) for array in a]) for a, b in pairs), default=0.0)
+    return max((reference_error(b, [_by_scale(node, array, array) for array in a]) for a, b in pairs), default=0.0)
 
 
 def _camps(node: Node, answered: Mapping[str, Sequence[Array]]) -> tuple[frozenset[str], ...]:
@@ -302,14 +308,15 @@ def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]]) -> Nod
             continue
         decided = True
         for target, outputs in having.items():
-            errors[target] = max(errors[target], _error(outputs, truth))
+            errors[target] = max(errors[target], reference_error(outputs, truth))
             absolute[target] = max(absolute[target], _absolute(outputs, truth))
     if not decided:
         errors = dict.fromkeys(given, float("nan"))
     return NodeErrors(node, errors, absolute, mutual, judged_by="vote" if decided else "nothing")
 
 
-def _error(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:
+def reference_error(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:
+    """Decision 5's e of a node's outputs, the largest; infinite for another shape or number of outputs."""
     if len(outputs) != len(reference):
         return float("inf")
     return max(_units(output, truth) for output, truth in zip(outputs, reference, strict=True))

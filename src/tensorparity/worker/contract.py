@@ -104,6 +104,8 @@ class Adapter(object):
         self.flavour = flavour
         self.options = options
         self.current_node = None
+        #: ``build`` while a model is being made; a failure then is one of building.
+        self.current_stage = ""
         self.fault = None
         self.mode = ""
         self._versions = None

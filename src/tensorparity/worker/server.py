@@ -131,6 +131,7 @@ class Session(object):
                 "message": _text(error)[:8000],
                 "node": node,
                 "detail": detail[-16000:],
+                "stage": getattr(self._adapter, "current_stage", ""),
             },
         }
 

@@ -50,7 +50,7 @@ class KerasAdapter(Adapter):
         return keras.config.dtype_policy().name
 
     def run(self, job):
-        self.current_node = None
+        self.current_node, self.current_stage = None, ""
         self.set_seed(job.seed)
         if job.subject["kind"] == "api-call":
             return self._call(job)
@@ -109,8 +109,9 @@ class KerasAdapter(Adapter):
 
     def _make_program(self, job):
         dtype = job.option("dtype")
+        self.current_stage = "build"
         if job.subject["kind"] == "layer-graph":
-            program = programs.build(job.subject, job.weights, dtype, job.trust)
+            program = programs.build(job.subject, job.weights, dtype, job.trust, self._at)
         elif job.subject["kind"] == "model-file":
             if dtype:
                 raise Unsupported("a model file keeps its own dtype policy")
@@ -119,6 +120,7 @@ class KerasAdapter(Adapter):
             raise Unsupported("subject {!r} is not supported by this target".format(job.subject["kind"]))
         if job.option("reload"):
             program = programs.load(_save(program.model), job.trust)
+        self.current_node, self.current_stage = None, ""
         return program
 
     def _forward(self, program, inputs, job):

@@ -2,11 +2,39 @@
 
 from ...contract import Unsupported, import_library
 from .base import KerasAdapter, is_float
-from .program import output_key
+from .program import no_random_initializers, output_key
+
+
+class _OtherShape(Exception):
+    """A node's output is not of the shape or dtype that Keras said it would be."""
+
+
+#: A network that is run once costs more to optimize than to run.
+_QUICK = {"xla_backend_optimization_level": 0}
+
+
+def _symbolic_offsets(program, batch):
+    """Return zeros for every node's output that Keras says is of floats, without asking the library to trace."""
+    import ml_dtypes  # noqa: F401 (gives NumPy the names of the narrow dtypes)
+    import numpy as np
+
+    offsets = {}
+    for step in program.steps:
+        for index, tensor in enumerate(step.node.outputs):
+            sizes = tuple(tensor.shape)
+            if not is_float(tensor.dtype):
+                continue
+            if None in sizes[1:]:
+                raise _OtherShape(step.key)
+            shape = tuple(batch if size is None else size for size in sizes)
+            offsets[output_key(step.key, index)] = np.zeros(shape, np.dtype(tensor.dtype))
+    return offsets
 
 
 class JaxAdapter(KerasAdapter):
     LIBRARIES = ("keras", "jax", "jaxlib")
+    #: How networks are compiled; None is the way users get.
+    _compiler_options = None
 
     def import_backend(self):
         import_library("jax", least=(0, 4))
@@ -21,6 +49,7 @@ class JaxAdapter(KerasAdapter):
 
         if job.option("dtype") == "float64" and not jax.config.jax_enable_x64:
             raise Unsupported("JAX computes in float64 only with JAX_ENABLE_X64=1")
+        self._compiler_options = _QUICK if job.option("mode") == "eager" else None
         return KerasAdapter.run(self, job)
 
     def _state(self, program):
@@ -80,7 +109,9 @@ class JaxAdapter(KerasAdapter):
                     outputs[key] = one(key, state, arrays[key])
             return outputs, grads
 
-        outputs, grads = jax.jit(compute)(self._state(program), arrays, cotangents)
+        outputs, grads = jax.jit(compute, compiler_options=self._compiler_options)(
+            self._state(program), arrays, cotangents
+        )
         result = Result()
         for key, tensors in outputs.items():
             for index, tensor in enumerate(tensors):
@@ -114,47 +145,84 @@ class JaxAdapter(KerasAdapter):
         return outputs, found
 
     def differentiate(self, program, inputs, labels, loss, training, result):
-        import jax
-
-        names = list(program.trainable())
         tensors = self.to_tensors(inputs)
-        moved = {name: tensor for name, tensor in tensors.items() if is_float(tensor.dtype)}
         labels = self.to_tensors(labels)
+        try:
+            offsets = _symbolic_offsets(program, len(next(iter(inputs.values()))))
+            return self._differentiate(program, tensors, labels, loss, training, offsets, result)
+        except _OtherShape:  # the symbolic shape is not the real one: ask for it, which costs another tracing
+            offsets = self._real_offsets(program, tensors, training)
+            return self._differentiate(program, tensors, labels, loss, training, offsets, result)
 
-        def run(state, tensors, offsets, nodes):
-            def watch(key, tensor):
-                if offsets is not None and key in offsets:
-                    tensor = tensor + offsets[key]
-                nodes[key] = tensor
-                return tensor
+    def _run_offset(self, program, state, tensors, training, offsets, nodes):
+        """Run with ``offsets`` added to the nodes' outputs; collect those in ``nodes``."""
 
-            return self._stateless(program, state, lambda: program.run(tensors, training, watch, self._at))
+        def watch(key, tensor):
+            offset = offsets.get(key) if offsets is not None else None
+            if offset is not None:
+                if offset.shape != tensor.shape or offset.dtype != tensor.dtype:
+                    raise _OtherShape(key)
+                tensor = tensor + offset
+            elif offsets is not None and is_float(tensor.dtype):
+                raise _OtherShape(key)
+            nodes[key] = tensor
+            return tensor
+
+        return self._stateless(program, state, lambda: program.run(tensors, training, watch, self._at))
+
+    def _real_offsets(self, program, tensors, training):
+        import jax
+        import numpy as np
 
         def shapes(state, tensors):
             nodes = {}
-            run(state, tensors, None, nodes)
+            self._run_offset(program, state, tensors, training, None, nodes)
             return nodes
 
+        specs = jax.eval_shape(shapes, self._state(program), tensors)
+        return {key: np.zeros(s.shape, s.dtype) for key, s in specs.items() if is_float(s.dtype)}
+
+    def _differentiate(self, program, tensors, labels, loss, training, offsets, result):
+        import jax
+
         state = self._state(program)
-        specs = jax.eval_shape(shapes, state, tensors)
-        offsets = {key: jax.numpy.zeros(s.shape, s.dtype) for key, s in specs.items() if is_float(s.dtype)}
+        moved = {name: tensor for name, tensor in tensors.items() if is_float(tensor.dtype)}
+        weights = {name: state[name] for name in program.trainable()}
+        rest = {name: value for name, value in state.items() if name not in weights}
 
-        def compute(offsets, weights, moved):
+        def compute(offsets, weights, moved, rest, tensors, labels):
             nodes = {}
-            outputs, after = run(dict(state, **weights), dict(tensors, **moved), offsets, nodes)
-            return loss(labels, outputs), (outputs, nodes, after)
+            given = dict(tensors, **moved)
+            outputs, after = self._run_offset(program, dict(rest, **weights), given, training, offsets, nodes)
+            return loss(labels, outputs), (outputs, nodes, {name: after[name] for name in rest})
 
-        weights = {name: state[name] for name in names}
-        value_and_grad = jax.jit(jax.value_and_grad(compute, argnums=(0, 1, 2), has_aux=True))
-        (value, (outputs, nodes, after)), grads = value_and_grad(offsets, weights, moved)
+        value_and_grad = jax.value_and_grad(compute, argnums=(0, 1, 2), has_aux=True)
+        compiled = jax.jit(value_and_grad, compiler_options=self._compiler_options)
+        (value, (outputs, nodes, after)), grads = compiled(offsets, weights, moved, rest, tensors, labels)
         for name, variable in program.weights().items():
-            if name not in weights:
+            if name in rest:
                 variable.assign(after[name])  # what training=True changed: moving statistics
         result.loss = float(value)
         result.outputs = {name: self.to_numpy(tensor) for name, tensor in outputs.items()}
         result.nodes = {key: self.to_numpy(tensor) for key, tensor in nodes.items()}
         self._collect(program, grads, labels, result)
         return grads[1]
+
+    def update(self, program, recipe, grads):
+        """One step in one compilation: taken operation by operation, each of them would be compiled alone."""
+        import jax
+        import keras
+
+        with no_random_initializers():
+            optimizer = keras.optimizers.get({"class_name": recipe["name"], "config": dict(recipe["params"])})
+            trainable = {name: v for name, v in program.trainable().items() if grads.get(name) is not None}
+            optimizer.build(list(trainable.values()))
+        step = jax.jit(optimizer.stateless_apply, compiler_options=self._compiler_options)
+        slots = [variable.value for variable in optimizer.variables]
+        weights = [variable.value for variable in trainable.values()]
+        after, _ = step(slots, [grads[name] for name in trainable], weights)
+        for variable, value in zip(trainable.values(), after):
+            variable.assign(value)
 
     def _collect(self, program, grads, labels, result):
         """Name the gradients; JAX gives zeros where nothing is connected, so ask the graph which are."""

@@ -216,8 +216,8 @@ def load(path, trust):
         return Program(keras.saving.load_model(path, compile=False, safe_mode=not trust))
 
 
-def build(subject, weights, dtype=None, trust=False):
-    """Build a LayerGraph with the functional API and set its weights."""
+def build(subject, weights, dtype=None, trust=False, before=None):
+    """Build a LayerGraph with the functional API and set its weights; ``before(key)`` is told of each node."""
     import keras
 
     tensors = {}
@@ -226,6 +226,8 @@ def build(subject, weights, dtype=None, trust=False):
             tensors[spec["name"], 0] = keras.Input(tuple(spec["shape"]), name=spec["name"], dtype=spec["dtype"])
         layers = {}
         for node in subject["nodes"]:
+            if before:
+                before("{}#{}".format(node["layer"], node["call"]))
             layer = layers.get(node["layer"])
             if layer is None:
                 layer = layers[node["layer"]] = make_layer(node, dtype, trust)
@@ -292,21 +294,27 @@ def _apply(layer, sources, call_params):
 
 @contextlib.contextmanager
 def no_random_initializers():
-    """Make every random initializer give zeros: weights are set, and JAX need not compile a sampler each."""
+    """Make initializers give NumPy's arrays, random ones zeros: weights are set, and JAX need not compile for each."""
     import keras
-    from keras.src.initializers import random_initializers
+    from keras.src.initializers import constant_initializers, random_initializers
 
-    def zeros(self, shape, dtype=None, **kwargs):
-        return keras.ops.convert_to_tensor(np.zeros(shape, "float32"), dtype=dtype)
+    def filled(value):
+        def initialize(self, shape, dtype=None, **kwargs):
+            array = np.full(shape, value, "float32")
+            return keras.ops.convert_to_tensor(array, dtype=dtype or keras.config.floatx())
+
+        return initialize
 
     classes = [
-        cls
+        (cls, filled(0.0))
         for cls in vars(random_initializers).values()
         if isinstance(cls, type) and "__call__" in vars(cls) and cls.__module__ == random_initializers.__name__
     ]
-    saved = [(cls, cls.__call__) for cls in classes]
-    for cls in classes:
-        cls.__call__ = zeros
+    classes.append((constant_initializers.Zeros, filled(0.0)))
+    classes.append((constant_initializers.Ones, filled(1.0)))
+    saved = [(cls, cls.__call__) for cls, _ in classes]
+    for cls, call in classes:
+        cls.__call__ = call
     try:
         yield
     finally:

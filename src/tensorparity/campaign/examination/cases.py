@@ -1,0 +1,38 @@
+"""Cases and models, one made of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.arrays import Array
+from ...core.case import Case, ModelFile
+from ...core.graph import InputSpec, LayerGraph, Node, Ref
+from ...core.model import Model
+from ...core.procedure import Goal, Procedure
+from ...operators.catalogue import has_layer
+
+
+def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int, *, in_file: bool = False) -> Case:
+    """The guilty layer alone with the inputs that showed it.
+
+    Args:
+        in_file: leave it in its file, where it has one, as a layer unknown to us always is.
+    """
+    if (in_file or not has_layer(node.op)) and model.file is not None:
+        arrays = {f"{node.key}/{index}": array for index, array in enumerate(given)}
+        return Case(model.file, Procedure(goal=Goal.REPLAY, nodes=(node.key,)), inputs=arrays, seed=seed)
+    names = [f"x{index}" for index in range(len(given))]
+    specs = tuple(InputSpec(name, array.shape[1:], array.dtype.name) for name, array in zip(names, given, strict=True))
+    alone = Node(node.layer, node.op, tuple(Ref(name) for name in names), node.params, call_params=node.call_params)
+    graph = LayerGraph(specs, (alone,), (Ref(alone.name),), name=f"{node.layer}-alone")
+    weights = {name: array for name, array in model.weights.items() if name.startswith(f"{node.layer}/")}
+    return Case(graph, inputs=dict(zip(names, given, strict=True)), weights=weights, seed=seed)
+
+
+def model_of(case: Case) -> Model:
+    """The model in a case."""
+    if isinstance(case.subject, ModelFile):
+        return Model(case.subject.path, file=case.subject)
+    if isinstance(case.subject, LayerGraph):
+        return Model(case.subject.name, case.subject, case.weights)
+    raise ValueError(f"a {case.subject.kind} is no model")

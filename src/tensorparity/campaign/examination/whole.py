@@ -1,0 +1,113 @@
+"""No layer alone is guilty: is it the file that an exporter wrote, or what a target makes of the whole?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...core.arrays import Array, Arrays
+from ...core.case import Case
+from ...core.finding import Class, Diagnosis
+from ...core.model import Model
+from ...core.outcome import Outcome
+from ...core.procedure import Procedure
+from ...core.verdict import Kind, Measure
+from ...oracles.roundoff import SCREEN, output_units, scaled_difference
+from ...triage.discontinuity import downstream_of_discontinuity
+from ...triage.exporters import doubts_about, outputs_apart
+from ...triage.suspicion import Suspicion
+from ..events import Progress
+from .setting import AMPLIFIED, Examined, Setting
+
+
+class WholeRuns:
+    """Looks at outputs of whole runs, where the layers explain nothing."""
+
+    def __init__(self, at: Setting) -> None:
+        self._at = at
+
+    def blame_exporter(self, found: Examined, few: Arrays) -> list[Suspicion]:
+        """No layer alone is guilty: do runtimes of an exported file agree with each other, not with the original?"""
+        apart = outputs_apart(found.outcomes, self._at.model.exporters, relative_difference, AMPLIFIED)
+        if apart is None:
+            return []
+        targets = (*apart.runtimes, *apart.originals)
+        self._at.tell(Progress("confirming in fresh processes", 0, None, ", ".join(targets)))
+        cases = [
+            (self._at.model.case(target, Procedure(), few, seed=self._at.rules.seed), target) for target in targets
+        ]
+        again = {outcome.target: outcome for outcome in self._at.runner.run_pairs(cases, fresh=True)}
+        diagnosis = apart.diagnosis(AMPLIFIED)
+        if outputs_apart(again, self._at.model.exporters, relative_difference, AMPLIFIED) is None:
+            note = "did not show again in fresh processes"
+            diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+        return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[-1][0], targets)]
+
+    def blame_fusion(
+        self, found: Examined, traces: Mapping[str, Outcome], few: Arrays, picked: list[int]
+    ) -> list[Suspicion]:
+        """Layers agree one by one, outputs do not: does a target differ from its own step-by-step run?"""
+        suspicions: list[Suspicion] = []
+        stepping = stepping_outputs(self._at.model, found)
+        for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
+            if name in stepping:
+                continue
+            apart = fused_differences(found.outcomes, traces, name, picked)
+            for target, (units, relative) in apart.items():
+                others = [other for t, (other, _) in apart.items() if t != target]
+                if relative <= AMPLIFIED or not others or max(others) > SCREEN:
+                    continue
+                evidence = (
+                    f"{target} gives another answer when the model runs as a whole than layer by layer "
+                    f"({relative:.3g} of the output's scale), though no layer alone is wrong",
+                    "only when fused",
+                    *doubts_about(target, self._at.model.exporters),
+                )
+                diagnosis = Diagnosis(
+                    Class.DEFECT, (target,), evidence=evidence, measure=Measure("roundoff", units), threshold=SCREEN
+                )
+                case = self._at.model.case(target, Procedure(), few, seed=self._at.rules.seed)
+                diagnosis = self._confirm_fused(diagnosis, case, target, name)
+                suspicions.append(Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(traces)))
+        return suspicions
+
+    def _confirm_fused(self, diagnosis: Diagnosis, case: Case, target: str, name: str) -> Diagnosis:
+        """The same few inputs as a whole and step by step, in fresh workers: do they differ again?"""
+        stepwise = replace(case, procedure=Procedure(trace=True))
+        whole, traced = self._at.runner.run_pairs([(case, target), (stepwise, target)], fresh=True)
+        if name in whole.outputs and name in traced.outputs:
+            again = float(scaled_difference(whole.outputs[name], traced.outputs[name]).max(initial=0.0))
+            if again > AMPLIFIED:
+                return diagnosis
+        note = "did not show again in fresh processes, on these inputs alone"
+        return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+
+
+def stepping_outputs(model: Model, found: Examined) -> set[str]:
+    """Outputs behind a round, an arg max, a comparison: there a last bit makes a large difference (decision 13)."""
+    graph = model.graph
+    assert graph is not None
+    keys = {node.name: node.key for node in graph.nodes}
+    stepped = downstream_of_discontinuity(graph)
+    names = next((outcome.outputs for outcome in found.outcomes.values() if outcome.completed), {})
+    if len(names) != len(graph.outputs):
+        return set()
+    return {name for name, ref in zip(names, graph.outputs, strict=True) if keys.get(ref.node) in stepped}
+
+
+def fused_differences(
+    outcomes: Mapping[str, Outcome], traces: Mapping[str, Outcome], name: str, picked: list[int]
+) -> dict[str, tuple[float, float]]:
+    """Per target, how far its whole run is from its own step-by-step run: in roundoffs, and relative."""
+    apart: dict[str, tuple[float, float]] = {}
+    for target, trace in traces.items():
+        if name in trace.outputs and name in outcomes[target].outputs:
+            whole, stepwise = outcomes[target].outputs[name][picked], trace.outputs[name]
+            if whole.shape == stepwise.shape:  # otherwise the pair's verdict says so already
+                relative = float(scaled_difference(whole, stepwise).max(initial=0.0))
+                apart[target] = (output_units(whole, stepwise), relative)
+    return apart
+
+
+def relative_difference(a: Array, b: Array) -> float:
+    return float(scaled_difference(a, b).max(initial=0.0)) if a.shape == b.shape else float("inf")

@@ -1,0 +1,328 @@
+"""``fuzz``: generated networks, every stage of a training step compared on all targets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from .. import __version__
+from ..core.errors import UsageError
+from ..core.finding import Finding
+from ..core.jsontext import Json
+from ..core.outcome import Outcome
+from ..core.procedure import Goal
+from ..core.verdict import Stage
+from ..engines.muffin import MuffinEngine
+from ..generators.networks.networks import Network, NetworkSettings
+from ..generators.networks.palettes import DATA, PAPER
+from ..operators.catalogue import has_layer
+from ..operators.rounding import K
+from ..reporting.facts import Facts
+from ..store.database import Result, Store, open_store
+from ..targets.runner import LocalRunner, RunnerSettings, open_runner
+from ..triage.suspicion import Suspicion
+from .events import Listener, Progress, silent
+from .filing import file_findings, make_finding, scripts_of, target_facts
+from .fuzz_tally import FuzzTally
+from .hunt import StopReason
+from .reducing import Preparation, ReducingSettings
+from .selection import families_of
+from .stages import STAGES, StepExaminer, Stepped
+
+#: Convictions wait for each other, because fresh workers are dear; but not for longer than this many models.
+_CONFIRM_EVERY = 200
+
+
+@dataclass(frozen=True)
+class FuzzSettings:
+    """What ``fuzz`` is told.
+
+    Args:
+        budget: seconds; ``models`` is a count instead.
+        stages: of the training step; the earlier ones are always run.
+        networks: what the networks are made of.
+        reducing: how much work goes into reducing what is found; None files it as it is.
+    """
+
+    targets: Sequence[str]
+    seed: int = 0
+    budget: float = 300.0
+    models: int | None = None
+    stages: Sequence[Stage] = STAGES
+    oracle: str = "parity"
+    networks: NetworkSettings = field(default_factory=NetworkSettings)
+    store: str | Path = "tensorparity-out"
+    folder: Path | None = None
+    reducing: ReducingSettings | None = None
+    runner: RunnerSettings = field(default_factory=RunnerSettings)
+
+    @property
+    def engine_settings(self) -> NetworkSettings:
+        return replace(self.networks, goal=goal_of(self.stages))
+
+    def identity(self, runner: LocalRunner) -> dict[str, Json]:
+        circumstances = "\n".join(runner.desk(target).circumstances for target in self.targets)
+        networks = self.networks
+        return {
+            "tensorparity": __version__,
+            "circumstances": hashlib.sha256(circumstances.encode()).hexdigest(),
+            "targets": list(self.targets),
+            "oracle": self.oracle,
+            "stages": [stage.value for stage in self.stages],
+            "unit": networks.unit,
+            "layers": list(networks.layers),
+            "data": list(networks.data),
+        }
+
+
+def goal_of(stages: Sequence[Stage]) -> Goal:
+    """How far a network has to be run for these stages."""
+    if Stage.UPDATE in stages:
+        return Goal.UPDATE
+    return Goal.GRADIENTS if {Stage.LOSS, Stage.BACKWARD} & set(stages) else Goal.FORWARD
+
+
+def read_layers(text: str) -> tuple[str, ...]:
+    """A comma-separated list of layers.
+
+    Raises:
+        UsageError: if the catalogue does not have one.
+    """
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if not has_layer(name):
+            raise UsageError(f"unknown layer {name!r}; see docs/catalogue.md")
+    return names
+
+
+def read_stages(text: str) -> tuple[Stage, ...]:
+    """A comma-separated list of stages; building is always one of them.
+
+    Raises:
+        UsageError: for a stage that a training step does not have.
+    """
+    known = {stage.value: stage for stage in STAGES}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"unknown stage {name!r}; known are {', '.join(known)}")
+    return tuple(dict.fromkeys([Stage.BUILD, *(known[name] for name in names)]))
+
+
+def read_data(text: str) -> tuple[str, ...]:
+    """A comma-separated list of data sets; ``paper`` is all six of the paper's.
+
+    Raises:
+        UsageError: for an unknown one.
+    """
+    names: list[str] = []
+    for name in (part.strip() for part in text.split(",") if part.strip()):
+        if name != "paper" and name not in DATA:
+            raise UsageError(f"unknown data set {name!r}; known are {', '.join(DATA)} and paper")
+        names += PAPER if name == "paper" else [name]
+    return tuple(dict.fromkeys(names))
+
+
+class Fuzz:
+    """One run."""
+
+    def __init__(self, settings: FuzzSettings, runner: LocalRunner, store: Store, listener: Listener) -> None:
+        self._settings = settings
+        self._runner = runner
+        self._store = store
+        self._tell = listener
+        self._engine = MuffinEngine(settings.seed, settings.engine_settings)
+        self._examiner = StepExaminer(
+            runner,
+            settings.targets,
+            families_of(settings.targets),
+            oracle=settings.oracle,
+            stages=settings.stages,
+        )
+        self._campaign = store.begin_campaign("fuzz", settings.seed, settings.identity(runner))
+        self._outcomes: dict[str, Outcome] = {}
+        self._index = 0
+        self._unconfirmed = 0
+        self._began = time.monotonic()
+        self.tally = FuzzTally(settings.targets)
+        self.findings: dict[str, Finding] = {}
+        self.scripts: dict[str, str] = {}
+        self._preparation = Preparation(runner, runner, settings.reducing, listener)
+        self.occurrences: dict[str, int] = {}
+        self.stop = StopReason.CASES
+        self.host_seconds = 0.0
+
+    def run(self) -> None:
+        """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
+        try:
+            while True:
+                networks = self._wanted(self._engine.networks())
+                if not networks:
+                    break
+                self._round(networks)
+        except KeyboardInterrupt:
+            self.stop = StopReason.INTERRUPTED
+        self._confirm()
+        self._store.finish_campaign(self._campaign, self.stop.value)
+
+    def _wanted(self, networks: list[Network]) -> list[Network]:
+        if self._settings.models is not None:
+            return networks[: max(0, self._settings.models - self._index)]
+        if time.monotonic() - self._began >= self._settings.budget:
+            self.stop = StopReason.BUDGET
+            return []
+        return networks
+
+    def _round(self, networks: Sequence[Network]) -> None:
+        began = time.monotonic()
+        steps = self._examiner.examine([network.case for network in networks])
+        each = (time.monotonic() - began) / len(networks)
+        for network, step in zip(networks, steps, strict=True):
+            self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
+            self.tally.add(step, network.data, len(network.layers), each)
+            self._record(step)
+        if self._unconfirmed >= _CONFIRM_EVERY:
+            self._confirm()
+        self._progress()
+
+    def _record(self, step: Stepped) -> None:
+        statuses = {target: outcome.status for target, outcome in step.outcomes.items()}
+        result = Result(self._engine.name, self._index, step.case.digest, tuple(step.verdicts), statuses)
+        self._store.record_result(self._campaign, result)
+        for place in step.known:
+            self.occurrences["/".join(place[:3])] = self.occurrences.get("/".join(place[:3]), 0) + 1
+        self._index += 1
+        self._unconfirmed += 1
+
+    def _confirm(self) -> None:
+        self._unconfirmed = 0
+        self._tell(Progress("confirming in fresh processes", self._index, self._settings.models))
+        new = [s for s in self._examiner.confirm() if self._finding(s, s).id not in self.findings]
+        prepared = self._preparation.prepare(new)
+        found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
+        filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
+        self.scripts.update(scripts_of(filed, prepared))
+        for finding in filed:
+            self.findings.setdefault(finding.id, finding)
+
+    def _finding(self, suspicion: Suspicion, original: Suspicion) -> Finding:
+        """A layer is one defect, whatever network it was found in."""
+        subject = original.diagnosis.api or original.case.digest
+        return make_finding(suspicion, self._engine.name, self._outcomes, subject, original)
+
+    def _progress(self) -> None:
+        spent = time.monotonic() - self._began
+        covered = self._engine.generator.coverage.to_json()["values"]
+        rate = 60.0 * self._index / spent if spent else 0.0
+        detail = f"{rate:.0f} models/min, {covered['used']} of {covered['declared']} values, "
+        self._tell(Progress("fuzz", self._index, self._settings.models, detail + f"{len(self.findings)} findings"))
+
+    def facts(self, seconds: float, earlier: Json) -> Facts:
+        settings, tally = self._settings, self.tally
+        stats: dict[str, Json] = {
+            "cases": tally.models,
+            "seconds": seconds,
+            "undecided": tally.undecided,
+            "per_engine": {
+                self._engine.name: {
+                    "cases": tally.models,
+                    "seconds": seconds,
+                    "undecided": tally.undecided,
+                    "findings": len(self.findings),
+                }
+            },
+            "stop_reason": self.stop.value,
+            "models_per_minute": 60.0 * tally.models / seconds if seconds else 0.0,
+            **tally.stats(),
+            "coverage": self._engine.generator.coverage.to_json(),
+            "tables": {**tally.tables(), "only_here": _only_here(tally.tables()["voted"], earlier)},
+            "again": dict(self.occurrences),
+        }
+        return Facts(
+            command="fuzz",
+            seed=settings.seed,
+            targets=target_facts(self._runner, settings.targets, self._outcomes),
+            stats=stats,
+            findings=tuple(self.findings.values()),
+            scripts=self.scripts,
+            notes=(
+                f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
+                *(f"fault {fault.name} is planted in {target}" for target, fault in settings.runner.faults.items()),
+            ),
+            isolated_threshold=K,
+            undecided=dict(tally.reasons),
+        )
+
+
+def _only_here(voted: Json, earlier: Json) -> Json:
+    """Table 3's numbers in parentheses: voted layers that the other way has not found; None if unknown."""
+    if earlier is None:
+        return None
+    known = {
+        (row["target"], stage, name) for row in earlier for stage in row if stage != "target" for name in row[stage]
+    }
+    return [
+        {
+            "target": row["target"],
+            **{
+                stage: [name for name in names if (row["target"], stage, name) not in known]
+                for stage, names in row.items()
+                if stage != "target"
+            },
+        }
+        for row in voted
+    ]
+
+
+class Shelf:
+    """The voted layers of the last run with and without ``--unit``, so that either can be held against the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "muffin-voted.json"
+
+    def other(self, unit: bool) -> Json:
+        return self._read().get("network" if unit else "unit")
+
+    def keep(self, unit: bool, voted: Json) -> None:
+        known = {**self._read(), "unit" if unit else "network": voted}
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps(known, indent=1), encoding="utf-8")
+
+    def _read(self) -> dict[str, Json]:
+        try:
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    facts: Facts
+    broken: bool
+    store: Path
+
+
+def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
+    """Run to the end and return what was found.
+
+    Raises:
+        UsageError: for unknown targets, layers, stages or data sets.
+        StoreError: if the store cannot be written.
+    """
+    began = time.monotonic()
+    workers = settings.runner.workers or len(settings.targets)
+    with (
+        open_store(settings.store, folder=settings.folder) as store,
+        open_runner(settings.targets, replace(settings.runner, workers=workers)) as runner,
+    ):
+        campaign = Fuzz(settings, runner, store, listener)
+        campaign.run()
+        shelf = Shelf(store.folder)
+        facts = campaign.facts(time.monotonic() - began, shelf.other(settings.networks.unit))
+        shelf.keep(settings.networks.unit, facts.stats["tables"]["voted"])
+        return Fuzzed(facts, bool(runner.broken), store.folder)

@@ -1,0 +1,308 @@
+"""Examining training steps: one run of each case everywhere, a screening, trials of what is doubted.
+
+Cases go out in batches, so that workers stay busy. What a trial convicts is kept until ``confirm``, which runs all of
+them again in one set of fresh processes: starting a worker costs more than a hundred trials.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..core.case import Case
+from ..core.finding import Class, Diagnosis
+from ..core.graph import LayerGraph
+from ..core.messages import gist, says_unsupported
+from ..core.outcome import Outcome, Status
+from ..core.runner import Runner, run_case
+from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from ..oracles.muffin import THRESHOLD, Inconsistency, inconsistencies, judge_pair, odd_ones
+from ..triage.diagnose import accusation_of, blame, public_name
+from ..triage.endings import EndingTrial, ending_trials
+from ..triage.replay import NodeErrors
+from ..triage.screening import Screening
+from ..triage.suspicion import Suspicion
+from ..triage.trials import KINK, Trial
+
+STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
+#: Once a place (stage, layer, suspects) has been convicted so often, more of it says nothing new.
+_ENOUGH = 2
+_ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+
+
+@dataclass
+class Stepped:
+    """What came of one case.
+
+    Args:
+        inconsistent: what the paper's rule says, whatever the verdicts are by.
+        convicted: suspicions of this case, not confirmed yet.
+        settled: doubts that a trial dispelled, and why there were any.
+        known: places of trials that were not repeated, because they had been convicted before.
+        unsupported: targets that say they lack something, and what they say.
+    """
+
+    case: Case
+    outcomes: Mapping[str, Outcome]
+    inconsistent: list[Inconsistency] = field(default_factory=list)
+    convicted: list[Suspicion] = field(default_factory=list)
+    known: list[tuple[str, ...]] = field(default_factory=list)
+    open: list[Trial | EndingTrial] = field(default_factory=list)
+    settled: list[str] = field(default_factory=list)
+    unsupported: dict[str, str] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
+
+
+class StepExaminer:
+    """Judges training steps on several targets.
+
+    Args:
+        families: which code each target shares with others.
+        oracle: ``parity`` (decision 5) or ``muffin`` (section 3.3 of the paper).
+        stages: those that are judged.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        targets: Sequence[str],
+        families: Mapping[str, str],
+        *,
+        oracle: str = "parity",
+        stages: Sequence[Stage] = STAGES,
+    ) -> None:
+        self._runner = runner
+        self._targets = list(targets)
+        self._families = families
+        self._oracle = oracle
+        self._stages = frozenset(stages)
+        self._pending: list[tuple[Suspicion, Trial | EndingTrial | None]] = []
+        self._places: Counter[tuple[str, ...]] = Counter()
+        self._suspects: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def examine(self, cases: Sequence[Case]) -> list[Stepped]:
+        """Run a batch and judge each case of it."""
+        pairs = [(case, target) for case in cases for target in self._targets]
+        answers = iter(self._runner.run_pairs(pairs))
+        return [self._judge(case, {target: next(answers) for target in self._targets}) for case in cases]
+
+    def _judge(self, case: Case, outcomes: dict[str, Outcome]) -> Stepped:
+        step = Stepped(case, outcomes)
+        for target, outcome in outcomes.items():
+            failure = outcome.failure
+            if failure and outcome.status is Status.RAISED and says_unsupported(failure.type, failure.message):
+                step.unsupported[target] = gist(failure.message)
+                step.outcomes = {**step.outcomes, target: replace(outcome, status=Status.UNSUPPORTED)}
+            elif outcome.status is Status.UNSUPPORTED and failure:
+                step.unsupported[target] = gist(failure.message)
+        step.inconsistent = self._by_paper(case, step.outcomes)
+        if self._oracle == "muffin":
+            self._file_paper(step)
+        else:
+            self._try_doubts(step)
+        self._try_endings(step)
+        step.verdicts = list(self._verdicts(step))
+        return step
+
+    # The paper's rule
+
+    def _by_paper(self, case: Case, outcomes: Mapping[str, Outcome]) -> list[Inconsistency]:
+        assert isinstance(case.subject, LayerGraph)
+        loss = case.procedure.loss.name if case.procedure.loss else "loss"
+        found = [
+            item
+            for a, b in itertools.combinations(outcomes.values(), 2)
+            for item in inconsistencies(case.subject, loss, a, b)
+        ]
+        return [item for item in found if item.stage in self._stages]
+
+    def _file_paper(self, step: Stepped) -> None:
+        voted = odd_ones(step.inconsistent, [t for t, o in step.outcomes.items() if o.completed])
+        for item in step.inconsistent:
+            odd = voted.get((item.stage, item.layer, item.node))
+            api = _api(item.layer, item.stage)
+            place = (item.stage.value, api, odd or f"{item.a},{item.b}")
+            self._places[place] += 1
+            if self._places[place] > 1:
+                step.known.append(place)
+                continue
+            evidence = f"{item.a} and {item.b} part in {item.layer} by {item.distance:.3g}, what flows in agrees"
+            diagnosis = Diagnosis(
+                Class.DEFECT,
+                (odd,) if odd else (),
+                node=item.node or None,
+                api=api,
+                evidence=(evidence, *((f"two of three agree against {odd}",) if odd else ())),
+                measure=Measure("chebyshev", item.distance),
+                threshold=THRESHOLD,
+            )
+            kind = Kind.NAN if item.nan else Kind.INCONSISTENCY
+            self._keep(step, Suspicion(kind, diagnosis, step.case, tuple(self._targets), stage=item.stage), None)
+
+    # Decision 5
+
+    def _try_doubts(self, step: Stepped) -> None:
+        for trial in Screening(step.case, step.outcomes).trials():
+            if trial.stage not in self._stages:
+                continue
+            if self._places[trial.place] >= _ENOUGH:
+                step.known.append(trial.place)
+                continue
+            outcomes = run_case(self._runner, trial.case, self._targets)
+            errors = trial.judge(outcomes)
+            suspicion = self._convict(trial, errors)
+            if suspicion is None and errors.judged_by in ("reference", KINK):
+                self._settle(step, errors)
+            elif suspicion is None:
+                step.open.append(trial)
+            else:
+                self._places[trial.place] += 1
+                self._suspects[trial.place] = suspicion.diagnosis.suspects
+                self._keep(step, suspicion, trial)
+
+    def _settle(self, step: Stepped, errors: NodeErrors) -> None:
+        """Innocent: the layer is right alone, and what differs is rounding carried along, or a matter of convention."""
+        name = "at a kink" if errors.judged_by == KINK else "rounding carried along"
+        step.settled.append(f"{errors.node.op}: {name}")
+
+    def _convict(self, trial: Trial, errors: NodeErrors) -> Suspicion | None:
+        klass, suspects = blame(errors, self._families)
+        if klass is None:
+            return None
+        accusation = accusation_of(klass, suspects, [errors])
+        diagnosis = replace(
+            accusation.diagnosis,
+            api=trial.api,
+            parameters=trial.parameters,
+            node=trial.node.key if trial.node.inputs else None,
+            evidence=tuple(_in_words(line, trial.stage) for line in accusation.diagnosis.evidence),
+        )
+        return Suspicion(accusation.kind, diagnosis, trial.case, tuple(self._targets), stage=trial.stage)
+
+    # Endings
+
+    def _try_endings(self, step: Stepped) -> None:
+        bad = {target: outcome for target, outcome in step.outcomes.items() if outcome.status in _ENDINGS}
+        done = [outcome for outcome in step.outcomes.values() if outcome.completed]
+        for target, outcome in bad.items():
+            if any(target in suspicion.diagnosis.suspects for suspicion in step.convicted):
+                continue
+            trials = ending_trials(step.case, outcome, done)
+            if self._places[trials[0].place] >= _ENOUGH:
+                step.known.append(trials[0].place)
+                continue
+            self._places[trials[0].place] += 1
+            self._try_ending(step, trials, outcome)
+
+    def _try_ending(self, step: Stepped, trials: Sequence[EndingTrial], outcome: Outcome) -> None:
+        """The smallest case that still ends so, and everybody who ends so on it."""
+        for trial in trials:
+            found = run_case(self._runner, trial.case, self._targets)
+            ended = tuple(target for target, other in found.items() if trial.ends_so(other))
+            if outcome.target not in ended:
+                continue
+            shared = {self._families.get(target, target) for target in ended}
+            everybody = len(ended) == len(self._targets) and len(shared) == 1
+            suspects = (shared.pop(),) if everybody else ended
+            kind, exception = _ENDINGS[outcome.status], trial.ending[1]
+            diagnosis = trial.diagnosis(suspects, found)
+            suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
+            self._keep(step, suspicion, trial)
+            return
+        step.open.append(trials[-1])
+
+    def _keep(self, step: Stepped, suspicion: Suspicion, trial: Trial | EndingTrial | None) -> None:
+        step.convicted.append(suspicion)
+        self._pending.append((suspicion, trial))
+
+    # Verdicts
+
+    def _verdicts(self, step: Stepped) -> Iterator[Verdict]:
+        for a, b in itertools.combinations(self._targets, 2):
+            yield self._verdict(step, a, b)
+
+    def _verdict(self, step: Stepped, a: str, b: str) -> Verdict:
+        pair = (a, b)
+        guilty = [s for s in step.convicted if self._concerns(s.diagnosis.suspects, pair)]
+        if guilty:
+            first = guilty[0]
+            reason = f"{first.stage.value}: {first.diagnosis.api or first.diagnosis.node} is wrong"
+            return Verdict(
+                Judgement.FAIL,
+                pair,
+                reason,
+                first.diagnosis.measure,
+                first.diagnosis.threshold,
+                first.kind,
+                first.stage,
+            )
+        ended = [step.outcomes[target] for target in pair if not step.outcomes[target].completed]
+        if ended:
+            failure = ended[0].failure
+            said = gist(failure.message) if failure else ""
+            kind = _ENDINGS.get(ended[0].status)
+            return Verdict(Judgement.UNDECIDED, pair, f"{ended[0].target} {ended[0].status.value}: {said}", kind=kind)
+        if self._oracle == "muffin":
+            return judge_pair(step.inconsistent, a, b)
+        seen = [place for place in step.known if self._concerns(self._suspects.get(place, place[2].split(",")), pair)]
+        if seen:
+            return Verdict(
+                Judgement.FAIL,
+                pair,
+                f"{seen[0][0]}: {seen[0][1]} again",
+                kind=Kind.INCONSISTENCY,
+                stage=Stage(seen[0][0]),
+            )
+        doubted = [trial for trial in step.open if set(trial.suspects) & set(pair)]
+        if doubted:
+            reason = f"{doubted[0].stage.value}: {doubted[0].api} differs in the network, not alone"
+            return Verdict(Judgement.UNDECIDED, pair, reason, stage=doubted[0].stage)
+        return Verdict(Judgement.PASS, pair, "every stage agrees up to rounding")
+
+    def _concerns(self, suspects: Sequence[str], pair: tuple[str, str]) -> bool:
+        return bool({*pair, *(self._families.get(target, target) for target in pair)} & set(suspects))
+
+    # Confirmation
+
+    def confirm(self) -> list[Suspicion]:
+        """Everything convicted since the last time, again in fresh processes; what does not fail again is flaky."""
+        pending, self._pending = self._pending, []
+        pairs = [(s.case, target) for s, trial in pending if trial for target in self._targets]
+        answers = iter(self._runner.run_pairs(pairs, fresh=True) if pairs else ())
+        found: list[Suspicion] = []
+        for suspicion, trial in pending:
+            if trial is None:
+                found.append(suspicion)
+                continue
+            outcomes = {target: next(answers) for target in self._targets}
+            found.append(suspicion if self._again(suspicion, trial, outcomes) else _flaky(suspicion))
+        return found
+
+    def _again(self, suspicion: Suspicion, trial: Trial | EndingTrial, outcomes: Mapping[str, Outcome]) -> bool:
+        if isinstance(trial, EndingTrial):
+            ended = {target for target, outcome in outcomes.items() if trial.ends_so(outcome)}
+            return bool(ended)
+        klass, suspects = blame(trial.judge(outcomes), self._families)
+        return (klass, suspects) == (suspicion.diagnosis.klass, suspicion.diagnosis.suspects)
+
+
+def _flaky(suspicion: Suspicion) -> Suspicion:
+    note = "did not fail again in fresh processes"
+    diagnosis = replace(suspicion.diagnosis, klass=Class.FLAKY, evidence=(*suspicion.diagnosis.evidence, note))
+    return replace(suspicion, diagnosis=diagnosis)
+
+
+def _api(name: str, stage: Stage) -> str:
+    return f"keras.losses.{name}" if stage is Stage.LOSS else public_name(name)
+
+
+def _in_words(line: str, stage: Stage) -> str:
+    said = "run alone on identical inputs"
+    meant = {
+        Stage.BACKWARD: "pulled back alone on identical inputs and cotangents",
+        Stage.LOSS: "alone on identical predictions, in value or gradient",
+        Stage.UPDATE: "one step from identical weights with its own gradients",
+    }.get(stage, said)
+    return line.replace(said, meant)

@@ -1,0 +1,102 @@
+"""``tensorparity fuzz``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..core.finding import Class
+from .options import (
+    DEFAULT_OUT,
+    Duration,
+    exit_code,
+    reducing_options,
+    reducing_settings,
+    runner_settings,
+    running_options,
+    show,
+    write_report,
+)
+
+
+@click.command("fuzz")
+@click.option("--models", type=click.IntRange(min=0), help="Exactly so many networks, instead of a budget.")
+@click.option("--cases", type=click.IntRange(min=0), help="The same as --models.")
+@click.option("--budget", type=Duration(), default=300.0, help="Time to go on for.  [default: 5m]")
+@click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from; by default the whole catalogue.")
+@click.option("--stages", default="forward,loss,backward,update", show_default=True, help="Stages to compare.")
+@click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes networks are made for, or paper.")
+@click.option("--unit", is_flag=True, help="One layer per network, with reshaping around it (the paper's Muffin-UT).")
+@click.option("--plain", is_flag=True, help="As in the paper: layers by 1/(c+1) alone, one input, one output.")
+@click.option("--vertices", type=click.IntRange(min=1), default=30, show_default=True, help="MAX_v of the paper.")
+@click.option("--cells", type=click.IntRange(min=1), default=5, show_default=True, help="MAX_c of the paper.")
+@click.option("--oracle", type=click.Choice(["parity", "muffin"]), default="parity", show_default=True)
+@click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
+@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@reducing_options
+@running_options
+def command(
+    models: int | None,
+    cases: int | None,
+    budget: float,
+    layers: str,
+    stages: str,
+    data: str,
+    unit: bool,
+    plain: bool,
+    vertices: int,
+    cells: int,
+    oracle: str,
+    store: str | None,
+    out: Path,
+    no_reduce: bool,
+    reduce_budget: float,
+    targets: str | None,
+    seed: int,
+    fail_on: tuple[Class, ...],
+    output_format: str,
+    quiet: bool,
+    **running: Any,
+) -> int:
+    """Generate networks and compare a training step of each across targets: forward, loss, backward, update."""
+    from ..campaign.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_stages
+    from ..campaign.selection import choose_targets
+    from ..generators.networks.networks import NetworkSettings
+    from .progress import progress
+
+    settings = FuzzSettings(
+        targets=[name for name in choose_targets(targets) if targets or name.startswith("keras:")],
+        seed=seed,
+        budget=budget,
+        models=models if models is not None else cases,
+        stages=read_stages(stages),
+        oracle=oracle,
+        networks=NetworkSettings(
+            layers=read_layers(layers),
+            data=read_data(data),
+            unit=unit,
+            steered=not plain,
+            varied=not plain,
+            max_cells=cells,
+            max_vertices=vertices,
+        ),
+        store=store or out,
+        folder=out if store and "://" in store else None,  # a database keeps no files
+        reducing=reducing_settings(no_reduce, reduce_budget),
+        runner=runner_settings(**running),
+    )
+    with progress(quiet) as listener:
+        fuzzed = fuzz(settings, listener)
+    report = write_report(fuzzed.facts, out)
+    show(fuzzed.facts, output_format, quiet)
+    if output_format == "text" and not quiet:
+        from rich.console import Console
+
+        from ..reporting.fuzz_tables import render
+
+        render(fuzzed.facts, Console())
+        click.echo(f"Store:  {fuzzed.store}")
+        click.echo(f"Report: {report}")
+    return exit_code(fuzzed.facts, fail_on, fuzzed.broken)

@@ -1,0 +1,210 @@
+"""A network under construction: nodes, weights and the true value of every tensor so far.
+
+The values are the catalogue's, in float64. They are why a generated network stays alive: a layer whose output is not
+finite or out of all proportion is not taken, and what grew large is scaled down by a power of two, which rounds
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...core.arrays import Array, is_floating
+from ...core.errors import TensorParityError
+from ...core.graph import InputSpec, LayerGraph, Node, Ref
+from ...core.jsontext import Json
+from ...operators.catalogue import layer
+from ...operators.evaluate import draw_weights, evaluate_node
+from ...operators.spec import ShapeError
+
+#: Activations stay below it, so that ten more layers cannot overflow.
+_LARGEST = 1e4
+#: Beyond it an output is scaled down to the order of one.
+_LOUD = 32.0
+#: Layers whose output may be of integers, which most layers do not take; Rescaling makes them floats.
+_GIVES_INTEGERS = ("Discretization", "CategoryEncoding")
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor of the network, with the value it has in float64."""
+
+    ref: Ref
+    value: Array
+    op: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Without the batch axis."""
+        return tuple(self.value.shape[1:])
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+
+class Assembly:
+    """Adds nodes one by one and keeps what they compute."""
+
+    def __init__(self, rng: np.random.Generator, batch: int, most_elements: int, training: bool) -> None:
+        self._rng = rng
+        self._training = training
+        self.batch = batch
+        self.most_elements = most_elements
+        self.inputs: dict[str, Array] = {}
+        self.weights: dict[str, Array] = {}
+        self.nodes: list[Node] = []
+        self._specs: list[InputSpec] = []
+        self._calls: dict[str, int] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
+
+    def input(self, value: Array) -> Tensor:
+        name = f"x{len(self._specs)}"
+        self._specs.append(InputSpec(name, value.shape[1:], value.dtype.name))
+        self.inputs[name] = value
+        return Tensor(Ref(name), value, "Input")
+
+    def add(
+        self,
+        op: str,
+        sources: Sequence[Tensor],
+        params: Mapping[str, Json],
+        call_params: Mapping[str, Json] | None = None,
+    ) -> Tensor | None:
+        """The node's first output; None, and nothing added, where the layer does not fit or its output is no use."""
+        count = sum(node.op == op and node.call == 0 for node in self.nodes)
+        name = f"{op.lower()}_{count + 1}"
+        node = Node(name, op, tuple(source.ref for source in sources), params, call_params=call_params or {})
+        return self._append(node, sources)
+
+    def add_again(self, first: Node, source: Tensor) -> Tensor | None:
+        """Another call of an earlier layer, which shares its weights."""
+        call = self._calls[first.layer] + 1
+        name = f"{first.layer}__{call}"
+        node = Node(name, first.op, (source.ref,), first.params, first.layer, call, first.call_params)
+        return self._append(node, [source])
+
+    def reusable(self, source: Tensor) -> list[Node]:
+        """Earlier layers with weights that take a tensor of this shape."""
+        shared = {name.partition("/")[0] for name in self.weights}
+        return [
+            node
+            for node in self.nodes
+            if node.call == 0 and node.layer in shared and len(node.inputs) == 1
+            if self._shapes[node.name] == source.shape and layer(node.op).domain(_complete(node)).low is None
+        ]
+
+    def _append(self, node: Node, sources: Sequence[Tensor]) -> Tensor | None:
+        values = [source.value for source in sources]
+        weights: dict[str, Array] = {}
+        try:
+            shapes = layer(node.op).shape(_complete(node), [value.shape for value in values])
+            if max(math.prod(size or 1 for size in shape[1:]) for shape in shapes) > self.most_elements:
+                return None
+            if node.call == 0:
+                weights = self._draw(node, values)
+            outputs = evaluate_node(node, values, {**self.weights, **weights}, training=self._training)
+        except (ShapeError, TensorParityError):
+            return None
+        value = outputs[0].value
+        if not _useful(value):
+            return None
+        self.weights.update(weights)
+        self.nodes.append(node)
+        self._calls[node.layer] = node.call
+        self._shapes[node.name] = sources[0].shape
+        if node.op in _GIVES_INTEGERS:
+            return self.add("Rescaling", [Tensor(Ref(node.name), value, node.op)], {"scale": 0.5})
+        return self._quietened(Tensor(Ref(node.name), value, node.op))
+
+    def _draw(self, node: Node, values: Sequence[Array]) -> dict[str, Array]:
+        names = [f"x{index}" for index in range(len(values))]
+        specs = tuple(InputSpec(name, value.shape[1:]) for name, value in zip(names, values, strict=True))
+        alone = Node(node.name, node.op, tuple(map(Ref, names)), node.params, call_params=node.call_params)
+        return draw_weights(LayerGraph(specs, (alone,), (Ref(node.name),)), self._rng)
+
+    def _quietened(self, tensor: Tensor) -> Tensor:
+        loudest = float(np.abs(tensor.value).max(initial=0.0))
+        if loudest <= _LOUD or tensor.op in ("Rescaling", "Embedding"):
+            return tensor
+        scale = 2.0 ** -math.ceil(math.log2(loudest))
+        return self.add("Rescaling", [tensor], {"scale": scale}) or tensor
+
+    def bring(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Reshaping layers (section 3.2.2): to the shape, by cropping or padding where the sizes differ."""
+        wanted = math.prod(shape)
+        if tensor.shape == shape:
+            return tensor
+        if tensor.elements != wanted:
+            line = self._must("Reshape", tensor, {"target_shape": [tensor.elements, 1]})
+            missing = wanted - tensor.elements
+            if missing < 0:
+                tensor = self._must("Cropping1D", line, {"cropping": [0, -missing]})
+            else:
+                tensor = self._must("ZeroPadding1D", line, {"padding": [0, missing]})
+        return tensor if tensor.shape == shape else self._must("Reshape", tensor, {"target_shape": list(shape)})
+
+    def _must(self, op: str, tensor: Tensor, params: Mapping[str, Json]) -> Tensor:
+        added = self.add(op, [tensor], params)
+        if added is None:
+            raise ShapeError(f"{op} does not fit {tensor.shape} with {dict(params)}")
+        return added
+
+    def mark(self) -> tuple[int, int]:
+        """A point that ``restore`` can go back to."""
+        return len(self._specs), len(self.nodes)
+
+    def restore(self, mark: tuple[int, int]) -> None:
+        """Forget what was added since."""
+        inputs, nodes = mark
+        for spec in self._specs[inputs:]:
+            del self.inputs[spec.name]
+        for node in reversed(self.nodes[nodes:]):
+            self._calls[node.layer] = node.call - 1
+            if node.call == 0:
+                self._forget_weights(node.layer)
+        del self._specs[inputs:], self.nodes[nodes:]
+
+    def _forget_weights(self, name: str) -> None:
+        for key in [key for key in self.weights if key.startswith(f"{name}/")]:
+            del self.weights[key]
+
+    def graph(self, outputs: Sequence[Tensor], name: str) -> LayerGraph:
+        """The finished graph; nodes and inputs that no output depends on are left out, as libraries do."""
+        needed = {output.ref.node for output in outputs}
+        for node in reversed(self.nodes):
+            if node.name in needed:
+                needed.update(ref.node for ref in node.inputs)
+        kept = [node for node in self.nodes if node.name in needed]
+        for layer_name in {node.layer for node in self.nodes} - {node.layer for node in kept}:
+            self._forget_weights(layer_name)
+        self.inputs = {name: array for name, array in self.inputs.items() if name in needed}
+        specs = tuple(spec for spec in self._specs if spec.name in needed)
+        return LayerGraph(specs, tuple(_recounted(kept)), tuple(output.ref for output in outputs), name)
+
+
+def _recounted(nodes: Sequence[Node]) -> list[Node]:
+    """Calls of a layer numbered without gaps."""
+    calls: Counter[str] = Counter()
+    found: list[Node] = []
+    for node in nodes:
+        found.append(replace(node, call=calls[node.layer]))
+        calls[node.layer] += 1
+    return found
+
+
+def _complete(node: Node) -> dict[str, Json]:
+    return layer(node.op).complete({**node.params, **node.call_params})
+
+
+def _useful(value: Array) -> bool:
+    if not value.size:
+        return False
+    if not is_floating(value.dtype.name):
+        return value.dtype.kind in "iub"
+    return bool(np.isfinite(value).all()) and float(np.abs(value).max()) <= _LARGEST

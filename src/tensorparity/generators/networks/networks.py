@@ -1,0 +1,326 @@
+"""Algorithm 1: structures filled with layers until there are as many networks as were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...core.case import Case
+from ...core.jsontext import Json
+from ...core.procedure import Goal, Mode, Procedure, Recipe
+from ...operators.catalogue import layer, layer_names
+from ...operators.optimizers import OPTIMIZERS
+from ...operators.spec import Domain, LayerSpec
+from .assembly import Assembly, Tensor
+from .coverage import Coverage
+from .palettes import DATA, DataShape, draw_shape, draw_style, draw_values, factorized
+from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
+from .support import hopeless, lacking
+from .tasks import draw_task
+
+_ATTEMPTS = 24
+_FITTINGS = 6
+_BATCHES = (2, 1, 3)
+_MOST_ELEMENTS = 1024
+
+#: Layers that make their input smaller: what a reduction cell may end in.
+_REDUCING = ("Pooling", "Cropping", "Conv1D", "Conv2D", "Conv3D", "CenterCrop", "Resizing")
+#: Layers whose training changes their own weights before they are used; their reference is of inference.
+_INFERENCE_ONLY = ("SpectralNormalization",)
+_MORE_INPUTS, _MORE_OUTPUTS, _SHARED = 0.1, 0.15, 0.06
+#: What a target is known not to have costs its vote for the whole network, so few networks have any of it.
+_EXOTIC, _HOPELESS = 0.12, 0.02
+#: How often a layer gets its input as it is, where the rank fits; and reshaped without cropping, where it does not.
+_AS_IT_IS, _RESHAPED_ONLY = 0.95, 0.8
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """What networks are made of.
+
+    Args:
+        layers: the layers to choose from; all of the catalogue's by default.
+        data: names of ``palettes.DATA``; by default all, by their share.
+        unit: Muffin-UT: one functional layer per network, with reshaping around it.
+        steered: prefer what has not been covered; otherwise exactly the paper's 1 / (c + 1).
+        varied: beyond the paper: several inputs and outputs, shared layers, other dtype policies.
+        goal: how far the networks are run.
+    """
+
+    layers: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    unit: bool = False
+    steered: bool = True
+    varied: bool = True
+    max_cells: int = MAX_CELLS
+    max_vertices: int = MAX_VERTICES
+    goal: Goal = Goal.UPDATE
+
+    def names(self) -> tuple[str, ...]:
+        return self.layers or tuple(layer_names())
+
+
+@dataclass(frozen=True)
+class Network:
+    """A generated case, and what it was made of."""
+
+    case: Case
+    data: str
+    template: str
+    layers: tuple[str, ...] = field(default=())
+
+
+class NetworkGenerator:
+    """Draws one network after another; the n-th depends on the seed and on those before it."""
+
+    def __init__(self, seed: int, settings: NetworkSettings | None = None) -> None:
+        self._settings = settings or NetworkSettings()
+        self._seed = seed
+        self._index = 0
+        names = self._settings.names()
+        self.coverage = Coverage(names, steered=self._settings.steered)
+        self._single = [name for name in names if layer(name).arity[0] == 1]
+        self._multiple = [name for name in names if layer(name).arity[0] > 1]
+
+    def next(self) -> Network:
+        rng = np.random.default_rng([self._seed, 0x3FF1, self._index])
+        self._index += 1
+        return _Build(rng, self._settings, self.coverage, self._single, self._multiple, self._index).run()
+
+
+class _Build:
+    """One network."""
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        settings: NetworkSettings,
+        coverage: Coverage,
+        single: Sequence[str],
+        multiple: Sequence[str],
+        number: int,
+    ) -> None:
+        self._rng = rng
+        self._settings = settings
+        self._coverage = coverage
+        self._single, self._multiple = single, multiple
+        self._number = number
+        self._data = self._draw_data()
+        self._training = bool(rng.random() < 0.5)
+        self._exotic = bool(rng.random() < _EXOTIC)
+        self._style = draw_style(rng)
+        shape = self._data.shape or draw_shape(rng, int(rng.choice((2, 3, 3, 4, 4, 5))))
+        most = max(_MOST_ELEMENTS, 2 * int(np.prod(shape)))
+        self._net = Assembly(rng, int(rng.choice(_BATCHES)), most, self._training)
+        self._first_shape = shape
+        self._functional: list[str] = []
+
+    def _draw_data(self) -> DataShape:
+        named = [DATA[name] for name in self._settings.data]
+        choices = named or [data for data in DATA.values() if data.share]
+        shares = np.array([1.0 if named else data.share for data in choices])
+        return choices[int(self._rng.choice(len(choices), p=shares / shares.sum()))]
+
+    def run(self) -> Network:
+        structure = self._structure()
+        tensors = [self._new_input(self._first_shape)]
+        for vertex in range(1, structure.size):
+            sources = [tensors[source] for source in structure.predecessors[vertex]]
+            tensors.append(self._vertex(sources, vertex in structure.reducing))
+        return self._finish(structure, tensors)
+
+    def _structure(self) -> Structure:
+        settings = self._settings
+        if not settings.unit:
+            return draw_structure(self._rng, settings.max_cells, settings.max_vertices)
+        return Structure(((), (0,)), template="unit")
+
+    def _new_input(self, shape: tuple[int, ...], domain: Domain | None = None) -> Tensor:
+        full = (self._net.batch, *shape)
+        return self._net.input(draw_values(self._rng, full, domain or Domain(), self._style))
+
+    # Lines 19 to 29
+
+    def _vertex(self, sources: Sequence[Tensor], reducing: bool) -> Tensor:
+        if self._settings.unit:
+            return self._unit(sources[0])
+        varied = self._settings.varied
+        if len(sources) == 1 and varied and not reducing and self._rng.random() < _MORE_INPUTS and self._multiple:
+            sources = [*sources, self._new_input(draw_shape(self._rng, int(self._rng.choice((2, 3, 4)))))]
+        if len(sources) == 1:
+            return self._single_input(sources[0], reducing)
+        return self._several_inputs(sources)
+
+    def _unit(self, source: Tensor) -> Tensor:
+        everything = [*self._single, *self._multiple]
+        for _ in range(_ATTEMPTS):
+            name = self._coverage.choose_layer(self._rng, everything, ())
+            if layer(name).arity[0] == 1:
+                added = self._try_single(name, source)
+            else:
+                others = [self._new_input(self._first_shape) for _ in range(layer(name).arity[0] - 1)]
+                added = self._try_several(name, [source, *others])
+            if added is not None:
+                return added
+        return self._fallback(source)
+
+    def _single_input(self, source: Tensor, reducing: bool) -> Tensor:
+        if self._settings.varied and self._rng.random() < _SHARED:
+            known = self._net.reusable(source)
+            again = self._net.add_again(known[int(self._rng.integers(len(known)))], source) if known else None
+            if again is not None:
+                self._functional.append(again.op)
+                return again
+        candidates = [name for name in self._single if not reducing or any(part in name for part in _REDUCING)]
+        for _ in range(_ATTEMPTS):
+            name = self._coverage.choose_layer(
+                self._rng, candidates or self._single, [source.op], len(source.shape) + 1
+            )
+            added = self._try_single(name, source)
+            if added is not None:
+                return added
+        return self._fallback(source)
+
+    def _several_inputs(self, sources: Sequence[Tensor]) -> Tensor:
+        count = len(sources)
+        fitting = [name for name in self._multiple if (layer(name).arity[1] or count) >= count]
+        for _ in range(_ATTEMPTS if fitting else 0):
+            name = self._coverage.choose_layer(self._rng, fitting, [source.op for source in sources])
+            added = self._try_several(name, sources)
+            if added is not None:
+                return added
+        shape = sources[0].shape
+        return self._net.add("Add", [self._net.bring(source, shape) for source in sources], {}) or sources[0]
+
+    def _try_single(self, name: str, source: Tensor) -> Tensor | None:
+        spec = layer(name)
+        for _ in range(_FITTINGS):
+            chosen = self._choose(spec)
+            if chosen is None:
+                continue
+            params, call_params = chosen
+            domain = spec.domain(spec.complete({**params, **call_params}))
+            if domain.low is not None and domain.dtype.startswith("int"):
+                return self._beside(spec, params, call_params, source, domain)
+            before = self._net.mark()
+            given = self._fit(spec, source)
+            refused = self._refuses(spec, params, len(given.shape) + 1)
+            added = None if refused else self._net.add(name, [given], params, call_params)
+            if added is not None:
+                self._count(spec, params, call_params, [source.op])
+                return added
+            self._net.restore(before)
+        return None
+
+    def _beside(
+        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], source: Tensor, domain: Domain
+    ) -> Tensor | None:
+        """A layer that reads integers gets an input of its own, and its output joins the network by a merge."""
+        ranks = [rank for rank in spec.ranks if rank in (2, 3)]
+        rank = int(self._rng.choice(ranks))
+        if self._refuses(spec, params, rank):
+            return None
+        before = self._net.mark()
+        fresh = self._new_input(draw_shape(self._rng, rank), domain)
+        added = self._net.add(spec.name, [fresh], params, call_params)
+        if added is None or not added.shape:
+            self._net.restore(before)
+            return None
+        self._count(spec, params, call_params, [fresh.op])
+        return self._net.add("Add", [self._net.bring(source, added.shape), added], {}) or added
+
+    def _fit(self, spec: LayerSpec, source: Tensor) -> Tensor:
+        """The source, or what reshaping makes of it where its rank is not one of the layer's."""
+        rank = len(source.shape) + 1
+        if rank in spec.ranks and self._rng.random() < _AS_IT_IS:
+            return source
+        rank = int(self._rng.choice([other for other in spec.ranks if 2 <= other <= 6]))
+        exact = factorized(self._rng, source.elements, rank) if self._rng.random() < _RESHAPED_ONLY else None
+        return self._net.bring(source, exact or draw_shape(self._rng, rank))
+
+    def _try_several(self, name: str, sources: Sequence[Tensor]) -> Tensor | None:
+        """Lines 26 to 28: all inputs are brought to one random shape, then merged."""
+        spec = layer(name)
+        least, most = spec.arity
+        if most is not None and len(sources) > most:
+            return None
+        for _ in range(_FITTINGS):
+            chosen = self._choose(spec)
+            if chosen is None:
+                continue
+            shape = self._common_shape(spec, sources)
+            before = self._net.mark()
+            given = [self._net.bring(source, shape) for source in sources]
+            added = self._net.add(name, given, *chosen)
+            if added is not None:
+                self._count(spec, *chosen, [source.op for source in sources])
+                return added
+            self._net.restore(before)
+        return None
+
+    def _common_shape(self, spec: LayerSpec, sources: Sequence[Tensor]) -> tuple[int, ...]:
+        """A random shape; steered, half of the time that of one of the inputs, which then needs no reshaping."""
+        fitting = [source.shape for source in sources if len(source.shape) + 1 in spec.ranks and source.elements <= 256]
+        if self._settings.steered and fitting and self._rng.random() < 0.5:
+            return fitting[int(self._rng.integers(len(fitting)))]
+        return draw_shape(self._rng, int(self._rng.choice(spec.ranks)))
+
+    def _choose(self, spec: LayerSpec) -> tuple[dict[str, Json], dict[str, Json]] | None:
+        """Parameters of the constructor and of the call; None where this network cannot have them."""
+        params = self._coverage.choose_params(self._rng, spec, spec.parameters)
+        call_params = self._coverage.choose_params(self._rng, spec, spec.call_parameters)
+        if self._training and (spec.name in _INFERENCE_ONLY or spec.draws(spec.complete(params))):
+            return None  # random numbers differ by library, and nothing could be compared
+        return params, call_params
+
+    def _refuses(self, spec: LayerSpec, params: dict[str, Json], rank: int) -> bool:
+        """What costs a network votes is drawn, but rarely."""
+        complete = spec.complete(params)
+        if hopeless(spec.name, complete, rank):
+            return bool(self._rng.random() > _HOPELESS)
+        return bool(lacking(spec.name, complete, rank)) and not self._exotic
+
+    def _count(
+        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], before: Sequence[str]
+    ) -> None:
+        self._functional.append(spec.name)
+        self._coverage.use(spec, {**params, **call_params}, before)
+
+    def _fallback(self, source: Tensor) -> Tensor:
+        return self._net.add("Activation", [source], {"activation": "tanh"}) or source
+
+    # Lines 30 to 32
+
+    def _finish(self, structure: Structure, tensors: Sequence[Tensor]) -> Network:
+        rng, settings = self._rng, self._settings
+        task = draw_task(rng, self._data)
+        ends = [tensors[-1]]
+        if settings.varied and not settings.unit and len(tensors) > 3 and rng.random() < _MORE_OUTPUTS:
+            ends.append(tensors[int(rng.integers(1, len(tensors) - 1))])
+        outputs = [task.head(self._net, end, rng) for end in ends]
+        graph = self._net.graph(outputs, f"muffin-{self._number}")
+        labels = {output.ref.node: task.labels(rng, self._net.batch) for output in outputs}
+        names = list(OPTIMIZERS)
+        spec = OPTIMIZERS[names[int(rng.integers(len(names)))]]
+        chosen = {
+            parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))] for parameter in spec.parameters
+        }
+        procedure = Procedure(
+            goal=settings.goal,
+            mode=Mode.EAGER,
+            trace=settings.goal is Goal.FORWARD,
+            training=self._training,
+            loss=task.loss,
+            optimizer=Recipe(spec.name, chosen) if settings.goal is Goal.UPDATE else None,
+        )
+        case = Case(
+            graph,
+            procedure,
+            self._net.inputs,
+            labels,
+            self._net.weights,
+            seed=int(rng.integers(2**31)),
+        )
+        return Network(case, self._data.name, structure.template, tuple(self._functional))

@@ -1,0 +1,123 @@
+"""Shapes and values worth trying, from few enough of each that compilers meet them again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...operators.spec import Domain
+
+#: Shapes without the batch axis, by rank with it: sizes that differ, sizes that collide, 1, and 15 to 17.
+SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
+    2: ((5,), (8,), (16,), (1,), (17,)),
+    3: ((5, 4), (8, 3), (6, 6), (16, 2), (1, 7), (15, 4)),
+    4: ((6, 5, 4), (8, 8, 3), (4, 4, 2), (5, 1, 3), (7, 6, 2)),
+    5: ((4, 3, 5, 2), (4, 4, 4, 2), (2, 5, 3, 4)),
+    6: ((3, 4, 3, 4, 2), (2, 3, 3, 3, 4)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DataShape:
+    """What a data set says of a network: its input, its output and its task.
+
+    Args:
+        shape: of one instance; None draws one of the palette's.
+        outputs: classes, or values of a regression; None draws.
+        task: ``classification`` or ``regression``; empty for either.
+        share: of the models that are made for it by default.
+    """
+
+    name: str
+    shape: tuple[int, ...] | None
+    outputs: int | None
+    task: str
+    share: float
+
+
+#: The paper's six by shape (section 4.1.2), and the palette, which costs little and differs most.
+DATA: dict[str, DataShape] = {
+    data.name: data
+    for data in (
+        DataShape("palette", None, None, "", 0.85),
+        DataShape("mnist", (28, 28, 1), 10, "classification", 0.03),
+        DataShape("fashion-mnist", (28, 28, 1), 10, "classification", 0.02),
+        DataShape("cifar10", (32, 32, 3), 10, "classification", 0.02),
+        DataShape("imagenet", (224, 224, 3), 1000, "classification", 0.0),
+        DataShape("sine-wave", (24, 1), 1, "regression", 0.04),
+        DataShape("stock-price", (20, 1), 1, "regression", 0.04),
+    )
+}
+PAPER = tuple(name for name in DATA if name != "palette")
+
+#: Draws values of a shape.
+Style = Callable[[np.random.Generator, tuple[int, ...]], Array]
+
+_SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 1.5, -2.5, 3.0)
+
+
+def _offset(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return 100.0 + rng.normal(0.0, 0.01, shape)
+
+
+#: Values by style; smooth ones more often, because ties make gradients a matter of convention.
+STYLES: dict[str, tuple[float, Style]] = {
+    "normal": (0.6, lambda rng, shape: rng.standard_normal(shape)),
+    "unit": (0.12, lambda rng, shape: rng.random(shape)),
+    "special": (0.08, lambda rng, shape: rng.choice(_SPECIAL, shape)),
+    "few": (0.06, lambda rng, shape: rng.integers(-2, 3, shape).astype(np.float64)),
+    "offset": (0.04, _offset),
+    "constant": (0.03, lambda rng, shape: np.full(shape, rng.normal())),
+    "small": (0.04, lambda rng, shape: rng.normal(0.0, 1e-4, shape)),
+    "large": (0.03, lambda rng, shape: rng.normal(0.0, 50.0, shape)),
+}
+
+
+def draw_style(rng: np.random.Generator) -> str:
+    names = list(STYLES)
+    shares = np.array([STYLES[name][0] for name in names])
+    return names[int(rng.choice(len(names), p=shares / shares.sum()))]
+
+
+def draw_values(rng: np.random.Generator, shape: tuple[int, ...], domain: Domain, style: str) -> Array:
+    """Values of a style, or what the domain allows."""
+    if domain.low is not None and domain.high is not None:
+        if domain.dtype.startswith(("int", "uint")):
+            return rng.integers(int(domain.low), int(domain.high), shape).astype(domain.dtype)
+        return rng.uniform(domain.low, domain.high, shape).astype(domain.dtype)
+    return STYLES[style][1](rng, shape).astype(np.float32)
+
+
+def draw_shape(rng: np.random.Generator, rank: int) -> tuple[int, ...]:
+    """A shape of the palette, without the batch axis; ``rank`` counts it."""
+    shapes = SHAPES[rank]
+    return shapes[int(rng.integers(len(shapes)))]
+
+
+def factorized(rng: np.random.Generator, elements: int, rank: int) -> tuple[int, ...] | None:
+    """A shape of just so many elements, without the batch axis; None where one size would be unwieldy."""
+    sizes = [1] * (rank - 1)
+    for prime in _prime_factors(elements):
+        smallest = [index for index, size in enumerate(sizes) if size * prime <= _WIELDY]
+        if not smallest:
+            return None
+        sizes[int(rng.choice(smallest))] *= prime
+    return tuple(sizes)
+
+
+_WIELDY = 32
+
+
+def _prime_factors(number: int) -> list[int]:
+    """In falling order."""
+    found: list[int] = []
+    divisor = 2
+    while divisor * divisor <= number:
+        while number % divisor == 0:
+            found.append(divisor)
+            number //= divisor
+        divisor += 1
+    return sorted([*found, number] if number > 1 else found, reverse=True)

@@ -1,0 +1,81 @@
+"""What a network is for: its loss, the head that fits it, and labels that fit both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.procedure import Recipe
+from ...operators.losses import LOSSES, LossSpec
+from .assembly import Assembly, Tensor
+from .palettes import DataShape
+
+_CLASSES = (2, 3, 5, 10)
+_VALUES = (1, 3)
+_FLAT = 512  # more elements than that are cropped before a Dense layer reads them
+
+#: What the head ends in, by what the loss wants to be given.
+_ENDS: dict[str, str | None] = {
+    "probabilities": "softmax",
+    "chances": "sigmoid",
+    "positive": "softplus",
+    "values": None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A loss with its parameters, and the number of outputs."""
+
+    loss: Recipe
+    outputs: int
+
+    @property
+    def _spec(self) -> LossSpec:
+        return LOSSES[self.loss.name]
+
+    def head(self, net: Assembly, end: Tensor, rng: np.random.Generator) -> Tensor:
+        """SetOutputLayer: reshape to the output's size, or let a Dense layer do it, so that all of it counts."""
+        takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
+        if rng.random() < 0.5:
+            flat = net.bring(end, (min(end.elements, _FLAT),))
+            dense = net.add("Dense", [flat], {"units": self.outputs, "activation": _ENDS[takes]})
+            if dense is not None:
+                return dense
+        line = net.bring(end, (self.outputs,))
+        name = _ENDS[takes]
+        return (net.add("Activation", [line], {"activation": name}) if name else None) or _named(net, line)
+
+    def labels(self, rng: np.random.Generator, batch: int) -> Array:
+        shape = (batch, self.outputs)
+        kind = self._spec.labels
+        if kind == "classes":
+            classes = rng.integers(0, self.outputs, batch)
+            return classes.astype(np.int32) if self._spec.sparse else np.eye(self.outputs, dtype=np.float32)[classes]
+        if kind == "binary":
+            return rng.integers(0, 2, shape).astype(np.float32)
+        if kind == "distribution":
+            drawn = rng.random(shape) + 0.05
+            return np.asarray(drawn / drawn.sum(axis=1, keepdims=True), dtype=np.float32)
+        drawn = rng.normal(0.0, 1.0, shape)
+        return (np.abs(drawn) + 0.1 if kind == "positive" else drawn).astype(np.float32)
+
+
+def _named(net: Assembly, tensor: Tensor) -> Tensor:
+    """A head of its own: what is an output must be a node, and not the output of another head too."""
+    return net.add("Activation", [tensor], {"activation": "linear"}) or tensor
+
+
+def draw_task(rng: np.random.Generator, data: DataShape) -> Task:
+    """A loss for the data set's task, each with the same chance."""
+    names = [name for name, spec in LOSSES.items() if data.task in ("", spec.task)]
+    spec = LOSSES[names[int(rng.integers(len(names)))]]
+    params = {
+        parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))]
+        for parameter in spec.parameters
+        if rng.random() < 0.5
+    }
+    sizes = _CLASSES if spec.task == "classification" else _VALUES
+    return Task(Recipe(spec.name, params), data.outputs or int(rng.choice(sizes)))

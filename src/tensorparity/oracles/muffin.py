@@ -1,0 +1,207 @@
+"""Muffin's rule (section 3.3): where along a training step two targets part, by the Chebyshev distance.
+
+A difference counts where it arises: forward against the node's predecessors, backward against its successors, of which
+the loss is the output's. It answers which layers are inconsistent, not who is wrong; a vote of three names the odd one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ..core.arrays import Array, Arrays
+from ..core.channels import distance, is_finite
+from ..core.graph import LayerGraph, Node
+from ..core.model import ref_key
+from ..core.outcome import Outcome
+from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+
+#: The paper's t and epsilon (section 4.4).
+THRESHOLD = 0.15
+EPSILON = 1e-5
+#: Values of t in figure 5.
+SWEEP = (0.001, 0.005, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+
+
+@dataclass(frozen=True, slots=True)
+class Inconsistency:
+    """One entry of Inc_FC, Inc_LC or Inc_BC.
+
+    Args:
+        layer: the type of the layer, or the name of the loss: what the paper counts once.
+        node: its key; empty for the loss.
+        distance: D of the two outputs or gradients; infinite where one is not finite.
+        nan: the pattern of NaN and infinities is another.
+    """
+
+    stage: Stage
+    layer: str
+    node: str
+    a: str
+    b: str
+    distance: float
+    nan: bool = False
+
+
+def chebyshev(a: Array | None, b: Array | None) -> float:
+    """Equation 2; 0 where neither exists, infinite where one is missing, of another shape or not finite alone."""
+    if a is None or b is None:
+        return 0.0 if a is b else math.inf
+    if a.shape != b.shape:
+        return math.inf
+    return float(distance(a, b).max(initial=0.0))
+
+
+def _gradients_apart(a: Array | None, b: Array | None) -> float:
+    """An unconnected gradient is absent in one library and zero in another: both say that nothing depends on it."""
+    if (a is None) != (b is None):
+        return chebyshev(a if a is not None else b, np.zeros_like(a if a is not None else b))
+    return chebyshev(a, b)
+
+
+def inconsistencies(
+    graph: LayerGraph, loss: str, a: Outcome, b: Outcome, threshold: float = THRESHOLD, epsilon: float = EPSILON
+) -> list[Inconsistency]:
+    """Everything that the paper would report of this pair."""
+    if not (a.completed and b.completed):
+        return []
+    pair = _Pair(graph, loss, a, b, threshold, epsilon)
+    return [*pair.forward(), *pair.loss_calculation(), *pair.backward()]
+
+
+class _Pair:
+    def __init__(self, graph: LayerGraph, loss: str, a: Outcome, b: Outcome, threshold: float, epsilon: float) -> None:
+        self._graph, self._loss = graph, loss
+        self._a, self._b = a, b
+        self._threshold, self._epsilon = threshold, epsilon
+        self._keys = {node.name: node.key for node in graph.nodes}
+        self._outputs = {ref_key(graph, ref) for ref in graph.outputs}
+
+    def forward(self) -> list[Inconsistency]:
+        apart = self._apart(self._a.trace.nodes, self._b.trace.nodes, "")
+        found = []
+        for node in self._graph.nodes:
+            before = [self._keys[ref.node] for ref in node.inputs if ref.node in self._keys]
+            if apart[node.key] > self._threshold and all(apart[key] < self._epsilon for key in before):
+                found.append(self._entry(Stage.FORWARD, node.op, node.key, apart[node.key], self._nodes(node.key)))
+        return found
+
+    def loss_calculation(self) -> list[Inconsistency]:
+        """Only if the outputs agree; on the loss or on its gradient with respect to the outputs."""
+        if any(chebyshev(self._a.outputs.get(n), self._b.outputs.get(n)) >= self._epsilon for n in self._a.outputs):
+            return []
+        apart = max(self._loss_apart(), self._loss_gradient_apart())
+        if apart <= self._threshold:
+            return []
+        return [self._entry(Stage.LOSS, self._loss, "", apart, (None, None))]
+
+    def _loss_apart(self) -> float:
+        values = [outcome.trace.loss for outcome in (self._a, self._b)]
+        return chebyshev(*(None if value is None else np.asarray(float(value)) for value in values))
+
+    def _loss_gradient_apart(self) -> float:
+        """With respect to the outputs; where a library has none of them (it took the logits), nothing is measured."""
+        found = [
+            [outcome.trace.gradients.get(f"node:{key}") for outcome in (self._a, self._b)] for key in self._outputs
+        ]
+        return max((chebyshev(a, b) for a, b in found if a is not None and b is not None), default=0.0)
+
+    def backward(self) -> list[Inconsistency]:
+        """Only if the loss agrees. G of a layer is what it pulls back: to its inputs, and to its weights.
+
+        What flows into a layer from behind is the gradient of its output, which for the output layer is the loss' own;
+        where that agrees and what comes out at its inputs does not, the difference arose in the layer.
+        """
+        if self._loss_apart() >= self._epsilon:
+            return []
+        grads = (self._a.trace.gradients, self._b.trace.gradients)
+        behind = self._apart(*grads, "node:")
+        calls = Counter(node.layer for node in self._graph.nodes)
+        found: dict[str, Inconsistency] = {}
+        for name, readers in self._readers().items():
+            if all(self._agrees(behind, node) for node in readers):
+                for node in readers:
+                    self._pulled(node, [name], found)
+        for node in self._graph.nodes:
+            if self._agrees(behind, node) and calls[node.layer] == 1:
+                names = {name for each in grads for name in each if name.startswith(f"weight:{node.layer}/")}
+                self._pulled(node, sorted(names), found)
+        return list(found.values())
+
+    def _agrees(self, behind: Mapping[str, float], node: Node) -> bool:
+        """What flows into the layer from behind is the same; behind an output it is the loss', which agrees."""
+        if node.key in self._outputs:
+            return self._loss_gradient_apart() < self._epsilon
+        return behind[node.key] < self._epsilon
+
+    def _pulled(self, node: Node, names: Sequence[str], found: dict[str, Inconsistency]) -> None:
+        for name in names:
+            arrays = tuple(outcome.trace.gradients.get(name) for outcome in (self._a, self._b))
+            apart = _gradients_apart(*arrays)
+            if apart > self._threshold and (node.key not in found or apart > found[node.key].distance):
+                found[node.key] = self._entry(Stage.BACKWARD, node.op, node.key, apart, arrays)
+
+    def _readers(self) -> dict[str, list[Node]]:
+        """The gradient of each tensor that layers read, and those layers."""
+        found: dict[str, list[Node]] = {}
+        for node in self._graph.nodes:
+            for ref in node.inputs:
+                name = f"node:{ref_key(self._graph, ref)}" if ref.node in self._keys else f"input:{ref.node}"
+                found.setdefault(name, []).append(node)
+        return found
+
+    def _apart(self, a: Arrays, b: Arrays, prefix: str) -> dict[str, float]:
+        measure = _gradients_apart if prefix else chebyshev
+        return {node.key: measure(a.get(prefix + node.key), b.get(prefix + node.key)) for node in self._graph.nodes}
+
+    def _nodes(self, key: str) -> tuple[Array | None, Array | None]:
+        return self._a.trace.nodes.get(key), self._b.trace.nodes.get(key)
+
+    def _entry(
+        self, stage: Stage, layer: str, node: str, apart: float, arrays: Sequence[Array | None]
+    ) -> Inconsistency:
+        nan = math.isinf(apart) and all(array is not None for array in arrays)
+        nan = nan and any(array is not None and not is_finite(array).all() for array in arrays)
+        return Inconsistency(stage, layer, node, self._a.target, self._b.target, apart, nan)
+
+
+def odd_ones(found: Collection[Inconsistency], targets: Sequence[str]) -> dict[tuple[Stage, str, str], str]:
+    """The vote: per stage, layer and node, the one target that is inconsistent with all others, which agree."""
+    places = {(item.stage, item.layer, item.node) for item in found}
+    voted: dict[tuple[Stage, str, str], str] = {}
+    if len(targets) < 3:
+        return voted
+    for place in places:
+        pairs = {frozenset((item.a, item.b)) for item in found if (item.stage, item.layer, item.node) == place}
+        for target in targets:
+            own = {frozenset((target, other)) for other in targets if other != target}
+            if pairs == own:
+                voted[place] = target
+    return voted
+
+
+def judge_pair(found: Sequence[Inconsistency], a: str, b: str, threshold: float = THRESHOLD) -> Verdict:
+    """The paper's verdict on a pair, in our words."""
+    own = [item for item in found if {item.a, item.b} == {a, b}]
+    if not own:
+        return Verdict(Judgement.PASS, (a, b), "no layer parts them", Measure("chebyshev", 0.0), threshold)
+    worst = max(own, key=lambda item: item.distance)
+    kind = Kind.NAN if worst.nan else Kind.INCONSISTENCY
+    reason = f"inconsistent in {worst.layer} ({worst.stage.value})"
+    return Verdict(Judgement.FAIL, (a, b), reason, Measure("chebyshev", worst.distance), threshold, kind, worst.stage)
+
+
+def by_threshold(outcomes: Mapping[str, Outcome], graph: LayerGraph, loss: str) -> dict[float, set[tuple[str, ...]]]:
+    """Figure 5: what is inconsistent for each t, once per pair, stage and layer."""
+    found: dict[float, set[tuple[str, ...]]] = {threshold: set() for threshold in SWEEP}
+    for a, b in combinations([outcome for outcome in outcomes.values() if outcome.completed], 2):
+        for item in inconsistencies(graph, loss, a, b, SWEEP[0]):
+            for threshold in SWEEP:
+                if item.distance > threshold:
+                    found[threshold].add((item.a, item.b, item.stage.value, item.layer))
+    return found

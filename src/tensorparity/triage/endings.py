@@ -1,0 +1,124 @@
+"""A network that a target could not run: which layer of it, and does the layer end so alone?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.case import Case
+from ..core.finding import Class, Diagnosis
+from ..core.graph import LayerGraph, Node
+from ..core.jsontext import Json
+from ..core.messages import gist, normalised
+from ..core.outcome import Outcome
+from ..core.procedure import Goal, Procedure
+from ..core.verdict import Stage
+from ..operators.catalogue import layer
+from ..operators.evaluate import evaluate_node
+from ..operators.spec import ShapeError
+from .diagnose import public_name
+from .screening import first_given
+from .trials import alone
+
+
+@dataclass(frozen=True)
+class EndingTrial:
+    """A case on which a target is expected to end as it did, and how that was.
+
+    Args:
+        ending: status, exception type and normalised message.
+    """
+
+    case: Case
+    stage: Stage
+    target: str
+    ending: tuple[str, str, str]
+    node: Node | None = None
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def api(self) -> str:
+        return public_name(self.node.op) if self.node else ""
+
+    @property
+    def suspects(self) -> tuple[str, ...]:
+        return (self.target,)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Crashes with one message are one crash, as in the paper; a layer's name is left to tell others apart."""
+        return ("ending", self.api, self.target, self.ending[1], self.ending[2] if not self.api else "")
+
+    def ends_so(self, outcome: Outcome) -> bool:
+        failure = outcome.failure
+        return outcome.status.value == self.ending[0] and failure is not None and self._alike(failure.type)
+
+    def _alike(self, kind: str) -> bool:
+        """Another target raises the same in its own words, so types need not be equal; a signal must be."""
+        return self.ending[0] == "raised" or kind == self.ending[1]
+
+    def diagnosis(self, suspects: tuple[str, ...], outcomes: Mapping[str, Outcome]) -> Diagnosis:
+        evidence = [
+            f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
+            for target, outcome in outcomes.items()
+            if self.ends_so(outcome) and outcome.failure
+        ]
+        others = [target for target, outcome in outcomes.items() if outcome.completed]
+        if others:
+            evidence.append(f"{', '.join(others)} completed the same on the same inputs")
+        else:
+            evidence.append("the documented shape rule and formula accept it")
+        return Diagnosis(
+            Class.DEFECT,
+            suspects,
+            node=self.node.key if self.node else None,
+            api=self.api or None,
+            parameters=self.parameters,
+            evidence=tuple(evidence),
+        )
+
+
+def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list[EndingTrial]:
+    """From the smallest case to the whole one: the layer alone forward, its backward pass, the network."""
+    failure = outcome.failure
+    assert failure is not None
+    assert isinstance(case.subject, LayerGraph)
+    ending = (outcome.status.value, failure.type, normalised(failure.message))
+    stage = Stage.BUILD if failure.stage == "build" else Stage.FORWARD
+    node = next((node for node in case.subject.nodes if node.key == failure.node), None)
+    whole = EndingTrial(case, stage, outcome.target, ending, node, _parameters(node))
+    given = first_given(case, node, done) if node else None
+    if node is None or given is None:
+        return [whole]
+    try:
+        single = alone(node, given, case.weights, case.seed)
+        backward = _pulled(single, given, case.procedure.training)
+    except (ShapeError, ValueError, KeyError):
+        return [whole]
+    forward = replace(single, procedure=Procedure(training=case.procedure.training))
+    first = replace(whole, case=forward, node=_only(single))
+    return [first, replace(first, case=backward, stage=Stage.BACKWARD), whole]
+
+
+def _pulled(single: Case, given: Sequence[Array], training: bool) -> Case:
+    """The backward pass of one layer, with ones for a cotangent."""
+    node = _only(single)
+    output = evaluate_node(node, given, single.weights)[0].value
+    return replace(
+        single,
+        procedure=Procedure(goal=Goal.REPLAY, nodes=(node.key,), training=training),
+        inputs={f"{node.key}/{index}": array for index, array in enumerate(given)},
+        cotangents={node.key: np.ones(output.shape, np.float32)},
+    )
+
+
+def _only(single: Case) -> Node:
+    assert isinstance(single.subject, LayerGraph)
+    return single.subject.nodes[0]
+
+
+def _parameters(node: Node | None) -> dict[str, Json]:
+    return layer(node.op).significant({**node.params, **node.call_params}) if node else {}

@@ -1,0 +1,43 @@
+"""Layers that a target cannot run alone, judged where they stand: on what its own run put in and got out.
+
+An exporter may fuse a layer with its neighbour (a padding into the convolution behind it), and then no piece of
+the file is that layer. The traced run still shows what went into it and what came out, and the reference is
+evaluated on just those inputs. This clears a layer and accuses none: what is beyond rounding here may come from
+how the trace was taken, and cannot be confirmed alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..core.arrays import Arrays
+from ..core.model import Model, node_inputs
+from ..core.outcome import Outcome
+from .replay import NodeErrors, measure_node
+
+
+def clear_in_place(
+    measured: Sequence[NodeErrors], model: Model, inputs: Arrays, traces: Mapping[str, Outcome]
+) -> list[NodeErrors]:
+    """The same measurements, with those targets added that could not be asked and whose traced run is right."""
+    return [_cleared(errors, model, inputs, traces) for errors in measured]
+
+
+def _cleared(errors: NodeErrors, model: Model, inputs: Arrays, traces: Mapping[str, Outcome]) -> NodeErrors:
+    assert model.graph is not None
+    if errors.judged_by != "reference":
+        return errors
+    for target in (target for target in traces if target not in errors.errors):
+        try:
+            given = node_inputs(model.graph, errors.node, inputs, traces[target].trace.nodes)
+        except KeyError:
+            continue  # fused so far that not even its input is a tensor
+        here = measure_node(errors.node, given, model.weights, {target: traces[target]})
+        if here.judged_by == "reference" and here.errors.get(target, float("inf")) <= here.limit:
+            errors = replace(
+                errors,
+                errors={**errors.errors, target: here.errors[target]},
+                absolute={**errors.absolute, target: here.absolute[target]},
+            )
+    return errors

@@ -1,0 +1,202 @@
+"""From the outcomes of one training step to doubts, without running anything.
+
+Every target is first asked to be true to itself: each node's output against the reference on that target's own inputs,
+the loss on its own outputs, the weights after the step on its own gradients. Gradients are compared between targets,
+node by node; where they part, whoever pulled them back is doubted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.case import Case
+from ..core.channels import is_finite
+from ..core.errors import TensorParityError
+from ..core.graph import LayerGraph, Node
+from ..core.model import node_inputs, ref_key
+from ..core.outcome import Outcome
+from ..operators.evaluate import evaluate_node
+from ..operators.rounding import K
+from ..operators.spec import Evaluation, ShapeError
+from .replay import node_outputs, reference_error, reference_of
+from .trials import Trial, backward_trial, forward_trial, loss_error, loss_trial, update_error, update_trial
+
+#: Gradients closer than this share of their size are not looked at: rounding alone may part them so far.
+_GRADIENTS_APART = 1e-3
+_NEGLIGIBLE = 1e-6
+
+
+class Screening:
+    """One case and the targets that completed it."""
+
+    def __init__(self, case: Case, outcomes: Mapping[str, Outcome]) -> None:
+        assert isinstance(case.subject, LayerGraph)
+        self._case = case
+        self._graph = case.subject
+        self._training = case.procedure.training
+        self._done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+
+    def trials(self) -> Iterator[Trial]:
+        """One trial per doubt, in the order of the stages."""
+        doubted: set[str] = set()
+        for trial in self.forward():
+            doubted.add(trial.node.layer)
+            yield trial
+        yield from self.loss()
+        for trial in self.backward():
+            if trial.node.layer not in doubted:  # a wrong output has a wrong gradient
+                yield trial
+        yield from self.update()
+
+    def forward(self) -> Iterator[Trial]:
+        for node in self._graph.nodes:
+            known: list[tuple[list[Array], list[Evaluation] | None]] = []
+            wrong: dict[str, list[Array]] = {}
+            for target, outcome in self._done.items():
+                given = self._given(node, outcome)
+                outputs = node_outputs(node, outcome)
+                if given is None or not outputs:
+                    continue
+                reference = self._reference(node, given, known)
+                if reference is not None and not reference_error(outputs, reference) <= K:
+                    wrong[target] = given
+            if wrong:
+                given = next(iter(wrong.values()))
+                yield forward_trial(node, given, self._case.weights, self._training, list(wrong), self._case.seed)
+
+    def _given(self, node: Node, outcome: Outcome) -> list[Array] | None:
+        """A node's inputs on this target; None where they are not known, or not finite."""
+        try:
+            given = node_inputs(self._graph, node, self._case.inputs, outcome.trace.nodes)
+        except KeyError:
+            return None
+        return given if all(is_finite(array).all() for array in given) else None
+
+    def _reference(
+        self, node: Node, given: list[Array], known: list[tuple[list[Array], list[Evaluation] | None]]
+    ) -> list[Evaluation] | None:
+        """The reference on these inputs, or the one of another target that had the same."""
+        for other, reference in known:
+            if all(np.array_equal(a, b) for a, b in zip(given, other, strict=True)):
+                return reference
+        reference = reference_of(node, given, self._case.weights, training=self._training)
+        known.append((given, reference))
+        return reference
+
+    def loss(self) -> Iterator[Trial]:
+        if not self._case.procedure.loss:
+            return
+        wrong = []
+        for target, outcome in self._done.items():
+            finite = all(np.isfinite(array).all() for array in outcome.outputs.values())
+            if finite and outcome.trace.loss is not None:
+                error = loss_error(self._case, outcome.outputs, outcome.trace.loss)
+                wrong += [target] if not error <= K else []
+        outputs = {ref_key(self._graph, ref) for ref in self._graph.outputs}
+        parted = [target for target, name in self._parted() if name.partition(":")[2] in outputs]
+        if wrong or parted:
+            first = self._done[(wrong or parted)[0]]
+            if all(np.isfinite(array).all() for array in first.outputs.values()):
+                yield loss_trial(self._case, first.outputs, wrong or parted)
+
+    def backward(self) -> Iterator[Trial]:
+        """The layers behind which gradients agree, and before which they do not."""
+        parted: dict[str, list[str]] = {}
+        for target, name in self._parted():
+            parted.setdefault(name, []).append(target)
+        if not parted:
+            return
+        first = next(iter(self._done.values()))
+        readers: dict[str, list[Node]] = {}
+        for node in self._graph.nodes:
+            for index in range(len(node.inputs)):
+                readers.setdefault(self._gradient_name(node, index), []).append(node)
+        explained = {n for n, nodes in readers.items() if any(f"node:{node.key}" in parted for node in nodes)}
+        for node in self._graph.nodes:
+            if f"node:{node.key}" in parted:
+                continue
+            names = [self._gradient_name(node, index) for index in range(len(node.inputs))]
+            names = [name for name in names if name not in explained]
+            names += [name for name in parted if name.startswith(f"weight:{node.layer}/")]
+            suspects = sorted({target for name in names for target in parted.get(name, ())})
+            given, outputs = self._given(node, first), node_outputs(node, first)
+            if suspects and given is not None and outputs:
+                weights, seed = self._case.weights, self._case.seed
+                yield backward_trial(node, given, outputs[0], weights, self._training, suspects, seed)
+
+    def _gradient_name(self, node: Node, index: int) -> str:
+        key = ref_key(self._graph, node.inputs[index])
+        return f"input:{key}" if key in self._case.inputs else f"node:{key}"
+
+    def _parted(self) -> Iterator[tuple[str, str]]:
+        """(target, gradient) where a target is far from what most of them say."""
+        if len(self._done) < 2:
+            return
+        names = sorted({name for outcome in self._done.values() for name in outcome.trace.gradients})
+        whole = max(
+            (_size(o.trace.gradients[name]) for o in self._done.values() for name in o.trace.gradients), default=0.0
+        )
+        ends = {f"node:{ref_key(self._graph, ref)}" for ref in self._graph.outputs}
+        for name in names:
+            arrays = {target: outcome.trace.gradients.get(name) for target, outcome in self._done.items()}
+            if name in ends:  # Keras on TensorFlow takes logits from behind the last activation, past the output
+                arrays = {target: array for target, array in arrays.items() if array is not None}
+            for target in _far(arrays, whole):
+                yield target, name
+
+    def update(self) -> Iterator[Trial]:
+        wrong = [target for target, outcome in self._done.items() if not update_error(self._case, outcome) <= K]
+        if wrong and self._case.procedure.optimizer:
+            yield update_trial(self._case, wrong)
+
+
+def _far(arrays: Mapping[str, Array | None], whole: float) -> list[str]:
+    """Targets whose array is not close to the one in the middle; an absent gradient is zero."""
+    present = [array for array in arrays.values() if array is not None]
+    like = present[0]
+    filled = {target: np.zeros_like(like) if array is None else array for target, array in arrays.items()}
+    if len({array.shape for array in filled.values()}) > 1:
+        return list(filled)
+    stacked = np.stack([array.astype(np.float64) for array in filled.values()])
+    with np.errstate(all="ignore"):
+        middle = np.sort(stacked, axis=0)[(len(stacked) - 1) // 2]
+        limit = _GRADIENTS_APART * max(_size(middle), _NEGLIGIBLE * whole)
+        apart = np.abs(stacked - middle)
+    same = (stacked == middle) | (np.isnan(stacked) & np.isnan(middle)) | (apart <= limit)
+    return [target for target, ok in zip(filled, same, strict=True) if not ok.all()]
+
+
+def _size(array: Array) -> float:
+    values = np.abs(array[np.isfinite(array)]) if array.size else np.zeros(0)
+    return float(values.max(initial=0.0))
+
+
+def true_inputs(case: Case, key: str) -> list[Array] | None:
+    """What flows into a node by the references, where no target got so far."""
+    assert isinstance(case.subject, LayerGraph)
+    values: dict[str, Array] = {}
+    for node in case.subject.nodes:
+        try:
+            given = node_inputs(case.subject, node, case.inputs, values)
+            if node.key == key:
+                return given
+            outputs = evaluate_node(node, given, case.weights, training=case.procedure.training)
+        except (KeyError, ShapeError, TensorParityError):
+            return None
+        for index, output in enumerate(outputs):
+            values[node.key if index == 0 else f"{node.key}.{index}"] = output.value.astype(np.float32)
+    return None
+
+
+def first_given(case: Case, node: Node, outcomes: Sequence[Outcome]) -> list[Array] | None:
+    """A node's inputs from the first trace that has them, else by the references."""
+    assert isinstance(case.subject, LayerGraph)
+    for outcome in outcomes:
+        try:
+            return node_inputs(case.subject, node, case.inputs, outcome.trace.nodes)
+        except KeyError:
+            continue
+    return true_inputs(case, node.key)

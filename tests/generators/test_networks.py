@@ -1,0 +1,155 @@
+"""Generated networks: the templates' promises, coverage, determinism, and that they are what the catalogue accepts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorparity.core.procedure import Goal
+from tensorparity.generators.networks.coverage import Coverage
+from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
+from tensorparity.generators.networks.palettes import DATA, factorized
+from tensorparity.generators.networks.structure import cells, chain_with_skips, draw_structure
+from tensorparity.generators.networks.support import hopeless, lacking
+from tensorparity.operators.catalogue import layer, layer_names
+from tensorparity.operators.evaluate import declare_weights, evaluate, infer_shapes
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_structure_has_one_source_one_sink_and_nothing_isolated(seed):
+    structure = draw_structure(np.random.default_rng(seed))
+    successors = structure.successors()
+    assert [v for v, sources in enumerate(structure.predecessors) if not sources] == [0]
+    assert [v for v, readers in enumerate(successors) if not readers] == [structure.size - 1]
+    assert all(source < vertex for vertex, sources in enumerate(structure.predecessors) for source in sources)
+    assert 1 <= structure.size <= 30
+
+
+def test_both_templates_come_up_equally_often():
+    rng = np.random.default_rng(0)
+    drawn = [draw_structure(rng).template for _ in range(600)]
+    assert 250 < drawn.count("chain") < 350
+
+
+def test_a_chain_may_have_any_size_up_to_the_greatest():
+    rng = np.random.default_rng(0)
+    sizes = {draw_structure(rng, max_vertices=5).size for _ in range(300)}
+    assert {1, 2, 3, 4, 5} <= sizes
+
+
+def test_a_chain_without_skips_is_among_them_and_so_are_skips():
+    found = [chain_with_skips(np.random.default_rng(seed), 6) for seed in range(50)]
+    assert any(all(len(sources) <= 1 for sources in s.predecessors) for s in found)
+    assert any(len(sources) > 2 for s in found for sources in s.predecessors)
+
+
+def test_cells_of_one_structure_may_differ_and_some_reduce():
+    found = [cells(np.random.default_rng(seed), 3) for seed in range(30)]
+    assert any(s.reducing for s in found)
+    assert any(not s.reducing for s in found)
+    assert len({s.predecessors for s in found}) > 20
+
+
+def test_selection_is_proportional_to_one_over_count_plus_one():
+    coverage = Coverage(["Dense", "ReLU"], steered=False)
+    coverage.layers.update({"Dense": 9})
+    rng = np.random.default_rng(0)
+    drawn = [coverage.choose_layer(rng, ["Dense", "ReLU"], ()) for _ in range(2200)]
+    assert abs(drawn.count("Dense") / 2200 - 0.1 / 1.1) < 0.02
+
+
+def test_every_layer_and_most_values_are_used():
+    generator = NetworkGenerator(0, NetworkSettings(max_vertices=12))
+    for _ in range(150):
+        generator.next()
+    covered = generator.coverage.to_json()
+    assert covered["layers"]["used"] == covered["layers"]["declared"] == len(layer_names())
+    assert covered["values"]["used"] > 0.6 * covered["values"]["declared"]
+
+
+@pytest.fixture(scope="module")
+def networks():
+    generator = NetworkGenerator(3, NetworkSettings(max_vertices=10))
+    return [generator.next() for _ in range(40)]
+
+
+def test_networks_are_accepted_by_the_shape_rules_and_stay_finite(networks):
+    for network in networks:
+        case = network.case
+        shapes = infer_shapes(case.subject, len(next(iter(case.inputs.values()))))
+        assert {name: spec.shape for name, spec in declare_weights(case.subject).items()} == {
+            name: array.shape for name, array in case.weights.items()
+        }
+        assert set(case.inputs) == {item.name for item in case.subject.inputs}
+        assert set(case.labels) == {ref.node for ref in case.subject.outputs}
+        if not case.procedure.training:
+            values = evaluate(case.subject, case.inputs, case.weights)
+            outputs = [values[case.subject.node(ref.node).key][0].value for ref in case.subject.outputs]
+            assert all(np.isfinite(output).all() for output in outputs)
+        for ref in case.subject.outputs:
+            assert len(shapes[ref.node][0]) == 2
+
+
+def test_every_node_leads_to_an_output(networks):
+    for network in networks:
+        graph = network.case.subject
+        needed = {ref.node for ref in graph.outputs}
+        for node in reversed(graph.nodes):
+            assert node.name in needed
+            needed.update(ref.node for ref in node.inputs)
+
+
+def test_networks_differ_in_what_they_exercise(networks):
+    procedures = [network.case.procedure for network in networks]
+    assert {procedure.training for procedure in procedures} == {True, False}
+    assert all(procedure.goal is Goal.UPDATE for procedure in procedures)
+    assert len({procedure.loss.name for procedure in procedures}) > 3
+    graphs = [network.case.subject for network in networks]
+    assert any(len(graph.inputs) > 1 for graph in graphs)
+    assert any(len(graph.outputs) > 1 for graph in graphs)
+    assert any(node.call for graph in graphs for node in graph.nodes)
+
+
+def test_no_layer_that_draws_is_trained(networks):
+    for network in networks:
+        if network.case.procedure.training:
+            assert not any(layer(n.op).draws(layer(n.op).complete(n.params)) for n in network.case.subject.nodes)
+
+
+def test_the_same_seed_gives_the_same_networks():
+    digests = []
+    for _ in range(2):
+        generator = NetworkGenerator(5, NetworkSettings(max_vertices=8))
+        digests.append([generator.next().case.digest for _ in range(6)])
+    assert digests[0] == digests[1]
+
+
+def test_unit_networks_have_one_functional_layer():
+    generator = NetworkGenerator(0, NetworkSettings(unit=True, data=("mnist",)))
+    found = [generator.next() for _ in range(20)]
+    assert all(len(network.layers) <= 1 for network in found)
+    assert {network.data for network in found} == {"mnist"}
+    assert all(network.case.subject.inputs[0].shape == DATA["mnist"].shape for network in found)
+
+
+def test_only_the_layers_asked_for_are_chosen():
+    generator = NetworkGenerator(0, NetworkSettings(layers=("Dense", "Add"), max_vertices=6))
+    used = {name for _ in range(20) for name in generator.next().layers}
+    assert used == {"Dense", "Add"}
+
+
+def test_factorized_shapes_keep_the_number_of_elements():
+    for elements in (1, 7, 24, 120, 1024):
+        for rank in (2, 3, 5):
+            shape = factorized(np.random.default_rng(elements), elements, rank)
+            assert shape is None or (int(np.prod(shape)) == elements and len(shape) == rank - 1)
+    assert factorized(np.random.default_rng(0), 997, 3) is None
+
+
+def test_what_is_known_not_to_run():
+    spec = layer("RMSNormalization")
+    assert hopeless("RMSNormalization", spec.complete({"axis": 1}), 3)
+    assert not hopeless("RMSNormalization", spec.complete({"axis": (-2, -1)}), 3)
+    assert not hopeless("RMSNormalization", spec.complete({"axis": 1}), 2)
+    transposed = layer("Conv2DTranspose").complete({"filters": 1, "kernel_size": 2, "dilation_rate": 2})
+    assert lacking("Conv2DTranspose", transposed, 4)

@@ -1,0 +1,108 @@
+"""Section 3.3 of the paper on handmade traces: what counts, and where."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.outcome import Outcome, Status, Trace
+from tensorparity.core.verdict import Judgement, Stage
+from tensorparity.oracles.muffin import by_threshold, chebyshev, inconsistencies, judge_pair, odd_ones
+
+
+@pytest.fixture
+def graph():
+    builder = GraphBuilder()
+    x = builder.input("x", (2,))
+    a = builder.add("Dense", x, name="a", units=2)
+    b = builder.add("ReLU", a, name="b")
+    c = builder.add("Softmax", b, name="c")
+    return builder.build(c)
+
+
+def outcome(target="one", **changes):
+    """A step in which everything is zero, except what ``changes`` says: ``a``, ``grad_a``, ``loss``, ..."""
+    nodes = {f"{name}#0": np.full(2, changes.get(name, 0.0)) for name in "abc"}
+    gradients = {f"node:{name}#0": np.full(2, changes.get(f"grad_{name}", 0.0)) for name in "abc"}
+    gradients["input:x"] = np.full(2, changes.get("grad_x", 0.0))
+    gradients["weight:a/kernel"] = np.full(2, changes.get("grad_kernel", 0.0))
+    trace = Trace(nodes, changes.get("loss", 0.0), gradients)
+    return Outcome(target, Status.COMPLETED, {"c": nodes["c#0"]}, trace)
+
+
+def places(graph, one, two, **settings):
+    return [(item.stage, item.layer) for item in inconsistencies(graph, "MSE", one, two, **settings)]
+
+
+def test_equation_2():
+    assert chebyshev(np.array([1.0, 2.0]), np.array([1.5, 1.0])) == 1.0
+    assert chebyshev(np.array([np.nan]), np.array([np.nan])) == 0.0
+    assert chebyshev(np.array([np.nan]), np.array([1.0])) == math.inf
+    assert chebyshev(np.zeros(2), np.zeros(3)) == math.inf
+
+
+def test_forward_counts_where_the_difference_arises(graph):
+    assert places(graph, outcome(), outcome("two", b=0.2, c=0.2)) == [(Stage.FORWARD, "ReLU")]
+
+
+def test_forward_does_not_count_what_was_different_before(graph):
+    found = places(graph, outcome(), outcome("two", a=2e-5, b=0.2, c=0.2))
+    assert found == []
+
+
+def test_forward_needs_more_than_the_threshold(graph):
+    assert places(graph, outcome(), outcome("two", b=0.15)) == []
+    assert places(graph, outcome(), outcome("two", b=0.1, c=0.1), threshold=0.05) == [(Stage.FORWARD, "ReLU")]
+
+
+def test_loss_fires_on_its_value_or_its_gradient_if_the_outputs_agree(graph):
+    assert (Stage.LOSS, "MSE") in places(graph, outcome(), outcome("two", loss=0.2))
+    assert (Stage.LOSS, "MSE") in places(graph, outcome(), outcome("two", grad_c=0.2))
+    assert (Stage.LOSS, "MSE") not in places(graph, outcome(), outcome("two", c=1e-4, loss=0.2))
+
+
+def test_backward_counts_the_layer_that_pulled_the_gradient_back(graph):
+    assert places(graph, outcome(), outcome("two", grad_a=0.2, grad_x=0.2)) == [(Stage.BACKWARD, "ReLU")]
+    assert places(graph, outcome(), outcome("two", grad_b=0.2)) == [(Stage.BACKWARD, "Softmax")]
+    assert places(graph, outcome(), outcome("two", grad_x=0.2)) == [(Stage.BACKWARD, "Dense")]
+    assert places(graph, outcome(), outcome("two", grad_kernel=0.2)) == [(Stage.BACKWARD, "Dense")]
+
+
+def test_backward_only_if_the_loss_agrees(graph):
+    assert places(graph, outcome(), outcome("two", grad_a=0.2, loss=1e-4)) == []
+
+
+def test_an_absent_gradient_is_zero(graph):
+    two = outcome("two")
+    gradients = {name: array for name, array in two.trace.gradients.items() if name != "node:a#0"}
+    assert places(graph, outcome(), replace(two, trace=replace(two.trace, gradients=gradients))) == []
+    assert places(graph, outcome(grad_a=1.0, grad_x=1.0), replace(two, trace=replace(two.trace, gradients=gradients)))
+
+
+def test_nan_on_one_side_is_told_apart(graph):
+    (found,) = inconsistencies(graph, "MSE", outcome(), outcome("two", b=np.nan))
+    assert found.nan
+    assert inconsistencies(graph, "MSE", outcome(b=np.nan, c=np.nan), outcome("two", b=np.nan, c=np.nan)) == []
+
+
+def test_a_failed_target_is_not_compared(graph):
+    assert inconsistencies(graph, "MSE", outcome(), Outcome("two", Status.RAISED)) == []
+
+
+def test_the_vote_names_the_odd_one(graph):
+    three = [outcome("one"), outcome("two", b=0.5), outcome("three")]
+    found = [item for i, a in enumerate(three) for b in three[i + 1 :] for item in inconsistencies(graph, "MSE", a, b)]
+    assert odd_ones(found, ["one", "two", "three"]) == {(Stage.FORWARD, "ReLU", "b#0"): "two"}
+    assert odd_ones(found[:1], ["one", "two"]) == {}
+    assert judge_pair(found, "one", "two").judgement is Judgement.FAIL
+    assert judge_pair(found, "one", "three").judgement is Judgement.PASS
+
+
+def test_fewer_for_a_larger_threshold(graph):
+    counts = by_threshold({"one": outcome(), "two": outcome("two", b=0.05)}, graph, "MSE")
+    assert len(counts[0.01]) == 1
+    assert len(counts[0.15]) == 0
