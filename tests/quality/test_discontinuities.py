@@ -26,9 +26,7 @@ TARGETS = ["onnxruntime", "openvino", "onnx:reference"]
 def stepping_model(seed: int, path: Path) -> None:
     """A convolution, and behind it round, floor, argmax and a comparison, each an output."""
     rng = np.random.default_rng(seed)
-    kernel = (rng.integers(-9, 10, (3, 2, 3, 3)) / 10).astype(
-        np.float32
-    )  # sums of tenths fall on steps
+    kernel = (rng.integers(-9, 10, (3, 2, 3, 3)) / 10).astype(np.float32)  # sums of tenths fall on steps
     make, float32 = onnx.helper.make_node, onnx.TensorProto.FLOAT
     nodes = [
         make("Conv", ["x", "kernel"], ["convolved"], kernel_shape=[3, 3]),
