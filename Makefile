@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 BUDGET ?= 5m
 
-.PHONY: install hunt test lint unit museum slow quality bench clean
+.PHONY: install hunt test lint unit museum slow quality conformance bench clean
 
 install: $(INSTALLED)
 
@@ -41,10 +41,16 @@ slow: install
 quality: install
 	TENSORPARITY_MUSEUM_TABLE=docs/museum.md $(BIN)/python -m pytest -m quality tests/quality/test_museum.py
 
+# Hundreds of uses of every layer against every installed Keras backend.
+DRAWS ?= 200
+conformance: install
+	TENSORPARITY_DRAWS=$(DRAWS) $(BIN)/python -m pytest tests/operators/test_against_keras.py
+
 bench: install
 	$(BIN)/python bench/compare_overhead.py
 	$(BIN)/python bench/protocol.py
 	$(BIN)/python bench/triage.py
+	$(BIN)/python bench/fuzz_throughput.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/*.egg-info

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tensorparity.core.graph import Node, Ref
+from tensorparity.operators.spec import Evaluation
 from tensorparity.triage.adjoint import gradient_error, slopes
 from tensorparity.triage.diagnose import blame
 from tensorparity.triage.trials import KINK, judge_gradients
@@ -17,7 +18,8 @@ G = RNG.normal(size=(3, 2))
 
 
 def matmul(arrays):
-    return np.tanh(arrays[0] @ arrays[1])
+    value = np.tanh(arrays[0] @ arrays[1])
+    return Evaluation(value, np.abs(arrays[0]) @ np.abs(arrays[1]))
 
 
 def gradients(scale=1.0):
@@ -38,7 +40,11 @@ def test_a_gradient_that_is_missing_counts_as_zero():
 
 def test_a_kink_is_no_place_to_measure():
     zero = np.zeros((2, 3))
-    assert slopes(lambda arrays: np.maximum(arrays[0], 0.0), [zero], np.ones((2, 3)), np.random.default_rng(0)) is None
+
+    def relu(arrays):
+        return Evaluation(np.maximum(arrays[0], 0.0), zero)
+
+    assert slopes(relu, [zero], np.ones((2, 3)), np.random.default_rng(0)) is None
 
 
 def relu(values):
@@ -60,6 +66,15 @@ def test_one_target_alone_is_convicted_without_a_vote():
 def test_at_zero_relu_may_have_any_slope_between():
     errors = judged([[0.0, 1.0]], one=[[0.0, 1.0]], other=[[1.0, 1.0]])
     assert errors.judged_by == KINK
+    assert blame(errors, {}) == (None, ())
+
+
+def test_what_cancels_in_the_formula_may_cancel_in_its_gradient():
+    node = Node("norm", "LayerNormalization", (Ref("x0"),), {"epsilon": 1e-5, "center": False, "scale": False})
+    given = [np.array([[0.0], [0.1]], np.float32)]  # of one number, the deviation from the mean is nothing
+    noise = {"one": {"input:norm#0/0": np.array([[0.0], [0.0]], np.float32)}}
+    noise["other"] = {"input:norm#0/0": np.array([[3e-5], [-2e-5]], np.float32)}
+    errors = judge_gradients(node, given, {}, np.ones((2, 1), np.float32), False, noise)
     assert blame(errors, {}) == (None, ())
 
 

@@ -19,7 +19,8 @@ from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.verdict import Stage
 from ..operators.catalogue import has_layer, layer
-from ..operators.losses import LOSSES, LossSpec, evaluate_loss
+from ..operators.loss_spec import LossSpec
+from ..operators.losses import LOSSES, evaluate_loss
 from ..operators.rounding import error_units
 from ..operators.spec import Evaluation
 from ..triage.backward import Differentiated, accuse_gradients, judge_gradients, loss_function

@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.errors import UsageError
 from ..core.procedure import Recipe
+from .adaptive_steps import ADAPTIVE_OPTIMIZERS
+from .optimizer_spec import OptimizerSpec, State, Step, slot
 from .spec import Evaluation, Parameter, Params
 
-#: Slot arrays of one weight (``momentum``, ``velocity``); missing ones are zero, as at the start.
-State = Mapping[str, Array]
 
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One weight after one step, and the optimizer's slots for it."""
-
-    weight: Evaluation
-    state: State = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class OptimizerSpec:
-    """One optimizer.
-
-    Args:
-        update: the change of the weight with its rounding, and the new slots, from parameters, gradient,
-            slots and the number of the step, counted from 1.
-    """
-
-    name: str
-    api: str
-    parameters: tuple[Parameter, ...]
-    update: Callable[[Params, Array, State, int], tuple[Evaluation, State]]
-    formula: str
-
-    def step(self, params: Params, weight: Array, gradient: Array, state: State | None = None, number: int = 1) -> Step:
-        """One step of one weight, on arrays of the dtype under test."""
-        complete = {**{parameter.name: parameter.default for parameter in self.parameters}, **params}
-        with np.errstate(all="ignore"):
-            change, slots = self.update(complete, gradient.astype(np.float64), state or {}, number)
-        value = weight.astype(np.float64) + change.value
-        return Step(Evaluation(value, np.abs(weight.astype(np.float64)) + np.abs(change.value) + change.kappa), slots)
-
-
-def _slot(state: State, name: str, gradient: Array) -> Array:
-    return state[name] if name in state else np.zeros_like(gradient)
-
-
-def _sgd(params: Params, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _sgd(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
     pull, momentum = params["learning_rate"] * gradient, params["momentum"]
     if not momentum:
         return Evaluation(-pull, np.abs(pull)), {}
-    carried = momentum * _slot(state, "momentum", gradient)
+    carried = momentum * slot(state, "momentum", gradient)
     velocity = carried - pull
     rounding = np.abs(carried) + np.abs(pull)
     if not params["nesterov"]:
@@ -65,14 +25,14 @@ def _sgd(params: Params, gradient: Array, state: State, number: int) -> tuple[Ev
     return Evaluation(change, 2.0 * momentum * rounding + np.abs(pull)), {"momentum": velocity}
 
 
-def _adam(params: Params, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _adam(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
     beta_1, beta_2 = params["beta_1"], params["beta_2"]
-    old, old_square = _slot(state, "momentum", gradient), _slot(state, "velocity", gradient)
+    old, old_square = slot(state, "momentum", gradient), slot(state, "velocity", gradient)
     first = old + (gradient - old) * (1.0 - beta_1)
     second = old_square + (np.square(gradient) - old_square) * (1.0 - beta_2)
     slots = {"momentum": first, "velocity": second}
     if params["amsgrad"]:
-        slots["velocity_hat"] = second = np.maximum(_slot(state, "velocity_hat", gradient), second)
+        slots["velocity_hat"] = second = np.maximum(slot(state, "velocity_hat", gradient), second)
     left_1, left_2 = 1.0 - beta_1**number, 1.0 - beta_2**number
     rate = params["learning_rate"] * np.sqrt(left_2) / left_1
     bottom = np.sqrt(second) + params["epsilon"]
@@ -83,37 +43,53 @@ def _adam(params: Params, gradient: Array, state: State, number: int) -> tuple[E
     return Evaluation(change, relative * np.abs(change) + 2.0 * cancelled), slots
 
 
-OPTIMIZERS: dict[str, OptimizerSpec] = {
-    spec.name: spec
-    for spec in (
-        OptimizerSpec(
-            "SGD",
-            "keras.optimizers.SGD",
-            (
-                Parameter("learning_rate", 0.01, (0.01, 0.1, 1.0)),
-                Parameter("momentum", 0.0, (0.0, 0.5, 0.9), (-0.1, 1.5)),
-                Parameter("nesterov", False, (False, True)),
-            ),
-            _sgd,
-            "velocity = momentum * velocity - learning_rate * g; w += velocity, or with nesterov "
-            "w += momentum * velocity - learning_rate * g",
+def _adamw(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+    """Adam on the weight that has decayed."""
+    change, slots = _adam(params, weight, gradient, state, number)
+    decay = params["weight_decay"] * params["learning_rate"] * weight
+    return Evaluation(change.value - decay, change.kappa + np.abs(decay)), slots
+
+
+_ADAM = (
+    Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1)),
+    Parameter("beta_1", 0.9, (0.9, 0.5)),
+    Parameter("beta_2", 0.999, (0.999, 0.9)),
+    Parameter("epsilon", 1e-7, (1e-7, 1e-3)),
+    Parameter("amsgrad", False, (False, True)),
+)
+
+_PLAIN = (
+    OptimizerSpec(
+        "SGD",
+        "keras.optimizers.SGD",
+        (
+            Parameter("learning_rate", 0.01, (0.01, 0.1, 1.0)),
+            Parameter("momentum", 0.0, (0.0, 0.5, 0.9), (-0.1, 1.5)),
+            Parameter("nesterov", False, (False, True)),
         ),
-        OptimizerSpec(
-            "Adam",
-            "keras.optimizers.Adam",
-            (
-                Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1)),
-                Parameter("beta_1", 0.9, (0.9, 0.5)),
-                Parameter("beta_2", 0.999, (0.999, 0.9)),
-                Parameter("epsilon", 1e-7, (1e-7, 1e-3)),
-                Parameter("amsgrad", False, (False, True)),
-            ),
-            _adam,
-            "m and v are running means of g and g^2; w -= learning_rate * sqrt(1 - beta_2^n) / (1 - beta_1^n) * "
-            "m / (sqrt(v) + epsilon)",
-        ),
-    )
-}
+        _sgd,
+        "velocity = momentum * velocity - learning_rate * g; w += velocity, or with nesterov "
+        "w += momentum * velocity - learning_rate * g",
+    ),
+    OptimizerSpec(
+        "Adam",
+        "keras.optimizers.Adam",
+        _ADAM,
+        _adam,
+        "m and v are running means of g and g^2; w -= learning_rate * sqrt(1 - beta_2^n) / (1 - beta_1^n) * "
+        "m / (sqrt(v) + epsilon)",
+    ),
+    OptimizerSpec(
+        "AdamW",
+        "keras.optimizers.AdamW",
+        (*_ADAM, Parameter("weight_decay", 0.004, (0.004, 0.1))),
+        _adamw,
+        "Adam's step, and w -= weight_decay * learning_rate * w",
+    ),
+)
+
+
+OPTIMIZERS: dict[str, OptimizerSpec] = {spec.name: spec for spec in (*_PLAIN, *ADAPTIVE_OPTIMIZERS)}
 
 
 def optimizer(name: str) -> OptimizerSpec:

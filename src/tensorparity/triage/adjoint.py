@@ -8,15 +8,16 @@ differences are not the same; every gradient between them is as good, and nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.arrays import Array
+from ..operators.spec import Evaluation
 
-#: Outputs from the arrays that a direction moves.
-Function = Callable[[Sequence[Array]], Array]
+#: Outputs, with their rounding, from the arrays that a direction moves.
+Function = Callable[[Sequence[Array]], Evaluation]
 
 _STEP = 2.0**-20
 #: One-sided differences further apart than this share of their size are a kink. Curvature alone stays far below.
@@ -28,7 +29,10 @@ _ALLOWED = 2.0**10
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """One direction: the derivative of <g, y> along it, and how large the terms of that sum are."""
+    """One direction: the derivative of <g, y> along it, and how large the terms of that sum are.
+
+    What cancels in the formula itself cancels in its derivative: the kappa of the output counts as a term.
+    """
 
     direction: tuple[Array, ...]
     value: float
@@ -38,19 +42,20 @@ class Slope:
 def slopes(function: Function, at: Sequence[Array], cotangent: Array, rng: np.random.Generator) -> list[Slope] | None:
     """Derivatives along a few random directions; None at a kink, or where a value is not finite."""
     found: list[Slope] = []
-    middle = function(at)
+    whole = function(at)
+    middle, rounding = whole.value, float(np.sum(np.abs(cotangent) * whole.kappa))
     for _ in range(_DIRECTIONS):
         direction = tuple(np.asarray(rng.standard_normal(array.shape)) * _size(array) for array in at)
         with np.errstate(all="ignore"):
-            ahead = (function(_moved(at, direction, _STEP)) - middle) / _STEP
-            behind = (middle - function(_moved(at, direction, -_STEP))) / _STEP
+            ahead = (function(_moved(at, direction, _STEP)).value - middle) / _STEP
+            behind = (middle - function(_moved(at, direction, -_STEP)).value) / _STEP
         if not (np.isfinite(ahead).all() and np.isfinite(behind).all()):
             return None
         size = float(max(np.abs(ahead).max(initial=0.0), np.abs(behind).max(initial=0.0)))
         if np.abs(ahead - behind).max(initial=0.0) > _KINK * size + 1e-7 * float(np.abs(middle).max(initial=0.0)):
             return None
         terms = cotangent * (ahead + behind) / 2.0
-        found.append(Slope(direction, float(terms.sum()), float(np.abs(terms).sum())))
+        found.append(Slope(direction, float(terms.sum()), float(np.abs(terms).sum()) + rounding))
     return found
 
 
@@ -79,7 +84,3 @@ def gradient_error(found: Sequence[Slope], gradients: Sequence[Array | None], ro
         noise = _ALLOWED * roundoff * scale + 1e-9 * slope.scale + 1e-30
         worst = max(worst, abs(total - slope.value) / noise)
     return worst
-
-
-def named(gradients: Mapping[str, Array], names: Sequence[str]) -> list[Array | None]:
-    return [gradients.get(name) for name in names]

@@ -121,12 +121,12 @@ def judge_gradients(
     names = [*(f"input:{node.key}/{index}" for index in moved), *(f"weight:{name}" for name in trained)]
     at = [given[index].astype(np.float64) for index in moved] + [weights[name].astype(np.float64) for name in trained]
 
-    def function(arrays: Sequence[Array]) -> Array:
+    def function(arrays: Sequence[Array]) -> Evaluation:
         inputs = [array.astype(np.float64) if is_floating(array.dtype.name) else array for array in given]
         for index, array in zip(moved, arrays[: len(moved)], strict=True):
             inputs[index] = array
         own = {**weights, **dict(zip(trained, arrays[len(moved) :], strict=True))}
-        return evaluate_node(node, inputs, own, training=training)[0].value
+        return evaluate_node(node, inputs, own, training=training)[0]
 
     try:
         found = slopes(function, at, cotangent.astype(np.float64), np.random.default_rng(0xD07))
@@ -218,8 +218,9 @@ def judge_loss(node: Node, case: Case, values: Mapping[str, float | None], trace
     predictions = [case.inputs[name].astype(np.float64) for name in names]
     truth = loss_of(case, dict(zip(sorted(case.labels), predictions, strict=True)))
 
-    def function(arrays: Sequence[Array]) -> Array:
-        return np.atleast_1d(loss_of(case, dict(zip(sorted(case.labels), arrays, strict=True))).value)
+    def function(arrays: Sequence[Array]) -> Evaluation:
+        found = loss_of(case, dict(zip(sorted(case.labels), arrays, strict=True)))
+        return Evaluation(np.atleast_1d(found.value), np.atleast_1d(found.kappa))
 
     found = slopes(function, predictions, np.ones(1), np.random.default_rng(0x105))
     errors: dict[str, float] = {}

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.procedure import Recipe
-from ...operators.losses import LOSSES, LossSpec
+from ...operators.loss_spec import LossSpec
+from ...operators.losses import LOSSES
 from .assembly import Assembly, Tensor
 from .palettes import DataShape
 

@@ -1,0 +1,75 @@
+"""What has to be said of a loss, and what several of them are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.arrays import Array
+from .rounding import growth
+from .spec import Evaluation, Parameter, Params
+
+#: Probabilities are kept this far from 0 and 1 before their logarithm is taken.
+EPSILON = 1e-7
+
+#: Loss per sample and position, and its rounding.
+PerSample = Callable[[Params, Array, Array], Evaluation]
+
+
+@dataclass(frozen=True, slots=True)
+class LossSpec:
+    """One loss.
+
+    Args:
+        per_sample: from parameters, labels and predictions, both float64 (or integer labels).
+        sparse: labels are class indices, without the axis of classes.
+        task: ``classification`` or ``regression``.
+        labels: ``classes`` (one of them is one), ``binary``, ``distribution``, ``positive`` or ``values``.
+        predictions: what the loss wants to be given: ``probabilities`` (of classes), ``chances`` (each its own),
+            ``positive`` or ``values``.
+    """
+
+    name: str
+    api: str
+    parameters: tuple[Parameter, ...]
+    per_sample: PerSample
+    formula: str
+    sparse: bool = False
+    task: str = "regression"
+    labels: str = "values"
+    predictions: str = "values"
+
+    def value(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
+        """The mean over all samples, as a scalar."""
+        each = self._evaluate(params, labels, predictions)
+        kappa = each.kappa + growth(each.value.size) * np.abs(each.value)
+        return Evaluation(np.asarray(np.mean(each.value)), np.asarray(np.mean(kappa)))
+
+    def each(self, params: Params, labels: Array, predictions: Array) -> Array:
+        """The loss of every sample, before the mean."""
+        return self._evaluate(params, labels, predictions).value
+
+    def _evaluate(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
+        complete = {**{parameter.name: parameter.default for parameter in self.parameters}, **params}
+        truth = labels if self.sparse else labels.astype(np.float64)
+        with np.errstate(all="ignore"):
+            return self.per_sample(complete, truth, predictions.astype(np.float64))
+
+
+def mean_last(each: Evaluation) -> Evaluation:
+    """The mean over the last axis, with its rounding."""
+    terms = growth(each.value.shape[-1])
+    return Evaluation(
+        np.mean(each.value, axis=-1), np.mean(each.kappa, axis=-1) + terms * np.mean(np.abs(each.value), axis=-1)
+    )
+
+
+def binary_probabilities(truth: Array, predictions: Array) -> Evaluation:
+    """Minus the logarithm of the chance given to the truth, elementwise."""
+    p = np.clip(predictions, EPSILON, 1.0 - EPSILON)
+    yes, no = truth * np.log(p), (1.0 - truth) * np.log1p(-p)
+    # 1 - p is rounded at the size of 1, which near p = 1 is all of it.
+    kappa = np.abs(yes) + np.abs(no) + np.abs(truth) + np.abs(1.0 - truth) / (1.0 - p)
+    return Evaluation(-(yes + no), kappa)

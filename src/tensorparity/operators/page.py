@@ -1,0 +1,99 @@
+"""The catalogue as a page of the documentation: ``python -m tensorparity.operators.page > docs/catalogue.md``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from ..core.jsontext import Json, canonical
+from .catalogue import layer, layer_names
+from .losses import LOSSES
+from .optimizers import OPTIMIZERS
+from .spec import LayerSpec, Parameter
+
+_MOST_VALUES = 8
+
+
+def page() -> str:
+    """The page; it depends on the catalogue alone."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    names = layer_names()
+    yield "# The catalogue"
+    yield ""
+    yield "Made from `src/tensorparity/operators/` by `python -m tensorparity.operators.page`; a test holds it."
+    yield f"{len(names)} layer types, {len(LOSSES)} losses, {len(OPTIMIZERS)} optimizers."
+    yield (
+        "Values are those that are tried; a bold one is the default, `!` stands before values that the documentation "
+        "rules out."
+    )
+    yield ""
+    yield "## Layers"
+    for name in names:
+        yield from _layer(layer(name))
+    yield ""
+    yield "## Losses"
+    for loss in LOSSES.values():
+        yield from _entry(loss.name, loss.formula, loss.parameters)
+    yield ""
+    yield "## Optimizers"
+    for optimizer in OPTIMIZERS.values():
+        yield from _entry(optimizer.name, optimizer.formula, optimizer.parameters)
+
+
+def _layer(spec: LayerSpec) -> Iterator[str]:
+    least, most = spec.arity
+    inputs = "1 input" if most == 1 else f"{least} inputs" if least == most else f"{least} or more inputs"
+    if most is not None and most > max(least, 1):
+        inputs = f"{least} to {most} inputs"
+    remarks = [inputs, f"rank {', '.join(map(str, spec.ranks))}"]
+    remarks += ["random when training"] if spec.random else []
+    remarks += ["discontinuous"] if spec.discontinuous else []
+    yield ""
+    yield f"### {spec.name}"
+    yield ""
+    yield f"{spec.formula}. ({'; '.join(remarks)})"
+    yield from _parameters((*spec.parameters, *spec.call_parameters))
+    if spec.hazards:
+        yield ""
+        yield f"Beware: {'; '.join(spec.hazards)}."
+
+
+def _entry(name: str, formula: str, parameters: Sequence[Parameter]) -> Iterator[str]:
+    yield ""
+    yield f"### {name}"
+    yield ""
+    yield f"{formula}."
+    yield from _parameters(parameters)
+
+
+def _parameters(parameters: Sequence[Parameter]) -> Iterator[str]:
+    if parameters:
+        yield ""
+    for parameter in parameters:
+        shown = [_value(value, parameter) for value in parameter.valid[:_MOST_VALUES]]
+        more = len(parameter.valid) - len(shown)
+        shown += [f"and {more} more"] if more > 0 else []
+        ruled_out = [f"! `{_text(value)}`" for value in parameter.invalid[:_MOST_VALUES]]
+        yield f"- `{parameter.name}`: {', '.join([*shown, *ruled_out])}"
+
+
+def _value(value: Json, parameter: Parameter) -> str:
+    text = f"`{_text(value)}`"
+    return f"**{text}**" if not parameter.required and value == parameter.default else text
+
+
+def _text(value: Json) -> str:
+    """A nested layer by its class and configuration, everything else as JSON."""
+    if isinstance(value, dict) and "class_name" in value:
+        config = {key: item for key, item in value.get("config", {}).items() if key != "name"}
+        inner = [_text(cell) for cell in config.pop("cells", [])]
+        arguments = [*inner, *(f"{key}={canonical(item)}" for key, item in config.items())]
+        return f"{value['class_name']}({', '.join(arguments)})"
+    return canonical(value)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

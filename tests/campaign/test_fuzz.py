@@ -1,0 +1,170 @@
+"""``fuzz`` without any library: targets that compute by the references, one of them wrong in one layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.fuzz import goal_of, read_data, read_layers, read_stages
+from tensorparity.campaign.fuzz_tally import FuzzTally
+from tensorparity.campaign.stages import StepExaminer
+from tensorparity.core.case import Case
+from tensorparity.core.errors import UsageError
+from tensorparity.core.finding import Class
+from tensorparity.core.model import node_inputs
+from tensorparity.core.outcome import Failure, Outcome, Status, Trace
+from tensorparity.core.procedure import Goal
+from tensorparity.core.verdict import Judgement, Kind, Stage
+from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
+from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.triage.trials import loss_of
+
+TARGETS = ("keras:one", "keras:two", "keras:three")
+FAMILIES = dict.fromkeys(TARGETS, "keras")
+Spoil = Callable[[str, str, np.ndarray], np.ndarray]
+
+
+class ReferenceRunner:
+    """A runner whose targets compute in float64 and round to float32; ``spoil`` may change what a layer gives."""
+
+    targets = TARGETS
+
+    def __init__(self, spoil: Spoil = lambda target, op, value: value, flaky: bool = False) -> None:
+        self._spoil = spoil
+        self._flaky = flaky
+        self.fresh_runs = 0
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], *, fresh=False, deadline_factor=1.0, on_outcome=None):
+        self.fresh_runs += fresh
+        return [self._run(case, target, fresh) for case, target in pairs]
+
+    def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
+        nodes: dict[str, np.ndarray] = {}
+        by_name: dict[str, np.ndarray] = {}
+        for node in case.subject.nodes:
+            given = node_inputs(case.subject, node, case.inputs, nodes)
+            outputs = evaluate_node(node, given, case.weights, training=case.procedure.training)
+            for index, output in enumerate(outputs):
+                value = output.value.astype(np.float32)
+                if not (fresh and self._flaky):
+                    try:
+                        value = self._spoil(target, node.op, value)
+                    except ArithmeticError as error:
+                        failure = Failure("ArithmeticError", str(error), node.key)
+                        return Outcome(target, Status.RAISED, failure=failure)
+                suffix = f".{index}" if index else ""
+                nodes[node.key + suffix] = by_name[node.name + suffix] = value
+        names = [ref.node + (f".{ref.index}" if ref.index else "") for ref in case.subject.outputs]
+        outputs = {name: by_name[name] for name in names}
+        loss = float(loss_of(case, outputs).value) if case.procedure.loss else None
+        return Outcome(target, Status.COMPLETED, outputs, Trace(nodes, loss))
+
+
+def examined(spoil: Spoil, *, flaky: bool = False, oracle: str = "parity", count: int = 14):
+    generator = NetworkGenerator(1, NetworkSettings(max_vertices=6, goal=Goal.FORWARD))
+    networks = [generator.next() for _ in range(count)]
+    runner = ReferenceRunner(spoil, flaky)
+    examiner = StepExaminer(runner, TARGETS, FAMILIES, oracle=oracle)
+    steps = examiner.examine([network.case for network in networks])
+    return steps, examiner.confirm(), runner
+
+
+def dense_off(target: str, op: str, value: np.ndarray) -> np.ndarray:
+    return value * np.float32(1.5) if (target, op) == ("keras:two", "Dense") else value
+
+
+def test_nothing_is_found_where_nothing_is_wrong():
+    steps, found, runner = examined(lambda target, op, value: value)
+    assert found == []
+    assert {verdict.judgement for step in steps for verdict in step.verdicts} == {Judgement.PASS}
+    assert runner.fresh_runs == 0
+
+
+def test_a_wrong_layer_is_found_blamed_and_confirmed_once():
+    steps, found, runner = examined(dense_off)
+    assert {(s.diagnosis.klass, s.diagnosis.suspects, s.diagnosis.api, s.stage) for s in found} == {
+        (Class.DEFECT, ("keras:two",), "keras.layers.Dense", Stage.FORWARD)
+    }
+    assert runner.fresh_runs == 1, "all convictions are confirmed by one set of fresh workers"
+    assert len(found) <= 2, "a place that is known is not tried again and again"
+    failed = [v for step in steps for v in step.verdicts if v.failed]
+    assert failed
+    assert all("keras:two" in verdict.targets for verdict in failed)
+
+
+def test_a_layer_that_all_have_wrong_is_the_shared_code():
+    _, found, _ = examined(lambda target, op, value: value + 1 if op == "Dense" else value)
+    assert {s.diagnosis.suspects for s in found} == {("keras",)}
+
+
+def test_what_does_not_fail_again_is_flaky():
+    _, found, _ = examined(dense_off, flaky=True)
+    assert {s.diagnosis.klass for s in found} == {Class.FLAKY}
+
+
+def test_the_papers_oracle_votes():
+    _, found, _ = examined(dense_off, oracle="muffin")
+    assert found
+    assert {s.diagnosis.suspects for s in found} <= {("keras:two",), ()}
+    assert {s.diagnosis.measure.name for s in found} == {"chebyshev"}
+
+
+def test_a_layer_that_raises_is_found_alone():
+    def raises(target, op, value):
+        if (target, op) == ("keras:three", "Activation"):
+            raise ArithmeticError("cannot do 12 of 'x'")
+        return value
+
+    steps, found, _ = examined(raises)
+    assert {(s.kind, s.diagnosis.suspects, s.diagnosis.api) for s in found} == {
+        (Kind.ERROR, ("keras:three",), "keras.layers.Activation")
+    }
+    assert all(len(s.case.subject.nodes) == 1 for s in found)
+    assert any(step.known for step in steps)
+
+
+def test_a_documented_lack_is_counted_and_not_reported():
+    def lacks(target, op, value):
+        if (target, op) == ("keras:one", "Dense"):
+            raise ArithmeticError("Current implementations do not yet support 3 of these")
+        return value
+
+    steps, found, _ = examined(lacks)
+    assert found == []
+    tally = FuzzTally(TARGETS)
+    for step in steps:
+        tally.add(step, "palette", 3, 0.1)
+    assert tally.stats()["unsupported_share"] > 0
+    assert list(tally.stats()["unsupported_reasons"]) == [
+        "keras:one: Current implementations do not yet support N of these"
+    ]
+
+
+def test_tables_count_a_layer_once():
+    steps, _, _ = examined(dense_off)
+    tally = FuzzTally(TARGETS)
+    for step in steps:
+        tally.add(step, "palette", 3, 0.1)
+    tables = tally.tables()
+    totals = {row["pair"]: row["forward"] for row in tables["inconsistencies"] if row["data"] == "total"}
+    assert totals == {
+        "keras:one / keras:two": 1,
+        "keras:one / keras:three": 0,
+        "keras:two / keras:three": 1,
+    }
+    assert tables["voted"][1]["forward"] == ["Dense"]
+    counts = list(tables["thresholds"].values())
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_options():
+    assert goal_of(read_stages("forward")) is Goal.FORWARD
+    assert goal_of(read_stages("backward")) is Goal.GRADIENTS
+    assert goal_of(read_stages("forward,update")) is Goal.UPDATE
+    assert read_layers("Dense, Add") == ("Dense", "Add")
+    assert len(read_data("paper")) == 6
+    for read, text in ((read_stages, "sideways"), (read_layers, "Lambda"), (read_data, "cats")):
+        with pytest.raises(UsageError, match="unknown"):
+            read(text)
