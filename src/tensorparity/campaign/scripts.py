@@ -76,7 +76,7 @@ def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, 
 def _script(runner: LocalRunner, suspicion: Suspicion, suspect: str | None, claim: Claim | None) -> Reproducer:
     if suspect is None:
         return Reproducer("", remark="no suspect is a target that a script could run")
-    if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG):
+    if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
         return Reproducer("", remark="neither a reference nor another target says what the answer should be")
     try:
         text = render(suspicion, suspect, claim)

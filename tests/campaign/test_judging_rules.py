@@ -1,0 +1,110 @@
+"""Rules of judging a case: what is ruled out, who dies of it, freedoms, losses, and gradients at kinks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorparity.campaign.judging import judge, stage_of
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case
+from tensorparity.core.finding import Class
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.outcome import Failure, Outcome, Status, Trace
+from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.verdict import Kind, Stage
+from tensorparity.operators.losses import evaluate_loss
+
+A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
+
+
+def done(target: str, **outputs: Array) -> Outcome:
+    return Outcome(target, Status.COMPLETED, outputs=outputs)
+
+
+def ended(target: str, status: Status = Status.RAISED) -> Outcome:
+    return Outcome(target, status, failure=Failure("ValueError", "no"))
+
+
+def convolution(**params: object) -> Case:
+    build = GraphBuilder()
+    graph = build.build(build.add("Conv2D", build.input("x", (4, 4, 1)), name="layer", filters=1, **params))
+    return Case(graph, inputs={"x": np.ones((1, 4, 4, 1), np.float32)})
+
+
+class TestRuledOut:
+    def test_whoever_accepts_is_wrong(self) -> None:
+        case = convolution(kernel_size=2, dilation_rate=0)
+        suspicion, _ = judge(case, {A: ended(A), B: done(B, layer=np.zeros(1, np.float32))})
+        assert suspicion is not None
+        assert (suspicion.kind, suspicion.stage) == (Kind.ACCEPTS_INVALID, Stage.BUILD)
+        assert suspicion.diagnosis.suspects == (B,)
+        assert suspicion.diagnosis.parameters == {"dilation_rate": 0}
+        assert f"{A} refuses it" in suspicion.diagnosis.evidence
+
+    def test_where_nobody_refuses_the_shared_code_is(self) -> None:
+        outputs = {target: done(target, layer=np.zeros(1, np.float32)) for target in (A, B)}
+        suspicion, _ = judge(convolution(kernel_size=2, strides=0), outputs)
+        assert suspicion is not None
+        assert suspicion.diagnosis.suspects == ("keras",)
+
+    def test_refusing_is_right(self) -> None:
+        assert judge(convolution(kernel_size=0), {A: ended(A), B: ended(B)}) == (None, "no target completed the case")
+
+    def test_dying_is_not(self) -> None:
+        suspicion, _ = judge(convolution(kernel_size=0), {A: ended(A), B: ended(B, Status.CRASHED)})
+        assert suspicion is not None
+        assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.CRASH, (B,))
+
+    def test_a_pair_is_not_ruled_out_because_another_rank_is(self) -> None:
+        case = convolution(kernel_size=[2, 2])
+        suspicion, _ = judge(case, {A: done(A), B: done(B)})
+        assert suspicion is None or suspicion.kind is not Kind.ACCEPTS_INVALID
+
+
+def identity(loss: str, x: Array, labels: Array) -> Case:
+    build = GraphBuilder()
+    graph = build.build(build.add("Identity", build.input("x", x.shape[1:]), name="out"))
+    return Case(graph, Procedure(goal=Goal.GRADIENTS, loss=Recipe(loss)), inputs={"x": x}, labels={"out": labels})
+
+
+def stepped(target: str, case: Case, gradient: Array, off: float = 0.0) -> Outcome:
+    """What a training step says: the loss by its formula, and a gradient that passes through the identity."""
+    recipe, x = case.procedure.loss, case.inputs["x"]
+    assert recipe is not None
+    value = float(evaluate_loss(recipe, case.labels["out"], x).value) + off
+    gradients = {"input:x": gradient, "node:out#0": gradient}
+    return Outcome(target, Status.COMPLETED, outputs={"out": x}, trace=Trace(loss=value, gradients=gradients))
+
+
+class TestLosses:
+    CASE = identity("CategoricalHinge", np.float32([[0.25, 0.5, 0.5]]), np.float32([[1, 0, 0]]))
+    ONE, SPLIT, BOTH = np.float32([[-1, 1, 0]]), np.float32([[-1, 0.5, 0.5]]), np.float32([[-1, 1, 1]])
+
+    def test_a_wrong_loss_is_held_against_its_formula(self) -> None:
+        suspicion, _ = judge(self.CASE, {A: stepped(A, self.CASE, self.ONE), B: stepped(B, self.CASE, self.ONE, 0.01)})
+        assert suspicion is not None
+        assert (suspicion.stage, suspicion.diagnosis.suspects) == (Stage.LOSS, (B,))
+        assert suspicion.diagnosis.api == "keras.losses.CategoricalHinge"
+        assert "the loss CategoricalHinge of its own outputs" in suspicion.diagnosis.evidence[0]
+
+    def test_a_tie_is_a_freedom_of_the_loss(self) -> None:
+        suspicion, _ = judge(self.CASE, {A: stepped(A, self.CASE, self.ONE), B: stepped(B, self.CASE, self.SPLIT)})
+        assert suspicion is not None
+        assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.SPECIFICATION, ())
+        assert (suspicion.stage, suspicion.diagnosis.api) == (Stage.BACKWARD, "keras.losses.CategoricalHinge")
+
+    def test_more_than_the_whole_gradient_is_not(self) -> None:
+        answers = {A: stepped(A, self.CASE, self.ONE), B: stepped(B, self.CASE, self.BOTH)}
+        suspicion, _ = judge(self.CASE, answers)
+        assert suspicion is not None
+        assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, (B,))
+
+    def test_agreement_says_nothing(self) -> None:
+        answers = {target: stepped(target, self.CASE, self.ONE) for target in (A, B, C)}
+        assert judge(self.CASE, answers) == (None, "")
+
+
+def test_saving_is_a_stage() -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("ReLU", build.input("x", (2,))))
+    assert stage_of(Case(graph, Procedure(reload=True))) is Stage.SAVE_LOAD

@@ -1,0 +1,89 @@
+"""References of single functions, against values worked out by hand and against torch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorparity.core.case import ApiCall, ArrayArg
+from tensorparity.core.errors import UsageError
+from tensorparity.operators.api import api_names, evaluate_call, returns_several
+from tensorparity.operators.rounding import K, error_units
+from tensorparity.operators.single_calls import avg_pool2d, divide, eigenvalues, floor_divide, rnn_tanh
+
+
+def test_quotients() -> None:
+    assert divide(np.array([3.0]), np.array([4.0])).value.tolist() == [0.75]
+    assert divide(np.array([1 + 3j]), np.array([1 - 1j])).value.tolist() == [-1 + 2j]
+    large = divide(np.array([1e30 + 1e30j]), np.array([1e30 - 1e30j]))
+    assert np.allclose(large.value, [1j])
+    assert float(error_units(np.array([1j], np.complex64), large, "complex64").max()) <= K
+
+
+def test_floors_are_exact() -> None:
+    found = floor_divide(np.array([7.0, -7.0, 41.0]), np.array([2.0, 2.0, 41.0]))
+    assert found.value.tolist() == [3.0, -4.0, 1.0]
+    assert not found.kappa.any()
+
+
+def test_eigenvalues_come_from_the_lower_triangle() -> None:
+    assert np.allclose(eigenvalues(np.array([[2.0, 99.0], [1.0, 2.0]])).value, [1.0, 3.0])
+    assert np.allclose(eigenvalues(np.array([[1.0, 0.0], [1j, 1.0]])).value, [0.0, 2.0])
+
+
+class TestAveragePooling:
+    X = np.arange(9.0).reshape(1, 1, 3, 3)
+
+    def test_windows(self) -> None:
+        assert avg_pool2d(self.X, 2, 1).value.tolist() == [[[[2.0, 3.0], [5.0, 6.0]]]]
+        assert avg_pool2d(self.X, (1, 3)).value.tolist() == [[[[1.0], [4.0], [7.0]]]]
+
+    def test_the_last_window_may_reach_out_but_not_start_outside(self) -> None:
+        assert avg_pool2d(self.X, 2, 2, ceil_mode=True).value.tolist() == [[[[2.0, 3.5], [6.5, 8.0]]]]
+        assert avg_pool2d(self.X, 1, 3, ceil_mode=True).value.tolist() == [[[[0.0]]]]
+
+    def test_what_is_not_covered_is_refused(self) -> None:
+        call = ApiCall("torch.nn.functional.avg_pool2d", (ArrayArg("x"), 2, 2, 1))
+        with pytest.raises(UsageError, match="does not cover"):
+            evaluate_call(call, {"x": self.X})
+
+
+def test_recurrence_by_hand() -> None:
+    one, zero = np.ones((1, 1)), np.zeros(1)
+    weights = [one, one, zero, zero, 2 * one, 0 * one, zero, zero]
+    x = np.array([[[1.0]], [[0.5]]])
+    value = rnn_tanh(x, np.zeros((2, 1, 1)), weights, True, 1, 0.0, False, True, False).value
+    ahead = [np.tanh(1.0), np.tanh(0.5 + np.tanh(1.0))]
+    assert np.allclose(value[:, 0, 0], ahead)
+    assert np.allclose(value[:, 0, 1], np.tanh([2.0, 1.0]))
+    with pytest.raises(ValueError, match="one layer"):
+        rnn_tanh(x, np.zeros((2, 1, 1)), weights, True, 2, 0.0, False, True, False)
+
+
+def test_calls_know_how_many_they_return() -> None:
+    assert returns_several("keras.ops.eigh")
+    assert not returns_several("keras.ops.divide")
+    assert "torch.rnn_tanh" in api_names()
+
+
+@pytest.mark.torch
+class TestAgainstTorch:
+    @pytest.mark.filterwarnings("ignore")
+    def test_all(self) -> None:
+        torch = pytest.importorskip("torch")
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal((2, 3, 7, 5))
+        theirs = torch.nn.functional.avg_pool2d(torch.from_numpy(x), (3, 2), (2, 3), 0, True).numpy()
+        assert np.abs(avg_pool2d(x, (3, 2), (2, 3), 0, True).value - theirs).max() < 1e-12
+        square = rng.standard_normal((4, 4))
+        theirs = torch.linalg.eigh(torch.from_numpy(square))[0].numpy()
+        assert np.abs(eigenvalues(square).value - theirs).max() < 1e-12
+        shapes = [(2, 3), (2, 2), (2,), (2,)] * 2
+        weights = [rng.standard_normal(shape) for shape in shapes]
+        sequence, start = rng.standard_normal((4, 2, 3)), rng.standard_normal((2, 2, 2))
+        for first in (False, True):
+            given = np.swapaxes(sequence, 0, 1) if first else sequence
+            arguments = (True, 1, 0.0, False, True, first)
+            tensors = [torch.from_numpy(weight) for weight in weights]
+            theirs = torch.rnn_tanh(torch.from_numpy(given.copy()), torch.from_numpy(start), tensors, *arguments)[0]
+            assert np.abs(rnn_tanh(given, start, weights, *arguments).value - theirs.numpy()).max() < 1e-12
