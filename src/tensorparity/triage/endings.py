@@ -23,7 +23,6 @@ from .diagnose import public_name
 from .screening import first_given
 from .trials import alone
 
-
 _MOST_BACKWARD = 12
 
 
