@@ -200,6 +200,7 @@ class KerasAdapter(Adapter):
         grads = self.differentiate(program, inputs, job.labels, loss, training, result)
         try:
             if job.goal == "update":
+                self.current_node, self.current_stage = None, "update"
                 self.update(program, job.option("optimizer"), grads)
                 result.weights = {name: self.to_numpy(v) for name, v in program.weights().items()}
         finally:
@@ -236,7 +237,7 @@ class KerasAdapter(Adapter):
         """One step of the optimizer on the trainable weights that have a gradient."""
         import keras
 
-        optimizer = keras.optimizers.get({"class_name": recipe["name"], "config": dict(recipe["params"])})
+        optimizer = getattr(keras.optimizers, recipe["name"])(**recipe["params"])
         trainable = {name: v for name, v in program.trainable().items() if grads.get(name) is not None}
         optimizer.build(list(trainable.values()))
         optimizer.apply([grads[name] for name in trainable], list(trainable.values()))
