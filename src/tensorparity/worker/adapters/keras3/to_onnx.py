@@ -21,6 +21,8 @@ from .program import output_key
 LAYERS = "tensorparity.layers"
 #: Where the first one keeps the digest of the second.
 STEPS = "tensorparity.steps"
+#: What the inputs of the second file are called, with a number behind it.
+_NUMBERED = "tensorparity_"
 
 
 def export_onnx(program, unoptimized):
@@ -52,7 +54,7 @@ class _Shown(object):
         for index, (_, token) in enumerate(program.inputs):
             like = program.input_tensors[token]
             self.tensors[token] = keras.Input(
-                batch_shape=like.shape, dtype=like.dtype, name="tensorparity_{}".format(index)
+                batch_shape=like.shape, dtype=like.dtype, name="{}{}".format(_NUMBERED, index)
             )
         inputs = list(self.tensors.values())
         self.tokens = []
@@ -157,8 +159,10 @@ def _map_layers(program, shown, steps):
 
 
 def _in_order(steps):
-    """Return the inputs of the file in the order of the model's: they were numbered."""
-    return sorted(steps.inputs(), key=lambda value: int(value.name.rpartition("_")[2]))
+    """Return the model's inputs in their order: they were numbered. Exporters may leave constants among them."""
+    numbers = {value.name: re.match(_NUMBERED + r"(\d+)", value.name) for value in steps.inputs()}
+    own = [value for value in steps.inputs() if numbers[value.name]]
+    return sorted(own, key=lambda value: int(numbers[value.name].group(1)))
 
 
 def _set_metadata(model, key, text):
