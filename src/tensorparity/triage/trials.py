@@ -25,8 +25,8 @@ from ..operators.optimizers import OPTIMIZERS, evaluate_step
 from ..operators.rounding import error_units
 from ..operators.spec import Evaluation
 from .adjoint import gradient_error, slopes
-from .kinks import examine_gradients
 from .diagnose import public_name
+from .kinks import examine_gradients
 from .replay import NodeErrors, judge_by_vote, measure_node
 from .sign import value_classes
 
