@@ -355,6 +355,11 @@ class TestNothingIsLostInSilence:
         assert (suspicion.kind, suspicion.diagnosis.klass) == (Kind.SHAPE, Class.DEFECT)
         assert suspicion.diagnosis.suspects == (B,)
 
+    def test_an_output_without_instances_is_another_shape(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(whole={B: lambda array: array[:0]}), localize="always")
+        assert examined.suspicions[0].kind is Kind.SHAPE
+        assert [bool(comparison.example) for comparison in examined.comparisons] == [False, True, False]
+
     def test_another_dtype_of_two_targets_blames_both(self, examine: Examine, fake_runner: Any) -> None:
         runner = fake_runner(targets=(A, B), whole={B: lambda array: array.astype(np.float64)})
         (suspicion,) = examine(runner).suspicions

@@ -35,7 +35,17 @@ class TestHunt:
     def hunts(cls, tensorparity: Any, folder: Path) -> dict[str, tuple[Any, list[Result]]]:
         def hunt(name: str, *options: object) -> tuple[Any, list[Result]]:
             store = folder / f"hunt-{name}"
-            common = ("--targets", "keras:torch,onnxruntime", "--no-cache", "--format", "json", "--out", store)
+            common = (
+                "--engine",
+                "cradle",
+                "--targets",
+                "keras:torch,onnxruntime",
+                "--no-cache",
+                "--format",
+                "json",
+                "--out",
+                store,
+            )
             ended = tensorparity("hunt", *common, *options)
             with open_store(store) as opened:
                 return ended, opened.results(opened.campaigns()[-1].id, "cradle")

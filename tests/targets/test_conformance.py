@@ -55,6 +55,34 @@ class TestTorchEager(AdapterConformance):
     known_call = KnownCall("torch.fmod", np.fmod)
 
 
+@pytest.mark.tensorflow
+@needs("tensorflow")
+class TestTensorFlowEager(AdapterConformance):
+    target = "tensorflow:eager"
+    known_call = KnownCall("tensorflow.math.add", np.add)
+
+
+@pytest.mark.tensorflow
+@needs("tensorflow")
+class TestTensorFlowXla(AdapterConformance):
+    target = "tensorflow:xla"
+    known_call = KnownCall("tensorflow.math.add", np.add)
+
+
+@pytest.mark.jax
+@needs("jax")
+class TestJaxEager(AdapterConformance):
+    target = "jax:eager"
+    known_call = KnownCall("jax.numpy.add", np.add)
+
+
+@pytest.mark.jax
+@needs("jax")
+class TestJaxJit(AdapterConformance):
+    target = "jax:jit"
+    known_call = KnownCall("jax.numpy.add", np.add)
+
+
 @pytest.mark.torch
 @needs("torch")
 class TestTorchCompile(AdapterConformance):

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 from .. import __version__
-from ..core.case import Case
+from ..core.case import ApiCall, Case
 from ..core.errors import CaseFileError, DataError
 from ..core.finding import Finding
 from ..core.jsontext import Json
@@ -26,9 +26,11 @@ from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
 from ..triage.suspicion import Suspicion
+from .call_examination import examine_call
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, scripts_of, target_facts
+from .precision_findings import prepared
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
 from .stages import StepExaminer
@@ -205,6 +207,8 @@ class Hunt:
             return result
 
     def _examined(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
+        if isinstance(case.subject, ApiCall):
+            return self._examined_call(engine, index, case, tally)
         if case.procedure.loss is not None and case.counterpart is None:
             return self._stepped(engine, index, case, tally)
         if case.procedure != Procedure() or case.counterpart is not None:
@@ -258,6 +262,20 @@ class Hunt:
         """Findings first: a result that is recorded has nothing left to do."""
         name = model_of(case).name
         self._file(engine, examined, tally, lambda suspicion: name)
+        statuses = {target: outcome.status for target, outcome in examined.outcomes.items()}
+        result = Result(engine.name, index, case.digest, tuple(examined.verdicts), statuses)
+        self._store.record_result(self._campaign, result)
+        return result
+
+    def _examined_call(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
+        """One operator: what is found is reduced and confirmed already."""
+        examined = examine_call(self._cached, case, self._settings.targets)
+        self.outcomes.update(examined.outcomes)
+        new = [item for item in examined.filed if item.finding.id not in self.findings]
+        found = prepared(self._runner, new)
+        for finding in file_findings(self._store, self._campaign, found, self._settings.runner.faults):
+            tally.findings += finding.id not in self.findings
+            self.findings.setdefault(finding.id, finding)
         statuses = {target: outcome.status for target, outcome in examined.outcomes.items()}
         result = Result(engine.name, index, case.digest, tuple(examined.verdicts), statuses)
         self._store.record_result(self._campaign, result)

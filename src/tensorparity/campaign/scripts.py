@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.arrays import dtype_name
-from ..core.case import Case
+from ..core.case import ApiCall, Case
 from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
 from ..core.verdict import Kind
+from ..operators.calls.catalogue import operator_of
+from ..targets.catalogue import spec_of
 from ..targets.lowering import lower
 from ..targets.names import TargetName, parse_target
 from ..targets.runner import Desk, LocalRunner
@@ -25,6 +27,7 @@ from ..triage.reproduce.draft import draft
 from ..triage.reproduce.keras_scripts import keras_parts
 from ..triage.reproduce.literals import Unprintable
 from ..triage.reproduce.onnx_scripts import onnx_parts
+from ..triage.reproduce.operator_scripts import operator_parts
 from ..triage.reproduce.script import Parts, Reproducer, assemble
 from ..triage.suspicion import Suspicion
 from .claims import claim_of
@@ -104,13 +107,15 @@ def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
 
 
 def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:
+    if isinstance(case.subject, ApiCall) and operator_of(case.subject.api) and spec_of(name).calls != "onnx":
+        return operator_parts(case, spec_of(name).calls, name.flavour, watched=watched)
     if name.framework == "keras":
         return keras_parts(case, name.flavour, claim, watched=watched)
     if name.framework == "torch":
         return torch_parts(case, name.flavour, claim, watched=watched)
-    lowered = lower("onnx", case)
-    if isinstance(lowered, str):
-        raise Unprintable(lowered)
+    lowered = lower("onnx", case, "onnx")
+    if not isinstance(lowered, tuple):
+        raise Unprintable(lowered or "the case has no ONNX model")
     subject, arrays = lowered
     dtype = dtype_name(claim.observed) if claim and claim.observed is not None else "float32"
     return onnx_parts(name.base, subject, arrays, claim.name if claim else "", dtype, watched=watched)

@@ -19,6 +19,7 @@ from ..core.outcome import Outcome, Status
 from ..core.runner import Runner, run_case
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.muffin import THRESHOLD, Inconsistency, inconsistencies, judge_pair, odd_ones
+from ..triage.ballots import ballot_of
 from ..triage.diagnose import accusation_of, blame, public_name
 from ..triage.endings import EndingTrial, ending_trials
 from ..triage.replay import NodeErrors
@@ -162,13 +163,23 @@ class StepExaminer:
                 self._suspects[trial.place] = suspicion.diagnosis.suspects
                 self._keep(step, suspicion, trial)
 
+    @property
+    def _independent(self) -> bool:
+        """More than one implementation takes part; of one alone nobody can say that the shared code is wrong."""
+        return len({ballot_of(target) for target in self._targets}) > 1
+
+    def _blame(self, errors: NodeErrors) -> tuple[Class | None, tuple[str, ...]]:
+        klass, suspects = blame(errors, self._families)
+        shared = len(suspects) == 1 and suspects[0] not in errors.errors
+        return klass, tuple(errors.errors) if shared and not self._independent else suspects
+
     def _settle(self, step: Stepped, errors: NodeErrors) -> None:
         """Innocent: the layer is right alone, and what differs is rounding carried along, or a matter of convention."""
         name = "at a kink" if errors.judged_by == KINK else "rounding carried along"
         step.settled.append(f"{errors.node.op}: {name}")
 
     def _convict(self, trial: Trial, errors: NodeErrors) -> Suspicion | None:
-        klass, suspects = blame(errors, self._families)
+        klass, suspects = self._blame(errors)
         if klass is None:
             return None
         accusation = accusation_of(klass, suspects, [errors])
@@ -205,7 +216,7 @@ class StepExaminer:
                 continue
             shared = {self._families.get(target, target) for target in ended}
             everybody = len(ended) == len(self._targets) and len(shared) == 1
-            suspects = (shared.pop(),) if everybody else ended
+            suspects = (shared.pop(),) if everybody and self._independent else ended
             kind, exception = _ENDINGS[outcome.status], trial.ending[1]
             diagnosis = trial.diagnosis(suspects, found)
             suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
@@ -284,7 +295,7 @@ class StepExaminer:
         if isinstance(trial, EndingTrial):
             ended = {target for target, outcome in outcomes.items() if trial.ends_so(outcome)}
             return bool(ended)
-        klass, suspects = blame(trial.judge(outcomes), self._families)
+        klass, suspects = self._blame(trial.judge(outcomes))
         return (klass, suspects) == (suspicion.diagnosis.klass, suspicion.diagnosis.suspects)
 
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "hunt": ("hunt", "All engines under one budget against the installed targets."),
     "compare": ("compare", "A model across targets: is it the same, and if not, which layer?"),
     "fuzz": ("fuzz", "Generated networks: forward, loss, backward and update compared."),
+    "precision": ("precision", "Operators across precisions: how wrong can one get?"),
     "replay": ("replay", "Run a case file again: does it still fail?"),
     "reduce": ("reduce", "The simplest case that fails in the same way, and a script that shows it."),
     "localize": ("localize", "Where in a case's model the difference arises, layer by layer."),

@@ -14,6 +14,7 @@ from ..core.arrays import Array
 from ..core.case import ApiCall, ArrayArg
 from ..core.errors import UsageError
 from . import single_calls
+from .calls.catalogue import operator_of
 from .rounding import growth
 from .spec import Evaluation
 
@@ -110,7 +111,7 @@ _API = {
 
 
 def api_known(name: str) -> bool:
-    return name in _API
+    return name in _API or operator_of(name) is not None
 
 
 def api_names() -> list[str]:
@@ -133,6 +134,9 @@ def evaluate_call(call: ApiCall, inputs: dict[str, Array]) -> Evaluation:
     Raises:
         UsageError: if the function is not of the enumerated API.
     """
+    operator = operator_of(call.api)
+    if operator is not None:
+        return operator.evaluate(dict(call.kwargs), operator.operand_arrays(inputs))
     if call.api not in _API:
         raise UsageError(f"unknown API {call.api!r}; known are {', '.join(api_names())}")
 

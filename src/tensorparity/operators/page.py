@@ -25,10 +25,7 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "Made from `src/tensorparity/operators/` by `python -m tensorparity.operators.page`; a test holds it."
     yield f"{len(names)} layer types, {len(LOSSES)} losses, {len(OPTIMIZERS)} optimizers."
-    yield (
-        "Values are those that are tried; a bold one is the default, `!` stands before values that the documentation "
-        "rules out."
-    )
+    yield "Values are those that are tried; a bold one is the default, `!` stands before one that is ruled out."
     yield ""
     yield "## Layers"
     for name in names:

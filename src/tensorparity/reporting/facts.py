@@ -9,6 +9,7 @@ from .. import __version__
 from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
 from ..core.jsontext import Json
+from ..core.operator_errors import Precision
 from ..core.precision import HighPrecision
 from ..core.training import Training
 
@@ -115,6 +116,7 @@ class Facts:
         models: those of the zoo (``zoo``).
         known: the known differences; what they accept is no defect of this run.
         scripts: reproducers by finding, for reports that show their text.
+        precision: the largest errors of operators (``precision``).
     """
 
     command: str
@@ -132,6 +134,7 @@ class Facts:
     training: Training | None = None
     high_precision: HighPrecision | None = None
     models: tuple[ModelFacts, ...] = ()
+    precision: Precision | None = None
     known: tuple[KnownFacts, ...] = ()
     scripts: Mapping[str, str] = field(default_factory=dict)
 
@@ -173,6 +176,8 @@ class Facts:
             document["known"] = [entry.to_json() for entry in self.known]
         if self.models:
             document["models"] = [model.to_json() for model in self.models]
+        if self.precision is not None:
+            document["precision"] = self.precision.to_json()
         if self.comparisons is not None:
             document["comparisons"] = [comparison.to_json() for comparison in self.comparisons]
         document["findings"] = [finding.to_json() for finding in self.findings]

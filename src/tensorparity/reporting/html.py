@@ -25,6 +25,7 @@ from . import training as trainings
 from . import wording
 from .facts import Facts
 from .localization import page_document
+from .precision import view as precision_view
 from .summary import CLASS_MEANINGS, by_urgency, node_name, ordered, place, summarize
 
 _SCRIPT_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -43,6 +44,7 @@ def render(facts: Facts) -> str:
         matrix=_matrix(facts.comparisons or ()),
         comparisons=_views(facts),
         findings=_findings(facts),
+        precision=precision_view(facts.precision) if facts.precision else None,
         classes=[(klass, len(facts.of_class(klass))) for klass in CLASS_MEANINGS if facts.of_class(klass)],
         meanings=CLASS_MEANINGS,
         training=_training(facts),

@@ -12,12 +12,14 @@ from rich.text import Text
 
 from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
+from ..core.operator_errors import Precision
 from ..core.precision import HighPrecision
 from ..core.training import Training
 from ..core.verdict import Judgement
 from . import training as trainings
 from . import wording
 from .facts import Facts, ModelFacts
+from .precision import tables
 from .summary import CLASS_MEANINGS, INSPECTIONS, Tone, by_urgency, distinct, ordered, place, summarize
 
 #: Beyond these a list is no longer read; the rest is counted.
@@ -48,6 +50,7 @@ class _Page:
         if facts.command in INSPECTIONS:
             self._targets(facts)
         self._models(facts.models)
+        self._precision(facts.precision)
         self._pairs(trainings.of_outputs(facts.comparisons or ()))
         self._high_precision(facts.high_precision)
         self._training(facts)
@@ -79,6 +82,17 @@ class _Page:
             sizes = (f"{model.layers:,}", f"{model.parameters:,}")
             table.add_row(*self._cells(model.name, *sizes, model.data or "-", _weights(model)))
         self._show(table)
+
+    def _precision(self, precision: Precision | None) -> None:
+        """The paper's Tables 1 to 3, or the operators that are furthest off."""
+        if precision is None:
+            return
+        for title, columns, rows in tables(precision):
+            self._line(title)
+            table = self._table(*columns)
+            for row in rows:
+                table.add_row(*self._cells(*row))
+            self._show(table)
 
     def _pairs(self, comparisons: Sequence[Comparison]) -> None:
         if not comparisons:

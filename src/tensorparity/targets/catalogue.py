@@ -20,6 +20,8 @@ class TargetSpec:
         extra: the extra of our own package that installs them.
         environment: variables its worker is always started with.
         lowering: the form a LayerGraph is turned into before it is sent (``onnx``), if any.
+        calls: the library whose functions it is asked for when a case names an operator; empty for none.
+        compiled: compiles every new call, which takes seconds.
         family: implementations that share code count as one vote; this names the sharers.
         arbiter: slow, but asked about single layers where the others disagree and nothing else can tell.
         hunted: part of ``hunt``'s and ``compare``'s default set where installed.
@@ -32,6 +34,8 @@ class TargetSpec:
     summary: str
     environment: Mapping[str, str] = field(default_factory=dict)
     lowering: str | None = None
+    calls: str = ""
+    compiled: bool = False
     family: str = ""
     arbiter: bool = False
     hunted: bool = True
@@ -45,6 +49,7 @@ def _keras(backend: str, library: str) -> TargetSpec:
         extra=backend,
         summary=f"Keras 3 on {library}",
         environment={"KERAS_BACKEND": backend},
+        calls="keras",
         family="keras",
     )
 
@@ -68,6 +73,7 @@ ONNXRUNTIME = TargetSpec(
     extra="onnx",
     summary="ONNX Runtime on the CPU, forward only",
     lowering="onnx",
+    calls="onnx",
     family="onnxruntime",
 )
 OPENVINO = TargetSpec(
@@ -77,6 +83,7 @@ OPENVINO = TargetSpec(
     extra="openvino",
     summary="OpenVINO on the CPU, forward only, in float32",
     lowering="onnx",
+    calls="onnx",
     family="openvino",
 )
 ONNX_REFERENCE = TargetSpec(
@@ -86,6 +93,7 @@ ONNX_REFERENCE = TargetSpec(
     extra="onnx",
     summary="the ONNX project's reference evaluator: slow, an arbiter",
     lowering="onnx",
+    calls="onnx",
     family="onnx",
     arbiter=True,
     hunted=False,
@@ -96,10 +104,40 @@ TORCH_EAGER = TargetSpec(
     distributions=("torch",),
     extra="torch",
     summary="PyTorch: single calls, and exported programs eagerly",
+    calls="torch",
     family="torch",
     hunted=False,
 )
-TORCH_COMPILE = replace(TORCH_EAGER, name="torch:compile", summary="PyTorch: exported programs compiled by inductor")
+TORCH_COMPILE = replace(
+    TORCH_EAGER,
+    name="torch:compile",
+    summary="PyTorch: single calls and exported programs, compiled by inductor",
+    compiled=True,
+)
+TENSORFLOW_EAGER = TargetSpec(
+    name="tensorflow:eager",
+    adapter="native_tensorflow",
+    distributions=("tensorflow",),
+    extra="tensorflow",
+    summary="TensorFlow: single calls",
+    calls="tensorflow",
+    family="tensorflow",
+    hunted=False,
+)
+TENSORFLOW_XLA = replace(
+    TENSORFLOW_EAGER, name="tensorflow:xla", summary="TensorFlow: single calls compiled by XLA", compiled=True
+)
+JAX_EAGER = TargetSpec(
+    name="jax:eager",
+    adapter="native_jax",
+    distributions=("jax",),
+    extra="jax",
+    summary="JAX: single calls, one operation at a time",
+    calls="jax",
+    family="jax",
+    hunted=False,
+)
+JAX_JIT = replace(JAX_EAGER, name="jax:jit", summary="JAX: single calls compiled as a whole", compiled=True)
 
 TARGETS: Registry[TargetSpec] = Registry(
     "target",
@@ -114,6 +152,10 @@ TARGETS: Registry[TargetSpec] = Registry(
         "onnxruntime": f"{__name__}:ONNXRUNTIME",
         "torch:eager": f"{__name__}:TORCH_EAGER",
         "torch:compile": f"{__name__}:TORCH_COMPILE",
+        "tensorflow:eager": f"{__name__}:TENSORFLOW_EAGER",
+        "tensorflow:xla": f"{__name__}:TENSORFLOW_XLA",
+        "jax:eager": f"{__name__}:JAX_EAGER",
+        "jax:jit": f"{__name__}:JAX_JIT",
     },
 )
 

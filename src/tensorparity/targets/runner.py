@@ -273,10 +273,10 @@ class LocalRunner:
         spec = self._desks[target].spec
         arrays: Arrays = case.arrays()
         header: dict[str, Any] = {**case.header(), "trust": self._settings.trust}
-        if spec.lowering:
-            lowered = lower(spec.lowering, case)
-            if isinstance(lowered, str):
-                return _unsupported(target, lowered)
+        lowered = lower(spec.lowering, case, spec.calls)
+        if isinstance(lowered, str):
+            return _unsupported(target, lowered)
+        if lowered is not None:
             header["subject"], arrays = lowered
         cpu = self._settings.limits.cpu_seconds * deadline_factor
         return Request(target, {"do": "run", "case": header}, arrays, cpu)

@@ -23,6 +23,8 @@ from .diagnose import public_name
 from .screening import first_given
 from .trials import alone
 
+_MOST_BACKWARD = 12
+
 
 @dataclass(frozen=True)
 class EndingTrial:
@@ -87,9 +89,10 @@ def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list
     assert failure is not None
     assert isinstance(case.subject, LayerGraph)
     ending = (outcome.status.value, failure.type, normalised(failure.message))
-    stage = Stage.BUILD if failure.stage == "build" else Stage.FORWARD
+    stage = {"build": Stage.BUILD, "update": Stage.UPDATE}.get(failure.stage, Stage.FORWARD)
     node = next((node for node in case.subject.nodes if node.key == failure.node), None)
-    whole = EndingTrial(case, stage, outcome.target, ending, node, _parameters(node))
+    # Alone the layer may be well, and the network not: then the layer that happened to run last is not named.
+    whole = EndingTrial(case, stage, outcome.target, ending)
     given = first_given(case, node, done) if node else None
     if node is None or given is None:
         return [whole]
@@ -99,8 +102,31 @@ def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list
     except (ShapeError, ValueError, KeyError):
         return [whole]
     forward = replace(single, procedure=Procedure(training=case.procedure.training))
-    first = replace(whole, case=forward, node=_only(single))
-    return [first, replace(first, case=backward, stage=Stage.BACKWARD), whole]
+    first = replace(whole, case=forward, node=_only(single), parameters=_parameters(node))
+    found = [first, replace(first, case=backward, stage=Stage.BACKWARD)]
+    if node is case.subject.nodes[-1]:  # the forward pass came to its end, so it may be any layer's backward pass
+        found += _backward_trials(whole, case.subject.nodes[:-1], done)
+    return [*found, whole]
+
+
+def _backward_trials(whole: EndingTrial, nodes: Sequence[Node], done: Sequence[Outcome]) -> list[EndingTrial]:
+    """The backward pass of every layer alone, the last first; of those with weights only, where there are many."""
+    case = whole.case
+    owners = {name.partition("/")[0] for name in case.weights}
+    found: list[EndingTrial] = []
+    for node in sorted(nodes, key=lambda node: node.layer not in owners)[:_MOST_BACKWARD]:
+        given = first_given(case, node, done)
+        if given is None:
+            continue
+        try:
+            single = alone(node, given, case.weights, case.seed)
+            pulled = _pulled(single, given, case.procedure.training)
+        except (ShapeError, ValueError, KeyError):
+            continue
+        found.append(
+            replace(whole, case=pulled, stage=Stage.BACKWARD, node=_only(single), parameters=_parameters(node))
+        )
+    return found
 
 
 def _pulled(single: Case, given: Sequence[Array], training: bool) -> Case:
@@ -120,5 +146,5 @@ def _only(single: Case) -> Node:
     return single.subject.nodes[0]
 
 
-def _parameters(node: Node | None) -> dict[str, Json]:
-    return layer(node.op).significant({**node.params, **node.call_params}) if node else {}
+def _parameters(node: Node) -> dict[str, Json]:
+    return layer(node.op).significant({**node.params, **node.call_params})

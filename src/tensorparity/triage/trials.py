@@ -269,13 +269,21 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
     return Trial(Stage.UPDATE, case, node, judge, OPTIMIZERS[recipe.name].api, dict(recipe.params), tuple(suspects))
 
 
+#: Squares of larger gradients overflow, and optimizers are made of squares.
+_LARGEST_GRADIENT = 1e15
+
+
+def _can_be_squared(gradient: Array) -> bool:
+    return bool(np.isfinite(gradient).all()) and float(np.abs(gradient).max(initial=0.0)) < _LARGEST_GRADIENT
+
+
 def update_error(case: Case, outcome: Outcome) -> float:
     """The largest e of a weight after the step, given the target's own gradient of it."""
     recipe = case.procedure.optimizer
     worst = 0.0
     for name, after in outcome.trace.weights.items():
         gradient = outcome.trace.gradients.get(f"weight:{name}")
-        if recipe is None or gradient is None or name not in case.weights or not np.isfinite(gradient).all():
+        if recipe is None or gradient is None or name not in case.weights or not _can_be_squared(gradient):
             continue
         truth = evaluate_step(recipe, case.weights[name], gradient).weight
         worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))

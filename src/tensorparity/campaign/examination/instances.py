@@ -64,6 +64,8 @@ def hardly_depends_on_inputs(outcomes: Mapping[str, Outcome]) -> bool:
     if outcome is None:
         return False
     for output in outcome.outputs.values():
+        if not output.size:
+            continue
         rows = output.reshape(len(output), -1).astype(np.float64)
         scale = np.abs(rows).max(initial=0.0)
         if len(rows) < 2 or np.ptp(rows, axis=0).max(initial=0.0) <= _INSENSITIVE * scale:

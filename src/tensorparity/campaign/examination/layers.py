@@ -193,9 +193,9 @@ def is_open(at: Setting, errors: NodeErrors) -> bool:
 def _example(
     comparison: Comparison, outcomes: Mapping[str, Outcome], index: int, inputs: Arrays, labels: Arrays
 ) -> Example | None:
-    """The input a map belongs to; None where a side has no such output."""
+    """The input a map belongs to; None where a side has no such output, or one of another shape."""
     a, b = (outcomes[target].outputs.get(comparison.output) for target in (comparison.a, comparison.b))
-    if a is None or b is None:
+    if a is None or b is None or a.shape != b.shape:
         return None
     return build_example(inputs, index, a, b, labels.get(comparison.output))
 

@@ -102,7 +102,10 @@ def fused_differences(
     apart: dict[str, tuple[float, float]] = {}
     for target, trace in traces.items():
         if name in trace.outputs and name in outcomes[target].outputs:
-            whole, stepwise = outcomes[target].outputs[name][picked], trace.outputs[name]
+            output, stepwise = outcomes[target].outputs[name], trace.outputs[name]
+            if len(output) <= max(picked, default=0):
+                continue
+            whole = output[picked]
             if whole.shape == stepwise.shape:  # otherwise the pair's verdict says so already
                 relative = float(scaled_difference(whole, stepwise).max(initial=0.0))
                 apart[target] = (output_units(whole, stepwise), relative)

@@ -17,7 +17,7 @@ from .assembly import Assembly, Tensor
 from .coverage import Coverage
 from .palettes import DATA, DataShape, draw_shape, draw_style, draw_values, factorized
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
-from .support import hopeless, lacking
+from .support import ambiguous, hopeless, lacking
 from .tasks import draw_task
 
 _ATTEMPTS = 24
@@ -278,6 +278,8 @@ class _Build:
     def _refuses(self, spec: LayerSpec, params: dict[str, Json], rank: int) -> bool:
         """What costs a network votes is drawn, but rarely."""
         complete = spec.complete(params)
+        if ambiguous(spec.name, complete):
+            return True
         if hopeless(spec.name, complete, rank):
             return bool(self._rng.random() > _HOPELESS)
         return bool(lacking(spec.name, complete, rank)) and not self._exotic

@@ -40,6 +40,13 @@ def hopeless(op: str, params: Params, rank: int) -> str:
     return ""
 
 
+def ambiguous(op: str, params: Params) -> str:
+    """Why the documentation does not say what the layer computes; nothing could be judged."""
+    if op == "ReLU" and params["max_value"] is not None and params["max_value"] < params["threshold"]:
+        return "its cases overlap where max_value is below threshold"
+    return ""
+
+
 def _last(axis: Json, rank: int) -> bool:
     axes = axis if isinstance(axis, (list, tuple)) else (axis,)
     return sorted(item % rank for item in axes) == list(range(rank - len(axes), rank))

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from ...core.arrays import Array
-from ...core.case import EXPORTED_ONNX, Case, ModelFile
+from ...core.case import EXPORTED_ONNX, ApiCall, Case, ModelFile
 from ...core.jsontext import Json
 
 
-def lower(form: str, case: Case) -> tuple[Json, dict[str, Array]] | str:
-    """The subject and arrays to send instead of the case's own, or the reason why there are none."""
+def lower(form: str | None, case: Case, calls: str = "") -> tuple[Json, dict[str, Array]] | str | None:
+    """The subject and arrays to send instead of the case's own, or the reason why there are none.
+
+    None where the target takes the case as it is.
+
+    Args:
+        calls: the library that answers for operators.
+    """
+    if isinstance(case.subject, ApiCall) and calls:
+        from .calls import lower_call
+
+        return lower_call(calls, case)
+    if form is None:
+        return None
     if form == "onnx":
         from .onnx import lower_to_onnx
         from .onnx_export import lower_exported

@@ -17,7 +17,7 @@ class OnnxAdapter(Adapter):
     the ``whole``. An output's ``join`` is the way back.
     """
 
-    ABILITIES = frozenset(["forward", "replay", "trace", "layer-graph", "model-file"])
+    ABILITIES = frozenset(["forward", "replay", "trace", "call", "layer-graph", "model-file", "api-call"])
     #: What the runtime says of operators, types and versions that it does not have.
     LACKING = ()
 
@@ -37,7 +37,7 @@ class OnnxAdapter(Adapter):
         name = type(self).__name__
         if job.subject["kind"] != "onnx":
             raise Unsupported("{} runs ONNX models, not {}".format(name, job.subject["kind"]))
-        if job.goal not in ("forward", "replay"):
+        if job.goal not in ("forward", "replay", "call"):
             raise Unsupported("an ONNX runtime computes no {}".format(job.goal))
         if job.option("training"):
             raise Unsupported("an ONNX runtime has no training mode")

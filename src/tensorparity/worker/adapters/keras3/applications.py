@@ -14,6 +14,8 @@ from ...contract import Unsupported
 from .program import Program, no_random_initializers
 
 _BATCH = 4
+#: The size of images that the documentation names for models which take any.
+_SIZE = 224
 
 
 def make_application(adapter, recipe):
@@ -23,7 +25,7 @@ def make_application(adapter, recipe):
     if model is not None:
         return model, "cached ImageNet weights"
     with no_random_initializers():
-        model = function(weights=None)
+        model = _sized(function, weights=None)
     program = Program(model)
     rng = np.random.RandomState(recipe["seed"])
     for name, variable in program.weights().items():
@@ -65,11 +67,19 @@ def _with_cached_weights(function, keras_home):
     file_utils.get_file = only_cached
     try:
         with no_random_initializers():
-            return function(weights="imagenet")
+            return _sized(function, weights="imagenet")
     except FileNotFoundError:
         return None
     finally:
         file_utils.get_file = right
+
+
+def _sized(function, weights):
+    """Build the model, for images of one size: an open one has to be drawn, and small images leave nothing over."""
+    model = function(weights=weights)
+    if None not in model.input_shape[1:]:
+        return model
+    return function(weights=weights, input_shape=(_SIZE, _SIZE, model.input_shape[-1]))
 
 
 def _draw(name, shape, rng):

@@ -8,7 +8,7 @@ import tempfile
 import numpy as np
 
 from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
-from ..calls import call_api
+from ..expressions import Expression, outputs_of
 from . import program as programs
 from .program import output_key, plain
 
@@ -200,6 +200,7 @@ class KerasAdapter(Adapter):
         grads = self.differentiate(program, inputs, job.labels, loss, training, result)
         try:
             if job.goal == "update":
+                self.current_node, self.current_stage = None, "update"
                 self.update(program, job.option("optimizer"), grads)
                 result.weights = {name: self.to_numpy(v) for name, v in program.weights().items()}
         finally:
@@ -236,7 +237,7 @@ class KerasAdapter(Adapter):
         """One step of the optimizer on the trainable weights that have a gradient."""
         import keras
 
-        optimizer = keras.optimizers.get({"class_name": recipe["name"], "config": dict(recipe["params"])})
+        optimizer = getattr(keras.optimizers, recipe["name"])(**recipe["params"])
         trainable = {name: v for name, v in program.trainable().items() if grads.get(name) is not None}
         optimizer.build(list(trainable.values()))
         optimizer.apply([grads[name] for name in trainable], list(trainable.values()))
@@ -256,10 +257,23 @@ class KerasAdapter(Adapter):
 
     def _call(self, job):
         result = Result()
-        outputs = call_api("keras.ops.", self.resolve_api, job, lambda array: self.to_tensor(plain(array)))
-        for index, output in enumerate(_flat(outputs)):
-            result.outputs[str(index)] = self.to_numpy(output)
+        expression = Expression(job.subject, ("keras.ops.",), self.resolve_api)
+        with self.no_gradients():
+            tensors = expression.tensors(job.inputs, self._operand(job.option("dtype")))
+            outputs = [self.to_numpy(output) for output in _flat(expression(tensors))]
+        result.outputs = outputs_of(job, outputs)
         return result
+
+    def _operand(self, dtype):
+        import keras
+
+        def convert(array, perm=None):
+            tensor = self.to_tensor(plain(array))
+            if dtype and keras.backend.is_float_dtype(keras.backend.standardize_dtype(tensor.dtype)):
+                tensor = keras.ops.cast(tensor, dtype)
+            return keras.ops.transpose(tensor, perm) if perm else tensor
+
+        return convert
 
     def resolve_api(self, name):
         import keras

@@ -214,7 +214,7 @@ class JaxAdapter(KerasAdapter):
         import keras
 
         with no_random_initializers():
-            optimizer = keras.optimizers.get({"class_name": recipe["name"], "config": dict(recipe["params"])})
+            optimizer = getattr(keras.optimizers, recipe["name"])(**recipe["params"])
             trainable = {name: v for name, v in program.trainable().items() if grads.get(name) is not None}
             optimizer.build(list(trainable.values()))
         step = jax.jit(optimizer.stateless_apply, compiler_options=self._compiler_options)

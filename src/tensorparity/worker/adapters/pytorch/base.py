@@ -1,23 +1,30 @@
 """What eager and compiled torch share: loading programs, single calls, and the import of a program's layers."""
 
+import json
+
 import numpy as np
 
 from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
-from ..calls import call_api
+from ..expressions import Expression, outputs_of
+from ..native import resolve
 from .tensors import to_numpy, to_tensor
 
 _PROGRAMS_KEPT = 2
+_EXPRESSIONS_KEPT = 64
 
 
 class TorchAdapter(Adapter):
     """Torch on exported programs; subclasses say how a program, its trace and single nodes are run."""
 
-    ABILITIES = frozenset(["forward", "replay", "trace", "import", "export", "model-file", "batch_size"])
+    ABILITIES = frozenset(
+        ["forward", "replay", "trace", "import", "export", "model-file", "batch_size", "call", "api-call"]
+    )
     LIBRARIES = ("torch",)
 
     def __init__(self, flavour, options):
         Adapter.__init__(self, flavour, options)
         self._programs = []
+        self._expressions = {}
 
     def start(self):
         torch = import_library("torch", least=(2, 5))
@@ -134,18 +141,30 @@ class TorchAdapter(Adapter):
         return make_from_factory(recipe)
 
     def _call(self, job):
-        outputs = call_api("torch.", _resolve, job, to_tensor)
+        import torch
+
+        expression = self._expression(job.subject)
+        tensors = expression.tensors(job.inputs, to_tensor)
+        dtype = job.option("dtype")
+        if dtype:
+            wanted = getattr(torch, dtype)
+            tensors = {key: item.to(wanted) if item.is_floating_point() else item for key, item in tensors.items()}
+        with torch.no_grad():
+            values = self.call_expression(expression, tensors)
+        values = values if isinstance(values, (list, tuple)) else [values]
         result = Result()
-        flat = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-        for index, output in enumerate(flat):
-            result.outputs[str(index)] = to_numpy(output)
+        result.outputs = outputs_of(job, [to_numpy(value) for value in values])
         return result
 
+    def _expression(self, subject):
+        """Keep expressions: the compiler knows again what it has compiled by the function's identity."""
+        key = json.dumps(subject, sort_keys=True)
+        if key not in self._expressions:
+            if len(self._expressions) >= _EXPRESSIONS_KEPT:
+                self._expressions.clear()
+            self._expressions[key] = Expression(subject, ("torch.",), resolve)
+        return self._expressions[key]
 
-def _resolve(name):
-    import torch
-
-    found = torch
-    for part in name.split(".")[1:]:
-        found = getattr(found, part)
-    return found
+    def call_expression(self, expression, tensors):
+        """Return the value of a call, in this flavour."""
+        return expression(tensors)

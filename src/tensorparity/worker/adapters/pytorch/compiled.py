@@ -6,6 +6,8 @@ import shutil
 from ...contract import Unsupported
 from .base import TorchAdapter
 
+_CALLS_KEPT = 6  # dynamo recompiles one function eight times at most, and all expressions are one function to it
+
 
 class CompiledAdapter(TorchAdapter):
     """The trace compiles one graph with every node's output exposed, a replay all its nodes as one unit.
@@ -18,6 +20,7 @@ class CompiledAdapter(TorchAdapter):
         self.mode = "inductor: torch.compile(ExportedProgram.module()) under no_grad"
         self._wholes = {}
         self._exposed = {}
+        self._calls = {}
 
     def start(self):
         TorchAdapter.start(self)
@@ -42,6 +45,16 @@ class CompiledAdapter(TorchAdapter):
         if program not in self._wholes:
             self._wholes[program] = torch.compile(program.module)
         return program.call(self._wholes[program], tensors)
+
+    def call_expression(self, expression, tensors):
+        import torch
+
+        if expression not in self._calls:
+            if len(self._calls) >= _CALLS_KEPT:
+                torch._dynamo.reset()
+                self._calls.clear()
+            self._calls[expression] = torch.compile(expression.__call__, dynamic=False, fullgraph=True)
+        return self._calls[expression](tensors)
 
     def trace_program(self, program, tensors):
         import torch

@@ -4,8 +4,6 @@ from .base import TorchAdapter
 
 
 class EagerAdapter(TorchAdapter):
-    ABILITIES = TorchAdapter.ABILITIES | frozenset(["call", "api-call"])
-
     def __init__(self, flavour, options):
         TorchAdapter.__init__(self, flavour, options)
         self.mode = "eager: ExportedProgram.module() under no_grad"

@@ -7,13 +7,15 @@ from ...protocol import Bits
 _BIT_DTYPES = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 
 
-def to_tensor(array):
-    """Return a fresh tensor."""
+def to_tensor(array, perm=None):
+    """Return a fresh tensor; ``perm`` turns its axes without moving memory."""
     import torch
 
     if isinstance(array, Bits):
-        return torch.from_numpy(array.bits.copy()).view(getattr(torch, array.dtype))
-    return torch.from_numpy(np.array(array))
+        tensor = torch.from_numpy(array.bits.copy()).view(getattr(torch, array.dtype))
+    else:
+        tensor = torch.from_numpy(np.array(array))
+    return tensor.permute(perm) if perm else tensor
 
 
 def to_numpy(value):

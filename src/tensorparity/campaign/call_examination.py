@@ -1,0 +1,64 @@
+"""One case of an operator in a hunt: run everywhere, measured against the true value, blamed, reduced, confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..core.arrays import dtype_name
+from ..core.case import ApiCall, Case
+from ..core.finding import Class
+from ..core.outcome import Outcome
+from ..core.runner import Runner, run_case
+from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from ..operators.calls.catalogue import operator_of
+from ..operators.rounding import K
+from .precision_findings import Filed, findings_of
+from .precision_operator import Notebook, SearchTask
+
+#: What an infinite error counts as where a number is needed.
+_MOST = 1e30
+
+
+@dataclass
+class ExaminedCall:
+    outcomes: dict[str, Outcome]
+    verdicts: list[Verdict]
+    filed: list[Filed] = field(default_factory=list)
+
+
+def examine_call(runner: Runner, case: Case, targets: Sequence[str]) -> ExaminedCall:
+    """Run an operator's case and judge it by decision 5.
+
+    Raises:
+        ValueError: if the case names no operator.
+    """
+    assert isinstance(case.subject, ApiCall)
+    operator = operator_of(case.subject.api)
+    if operator is None:
+        raise ValueError(f"{case.subject.api} is no operator")
+    dtype = dtype_name(next(iter(case.inputs.values())))
+    notebook = Notebook(SearchTask(operator, dtype, tuple(targets)))
+    outcomes = run_case(runner, case, targets)
+    measured, _ = notebook.note(case, outcomes)
+    filed = findings_of(runner, [notebook]) if _suspicious(notebook) else []
+    return ExaminedCall(outcomes, [_verdict(notebook, tuple(measured), filed)], filed)
+
+
+def _suspicious(notebook: Notebook) -> bool:
+    return any(record.units > K or record.ended for record in notebook.records.values())
+
+
+def _verdict(notebook: Notebook, measured: tuple[str, ...], filed: Sequence[Filed]) -> Verdict:
+    largest = min(max((record.units for record in notebook.records.values()), default=0.0), _MOST)
+    measure = Measure("error-in-roundoffs", largest)
+    defects = [item for item in filed if item.finding.diagnosis.klass is Class.DEFECT]
+    if defects:
+        first = defects[0].finding
+        reason = first.diagnosis.evidence[0]
+        return Verdict(Judgement.FAIL, tuple(notebook.records), reason, measure, K, first.kind, Stage.CALL)
+    if not measured:
+        reasons = sorted({record.reason for record in notebook.records.values() if record.reason})
+        return Verdict(Judgement.UNDECIDED, tuple(notebook.records), "; ".join(reasons) or "no target answered")
+    kind = Kind.PRECISION if largest > K else None
+    return Verdict(Judgement.PASS, measured, "within what rounding explains", measure, K, kind, Stage.CALL)

@@ -1,0 +1,295 @@
+"""``precision``: the largest precision error of every operator, found by search, with the input that causes it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .. import __version__
+from ..core.errors import UsageError
+from ..core.finding import Finding
+from ..core.operator_errors import ModelRun, PaperRun, Precision
+from ..core.outcome import Outcome
+from ..core.verdict import Judgement
+from ..engines.predoo.algorithm import MODES, STRATEGIES
+from ..operators.calls.catalogue import SEVEN, find_operators
+from ..operators.calls.spec import DTYPES, Operator
+from ..operators.rounding import K
+from ..oracles.precision import MEASURES
+from ..reporting.facts import Facts
+from ..store.database import Store, open_store
+from ..targets.catalogue import TARGETS, spec_of
+from ..targets.environments import find_environment, inventory
+from ..targets.names import parse_target
+from ..targets.runner import LocalRunner, RunnerSettings, open_runner
+from .compare import CompareSettings, compare
+from .events import Listener, Progress, silent
+from .filing import file_findings, target_facts
+from .precision_findings import ENGINE, findings_of, prepared
+from .precision_operator import ALL_STRATEGIES, GUIDED, OperatorSearch, SearchTask, search_operators
+from .precision_paper import PAPER_DTYPES, PaperTask, run_paper
+from .selection import named_targets
+
+#: Table 3: models of the zoo made of the paper's operators.
+TABLE_3 = ("zoo:lenet5", "zoo:vgg16")
+
+
+@dataclass(frozen=True)
+class PrecisionSettings:
+    """What ``precision`` is told.
+
+    Args:
+        operators: globs; all by default.
+        strategies: for measure ``paper`` those of the paper; else how inputs are searched.
+        modes: of the paper's measure.
+        inputs: tn, per operator and run.
+        times: apply the operator so many times in a row (measure ``paper``).
+        models: also compare these models (Table 3).
+        budget: seconds after which no further operator is begun.
+    """
+
+    targets: Sequence[str]
+    operators: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    strategies: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    measure: str = "operator"
+    inputs: int = 2000
+    times: int = 1
+    seed: int = 0
+    budget: float | None = None
+    models: tuple[str, ...] = ()
+    store: str | Path = "tensorparity-out"
+    folder: Path | None = None
+    runner: RunnerSettings = field(default_factory=RunnerSettings)
+
+    def check(self) -> None:
+        """Raise UsageError for a name that is none."""
+        for what, given, known in (
+            ("measure", (self.measure,), MEASURES),
+            ("dtype", self.dtypes, DTYPES),
+            ("mode", self.modes, MODES),
+            ("strategy", self.strategies, STRATEGIES if self.measure == "paper" else ALL_STRATEGIES),
+        ):
+            for name in given:
+                if name not in known:
+                    raise UsageError(f"unknown {what} {name!r}; known are {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Searched:
+    facts: Facts
+    broken: bool
+    store: Path
+
+
+def precision(settings: PrecisionSettings, listener: Listener = silent) -> Searched:
+    """Run the searches to their end and return what was found.
+
+    Raises:
+        UsageError: for an unknown operator, target, dtype, strategy, mode or measure.
+        StoreError: if the store cannot be written.
+    """
+    settings.check()
+    operators = find_operators(settings.operators)
+    with (
+        open_store(settings.store, folder=settings.folder) as store,
+        open_runner(settings.targets, settings.runner) as runner,
+    ):
+        return _Run(settings, operators, runner, store, listener).run()
+
+
+class _Run:
+    def __init__(
+        self, settings: PrecisionSettings, operators: list[Operator], runner: LocalRunner, store: Store, tell: Listener
+    ) -> None:
+        self._settings, self._operators = settings, operators
+        self._runner, self._store, self._tell = runner, store, tell
+        self._began = time.monotonic()
+        self._outcomes: dict[str, Outcome] = {}
+
+    def run(self) -> Searched:
+        settings = self._settings
+        identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
+        campaign = self._store.begin_campaign("precision", settings.seed, identity)
+        paper: list[PaperRun] = []
+        searches: list[OperatorSearch] = []
+        findings: list[Finding] = []
+        stop = "all searches were run"
+        try:
+            if settings.measure == "paper":
+                paper = self._paper()
+            else:
+                searches = self._search()
+                filed = findings_of(self._runner, [search.notebook for search in searches])
+                self._tell(Progress("running reproducers", 0, None, f"{len(filed)} findings"))
+                findings = file_findings(self._store, campaign, prepared(self._runner, filed), settings.runner.faults)
+        except KeyboardInterrupt:
+            stop = "interrupted"
+        self._store.finish_campaign(campaign, stop)
+        models = self._models()
+        runs = [run for search in searches for run in search.notebook.runs()]
+        facts = self._facts(Precision(settings.measure, K, tuple(paper), tuple(runs), tuple(models)), findings, stop)
+        return Searched(facts, bool(self._runner.broken), self._store.folder)
+
+    def _go_on(self) -> bool:
+        budget = self._settings.budget
+        return budget is None or time.monotonic() - self._began < budget
+
+    def _paper(self) -> list[PaperRun]:
+        settings = self._settings
+        modes = settings.modes or ("input_mode", "op_mode")
+        tasks = [
+            PaperTask(
+                operator, target, strategy, mode, settings.dtypes or PAPER_DTYPES, operator.shapes[0],
+                settings.inputs, settings.seed, times=settings.times,
+            )
+            for operator in self._operators
+            for target in settings.targets
+            for mode in modes
+            for strategy in settings.strategies or STRATEGIES
+        ]  # fmt: skip
+        found: list[PaperRun] = []
+        for done, task in enumerate(tasks):
+            if not self._go_on():
+                break
+            self._tell(Progress("search", done, len(tasks), f"{task.operator.name}, {task.mode}, {task.strategy}"))
+            found.append(run_paper(self._watched(), task))
+        return found
+
+    def _search(self) -> list[OperatorSearch]:
+        settings = self._settings
+        compiled = frozenset(target for target in settings.targets if spec_of(parse_target(target)).compiled)
+        tasks = [
+            SearchTask(operator, dtype, tuple(settings.targets), strategy, settings.inputs, settings.seed, compiled)
+            for operator in self._operators
+            for dtype in settings.dtypes or DTYPES
+            if dtype in operator.dtypes
+            for strategy in settings.strategies or (GUIDED,)
+        ]
+
+        def tell(done: int, detail: str) -> None:
+            self._tell(Progress("search", done, len(tasks), detail))
+
+        return search_operators(self._watched(), tasks, tell, self._go_on)
+
+    def _watched(self) -> _Watched:
+        return _Watched(self._runner, self._outcomes)
+
+    def _models(self) -> list[ModelRun]:
+        found = []
+        for position, model in enumerate(self._settings.models):
+            self._tell(Progress("compare", position, len(self._settings.models), model))
+            found.append(_compared(model, self._settings))
+        return found
+
+    def _facts(self, precision: Precision, findings: Sequence[Finding], stop: str) -> Facts:
+        settings = self._settings
+        inputs = sum(run.inputs for run in precision.paper) + sum(run.inputs for run in precision.operators)
+        silent = [run for run in precision.operators if run.status != "measured"]
+        seconds = time.monotonic() - self._began
+        return Facts(
+            command="precision",
+            seed=settings.seed,
+            targets=target_facts(self._runner, settings.targets, self._outcomes),
+            stats={
+                "cases": inputs,
+                "seconds": seconds,
+                "undecided": 0,
+                "per_engine": {
+                    ENGINE: {"cases": inputs, "seconds": seconds, "undecided": 0, "findings": len(findings)}
+                },
+                "operators": len(self._operators),
+                "unsupported": len(silent),
+                "stop_reason": stop,
+            },
+            findings=tuple(findings),
+            subject=f"{len(self._operators)} operators" if len(self._operators) > 1 else self._operators[0].name,
+            notes=self._notes(stop),
+            isolated_threshold=K,
+            precision=precision,
+        )
+
+    def _notes(self, stop: str) -> tuple[str, ...]:
+        planted = (
+            f"fault {fault.name} is planted in {target}" for target, fault in self._settings.runner.faults.items()
+        )
+        return (*([f"ended early: {stop}"] if stop == "interrupted" else []), *planted)
+
+
+class _Watched:
+    """A runner that remembers one outcome per target, for the versions in the report; nothing is cached.
+
+    A search never asks the same thing twice, and its arrays are large.
+    """
+
+    def __init__(self, runner: LocalRunner, outcomes: dict[str, Outcome]) -> None:
+        self._runner, self._outcomes = runner, outcomes
+
+    @property
+    def targets(self) -> Sequence[str]:
+        return self._runner.targets
+
+    def run_pairs(self, pairs, **options):  # type: ignore[no-untyped-def]
+        found = self._runner.run_pairs(pairs, **options)
+        for outcome in found:
+            known = self._outcomes.get(outcome.target)
+            if known is None or (outcome.completed and not known.completed):
+                self._outcomes[outcome.target] = _without_arrays(outcome)
+        return found
+
+
+def _without_arrays(outcome: Outcome) -> Outcome:
+    return Outcome(
+        outcome.target, outcome.status, failure=outcome.failure, seconds=outcome.seconds, record=outcome.record
+    )
+
+
+_LAYERS = {"Conv2D": "conv2d", "MaxPooling2D": "pooling", "BatchNormalization": "norm", "Softmax": "softmax"}
+
+
+def _compared(model: str, settings: PrecisionSettings) -> ModelRun:
+    """What ``compare`` sees of the same operators in a model, and how long it takes."""
+    began = time.monotonic()
+    installed = [name for name in ("keras:tensorflow", "keras:jax", "keras:torch") if _installed(name)]
+    result = compare(
+        model, CompareSettings(targets=installed[:2], instances=16, store=settings.store, localize="always")
+    )
+    seconds = time.monotonic() - began
+    comparisons = result.facts.comparisons or ()
+    types = {layer.type for pair in comparisons for layer in pair.layers}
+    worst = max((layer.deviation or 0.0 for pair in comparisons for layer in pair.layers), default=0.0)
+    failed = [pair for pair in comparisons if pair.verdict.judgement is Judgement.FAIL]
+    problem = "; ".join(pair.verdict.reason for pair in failed) or f"none (largest deviation of a layer {worst:.2g})"
+    return ModelRun(model, seconds, tuple(_LAYERS[name] for name in _LAYERS if name in types), problem)
+
+
+def _installed(target: str) -> bool:
+    return not inventory(find_environment("")).missing(TARGETS.get(target))
+
+
+def choose_operator_targets(text: str | None, measure: str) -> list[str]:
+    """The targets a user named, or every installed library that can be called; compiled flavours only by name.
+
+    Raises:
+        UsageError: for an unknown target, one that is not installed or runs no calls, or none at all.
+    """
+    if text is not None:
+        chosen = named_targets(text)
+    elif measure == "paper":
+        chosen = [name for name in ("tensorflow:eager",) if _installed(name)]
+    else:
+        specs = [TARGETS.get(name) for name in TARGETS.names()]
+        chosen = [s.name for s in specs if s.calls and not s.compiled and not s.arbiter and _installed(s.name)]
+        chosen = [name for name in chosen if name != "keras:openvino"]  # it compiles a model for every operation
+    for name in chosen:
+        if not spec_of(parse_target(name)).calls:
+            raise UsageError(f"{name} runs no single calls")
+    if not chosen:
+        raise UsageError("no installed library can be called; 'tensorparity targets' says how to get one")
+    return chosen
+
+
+__all__ = ["SEVEN", "TABLE_3", "PrecisionSettings", "Searched", "choose_operator_targets", "precision"]

@@ -1,0 +1,316 @@
+"""From the largest errors to findings: blamed, reduced to the smallest input, confirmed in fresh processes."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.arrays import Array, dtype_named
+from ..core.case import ApiCall, Case
+from ..core.finding import Class, Diagnosis, Finding
+from ..core.messages import gist
+from ..core.outcome import Outcome, Status
+from ..core.runner import Runner
+from ..core.verdict import Kind, Measure, Stage
+from ..operators.calls.spec import Operator
+from ..operators.rounding import K
+from ..oracles.precision import measure_rows
+from ..targets.catalogue import spec_of
+from ..targets.lowering.calls import native_name
+from ..targets.names import parse_target
+from ..targets.runner import LocalRunner
+from ..triage.ballots import ballot_of
+from ..triage.call_reduction import reduce_call
+from ..triage.calls import CallBlame, blame_call
+from ..triage.confirm import HANG_FACTOR
+from ..triage.suspicion import Suspicion
+from .filing import make_finding
+from .precision_operator import Ended, Notebook, Worst, one_input
+from .reducing import Prepared
+from .scripts import reproduce
+
+ENGINE = "predoo"
+#: The dtype a finding is told in, if several show it: the one most people use first.
+_PREFERRED = ("float32", "float64", "float16", "bfloat16")
+_WITNESSES = 2
+_ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+
+
+@dataclass(frozen=True)
+class _Accused:
+    operator: Operator
+    dtype: str
+    worst: Worst
+    blame: CallBlame
+    also: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Filed:
+    """A finding with what it is made of; ``outcomes`` are those of its case in fresh processes."""
+
+    finding: Finding
+    suspicion: Suspicion
+    outcomes: Mapping[str, Outcome]
+
+
+def findings_of(runner: Runner, notebooks: Sequence[Notebook]) -> list[Filed]:
+    """All findings of these, confirmed together: every library is imported once more, not once each."""
+    accused = [_reduced(runner, item) for item in _accused(notebooks)]
+    endings = _endings(runner, notebooks)
+    return [*_confirm_errors(runner, accused), *_confirm_endings(runner, endings)]
+
+
+def _by_operator(notebooks: Sequence[Notebook]) -> dict[str, list[Notebook]]:
+    found: dict[str, list[Notebook]] = {}
+    for notebook in sorted(notebooks, key=lambda item: _PREFERRED.index(item.task.dtype)):
+        found.setdefault(notebook.task.operator.name, []).append(notebook)
+    return found
+
+
+def _accused(notebooks: Sequence[Notebook]) -> list[_Accused]:
+    """One per operator and implementation: in the preferred dtype, on the target that is furthest off."""
+    found: list[_Accused] = []
+    for group in _by_operator(notebooks).values():
+        beyond: dict[str, list[tuple[Notebook, Worst]]] = {}
+        for notebook in group:
+            ranked = sorted(notebook.records.values(), key=lambda record: -record.units)
+            for record in ranked:
+                if record.worst is not None and record.units > K:
+                    beyond.setdefault(ballot_of(record.worst.target), []).append((notebook, record.worst))
+        guilty = [item for item in map(_first_guilty, beyond.values()) if item is not None]
+        found += [item for item in guilty if item.blame.klass is Class.DEFECT]
+        if guilty and all(item.blame.klass is Class.PRECISION for item in guilty):
+            found.append(guilty[0])  # ill-conditioned: one remark on the operator, not one per library
+    return found
+
+
+def _first_guilty(candidates: Sequence[tuple[Notebook, Worst]]) -> _Accused | None:
+    dtypes = tuple(dict.fromkeys(notebook.task.dtype for notebook, _ in candidates))
+    for notebook, worst in candidates:
+        task = notebook.task
+        blame = blame_call(task.operator, worst.case, task.dtype, worst.outputs, worst.target)
+        if blame.klass is not None:
+            also = tuple(dtype for dtype in dtypes if dtype != task.dtype)
+            return _Accused(task.operator, task.dtype, worst, blame, also)
+    return None
+
+
+def _targets(accused: _Accused) -> list[str]:
+    suspects = accused.blame.suspects or tuple(accused.blame.units)
+    return [*suspects, *accused.blame.within[:_WITNESSES]]
+
+
+def _judge(accused: _Accused, case: Case, outcomes: Mapping[str, Outcome]) -> CallBlame:
+    outputs = {t: o.outputs["0"] for t, o in outcomes.items() if o.completed and "0" in o.outputs}
+    return blame_call(accused.operator, case, accused.dtype, outputs, accused.worst.target)
+
+
+def _reduced(runner: Runner, accused: _Accused) -> _Accused:
+    """The same accusation on the smallest input that keeps its key: class, suspects, and whether it is finite."""
+    targets = _targets(accused)
+    kind = _kind(accused.blame, accused.worst.target)
+
+    def fails(cases: Sequence[Case]) -> list[bool]:
+        outcomes = iter(runner.run_pairs([(case, target) for case in cases for target in targets]))
+        found = []
+        for case in cases:
+            answers = {target: next(outcomes) for target in targets}
+            blame = _judge(accused, case, answers)
+            same = blame.klass is accused.blame.klass and set(blame.suspects) == set(accused.blame.suspects)
+            found.append(same and _kind(blame, accused.worst.target) is kind)
+        return found
+
+    worst = accused.worst
+    place = _worst_place(accused)
+    case = reduce_call(accused.operator, worst.case, fails, place)
+    outcomes = dict(zip(targets, runner.run_pairs([(case, target) for target in targets]), strict=True))
+    outputs = {t: o.outputs["0"] for t, o in outcomes.items() if o.completed}
+    blame = _judge(accused, case, outcomes)
+    if blame.klass is not accused.blame.klass:  # reduced to something that is not steady: keep what was found
+        return accused
+    return replace(accused, worst=replace(worst, case=case, outputs=outputs), blame=blame)
+
+
+def _worst_place(accused: _Accused) -> int:
+    case = accused.worst.case
+    arrays = accused.operator.operand_arrays(case.inputs)
+    assert isinstance(case.subject, ApiCall)
+    with np.errstate(all="ignore"):
+        truth = accused.operator.evaluate(dict(case.subject.kwargs), arrays)
+    output = accused.worst.outputs[accused.worst.target]
+    return int(measure_rows(output, truth, accused.dtype).place[0])
+
+
+def _kind(blame: CallBlame, target: str) -> Kind:
+    return Kind.NAN if math.isinf(blame.units.get(target, 0.0)) else Kind.PRECISION
+
+
+def _confirm_errors(runner: Runner, accused: Sequence[_Accused]) -> list[Filed]:
+    pairs = [(item.worst.case, target) for item in accused for target in _targets(item)]
+    outcomes = iter(runner.run_pairs(pairs, fresh=True) if pairs else ())
+    filed: list[Filed] = []
+    for item in accused:
+        again = {target: next(outcomes) for target in _targets(item)}
+        blame = _judge(item, item.worst.case, again)
+        confirmed = blame.klass is item.blame.klass and set(blame.suspects) == set(item.blame.suspects)
+        filed.append(_file(item, again, confirmed))
+    return filed
+
+
+def _library(target: str) -> str:
+    return spec_of(parse_target(target)).calls
+
+
+def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> Filed:
+    klass = item.blame.klass if confirmed else Class.FLAKY
+    assert klass is not None
+    library = _library(item.worst.target)
+    # All documented freedoms so far are about constants and cut-offs that only float64 can see.
+    freedom = item.operator.unlike.get(library) if item.dtype == "float64" else None
+    if freedom and klass is Class.DEFECT:
+        klass = Class.SPECIFICATION
+    case = item.worst.case
+    assert isinstance(case.subject, ApiCall)
+    evidence = _evidence(item)
+    if freedom:
+        evidence.append(f"documented: {freedom}")
+    if not confirmed:
+        evidence.append("did not fail again in fresh processes")
+    diagnosis = Diagnosis(
+        klass=klass,
+        suspects=item.blame.suspects,
+        api=native_name(item.operator, library, case),
+        parameters={"dtype": item.dtype, **case.subject.kwargs},
+        evidence=tuple(evidence),
+        measure=Measure("error-in-roundoffs", item.blame.units[item.worst.target]),
+        threshold=K,
+    )
+    suspicion = Suspicion(_kind(item.blame, item.worst.target), diagnosis, case, tuple(outcomes), stage=Stage.CALL)
+    return Filed(make_finding(suspicion, ENGINE, outcomes, item.operator.name), suspicion, outcomes)
+
+
+def _evidence(item: _Accused) -> list[str]:
+    case, target = item.worst.case, item.worst.target
+    arrays = item.operator.operand_arrays(case.inputs)
+    assert isinstance(case.subject, ApiCall)
+    with np.errstate(all="ignore"):
+        truth = item.operator.evaluate(dict(case.subject.kwargs), arrays)
+    place = _worst_place(item)
+    output = float(item.worst.outputs[target].ravel()[place])
+    value = float(np.broadcast_to(truth.value, item.worst.outputs[target].shape).ravel()[place])
+    lines = [
+        f"{item.operator.name}({_shown(case)}) = {value:.9g}, and {target} says {output:.9g} in {item.dtype}: "
+        f"{item.blame.units[target]:.3g} times what rounding explains"
+    ]
+    for other in item.blame.within:
+        said = float(item.worst.outputs[other].ravel()[place]) if other in item.worst.outputs else value
+        lines.append(f"{other} says {said:.9g} ({item.blame.units[other]:.2g} times)")
+    if not item.blame.within and item.blame.klass is Class.DEFECT:
+        lines.append(f"no other implementation was within the bound; the formula evaluated stably in {item.dtype} is")
+    lines.append(f"formula: {item.operator.formula}")
+    if item.also:
+        lines.append(f"beyond the bound also in {', '.join(item.also)}")
+    return lines
+
+
+def _shown(case: Case) -> str:
+    """The inputs as numbers, where they are few."""
+    parts = []
+    for name, array in case.inputs.items():
+        flat = array.astype(np.float64).ravel()
+        numbers = ", ".join(f"{value:.9g}" for value in flat[:4].tolist())
+        more = f", … {flat.size} numbers" if flat.size > 4 else ""
+        parts.append(f"{numbers}{more}" if len(case.inputs) == 1 else f"{name}={numbers}{more}")
+    return "; ".join(parts)
+
+
+# Calls that ended badly
+
+
+@dataclass(frozen=True)
+class _Ending:
+    operator: Operator
+    dtype: str
+    ended: Ended
+    suspects: tuple[str, ...]
+
+
+def _endings(runner: Runner, notebooks: Sequence[Notebook]) -> list[_Ending]:
+    """One per operator, implementation and exception; what only a narrower dtype lacks is listed, not accused."""
+    found: dict[tuple[str, str, str], _Ending] = {}
+    for notebook in sorted(notebooks, key=lambda item: _PREFERRED.index(item.task.dtype)):
+        for target, record in notebook.records.items():
+            for ended in record.ended:
+                failure = ended.outcome.failure
+                key = (notebook.task.operator.name, ballot_of(target), failure.type if failure else "")
+                if key in found:
+                    known = found[key]
+                    suspects = tuple(dict.fromkeys((*known.suspects, target)))
+                    found[key] = replace(known, suspects=suspects)
+                elif not _only_this_dtype(runner, notebook, ended, target):
+                    found[key] = _Ending(notebook.task.operator, notebook.task.dtype, ended, (target,))
+    return list(found.values())
+
+
+def _only_this_dtype(runner: Runner, notebook: Notebook, ended: Ended, target: str) -> bool:
+    if ended.outcome.status is not Status.RAISED or notebook.task.dtype == "float32":
+        return False
+    inputs: dict[str, Array] = {name: array.astype(dtype_named("float32")) for name, array in ended.case.inputs.items()}
+    (again,) = runner.run_pairs([(replace(ended.case, inputs=inputs), target)])
+    return again.completed
+
+
+def _confirm_endings(runner: Runner, endings: Sequence[_Ending]) -> list[Filed]:
+    cases = [one_input(item.operator, item.ended.case, 0) for item in endings]
+    filed: list[Filed] = []
+    for item, case in zip(endings, cases, strict=True):
+        target = item.ended.outcome.target
+        factor = HANG_FACTOR if item.ended.outcome.status is Status.TIMED_OUT else 1.0
+        (again,) = runner.run_pairs([(case, target)], fresh=True, deadline_factor=factor)
+        same = again.status is item.ended.outcome.status
+        filed.append(_file_ending(item, case, again, same))
+    return filed
+
+
+def _file_ending(item: _Ending, case: Case, outcome: Outcome, confirmed: bool) -> Filed:
+    failure = item.ended.outcome.failure
+    assert isinstance(case.subject, ApiCall)
+    target = item.ended.outcome.target
+    told = f"{failure.type}: {gist(failure.message)}" if failure else item.ended.outcome.status.value
+    evidence = [f"{target} {item.ended.outcome.status.value}: {told}", f"formula: {item.operator.formula}"]
+    if not confirmed:
+        evidence.append("did not fail again in fresh processes")
+    diagnosis = Diagnosis(
+        klass=Class.DEFECT if confirmed else Class.FLAKY,
+        suspects=item.suspects,
+        api=native_name(item.operator, _library(target), case),
+        parameters={"dtype": item.dtype, **case.subject.kwargs},
+        evidence=tuple(evidence),
+    )
+    kind = _ENDINGS[item.ended.outcome.status]
+    exception = failure.type if failure else ""
+    suspicion = Suspicion(kind, diagnosis, case, (target,), exception, Stage.CALL)
+    return Filed(make_finding(suspicion, ENGINE, {target: outcome}, item.operator.name), suspicion, {target: outcome})
+
+
+#: Seconds for all scripts of a run together: each is executed in a process that imports its library.
+_SCRIPT_SECONDS = 240.0
+
+
+def prepared(local: LocalRunner, filed: Sequence[Filed]) -> list[tuple[Finding, Prepared]]:
+    """Findings as they are stored: the defects with a script that was executed, as long as there is time."""
+    began = time.monotonic()
+    found: list[tuple[Finding, Prepared]] = []
+    for item in filed:
+        ready = Prepared(item.suspicion, item.suspicion)
+        if item.finding.is_defect and time.monotonic() - began < _SCRIPT_SECONDS:
+            made = reproduce(local, item.suspicion, item.outcomes)
+            script = made.script if made.script.text else None
+            ready = replace(ready, reproducer=script, draft=made.draft)
+        found.append((item.finding, ready))
+    return found

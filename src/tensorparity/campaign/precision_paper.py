@@ -1,0 +1,197 @@
+"""Measure ``paper``: Algorithm 1 on one target, instances of one operator in several precisions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..core.arrays import Array, Arrays, dtype_named
+from ..core.case import Case
+from ..core.messages import gist
+from ..core.operator_errors import PaperRun, Spread
+from ..core.outcome import Outcome
+from ..core.runner import Runner
+from ..engines.predoo.algorithm import GROUPS, SIZE, PaperSearch, grouped_largest
+from ..engines.predoo.batch import Batch
+from ..operators.calls.spec import Operator, Sizes
+from ..operators.tolerances import tolerance_of
+from ..oracles.precision import measure_instances
+
+#: The paper's precisions; bfloat16 came later and is measured when asked for.
+PAPER_DTYPES: tuple[str, ...] = ("float16", "float32", "float64")
+_WIDTHS = {"bfloat16": 0, "float16": 1, "float32": 2, "float64": 3}
+#: Bytes of float64 inputs in one call: enough to make its overhead vanish, not so much as to leave the caches far.
+_BATCH_BYTES = 8 << 20
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class PaperTask:
+    """One run: what is searched, where and how."""
+
+    operator: Operator
+    target: str
+    strategy: str
+    mode: str
+    dtypes: tuple[str, ...] = PAPER_DTYPES
+    shape: Sizes = (28, 28, 3)
+    inputs: int = 20_000
+    seed: int = 0
+    size: int = SIZE
+    times: int = 1
+
+    @property
+    def ordered(self) -> list[str]:
+        return sorted(self.dtypes, key=lambda name: _WIDTHS[name])
+
+
+@dataclass
+class _Tally:
+    linf: list[Array] = field(default_factory=list)
+    l1: list[Array] = field(default_factory=list)
+    exceptions: dict[str, int] = field(default_factory=dict)
+    library_seconds: float = 0.0
+    worst: tuple[float, Array | None] = (0.0, None)
+
+
+def run_paper(runner: Runner, task: PaperTask) -> PaperRun:
+    """Run Algorithm 1 to its end."""
+    began = time.monotonic()
+    rng = np.random.default_rng([task.seed, 0x9EED00, *task.operator.name.encode()])
+    search = PaperSearch(task.operator, task.shape, task.strategy, task.inputs, rng, size=task.size, times=task.times)
+    most = max(3, _BATCH_BYTES // (8 * max(1, int(np.prod(task.shape)))))
+    tally = _Tally()
+    while not search.done:
+        batches = search.ask(most)
+        count = sum(len(batch) for batch in batches)
+        linf, l1 = np.full(count, np.nan), np.full(count, np.nan)
+        groups = [group for batch in batches for group in _groups(task, batch)]
+        for group, outcomes in zip(groups, _run(runner, task, groups), strict=True):
+            _measure(task, group, outcomes, tally, linf, l1)
+        tally.linf.append(linf)
+        tally.l1.append(l1)
+        search.tell(l1 if task.strategy == "l1" else linf)
+    return _result(task, search, tally, time.monotonic() - began)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Instances to be compared with the last of them, on the same inputs."""
+
+    batch: Batch
+    cases: list[Case]
+
+
+def _groups(task: PaperTask, batch: Batch) -> list[_Group]:
+    """One case per precision: of the input, of the operator, or of the operator on the input as it is.
+
+    In ``input_mode`` the widest instance gets the input in every precision. A narrower one rounds a wider input
+    itself, so that its answers differ only where rounding twice is not rounding once: those inputs are run too.
+    """
+    operator, ordered = task.operator, task.ordered
+    if task.mode == "op_mode":
+        return [_Group(batch, [batch.case(operator, dtype) for dtype in ordered])]
+    if task.mode == "default":
+        return [_Group(batch, [batch.case(operator, ordered[-1], instance=dtype) for dtype in ordered])]
+    groups = [_Group(batch, [batch.case(operator, dtype, instance=ordered[-1]) for dtype in ordered])]
+    for position, narrow in enumerate(ordered):
+        for between in ordered[position + 1 : -1]:
+            twice = _rounded_twice(task, batch, narrow, between)
+            if twice is not None:
+                once, again = (part.case(operator, narrow) for part in twice)
+                groups.append(_Group(twice[0], [again, once]))
+    return groups
+
+
+def _rounded_twice(task: PaperTask, batch: Batch, narrow: str, between: str) -> tuple[Batch, Batch] | None:
+    """The inputs that come out differently if they are rounded to ``between`` on the way, both ways."""
+    stacked = [operand.name for operand in task.operator.operands if operand.stacked]
+    differ = np.zeros(len(batch), bool)
+    again = dict(batch.arrays)
+    for name in stacked:
+        array = batch.arrays[name]
+        with np.errstate(over="ignore"):
+            again[name] = array.astype(dtype_named(between)).astype(np.float64)
+            other = again[name].astype(dtype_named(narrow)) != array.astype(dtype_named(narrow))
+        differ |= other.reshape(len(batch), -1).any(axis=1)
+    if not differ.any():
+        return None
+    places = tuple(np.array(batch.places)[differ].tolist())
+
+    def part(arrays: Arrays) -> Batch:
+        kept = {name: array[differ] if name in stacked else array for name, array in arrays.items()}
+        return Batch(batch.params, kept, places)
+
+    return part(batch.arrays), part(again)
+
+
+def _run(runner: Runner, task: PaperTask, groups: Sequence[_Group]) -> list[list[Outcome]]:
+    pairs = [(case, task.target) for group in groups for case in group.cases]
+    outcomes = iter(runner.run_pairs(pairs))
+    return [[next(outcomes) for _ in group.cases] for group in groups]
+
+
+def _measure(task: PaperTask, group: _Group, outcomes: list[Outcome], tally: _Tally, linf: Array, l1: Array) -> None:
+    """The largest difference of any instance from the last; exceptions are recorded."""
+    batch = group.batch
+    tally.library_seconds += sum(outcome.seconds for outcome in outcomes)
+    completed = [outcome for outcome in outcomes if outcome.completed]
+    for outcome in outcomes:
+        if not outcome.completed:
+            told = outcome.failure
+            text = f"{told.type}: {gist(told.message)}" if told else outcome.status.value
+            tally.exceptions[text] = tally.exceptions.get(text, 0) + len(batch)
+    if len(completed) < 2:
+        return
+    widest = completed[-1].outputs["0"].astype(np.float64)
+    places = np.array(batch.places)
+    for outcome in completed[:-1]:
+        errors = measure_instances(outcome.outputs["0"], widest)
+        linf[places] = np.fmax(linf[places], errors.linf)
+        l1[places] = np.fmax(l1[places], errors.l1)
+    at = int(np.nanargmax(linf[places])) if np.isfinite(linf[places]).any() else None
+    if at is not None and linf[places][at] > tally.worst[0]:
+        stacked = next(operand.name for operand in task.operator.operands if operand.stacked)
+        tally.worst = (float(linf[places][at]), batch.arrays[stacked][at].copy())
+
+
+def _result(task: PaperTask, search: PaperSearch, tally: _Tally, seconds: float) -> PaperRun:
+    linf, l1 = np.concatenate(tally.linf), np.concatenate(tally.l1)
+    narrowest = task.ordered[0]
+    tolerance = tolerance_of(task.target, narrowest)
+    worst = tally.worst[1]
+    return PaperRun(
+        operator=task.operator.name,
+        target=task.target,
+        strategy=task.strategy,
+        mode=task.mode,
+        dtypes=tuple(task.ordered),
+        shape=task.shape,
+        inputs=search.proposed,
+        largest=float(np.nanmax(linf)) if np.isfinite(linf).any() else 0.0,
+        largest_l1=float(np.nanmax(l1)) if np.isfinite(l1).any() else 0.0,
+        groups=tuple(grouped_largest(linf, GROUPS)),
+        spread=spread_of(linf),
+        seconds=seconds,
+        library_seconds=tally.library_seconds,
+        refills=search.refills,
+        times=task.times,
+        exceptions=tally.exceptions,
+        tolerance=(tolerance.rtol, tolerance.atol) if tolerance else None,
+        tolerance_source=tolerance.source if tolerance else "",
+        worst=tuple(worst.ravel()[:_SHOWN].tolist()) if worst is not None else (),
+    )
+
+
+def spread_of(errors: Array) -> Spread:
+    """Quartiles, and whiskers at the last value within one and a half boxes of them."""
+    known = errors[np.isfinite(errors)]
+    if not known.size:
+        return Spread(0.0, 0.0, 0.0, 0.0, 0.0)
+    first, median, third = (float(value) for value in np.percentile(known, [25, 50, 75]))
+    reach = 1.5 * (third - first)
+    inside = known[(known >= first - reach) & (known <= third + reach)]
+    return Spread(float(inside.min()), first, median, third, float(inside.max()))

@@ -1,0 +1,89 @@
+"""``tensorparity precision``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..core.finding import Class
+from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_options, show, write_report
+
+
+@click.command("precision")
+@click.option("--op", "operators", multiple=True, metavar="GLOB", help="Operators; may be given again.  [default: all]")
+@click.option("--dtype", "dtypes", multiple=True, help="float16, bfloat16, float32 or float64; may be given again.")
+@click.option("--strategy", "strategies", multiple=True, help="random, linf, l1 (the paper's), guided, or one source.")
+@click.option("--mode", "modes", multiple=True, help="input_mode, op_mode or default, for --measure paper.")
+@click.option(
+    "--measure", default="operator", show_default=True, help="operator: true error; paper: between precisions."
+)
+@click.option(
+    "--inputs", type=click.IntRange(min=1), default=2000, show_default=True, help="Inputs per operator and run."
+)
+@click.option(
+    "--times", type=click.IntRange(min=1), default=1, help="Apply the operator so often, for --measure paper."
+)
+@click.option(
+    "--models/--no-models", default=None, help="Compare LeNet-5 and VGG-16 too.  [default: with the paper's seven]"
+)
+@click.option("--budget", type=Duration(), help="Begin no operator after so long.")
+@click.option("--store", metavar="URL", help="Where findings are kept.  [default: the --out folder]")
+@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@running_options
+def command(
+    operators: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    strategies: tuple[str, ...],
+    modes: tuple[str, ...],
+    measure: str,
+    inputs: int,
+    times: int,
+    models: bool | None,
+    budget: float | None,
+    store: str | None,
+    out: Path,
+    targets: str | None,
+    seed: int,
+    fail_on: tuple[Class, ...],
+    output_format: str,
+    quiet: bool,
+    **running: Any,
+) -> int:
+    """Search the largest precision error of operators, and say which are wrong."""
+    from ..campaign.precision import TABLE_3, PrecisionSettings, choose_operator_targets, precision
+    from ..operators.calls.catalogue import SEVEN
+    from .progress import progress
+
+    if measure == "paper" and not operators:
+        operators = SEVEN
+    with_models = models if models is not None else measure == "paper" and set(SEVEN) <= set(operators)
+    settings = PrecisionSettings(
+        targets=choose_operator_targets(targets, measure),
+        operators=operators,
+        dtypes=_split(dtypes),
+        strategies=_split(strategies),
+        modes=_split(modes),
+        measure=measure,
+        inputs=inputs,
+        times=times,
+        seed=seed,
+        budget=budget,
+        models=TABLE_3 if with_models else (),
+        store=store or out,
+        folder=out if store and "://" in store else None,  # a database keeps no files
+        runner=runner_settings(**running),
+    )
+    with progress(quiet) as listener:
+        searched = precision(settings, listener)
+    report = write_report(searched.facts, out)
+    show(searched.facts, output_format, quiet)
+    if output_format == "text" and not quiet:
+        click.echo(f"Report: {report}")
+    return exit_code(searched.facts, fail_on, searched.broken)
+
+
+def _split(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Several values in one option, separated by commas."""
+    return tuple(part.strip() for text in given for part in text.split(",") if part.strip())

@@ -1,0 +1,118 @@
+"""How families write their declarations: elementwise functions and calls that need no translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...core.arrays import Array
+from ..spec import Evaluation, Parameter, Params
+from .numbers import Numbers
+from .spec import DTYPES, Binding, Call, Operand, Operator, Reference, Sizes, Tensor, call
+
+X = Tensor("x")
+Elementwise = Callable[[Numbers, Array], Array]
+
+#: Where a public name begins, by library.
+ROOTS = {"tensorflow": "tensorflow.", "torch": "torch.", "jax": "jax.", "keras": "keras.ops.", "onnx": "onnx."}
+
+
+def plain(api: str, *operands: Tensor, **kwargs: Any) -> Binding:
+    """The function of that name on the operands, with constant keyword arguments."""
+    return lambda params, sizes: call(api, *operands, **kwargs)
+
+
+def with_params(api: str, *operands: Tensor, **names: str) -> Binding:
+    """Keyword arguments by the operator's own parameters: ``axis="axis"``."""
+    return lambda params, sizes: call(api, *operands, **{key: params[name] for key, name in names.items()})
+
+
+def bindings(operands: tuple[Tensor, ...], names: Mapping[str, str | Binding]) -> dict[str, Binding]:
+    """Names without their root, or whole bindings, by library."""
+    return {
+        library: plain(ROOTS[library] + given, *operands) if isinstance(given, str) else given
+        for library, given in names.items()
+    }
+
+
+def elementwise(
+    name: str,
+    formula: str,
+    value: Elementwise,
+    slope: Elementwise,
+    *,
+    family: str,
+    own: Elementwise | None = None,
+    low: float = -np.inf,
+    high: float = np.inf,
+    points: tuple[float, ...] = (0.0,),
+    without: tuple[float, ...] = (),
+    dtypes: tuple[str, ...] = DTYPES,
+    unlike: Mapping[str, str] | None = None,
+    **names: str | Binding,
+) -> Operator:
+    """A function of one number; ``slope`` is its derivative, ``own`` what cancels in its documented formula."""
+
+    def reference(m: Numbers, params: Params, x: Array) -> Evaluation:
+        with np.errstate(all="ignore"):
+            kappa = np.abs(x * slope(m, x))
+            if own is not None:
+                kappa = kappa + np.abs(own(m, x))
+            return Evaluation(value(m, x), kappa)
+
+    return Operator(
+        name,
+        family,
+        formula,
+        (Operand("x", low=low, high=high, points=points, without=without),),
+        reference,
+        bindings((X,), names),
+        dtypes=dtypes,
+        unlike=unlike or {},
+    )
+
+
+class Family(dict[str, Operator]):
+    """Operators by name, also as attributes: the registry's dotted paths end in them."""
+
+    def __getattr__(self, name: str) -> Operator:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"no operator {name!r} in this family") from None
+
+
+def family(*operators: Operator) -> Family:
+    """A family; two operators of one name would hide each other."""
+    found = Family({operator.name: operator for operator in operators})
+    if len(found) != len(operators):
+        raise ValueError("two operators of one name")
+    return found
+
+
+__all__ = [
+    "DTYPES",
+    "ROOTS",
+    "Binding",
+    "Call",
+    "Elementwise",
+    "Evaluation",
+    "Family",
+    "Numbers",
+    "Params",
+    "Operand",
+    "Operator",
+    "Parameter",
+    "Reference",
+    "Sizes",
+    "Tensor",
+    "X",
+    "bindings",
+    "call",
+    "elementwise",
+    "family",
+    "plain",
+    "with_params",
+]

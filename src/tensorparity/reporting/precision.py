@@ -1,0 +1,330 @@
+"""The tables and figures of ``precision``: computed here, drawn by the terminal and the page.
+
+The paper's own figures stand beside ours (Zhang et al., "Predoo: Precision Testing of Deep Learning Operators",
+ISSTA 2021, Tables 1 to 3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from ..core.operator_errors import OperatorRun, PaperRun, Precision, Spread
+from . import charts
+
+#: Table 1: the largest error by input precision and by operator precision.
+PAPER_TABLE_1 = {
+    "conv2d": (2.84e-3, 3.56e-3),
+    "norm": (1.69e-4, 2.53e-4),
+    "pooling": (4.95e-4, 4.95e-4),
+    "relu": (7.84e-4, 7.84e-4),
+    "sigmoid": (1.22e-4, 3.99e-4),
+    "softmax": (2.28e-4, 3.66e-4),
+    "tanh": (1.52e-4, 2.77e-4),
+}
+#: Table 2: how many inputs TensorFlow's own tests had, and the seconds the paper's tool took for 20,000.
+PAPER_TABLE_2: dict[str, tuple[int | None, tuple[int, int]]] = {
+    "conv2d": (32, (268, 371)),
+    "norm": (48, (276, 434)),
+    "pooling": (4, (96, 158)),
+    "relu": (1, (81, 113)),
+    "sigmoid": (None, (71, 105)),
+    "softmax": (1, (68, 106)),
+    "tanh": (None, (77, 107)),
+}
+#: Table 3: seconds of CRADLE on the trained model, and what it had to say.
+PAPER_TABLE_3 = {"zoo:lenet5": (10, "N/A"), "zoo:vgg16": (30, "N/A")}
+
+_INPUT, _OPERATOR = "input_mode", "op_mode"
+
+#: Title, columns, and rows of cells.
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row1:
+    operator: str
+    target: str
+    by_input: float | None
+    by_operator: float | None
+    paper: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row2:
+    operator: str
+    target: str
+    inputs: int
+    builtin: int | None
+    seconds: tuple[float, float]
+    library_seconds: tuple[float, float]
+    paper: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRow:
+    """One operator in one dtype: its error in units on every target, and the largest of other measures."""
+
+    operator: str
+    dtype: str
+    runs: Mapping[str, OperatorRun]
+    worst: OperatorRun | None
+
+
+def _best(runs: Sequence[PaperRun], mode: str) -> float | None:
+    return max((run.largest for run in runs if run.mode == mode), default=None)
+
+
+def _by_operator(precision: Precision) -> dict[tuple[str, str], list[PaperRun]]:
+    found: dict[tuple[str, str], list[PaperRun]] = {}
+    for run in precision.paper:
+        found.setdefault((run.operator, run.target), []).append(run)
+    return found
+
+
+def table_1(precision: Precision) -> list[Row1]:
+    return [
+        Row1(operator, target, _best(runs, _INPUT), _best(runs, _OPERATOR), PAPER_TABLE_1.get(operator))
+        for (operator, target), runs in _by_operator(precision).items()
+    ]
+
+
+def table_2(precision: Precision) -> list[Row2]:
+    rows = []
+    for (operator, target), runs in _by_operator(precision).items():
+        builtin, seconds = PAPER_TABLE_2.get(operator, (None, None))
+        ours, library = [run.seconds for run in runs], [run.library_seconds for run in runs]
+        inputs = max(run.inputs for run in runs)
+        rows.append(
+            Row2(operator, target, inputs, builtin, (min(ours), max(ours)), (min(library), max(library)), seconds)
+        )
+    return rows
+
+
+def operator_rows(precision: Precision) -> list[OperatorRow]:
+    groups: dict[tuple[str, str], dict[str, OperatorRun]] = {}
+    for run in precision.operators:
+        groups.setdefault((run.operator, run.dtype), {})[run.target] = run
+    rows = []
+    for (operator, dtype), runs in groups.items():
+        measured = [run for run in runs.values() if run.status == "measured"]
+        rows.append(OperatorRow(operator, dtype, runs, max(measured, key=lambda run: run.units, default=None)))
+    return rows
+
+
+def unsupported(precision: Precision) -> list[OperatorRun]:
+    return [run for run in precision.operators if run.status != "measured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    title: str
+    text: str
+    drawing: Markup
+
+
+def figures(precision: Precision) -> list[Figure]:
+    """The paper's Figures 2 to 5, and how the largest error grew over the 20 groups."""
+    if precision.paper:
+        return [figure for target in _targets(precision) for figure in _paper_figures(precision, target)]
+    if precision.operators:
+        return _operator_figures(precision)
+    return []
+
+
+def _targets(precision: Precision) -> list[str]:
+    return list(dict.fromkeys(run.target for run in precision.paper))
+
+
+def _paper_figures(precision: Precision, target: str) -> list[Figure]:
+    runs = [run for run in precision.paper if run.target == target]
+    where = f" on {target}"
+    found = []
+    for letter, mode, what in (("a", _INPUT, "input"), ("b", _OPERATOR, "operator")):
+        spreads = {run.operator: run.spread for run in _one_strategy(runs) if run.mode == mode}
+        if spreads:
+            drawing = charts.boxes({mode: spreads}, f"error by {what} precision")
+            text = f"Distribution of the error over all inputs when the {what} precision changes{where}; no outliers."
+            found.append(Figure(f"Figure 2{letter}: {what} precision", text, drawing))
+    largest = {run.operator: 0.0 for run in runs}
+    for run in runs:
+        largest[run.operator] = max(largest[run.operator], run.largest)
+    thresholds = {run.operator: run.tolerance[1] if run.tolerance else None for run in runs}
+    series: dict[str, Mapping[str, float | None]] = {"found": largest, "threshold": thresholds}
+    text = f"Largest error found{where}, and the absolute tolerance of the library's own tests in the narrowest dtype."
+    found.append(
+        Figure("Figure 3: largest error against the built-in threshold", text, charts.bars(series, "largest error"))
+    )
+    found += _strategy_figures(runs, where)
+    growth = {
+        run.operator: run.groups for run in _one_strategy(runs) if run.mode == _OPERATOR or len(_modes(runs)) == 1
+    }
+    text = f"Largest error of each of the 20 groups of inputs, in the order they were run{where}."
+    found.append(Figure("Growth over the groups", text, charts.lines(growth, "largest error per group")))
+    return found
+
+
+def _modes(runs: Sequence[PaperRun]) -> set[str]:
+    return {run.mode for run in runs}
+
+
+def _one_strategy(runs: Sequence[PaperRun]) -> list[PaperRun]:
+    """The runs of one strategy: guided by the largest element where there is such a run."""
+    names = [run.strategy for run in runs]
+    chosen = "linf" if "linf" in names else names[0]
+    return [run for run in runs if run.strategy == chosen]
+
+
+def _strategy_figures(runs: Sequence[PaperRun], where: str) -> list[Figure]:
+    strategies = list(dict.fromkeys(run.strategy for run in runs))
+    if len(strategies) < 2:
+        return []
+    bars: dict[str, dict[str, float | None]] = {}
+    boxes: dict[str, dict[str, Spread]] = {}
+    for strategy in strategies:
+        own = [run for run in runs if run.strategy == strategy]
+        bars[strategy] = {run.operator: _best([r for r in own if r.operator == run.operator], run.mode) for run in own}
+        boxes[strategy] = {run.operator: run.spread for run in own if run.mode == _OPERATOR or len(_modes(runs)) == 1}
+    text = f"Largest error found by each strategy{where}."
+    spread = f"Distribution of the error by strategy{where}; no outliers."
+    return [
+        Figure("Figure 4: strategies, largest error", text, charts.bars(bars, "largest error by strategy")),
+        Figure("Figure 5: strategies, distribution", spread, charts.boxes(boxes, "error by strategy")),
+    ]
+
+
+def _operator_figures(precision: Precision) -> list[Figure]:
+    """The worst operators' growth; all of them would be a tangle."""
+    measured = [run for run in precision.operators if run.status == "measured" and run.units > 0]
+    measured.sort(key=lambda run: -min(run.units, 1e30))
+    worst = {f"{run.operator} {run.dtype} {run.target}": run.groups for run in measured[:5]}
+    if not worst:
+        return []
+    text = "Largest error so far, in units of what rounding explains, over the groups of inputs: the five worst."
+    return [Figure("Growth over the groups", text, charts.lines(worst, "largest error so far"))]
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "inf" if math.isinf(value) else f"{value:.3g}"
+
+
+def interval(values: tuple[float, float]) -> str:
+    low, high = values
+    shown = [f"{value:.1f}" if value < 100 else f"{value:.0f}" for value in (low, high)]
+    return f"[{shown[0]}, {shown[1]}]" if shown[0] != shown[1] else shown[0]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything the page shows, measured."""
+
+    table_1: Sequence[Row1]
+    table_2: Sequence[Row2]
+    table_3: Mapping[str, tuple[int, str]]
+    figures: Sequence[Figure]
+    rows: Sequence[OperatorRow]
+    targets: Sequence[str]
+    unsupported: Sequence[OperatorRun]
+    number: Callable[[float | None], str] = number
+    interval: Callable[[tuple[float, float]], str] = interval
+
+
+def view(precision: Precision) -> View:
+    targets = list(dict.fromkeys(run.target for run in precision.operators))
+    return View(
+        table_1(precision),
+        table_2(precision),
+        PAPER_TABLE_3,
+        figures(precision),
+        operator_rows(precision),
+        targets,
+        unsupported(precision),
+    )
+
+
+#: Operators the terminal lists; the page has all.
+_LISTED = 15
+
+
+def tables(precision: Precision) -> list[Table]:
+    """Titles, columns and cells for the terminal."""
+    found: list[Table] = []
+    if precision.paper:
+        found += [_first_table(precision), _second_table(precision)]
+    if precision.models:
+        columns = ("model", "seconds", "the paper's", "operators", "problem")
+        rows = [
+            (
+                run.model,
+                number(run.seconds),
+                str(PAPER_TABLE_3.get(run.model, ("–", ""))[0]),
+                ", ".join(run.operators),
+                run.problem,
+            )
+            for run in precision.models
+        ]
+        found.append(("Table 3: what compare sees of the same operators", columns, rows))
+    if precision.operators:
+        found.append(_worst_table(precision))
+    return found
+
+
+def _first_table(precision: Precision) -> Table:
+    columns = ("operator", "target", "input precision", "the paper's", "operator precision", "the paper's")
+    rows = [
+        (
+            row.operator,
+            row.target,
+            number(row.by_input),
+            number(row.paper[0] if row.paper else None),
+            number(row.by_operator),
+            number(row.paper[1] if row.paper else None),
+        )
+        for row in table_1(precision)
+    ]
+    return ("Table 1: largest error for each operator", columns, rows)
+
+
+def _second_table(precision: Precision) -> Table:
+    columns = ("operator", "target", "inputs", "built-in tests'", "seconds", "in the library", "the paper's seconds")
+    rows = [
+        (
+            row.operator,
+            row.target,
+            f"{row.inputs:,}",
+            "N/A" if row.builtin is None else str(row.builtin),
+            interval(row.seconds),
+            interval(row.library_seconds),
+            interval(row.paper) if row.paper else "–",
+        )
+        for row in table_2(precision)
+    ]
+    return ("Table 2: inputs and time", columns, rows)
+
+
+def _worst_table(precision: Precision) -> Table:
+    rows = [row.worst for row in operator_rows(precision) if row.worst is not None]
+    rows.sort(key=lambda run: -min(run.units, 1e30))
+    columns = ("operator", "dtype", "target", "units", "absolute", "relative", "ulps", "rtol, atol")
+    cells = [
+        (
+            run.operator,
+            run.dtype,
+            run.target,
+            number(run.units),
+            number(run.absolute),
+            number(run.relative),
+            number(run.ulps),
+            f"{run.tolerance[0]:.1g}, {run.tolerance[1]:.1g}" if run.tolerance else "–",
+        )
+        for run in rows[:_LISTED]
+    ]
+    title = (
+        f"Largest errors: {len(rows)} operators by dtype, {len(unsupported(precision))} combinations without an answer"
+    )
+    return (title, columns, cells)

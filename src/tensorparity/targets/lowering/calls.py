@@ -1,0 +1,175 @@
+"""An operator's case in a library's own words: one public function with its arguments, or an ONNX model of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...core.arrays import Array, dtype_name, dtype_named
+from ...core.case import ApiCall, ArrayArg, Case
+from ...core.jsontext import Json
+from ...operators.calls.catalogue import operator_of
+from ...operators.calls.spec import TIMES, Call, Lacking, Operator, Sizes, Tensor
+from . import protobuf
+from .onnx_graph import IR_VERSION, OPSET
+
+#: Key under which a binding finds the number of stacked inputs.
+_COUNT = "#"
+
+
+def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str | None:
+    """The subject and arrays to send instead; the reason why there are none; None to send the case as it is."""
+    assert isinstance(case.subject, ApiCall)
+    operator = operator_of(case.subject.api)
+    if operator is None:
+        return None if library != "onnx" else f"ONNX has no {case.subject.api}"
+    params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
+    times = int(case.subject.kwargs.get(TIMES, 1))
+    try:
+        native = operator.native(library, params, _sizes(operator, case))
+        if library == "onnx":
+            return _onnx(native, case, times)
+    except Lacking as reason:
+        return str(reason)
+    if times > 1 and (native.perm or not native.args or not isinstance(native.args[0], Tensor)):
+        return f"{operator.name} is not applied several times in {library}"
+    subject = {"kind": "api-call", **_plain(native), "times": times}
+    return subject, dict(case.arrays())
+
+
+def native_name(operator: Operator, library: str, case: Case) -> str:
+    """The public name of the function a library is asked for."""
+    assert isinstance(case.subject, ApiCall)
+    params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
+    try:
+        found = operator.native(library, params, _sizes(operator, case))
+    except Lacking:
+        return operator.subject
+    while found.args and isinstance(found.args[0], Call):
+        found = found.args[0]  # of a composed call, what is applied to the input first
+    return found.api
+
+
+def _sizes(operator: Operator, case: Case) -> dict[str, Sizes]:
+    sizes: dict[str, Sizes] = {}
+    assert isinstance(case.subject, ApiCall)
+    names = [argument.name for argument in case.subject.args if isinstance(argument, ArrayArg)]
+    for operand, name in zip(operator.operands, names, strict=True):
+        shape = case.inputs[name].shape
+        sizes[operand.name] = shape[1:] if operand.stacked else shape
+        if operand.stacked:
+            sizes[_COUNT] = shape[:1]
+    return sizes
+
+
+def _plain(value: Any) -> Json:
+    if isinstance(value, Tensor):
+        leaf: dict[str, Json] = {"$array": value.name}
+        if value.perm:
+            leaf["perm"] = list(value.perm)
+        if value.view:
+            leaf["view"] = True
+        return leaf
+    if isinstance(value, Call):
+        found: dict[str, Json] = {
+            "api": value.api,
+            "args": [_argument(item) for item in value.args],
+            "kwargs": {key: _argument(item) for key, item in value.kwargs.items()},
+        }
+        if value.pick is not None:
+            found["pick"] = value.pick
+        if value.perm:
+            found["perm"] = list(value.perm)
+        return found
+    return value
+
+
+def _argument(value: Any) -> Json:
+    if isinstance(value, Call):
+        if value.perm:
+            raise Lacking("an inner call turns no axes")
+        return {"$call": _plain(value)}
+    if isinstance(value, (list, tuple)):
+        return [_argument(item) for item in value]
+    return _plain(value)
+
+
+# ONNX
+
+
+class _Writer:
+    """The nodes of one call; constants become initializers in the dtype of the inputs."""
+
+    def __init__(self, case: Case, dtype: str) -> None:
+        self._case = case
+        self._dtype = dtype
+        self.nodes: list[bytes] = []
+        self.constants: list[bytes] = []
+        self.fed: dict[str, str] = {}
+        self._count = 0
+
+    def name(self) -> str:
+        self._count += 1
+        return f"t{self._count}"
+
+    def node(self, op: str, inputs: list[str], attributes: Mapping[str, Any]) -> str:
+        output = self.name()
+        self.nodes.append(protobuf.node(op, inputs, [output], attributes, name=output))
+        return output
+
+    def value(self, given: Any) -> str:
+        if given is None:
+            return ""
+        if isinstance(given, Tensor):
+            return self._tensor(given)
+        if isinstance(given, Call):
+            return self.call(given)
+        array = np.asarray(given)
+        name = self.name()
+        array = array.astype(np.int64) if array.dtype.kind in "iu" else array.astype(dtype_named(self._dtype))
+        self.constants.append(protobuf.tensor(name, array))
+        return name
+
+    def _tensor(self, tensor: Tensor) -> str:
+        if tensor.name not in self.fed:
+            name = f"in_{tensor.name}"
+            source = dtype_name(self._case.inputs[tensor.name])
+            cast = source != self._dtype
+            self.fed[tensor.name] = (
+                self.node("Cast", [name], {"to": protobuf.DATA_TYPES[self._dtype]}) if cast else name
+            )
+        name = self.fed[tensor.name]
+        return self.node("Transpose", [name], {"perm": list(tensor.perm)}) if tensor.perm else name
+
+    def call(self, given: Call) -> str:
+        name = self.node(given.api.removeprefix("onnx."), [self.value(item) for item in given.args], given.kwargs)
+        return self.node("Transpose", [name], {"perm": list(given.perm)}) if given.perm else name
+
+
+def _onnx(native: Call, case: Case, times: int) -> tuple[Json, dict[str, Array]]:
+    names = [argument.name for argument in case.subject.args if isinstance(argument, ArrayArg)]  # type: ignore[union-attr]
+    dtype = case.procedure.dtype or dtype_name(case.inputs[names[0]])
+    if dtype == "bfloat16" or any(dtype_name(case.inputs[name]) == "bfloat16" for name in names):
+        raise Lacking("ONNX runtimes take no bfloat16 through NumPy")
+    writer = _Writer(case, dtype)
+    output = writer.call(native)
+    for _ in range(times - 1):
+        writer.fed[names[0]] = output
+        output = writer.call(native)
+    inputs = [
+        protobuf.value_info(f"in_{name}", dtype_name(case.inputs[name]), case.inputs[name].shape)
+        for name in names
+        if name in writer.fed
+    ]
+    graph = protobuf.graph("call", writer.nodes, writer.constants, inputs, [protobuf.untyped_value(output)])
+    model = protobuf.model(graph, ir_version=IR_VERSION, opset=OPSET, producer="tensorparity")
+    subject: dict[str, Json] = {
+        "kind": "onnx",
+        "inputs": [{"tensor": f"in_{name}", "input": name} for name in names if name in writer.fed],
+        "outputs": [{"tensor": output, "group": "outputs", "name": "0"}],
+    }
+    arrays: dict[str, Array] = {f"inputs:{name}": case.inputs[name] for name in names}
+    arrays["weights:model"] = np.frombuffer(model, np.uint8)
+    return subject, arrays

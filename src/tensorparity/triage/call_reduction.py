@@ -1,0 +1,97 @@
+"""The smallest input that still shows it: one element where one is enough, few of them, short numbers.
+
+Candidates are stacked, so that one round is one call per target. ``fails`` says of each whether the key is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.arrays import Array, dtype_name, dtype_named
+from ..core.case import Case
+from ..operators.calls.spec import Operator
+
+#: Cases of one input each, of equal shapes; True where the failure is still the same.
+Fails = Callable[[Sequence[Case]], list[bool]]
+
+_ROUNDS = 8
+_DIGITS = (1, 2, 3, 4, 5, 6)
+
+
+def reduce_call(operator: Operator, case: Case, fails: Fails, place: int = 0) -> Case:
+    """A case no larger than ``case`` for which ``fails`` holds; ``place`` is the worst element of its output."""
+    for simplify in (_one_element, _fewer_numbers, _shorter_numbers):
+        case = simplify(operator, case, fails, place)
+    return case
+
+
+def _stacked(operator: Operator) -> list[str]:
+    return [operand.name for operand in operator.operands if operand.stacked]
+
+
+def _one_element(operator: Operator, case: Case, fails: Fails, place: int) -> Case:
+    """Where every number is computed by itself, the worst one is enough."""
+    names = _stacked(operator)
+    if operator.accumulates or operator.parameters or len(names) < len(operator.operands):
+        return case
+    alone = replace(case, inputs={name: case.inputs[name].reshape(1, -1)[:, place : place + 1] for name in names})
+    return alone if fails([alone])[0] else case
+
+
+def _fewer_numbers(operator: Operator, case: Case, fails: Fails, place: int) -> Case:
+    """Zero what can be zero: halves, quarters, then single numbers, as long as it helps."""
+    for name in _stacked(operator):
+        parts = 2
+        for _ in range(_ROUNDS):
+            array = case.inputs[name]
+            live = np.flatnonzero(array.ravel().astype(np.float64))
+            if len(live) < 2:
+                break
+            blocks = [block for block in np.array_split(live, min(parts, len(live))) if len(block)]
+            candidates = [_with(case, name, _zeroed(array, block)) for block in blocks]
+            kept = fails(candidates)
+            if any(kept):
+                together = _with(
+                    case, name, _zeroed(array, np.concatenate([b for b, k in zip(blocks, kept, strict=True) if k]))
+                )
+                case = together if fails([together])[0] else candidates[kept.index(True)]
+            elif parts >= len(live):
+                break
+            else:
+                parts *= 2
+    return case
+
+
+def _shorter_numbers(operator: Operator, case: Case, fails: Fails, place: int) -> Case:
+    """Fewer digits for all numbers of an operand: the fewest that still show it."""
+    for name in case.inputs:
+        candidates = [_with(case, name, rounded) for rounded in _shorter(case.inputs[name])]
+        for candidate, kept in zip(candidates, fails(candidates), strict=True):
+            if kept:
+                case = candidate
+                break
+    return case
+
+
+def _shorter(array: Array) -> Iterator[Array]:
+    wide = array.astype(np.float64)
+    with np.errstate(all="ignore"):
+        exponent = np.where(wide == 0, 0, np.floor(np.log10(np.abs(wide))))
+    for digits in _DIGITS:
+        with np.errstate(all="ignore"):
+            unit = 10.0 ** (exponent - digits + 1)
+            rounded = np.where(np.isfinite(wide), np.round(wide / unit) * unit, wide)
+        yield rounded.astype(dtype_named(dtype_name(array)))
+
+
+def _zeroed(array: Array, places: Array) -> Array:
+    changed = array.copy()
+    changed.reshape(-1)[places] = 0
+    return changed
+
+
+def _with(case: Case, name: str, array: Array) -> Case:
+    return replace(case, inputs={**case.inputs, name: array})

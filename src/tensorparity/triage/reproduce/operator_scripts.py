@@ -1,0 +1,112 @@
+"""An operator's call as a script in the library's own words."""
+
+from __future__ import annotations
+
+from ...core.case import ApiCall, Case
+from ...operators.calls.catalogue import operator_of
+from ...operators.calls.spec import TIMES, Call, Lacking, Operator, Sizes, Tensor
+from . import literals
+from .script import Parts
+
+#: How a library makes a tensor of an array, and how a call is compiled, by flavour.
+_TENSORS = {
+    "torch": "torch.from_numpy({})",
+    "tensorflow": "tensorflow.constant({})",
+    "jax": "jax.numpy.array({})",
+    "keras": "keras.ops.convert_to_tensor({})",
+}
+_COMPILED = {
+    "torch:compile": "torch.compile({})",
+    "tensorflow:xla": "tensorflow.function({}, jit_compile=True, autograph=False)",
+    "jax:jit": "jax.jit({})",
+}
+_COUNT = "#"
+
+
+def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> Parts:
+    """The parts of a script that calls the operator in a library.
+
+    Raises:
+        Unprintable: if the library has no such call.
+    """
+    assert isinstance(case.subject, ApiCall)
+    operator = operator_of(case.subject.api)
+    assert operator is not None
+    params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
+    try:
+        called = operator.native(library, params, _sizes(operator, case))
+    except Lacking as reason:
+        raise literals.Unprintable(str(reason)) from reason
+    if TIMES in case.subject.kwargs or case.procedure.dtype:
+        raise literals.Unprintable("it is applied several times, or in another precision than its input's")
+    steps = [f"{name} = {literals.array(array)}" for name, array in case.inputs.items()]
+    form = _COMPILED.get(f"{library}:{flavour}")
+    names = ", ".join(case.inputs)
+    if form:
+        leaves = ", ".join(_TENSORS[library].format(name) for name in case.inputs)
+        if any(leaf.perm for leaf in _leaves(called)):
+            raise literals.Unprintable("axes are turned on the way into a compiled call")
+        steps.append(f"compiled = {form.format(f'lambda {names}: {_text(called, None)}')}")
+        expression = f"compiled({leaves})"
+    else:
+        expression = _text(called, library)
+    turned = f".transpose({list(called.perm)})" if called.perm else ""
+    whole = f"keras.ops.convert_to_numpy({expression})" if library == "keras" else f"np.array({expression})"
+    return Parts(_imports(library, flavour, called, watched), [*steps, f"observed = {whole}{turned}"])
+
+
+def _imports(library: str, flavour: str, called: Call, watched: bool) -> list[str]:
+    start = [*(["import subprocess"] if watched else []), "import sys", ""]
+    if library == "keras":
+        return ["import os", *start, f'os.environ["KERAS_BACKEND"] = "{flavour}"', "import keras", "import numpy as np"]
+    modules = {"torch": ["torch"], "tensorflow": ["tensorflow"]}.get(library, [])
+    if library == "jax":
+        modules = sorted({"jax.numpy", *(name.rpartition(".")[0] for name in _names(called))})
+    return [*start, "import numpy as np", *(f"import {module}" for module in modules)]
+
+
+def _sizes(operator: Operator, case: Case) -> dict[str, Sizes]:
+    sizes: dict[str, Sizes] = {}
+    for operand in operator.operands:
+        shape = case.inputs[operand.name].shape
+        sizes[operand.name] = shape[1:] if operand.stacked else shape
+        if operand.stacked:
+            sizes[_COUNT] = shape[:1]
+    return sizes
+
+
+def _leaves(value: object) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, Call):
+        return [leaf for item in (*value.args, *value.kwargs.values()) for leaf in _leaves(item)]
+    return []
+
+
+def _names(value: object) -> list[str]:
+    if not isinstance(value, Call):
+        return []
+    return [value.api, *(name for item in (*value.args, *value.kwargs.values()) for name in _names(item))]
+
+
+def _text(value: object, library: str | None) -> str:
+    """The value as an expression; ``library`` makes its tensors, None leaves names."""
+    if isinstance(value, Call):
+        arguments = [_text(item, library) for item in value.args]
+        arguments += [f"{name}={_text(item, library)}" for name, item in value.kwargs.items()]
+        pick = "" if value.pick is None else f"[{value.pick}]"
+        return f"{value.api}({', '.join(arguments)}){pick}"
+    if isinstance(value, Tensor):
+        return _tensor(value, library)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_text(item, library) for item in value)}]"
+    return literals.value(value)
+
+
+def _tensor(leaf: Tensor, library: str | None) -> str:
+    if library is None:
+        return leaf.name
+    if leaf.view and library == "torch":
+        return f"torch.from_numpy({leaf.name}).permute({list(leaf.perm)})"
+    array = f"np.ascontiguousarray({leaf.name}.transpose({list(leaf.perm)}))" if leaf.perm else leaf.name
+    return _TENSORS[library].format(array)

@@ -1,0 +1,96 @@
+"""Calls as they arrive: a public function by name, its arguments JSON values, arrays of the job, or further calls.
+
+``{"$array": name, "perm": axes, "view": bool}`` is an array with its axes turned; ``{"$call": {...}}`` a call
+within a call. The host has checked names against the enumerated API; where they may begin is checked again here.
+"""
+
+import numpy as np
+
+from ..contract import Unsupported
+from ..protocol import Bits
+
+
+class Expression(object):
+    """A job's call, split into its leaves (arrays, by a key) and a function of them."""
+
+    def __init__(self, subject, prefixes, resolve):
+        self._subject = subject
+        self._prefixes = prefixes
+        self._resolve = resolve
+        self.leaves = {}
+        self._look(subject)
+
+    def _look(self, subject):
+        for argument in list(subject["args"]) + list(subject["kwargs"].values()):
+            self._look_at(argument)
+
+    def _look_at(self, argument):
+        if isinstance(argument, dict) and "$array" in argument:
+            self.leaves[_key(argument)] = argument
+        elif isinstance(argument, dict) and "$call" in argument:
+            self._look(argument["$call"])
+        elif isinstance(argument, (list, tuple)):
+            for item in argument:
+                self._look_at(item)
+
+    def tensors(self, inputs, to_tensor):
+        """Return the leaves as tensors, by key; ``to_tensor`` takes an array, and axes to turn as a view."""
+        found = {}
+        for key, leaf in self.leaves.items():
+            array, perm = inputs[leaf["$array"]], leaf.get("perm")
+            if perm and not leaf.get("view"):
+                array, perm = turned(array, perm), None
+            found[key] = to_tensor(array, perm) if perm else to_tensor(array)
+        return found
+
+    def __call__(self, tensors):
+        """Return the value of the whole expression, applied as often as the subject says."""
+        value = self._call(self._subject, tensors)
+        for _ in range(int(self._subject.get("times", 1)) - 1):
+            first = _key(self._subject["args"][0])
+            value = self._call(self._subject, dict(tensors, **{first: value}))
+        return value
+
+    def _call(self, subject, tensors):
+        function = self._function(subject["api"])
+        args = [self._value(argument, tensors) for argument in subject["args"]]
+        kwargs = {key: self._value(argument, tensors) for key, argument in subject["kwargs"].items()}
+        value = function(*args, **kwargs)
+        return value if subject.get("pick") is None else value[subject["pick"]]
+
+    def _function(self, name):
+        if not name.startswith(self._prefixes):
+            raise Unsupported("this target runs {}*, not {}".format(self._prefixes[0], name))
+        try:
+            return self._resolve(name)
+        except (AttributeError, ImportError):
+            raise Unsupported("{} does not exist in this version".format(name))
+
+    def _value(self, argument, tensors):
+        if isinstance(argument, dict) and "$array" in argument:
+            return tensors[_key(argument)]
+        if isinstance(argument, dict) and "$call" in argument:
+            return self._call(argument["$call"], tensors)
+        if isinstance(argument, (list, tuple)):
+            return [self._value(item, tensors) for item in argument]
+        return argument
+
+
+def _key(leaf):
+    return (
+        leaf["$array"] + "".join("/{}".format(axis) for axis in leaf.get("perm") or ()) + "~" * bool(leaf.get("view"))
+    )
+
+
+def turned(array, perm):
+    """Return the array with its axes turned, in memory too."""
+    if isinstance(array, Bits):
+        return Bits(array.dtype, np.ascontiguousarray(array.bits.transpose(perm)))
+    return np.ascontiguousarray(np.asarray(array).transpose(perm))
+
+
+def outputs_of(job, values):
+    """Return results by name, as the contract has them: ``0``, ``1`` and so on, their axes turned back."""
+    perm = job.subject.get("perm")
+    flat = values if isinstance(values, (list, tuple)) else [values]
+    return {str(index): turned(value, perm) if perm else value for index, value in enumerate(flat)}

@@ -1,0 +1,84 @@
+"""What native libraries share: single calls of public functions, as they are or compiled."""
+
+import importlib
+import json
+
+from ..contract import Adapter, Result, Unsupported
+from .expressions import Expression, outputs_of
+
+_KEPT = 64
+
+
+class NativeAdapter(Adapter):
+    """A library whose functions are called by name; subclasses say what a tensor is and how to compile."""
+
+    ABILITIES = frozenset(["call", "api-call", "dtype"])
+    #: Where the public names of the library begin.
+    PREFIXES = ()
+
+    def __init__(self, flavour, options):
+        Adapter.__init__(self, flavour, options)
+        self._compiled = {}
+
+    def run(self, job):
+        if job.subject["kind"] != "api-call":
+            raise Unsupported("this target runs single calls, not {}".format(job.subject["kind"]))
+        if job.goal != "call":
+            raise Unsupported("goal {!r} is not supported by this target".format(job.goal))
+        with self.context(job):
+            expression = self._expression(job.subject)
+            tensors = expression.tensors(job.inputs, self.to_tensor)
+            if job.option("dtype"):
+                tensors = {key: self.cast(tensor, job.option("dtype")) for key, tensor in tensors.items()}
+            values = self.evaluate(expression, tensors)
+            values = values if isinstance(values, (list, tuple)) else [values]
+            result = Result()
+            result.outputs = outputs_of(job, [self.to_numpy(value) for value in values])
+        return result
+
+    def _expression(self, subject):
+        """Keep expressions: compilers know again what they have compiled by the function's identity."""
+        key = json.dumps(subject, sort_keys=True)
+        if key not in self._compiled:
+            if len(self._compiled) >= _KEPT:
+                self._compiled.clear()
+                self.forget()
+            self._compiled[key] = Expression(subject, self.PREFIXES, resolve)
+        return self._compiled[key]
+
+    def forget(self):
+        """Drop what was compiled."""
+
+    def context(self, job):
+        """Return the context in which a job runs."""
+        raise NotImplementedError
+
+    def evaluate(self, expression, tensors):
+        """Return the expression's value, in this flavour."""
+        raise NotImplementedError
+
+    def to_tensor(self, array, perm=None):
+        """Return the library's tensor of a NumPy array or Bits; ``perm`` turns axes without moving memory."""
+        raise NotImplementedError
+
+    def cast(self, tensor, dtype):
+        """Return the tensor in a dtype, by name, as the library casts."""
+        raise NotImplementedError
+
+    def to_numpy(self, tensor):
+        """Return a fresh array or Bits."""
+        raise NotImplementedError
+
+
+def resolve(name):
+    """Return the object behind a dotted name; submodules are imported on the way."""
+    parts = name.split(".")
+    found = importlib.import_module(parts[0])
+    for position, part in enumerate(parts[1:], start=2):
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(".".join(parts[:position]))
+            except ImportError:
+                pass
+        found = getattr(found, part)
+    return found

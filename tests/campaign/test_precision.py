@@ -1,0 +1,223 @@
+"""The campaign of ``precision`` on a runner of our own: measures, modes, findings; and on a real library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.call_examination import examine_call
+from tensorparity.campaign.precision import PrecisionSettings, choose_operator_targets, precision
+from tensorparity.campaign.precision_findings import findings_of
+from tensorparity.campaign.precision_operator import SearchTask, search_operators
+from tensorparity.campaign.precision_paper import PaperTask, run_paper, spread_of
+from tensorparity.core.arrays import Array, dtype_name, dtype_named
+from tensorparity.core.case import ApiCall, Case
+from tensorparity.core.errors import UsageError
+from tensorparity.core.finding import Class
+from tensorparity.core.outcome import Failure, Outcome, Status
+from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.engines.predoo.engine import PredooEngine
+from tensorparity.operators.calls.catalogue import OPERATORS, operator_of
+
+Answer = Callable[[Case], Outcome | Array]
+
+
+class Exact:
+    """Targets that compute with our own references, rounded once; some do something else."""
+
+    def __init__(self, targets: Sequence[str], odd: dict[str, Answer] | None = None) -> None:
+        self.targets = tuple(targets)
+        self._odd = odd or {}
+        self.asked: list[tuple[Case, str]] = []
+        self.fresh = 0
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], *, fresh: bool = False, **_: Any) -> list[Outcome]:
+        self.fresh += fresh
+        self.asked += pairs
+        return [self._one(case, target) for case, target in pairs]
+
+    def _one(self, case: Case, target: str) -> Outcome:
+        found = self._odd[target](case) if target in self._odd else exact(case)
+        return found if isinstance(found, Outcome) else Outcome(target, Status.COMPLETED, {"0": found})
+
+
+def exact(case: Case) -> Array:
+    assert isinstance(case.subject, ApiCall)
+    operator = operator_of(case.subject.api)
+    assert operator is not None
+    dtype = case.procedure.dtype or dtype_name(next(iter(case.inputs.values())))
+    arrays = [array.astype(dtype_named(dtype)).astype(np.float64) for array in operator.operand_arrays(case.inputs)]
+    with np.errstate(all="ignore"):
+        return np.asarray(operator.evaluate(dict(case.subject.kwargs), arrays).value).astype(dtype_named(dtype))
+
+
+def absolute_sigmoid(case: Case) -> Array:
+    """As a polynomial that is good to 1e-7 of one, and not of the value."""
+    return np.maximum(np.round(exact(case).astype(np.float64), 7), 0).astype(exact(case).dtype)
+
+
+def refusing(case: Case) -> Outcome | Array:
+    assert isinstance(case.subject, ApiCall)
+    if case.subject.kwargs.get("data_format") == "channels_first":
+        return Outcome("jax:jit", Status.RAISED, failure=Failure("UnimplementedError", "only NHWC"))
+    return exact(case)
+
+
+def no_half(case: Case) -> Outcome | Array:
+    if next(iter(case.inputs.values())).dtype == np.float16:
+        return Outcome("jax:jit", Status.RAISED, failure=Failure("RuntimeError", "not implemented for 'Half'"))
+    return exact(case)
+
+
+def searched(runner: Exact, operator: str, dtypes: Sequence[str] = ("float32",), **options: Any) -> list[Any]:
+    tasks = [SearchTask(OPERATORS.get(operator), dtype, runner.targets, inputs=200, **options) for dtype in dtypes]
+    return [search.notebook for search in search_operators(runner, tasks, lambda done, detail: None)]
+
+
+class TestOperatorMeasure:
+    def test_exact_targets_stay_within_a_roundoff(self) -> None:
+        for operator in ("tanh", "matmul", "norm", "cross_entropy_with_logits"):
+            (notebook,) = searched(Exact(["torch:eager"]), operator)
+            (run,) = notebook.runs()
+            assert (run.status, run.inputs) == ("measured", 200)
+            assert run.units <= 1.0
+            assert findings_of(Exact(["torch:eager"]), [notebook]) == []
+
+    def test_an_absolute_error_near_zero_is_found_reduced_and_confirmed(self) -> None:
+        runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": absolute_sigmoid})
+        filed = findings_of(runner, searched(runner, "sigmoid"))
+        (item,) = filed
+        diagnosis = item.finding.diagnosis
+        assert (diagnosis.klass, diagnosis.suspects, diagnosis.api) == (Class.DEFECT, ("onnxruntime",), "onnx.Sigmoid")
+        assert item.finding.kind is Kind.PRECISION
+        assert item.suspicion.case.inputs["x"].size == 1
+        assert runner.fresh == 1
+        assert "torch:eager says" in diagnosis.evidence[1]
+
+    def test_what_does_not_happen_again_is_flaky(self) -> None:
+        calls = {"count": 0}
+
+        def sometimes(case: Case) -> Array:
+            calls["count"] += 1
+            return absolute_sigmoid(case) if runner.fresh == 0 else exact(case)
+
+        runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": sometimes})
+        (item,) = findings_of(runner, searched(runner, "sigmoid"))
+        assert item.finding.diagnosis.klass is Class.FLAKY
+
+    def test_a_refused_format_is_an_error(self) -> None:
+        runner = Exact(["torch:eager", "jax:jit"], {"jax:jit": refusing})
+        (item,) = findings_of(runner, searched(runner, "conv2d"))
+        assert (item.finding.kind, item.finding.diagnosis.suspects) == (Kind.ERROR, ("jax:jit",))
+        assert item.finding.diagnosis.parameters["data_format"] == "channels_first"
+
+    def test_a_missing_kernel_for_one_dtype_is_listed_and_not_accused(self) -> None:
+        runner = Exact(["torch:eager", "jax:jit"], {"jax:jit": no_half})
+        notebooks = searched(runner, "tanh", ("float16", "float32"))
+        assert findings_of(runner, notebooks) == []
+        statuses = {(run.dtype, run.target): run.status for notebook in notebooks for run in notebook.runs()}
+        assert statuses[("float16", "jax:jit")] == "raised"
+        assert statuses[("float32", "jax:jit")] == "measured"
+
+    def test_a_narrower_answer_answers_another_question(self) -> None:
+        runner = Exact(["keras:jax"], {"keras:jax": lambda case: exact(case).astype(np.float32)})
+        (notebook,) = searched(runner, "tanh", ("float64",))
+        (run,) = notebook.runs()
+        assert (run.status, run.reason) == ("unsupported", "answers in float32")
+
+    @pytest.mark.parametrize("strategy", ["random", "linf", "l1", "exponents", "critical"])
+    def test_every_strategy_runs(self, strategy: str) -> None:
+        (notebook,) = searched(Exact(["torch:eager"]), "erf", strategy=strategy)
+        assert notebook.runs()[0].inputs == 200
+
+
+class TestPaperMeasure:
+    def run(self, mode: str, strategy: str = "linf", operator: str = "sigmoid", **options: Any) -> Any:
+        self.runner = Exact(["tensorflow:eager"])
+        task = PaperTask(
+            OPERATORS.get(operator), "tensorflow:eager", strategy, mode, shape=(20,), inputs=600, **options
+        )
+        return run_paper(self.runner, task)
+
+    def test_operator_precision_errs_more_than_input_precision(self) -> None:
+        by_input, by_operator = self.run("input_mode"), self.run("op_mode")
+        assert by_input.largest > 1e-5
+        assert 1.2e-4 < by_operator.largest < 1e-3
+
+    def test_input_mode_changes_the_input_and_not_the_operator(self) -> None:
+        self.run("input_mode")
+        widest = [case for case, _ in self.runner.asked if case.procedure.dtype == "float64"]
+        assert {dtype_name(case.inputs["x"]) for case in widest} == {"float16", "float32", "float64"}
+
+    def test_op_mode_changes_both_and_default_leaves_the_input_alone(self) -> None:
+        self.run("op_mode")
+        assert {case.procedure.dtype for case, _ in self.runner.asked} == {None}
+        self.run("default")
+        assert {dtype_name(case.inputs["x"]) for case, _ in self.runner.asked} == {"float64"}
+        assert {case.procedure.dtype for case, _ in self.runner.asked} == {"float16", "float32", "float64"}
+
+    def test_groups_and_counts(self) -> None:
+        found = self.run("op_mode", "l1")
+        assert found.inputs == 600
+        assert len(found.groups) == 20
+        assert max(found.groups) == found.largest
+        assert found.largest_l1 >= found.largest
+        assert found.tolerance == (1e-3, 1e-3)
+
+    def test_exceptions_are_recorded_and_do_not_end_the_search(self) -> None:
+        runner = Exact(["jax:jit"], {"jax:jit": refusing})
+        task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=300)
+        found = run_paper(runner, task)
+        assert found.inputs == 300
+        assert found.largest > 0
+        (text,) = found.exceptions
+        assert text.startswith("UnimplementedError")
+
+    def test_several_times_in_a_row(self) -> None:
+        assert self.run("op_mode", operator="relu", times=3).times == 3
+
+    def test_the_spread_leaves_outliers_out(self) -> None:
+        spread = spread_of(np.array([*np.linspace(1, 2, 99), 1e6, np.nan]))
+        assert spread.high <= 2.0
+        assert spread.first < spread.median < spread.third
+
+
+class TestHunt:
+    def test_cases_of_the_engine_are_examined(self) -> None:
+        engine = PredooEngine(0)
+        runner = Exact(["torch:eager", "jax:jit"])
+        cases = engine.propose(0)
+        said = [examine_call(runner, case, runner.targets).verdicts for case in cases]
+        assert all(verdict.judgement is Judgement.PASS for (verdict,) in said)
+        engine.learn(0, said)
+        assert len(engine.propose(1)) == engine.round_size
+
+    def test_a_defect_fails(self) -> None:
+        x = np.linspace(-30, 1, 20).reshape(1, 20).astype(np.float32)
+        case = Case(OPERATORS.get("sigmoid").api_call({}), inputs={"x": x})
+        runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": absolute_sigmoid})
+        examined = examine_call(runner, case, runner.targets)
+        assert examined.verdicts[0].judgement is Judgement.FAIL
+        assert len(examined.filed) == 1
+
+
+def test_unknown_names_are_refused(tmp_path: Path) -> None:
+    for change in ({"dtypes": ("float8",)}, {"modes": ("fast",)}, {"strategies": ("luck",)}, {"measure": "guess"}):
+        with pytest.raises(UsageError, match="unknown"):
+            precision(PrecisionSettings(["torch:eager"], store=tmp_path, **change))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no operator"):
+        precision(PrecisionSettings(["torch:eager"], operators=("nothing",), store=tmp_path))
+
+
+@pytest.mark.torch
+def test_a_real_library(tmp_path: Path) -> None:
+    found = precision(PrecisionSettings(["torch:eager"], ("tanh", "softmax"), ("float32",), inputs=100, store=tmp_path))
+    assert found.facts.precision is not None
+    assert {run.status for run in found.facts.precision.operators} == {"measured"}
+    assert found.facts.findings == ()
+    assert found.facts.targets[0].versions["torch"]
+    assert choose_operator_targets("torch:eager", "operator") == ["torch:eager"]

@@ -1,0 +1,128 @@
+"""Algorithm 1, detail by detail, against a loop written from the paper input by input."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.engines.predoo.algorithm import THETAS, PaperSearch, grouped_largest
+from tensorparity.operators.calls.catalogue import OPERATORS
+
+RELU = OPERATORS.get("relu")
+SHAPE = (3,)
+
+
+def error_of(x: Array) -> float:
+    """Some error that depends on every element."""
+    return float(np.abs(np.sin(x * 1e4)).sum())
+
+
+def run(strategy: str, total: int, most: int, size: int = 5, seed: int = 0) -> tuple[list[Array], PaperSearch]:
+    search = PaperSearch(RELU, SHAPE, strategy, total, np.random.default_rng(seed), size=size)
+    seen: list[Array] = []
+    while not search.done:
+        batches = search.ask(most)
+        rows = {place: batch.arrays["x"][row] for batch in batches for row, place in enumerate(batch.places)}
+        ordered = [rows[place] for place in sorted(rows)]
+        seen += ordered
+        search.tell(np.array([error_of(row) for row in ordered]))
+    return seen, search
+
+
+def by_the_book(total: int, size: int, seed: int, guided: bool) -> list[Array]:
+    """One input after another: choose, mutate, execute, add what raised the largest error, refill."""
+    rng = np.random.default_rng(seed)
+    corpus: deque[Array] = deque()
+    seen: list[Array] = []
+    largest = 0.0
+    while len(seen) < total:
+        if not corpus:
+            corpus.extend(rng.standard_normal((size, *SHAPE)))
+        candidate = corpus.popleft()
+        deltas = [rng.uniform(0.0, theta) for theta in THETAS]
+        for delta in deltas[: total - len(seen)]:
+            mutated = candidate + delta
+            seen.append(mutated)
+            if error_of(mutated) > largest:
+                largest = error_of(mutated)
+                if guided:
+                    corpus.append(mutated)
+    return seen
+
+
+@pytest.mark.parametrize("most", [3, 7, 12, 1000])
+@pytest.mark.parametrize("strategy", ["random", "linf"])
+def test_batches_change_nothing(strategy: str, most: int) -> None:
+    if most == 7:
+        most = 6  # whole candidates: what is cut off a candidate is not proposed later
+    expected = by_the_book(100, 5, 0, guided=strategy != "random")
+    found, _ = run(strategy, 100, most)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_it_ends_after_exactly_so_many_inputs() -> None:
+    for total in (1, 2, 50, 61):
+        assert len(run("linf", total, 9)[0]) == total
+
+
+def test_a_mutation_is_one_constant_for_all_elements_within_theta() -> None:
+    search = PaperSearch(RELU, (50,), "random", 300, np.random.default_rng(3), size=10)
+    rng = np.random.default_rng(3)
+    seeds = rng.standard_normal((10, 50))
+    (batch,) = search.ask(30)
+    moved = batch.arrays["x"] - np.repeat(seeds, 3, axis=0)
+    np.testing.assert_allclose(moved, moved[:, :1] * np.ones(50), atol=1e-15)
+    for position, theta in enumerate(THETAS):
+        constants = moved[position::3, 0]
+        assert (constants >= -1e-15).all()
+        assert (constants <= theta + 1e-15).all()
+    assert THETAS == (1e-4, 1e-6, 1e-8)
+
+
+def test_what_is_picked_is_not_put_back_and_an_empty_corpus_is_refilled() -> None:
+    _, search = run("random", 90, 1000, size=5)
+    assert search.refills == 6  # fifteen inputs from five seeds
+
+
+def test_guidance_adds_and_so_refills_less() -> None:
+    _, guided = run("linf", 300, 1000, size=5)
+    _, random = run("random", 300, 1000, size=5)
+    assert guided.refills < random.refills
+
+
+def test_an_exception_is_no_error() -> None:
+    search = PaperSearch(RELU, SHAPE, "linf", 30, np.random.default_rng(0), size=5)
+    search.ask(15)
+    search.tell(np.full(15, np.nan))
+    assert search.best == 0.0
+    assert search.refills == 1
+    search.ask(15)
+    assert search.refills == 2  # nothing was added
+
+
+def test_other_parameters_are_drawn_per_candidate_and_equal_ones_share_a_call() -> None:
+    conv = OPERATORS.get("conv2d")
+    search = PaperSearch(conv, (5, 5, 1), "linf", 120, np.random.default_rng(0), size=40)
+    batches = search.ask(120)
+    assert len(batches) > 4
+    assert sorted(place for batch in batches for place in batch.places) == list(range(120))
+    formats = {batch.params.get("data_format", "channels_last") for batch in batches}
+    assert formats == {"channels_last", "channels_first"}
+    for batch in batches:
+        assert len(batch.places) % 3 == 0
+        assert batch.arrays["kernel"].shape[:2] == (batch.params.get("size", 3),) * 2
+
+
+def test_times_reach_the_case() -> None:
+    search = PaperSearch(OPERATORS.get("tanh"), SHAPE, "random", 3, np.random.default_rng(0), times=4)
+    (batch,) = search.ask(3)
+    assert batch.case(OPERATORS.get("tanh"), "float16").subject.kwargs["times"] == 4  # type: ignore[union-attr]
+
+
+def test_groups_in_chronological_order() -> None:
+    errors = np.arange(40.0)
+    assert grouped_largest(errors, 4) == [9.0, 19.0, 29.0, 39.0]
+    assert grouped_largest(np.full(4, np.nan), 2) == [0.0, 0.0]

@@ -1,0 +1,55 @@
+"""Scripts of operators' calls, in each library's own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.core.case import Case
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.triage.reproduce.literals import Unprintable
+from tensorparity.triage.reproduce.operator_scripts import operator_parts
+
+
+def lines(name: str, library: str, flavour: str, shape: tuple[int, ...], **params: Any) -> list[str]:
+    operator = OPERATORS.get(name)
+    sizes = operator.sizes(params, shape)
+    inputs = {
+        item.name: np.ones((1, *sizes[item.name]) if item.stacked else sizes[item.name], np.float32)
+        for item in operator.operands
+    }
+    case = Case(operator.api_call(params), Procedure(goal=Goal.CALL), inputs)
+    parts = operator_parts(case, library, flavour, watched=False)
+    return [*parts.imports, *parts.steps]
+
+
+def test_torch() -> None:
+    script = lines("ndtr", "torch", "eager", (1,))
+    assert script[-1] == "observed = np.array(torch.special.ndtr(torch.from_numpy(x)))"
+    assert "import torch" in script
+
+
+def test_jax_imports_the_module_of_the_function_and_compiles() -> None:
+    assert "import jax.scipy.special" in lines("ndtr", "jax", "eager", (1,))
+    assert lines("ndtr", "jax", "jit", (1,))[-2] == "compiled = jax.jit(lambda x: jax.scipy.special.ndtr(x))"
+
+
+def test_keras_names_its_backend_first() -> None:
+    script = lines("sigmoid", "keras", "torch", (1,))
+    assert script.index('os.environ["KERAS_BACKEND"] = "torch"') < script.index("import keras")
+
+
+def test_axes_are_turned_there_and_back() -> None:
+    script = lines("conv2d", "tensorflow", "eager", (3, 3, 1), data_format="channels_first")
+    assert "np.ascontiguousarray(x.transpose([0, 3, 1, 2]))" in script[-1]
+    assert script[-1].endswith(".transpose([0, 2, 3, 1])")
+
+
+def test_what_cannot_be_said_is_refused() -> None:
+    with pytest.raises(Unprintable, match="keras has no ndtr"):
+        lines("ndtr", "keras", "torch", (1,))
+    with pytest.raises(Unprintable, match="several times"):
+        lines("tanh", "torch", "eager", (1,), times=2)

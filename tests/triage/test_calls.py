@@ -1,0 +1,91 @@
+"""Decision 5 on one call, and its reduction to the smallest input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case
+from tensorparity.core.finding import Class
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.calls.spec import Operator
+from tensorparity.triage.call_reduction import reduce_call
+from tensorparity.triage.calls import CallBlame, blame_call
+
+SIGMOID = OPERATORS.get("sigmoid")
+
+
+def case_of(operator: Operator, *arrays: Array) -> Case:
+    inputs = {operand.name: array for operand, array in zip(operator.operands, arrays, strict=True)}
+    return Case(operator.api_call({}), Procedure(goal=Goal.CALL), inputs)
+
+
+def blame(accused: str, **outputs: float) -> CallBlame:
+    case = case_of(SIGMOID, np.array([[-20.0]], np.float32))
+    named = {name.replace("_", ":"): np.array([[value]], np.float32) for name, value in outputs.items()}
+    return blame_call(SIGMOID, case, "float32", named, accused)
+
+
+RIGHT, WRONG = 2.0611536e-9, 0.0
+
+
+def test_another_implementation_within_the_bound_convicts() -> None:
+    found = blame("onnxruntime", onnxruntime=WRONG, torch_eager=RIGHT, jax_jit=RIGHT)
+    assert (found.klass, found.suspects) == (Class.DEFECT, ("onnxruntime",))
+    assert found.within == ("torch:eager", "jax:jit")
+
+
+def test_those_that_share_the_code_are_suspects_together() -> None:
+    found = blame("tensorflow:eager", tensorflow_eager=WRONG, keras_tensorflow=WRONG, torch_eager=RIGHT)
+    assert found.suspects == ("tensorflow:eager", "keras:tensorflow")
+
+
+def test_alone_the_stable_formula_convicts() -> None:
+    found = blame("onnxruntime", onnxruntime=WRONG)
+    assert (found.klass, found.within) == (Class.DEFECT, ())
+    assert found.stable < 16
+
+
+def test_within_the_bound_nobody_is_blamed() -> None:
+    assert blame("onnxruntime", onnxruntime=RIGHT, torch_eager=RIGHT).klass is None
+
+
+def test_what_no_careful_evaluation_can_do_blames_nobody() -> None:
+    """A sum that cancels to far below its terms: the bound explains it, and beyond it all are alike."""
+    total = OPERATORS.get("sum")
+    x = np.array([[1e8, 1.0, -1e8]], np.float32)
+    case = case_of(total, x)
+    outputs = {"torch:eager": np.array([0.0], np.float32), "jax:jit": np.array([0.0], np.float32)}
+    assert blame_call(total, case, "float32", outputs, "torch:eager").klass is None
+
+
+class TestReduction:
+    def test_an_elementwise_function_is_reduced_to_one_short_number(self) -> None:
+        row = np.linspace(-30, 5, 7).reshape(1, 7).astype(np.float32) + np.float32(0.01234)
+        case = case_of(SIGMOID, row)
+
+        def fails(cases: Sequence[Case]) -> list[bool]:
+            return [bool((item.inputs["x"] < -17.5).any()) for item in cases]
+
+        found = reduce_call(SIGMOID, case, fails, place=0)
+        assert found.inputs["x"].shape == (1, 1)
+        assert found.inputs["x"][0, 0] == np.float32(-30.0)
+
+    def test_what_can_be_zero_becomes_zero(self) -> None:
+        total = OPERATORS.get("sum")
+        rng = np.random.default_rng(0)
+        case = case_of(total, rng.standard_normal((1, 64)).astype(np.float32) + 10)
+
+        def fails(cases: Sequence[Case]) -> list[bool]:
+            return [bool(item.inputs["x"][0, 5] != 0 and item.inputs["x"][0, 40] != 0) for item in cases]
+
+        found = reduce_call(total, case, fails)
+        assert np.flatnonzero(found.inputs["x"]).tolist() == [5, 40]
+
+    def test_it_keeps_what_it_cannot_reduce(self) -> None:
+        case = case_of(SIGMOID, np.array([[-18.123457]], np.float32))
+        found = reduce_call(SIGMOID, case, lambda cases: [item.digest == case.digest for item in cases])
+        assert found.digest == case.digest

@@ -1,0 +1,56 @@
+"""Trials of optimizers and losses, on handmade outcomes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorparity.core.case import Case
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.outcome import Outcome, Status, Trace
+from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.operators.rounding import K
+from tensorparity.triage.diagnose import blame
+from tensorparity.triage.trials import loss_trial, update_error
+
+
+@pytest.fixture
+def case():
+    builder = GraphBuilder()
+    y = builder.add("Dense", builder.input("x", (1,)), name="d", units=1, use_bias=False)
+    procedure = Procedure(
+        goal=Goal.UPDATE, loss=Recipe("MeanSquaredError"), optimizer=Recipe("SGD", {"learning_rate": 0.1})
+    )
+    inputs, labels = {"x": np.ones((2, 1), np.float32)}, {"d": np.zeros((2, 1), np.float32)}
+    return Case(builder.build(y), procedure, inputs, labels, {"d/kernel": np.full((1, 1), 2.0, np.float32)})
+
+
+def stepped(after, gradient):
+    trace = Trace(
+        gradients={"weight:d/kernel": np.full((1, 1), gradient, np.float32)},
+        weights={"d/kernel": np.full((1, 1), after, np.float32)},
+    )
+    return Outcome("one", Status.COMPLETED, {}, trace)
+
+
+def test_a_step_is_held_against_the_targets_own_gradient(case):
+    assert update_error(case, stepped(1.6, 4.0)) < K
+    assert update_error(case, stepped(1.5, 4.0)) > K
+
+
+@pytest.mark.parametrize("gradient", [1e30, np.inf, np.nan])
+def test_a_gradient_whose_square_overflows_says_nothing_of_the_optimizer(case, gradient):
+    assert update_error(case, stepped(0.0, gradient)) == 0.0
+
+
+def loss_outcome(target, value, gradient):
+    trace = Trace(loss=value, gradients={"input:p0": np.asarray(gradient, np.float32)})
+    return Outcome(target, Status.COMPLETED, {}, trace)
+
+
+def test_a_loss_is_judged_by_its_value_and_by_its_gradient(case):
+    trial = loss_trial(case, {"d": np.array([[1.0], [3.0]], np.float32)}, ["two"])
+    right = loss_outcome("one", 5.0, [[1.0], [3.0]])
+    for wrong in (loss_outcome("two", 5.1, [[1.0], [3.0]]), loss_outcome("two", 5.0, [[2.0], [6.0]])):
+        assert blame(trial.judge({"one": right, "two": wrong}), {})[1] == ("two",)
+    assert blame(trial.judge({"one": right, "two": loss_outcome("two", 5.0, [[1.0], [3.0]])}), {})[1] == ()
