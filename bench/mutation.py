@@ -3,7 +3,8 @@
 A mutant is a family's module with one change: an operator swapped, a comparison turned, a constant moved, a term
 dropped, a maximum made a minimum. Only what decides values and shapes is changed; the rounding terms (``kappa``) are
 bounds, which may be a little larger without being wrong, and messages decide nothing. A mutant is killed when a test of
-``tests/operators`` fails; the family's own tests run first. Tests that need a library are left out.
+``tests/operators`` fails that is about the family: its own file, and those that name one of its layers. Tests that need
+a library are left out.
 
 Usage: python bench/mutation.py [FAMILY ...] [--mutants N]
 """
@@ -24,12 +25,24 @@ from pathlib import Path
 import numpy as np
 from measuring import table
 
+from tensorparity.operators.catalogue import _FAMILIES
+
 ROOT = Path(__file__).resolve().parent.parent
 OPERATORS = ROOT / "src" / "tensorparity" / "operators"
 TESTS = ROOT / "tests" / "operators"
 
 #: Modules of the folder that hold no reference: contracts, tables, plumbing.
-_NO_FAMILY = ("__init__", "api", "catalogue", "evaluate", "known_classes", "rounding", "spec", "arguments", "nested")
+_NO_FAMILY = (
+    "__init__", "api", "arguments", "catalogue", "directional", "evaluate", "known_classes", "loss_spec", "nested",
+    "optimizer_spec", "page", "rounding", "spec",
+)  # fmt: skip
+#: Families whose tests bear another name.
+_TESTED_BY = {
+    "adaptive_steps": ("optimizers",),
+    "carried": ("recurrent", "cells", "convlstm"),
+    "classification_losses": ("losses",),
+    "regression_losses": ("losses",),
+}
 _NEEDS_LIBRARIES = ("test_against_keras.py",)
 
 _SWAPS: dict[type, type] = {
@@ -120,15 +133,26 @@ def families() -> list[str]:
     return sorted(path.stem for path in OPERATORS.glob("*.py") if path.stem not in _NO_FAMILY)
 
 
+def tests_of(family: str) -> list[Path]:
+    """The family's own file first, then those that name it or one of its layers."""
+    own = TESTS / f"test_{family}.py"
+    words = {f"operators.{family}", f"import {family}"} | {f'"{name}"' for name in _FAMILIES.get(family, {})}
+    others = [
+        path
+        for path in sorted(TESTS.glob("test_*.py"))
+        if path != own and path.name not in _NEEDS_LIBRARIES and any(word in path.read_text() for word in words)
+    ]
+    further = [TESTS / f"test_{name}.py" for name in _TESTED_BY.get(family, ())]
+    return list(dict.fromkeys([*([own] if own.exists() else []), *further, *others]))
+
+
 def is_killed(family: str, text: str, folder: Path) -> bool:
     """Whether the tests fail with this text as the family's module."""
     module = folder / "src" / "tensorparity" / "operators" / f"{family}.py"
     original = module.read_text()
     module.write_text(text)
-    own = TESTS / f"test_{family}.py"
-    others = [path for path in sorted(TESTS.glob("test_*.py")) if path != own and path.name not in _NEEDS_LIBRARIES]
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
-    paths = [str(path) for path in ([own] if own.exists() else []) + others]
+    paths = [str(path) for path in tests_of(family)]
     variables = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         ended = subprocess.run([*command, *paths], cwd=ROOT, env=variables, capture_output=True, timeout=300)

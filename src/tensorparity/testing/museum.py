@@ -217,7 +217,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "keras.layers.Conv2D", parameter="padding",
     ),
     Exhibit(
-        "convolution kernel orientation", "conv-kernel-flipped", "CRADLE, Table III, parameter organization", TORCH,
+        "convolution kernel orientation", "conv-kernels-flipped", "CRADLE, Table III, parameter organization", TORCH,
         (TENSORFLOW,),
         chain((5, 5, 2), plain("Rescaling", scale=0.5), guilty("Conv2D", filters=2, kernel_size=3), *_END),
         "keras.layers.Conv2D",

@@ -58,7 +58,8 @@ def layer_function(
         at = {**named, **dict(zip(moved, arrays, strict=True))}
         given = [at[f"input:{node.key}/{index}"] for index in range(len(inputs))]
         own = {name: at.get(f"weight:{name}", array) for name, array in weights.items()}
-        result: Array = cotangent.astype(np.float64) * evaluate_node(node, given, own)[0].value
+        value = evaluate_node(node, given, own, training=training)[0].value
+        result: Array = cotangent.astype(np.float64) * value
         return result
 
     return _usable(terms, moved)
@@ -105,9 +106,8 @@ def loss_function(case: Case) -> Differentiated | None:
 
 
 def _differs_in_training(node: Node, training: bool) -> bool:
-    return training and (
-        node.op in _OTHERWISE_IN_TRAINING or layer(node.op).draws(layer(node.op).complete(node.params))
-    )
+    spec = layer(node.op)
+    return training and (node.op in _OTHERWISE_IN_TRAINING or spec.draws(spec.complete(node.params)))
 
 
 def _usable(terms: Terms, moved: Mapping[str, Array]) -> Differentiated | None:

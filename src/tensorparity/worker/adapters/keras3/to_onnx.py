@@ -88,7 +88,12 @@ def _exported(model):
     unknown = _unknown_operators(proto)
     if unknown:
         raise Unsupported("the exporter has no ONNX for {}".format(", ".join(unknown)))
-    return OnnxGraph(proto)
+    graph = OnnxGraph(proto)
+    spare = len(graph.inputs()) - len(model.inputs)
+    if spare > 0:
+        last = graph.inputs()[-1].name
+        raise Unsupported("the exported file asks for inputs that the model does not have, {} for one".format(last))
+    return graph
 
 
 def _like(tensor):
@@ -159,10 +164,8 @@ def _map_layers(program, shown, steps):
 
 
 def _in_order(steps):
-    """Return the model's inputs in their order: they were numbered. Exporters may leave constants among them."""
-    numbers = {value.name: re.match(_NUMBERED + r"(\d+)", value.name) for value in steps.inputs()}
-    own = [value for value in steps.inputs() if numbers[value.name]]
-    return sorted(own, key=lambda value: int(numbers[value.name].group(1)))
+    """Return the inputs of the file in the order of the model's: they were numbered."""
+    return sorted(steps.inputs(), key=lambda value: int(value.name.rpartition("_")[2]))
 
 
 def _set_metadata(model, key, text):
