@@ -38,10 +38,10 @@ _NO_FAMILY = (
 )  # fmt: skip
 #: Families whose tests bear another name.
 _TESTED_BY = {
-    "adaptive_steps": ("optimizers",),
+    "adaptive_steps": ("optimizers_by_hand", "optimizers"),
     "carried": ("recurrent", "cells", "convlstm"),
-    "classification_losses": ("losses",),
-    "regression_losses": ("losses",),
+    "classification_losses": ("losses_by_hand", "losses"),
+    "regression_losses": ("losses_by_hand", "losses"),
 }
 _NEEDS_LIBRARIES = ("test_against_keras.py",)
 
