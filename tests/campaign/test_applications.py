@@ -13,7 +13,7 @@ import pytest
 
 from tensorparity.campaign import applications
 from tensorparity.campaign.applications import application_file
-from tensorparity.core.errors import UsageError
+from tensorparity.core.errors import RunError, UsageError
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.pool import End, Reply
 from tensorparity.targets.runner import RunnerSettings
@@ -53,6 +53,19 @@ def test_it_is_built_once_per_circumstances(tmp_path: Path) -> None:
     runner.circumstances = "keras 4"
     build(runner, tmp_path)
     assert len(runner.asked) == 2
+
+
+def test_where_one_backend_refuses_the_next_builds_it(tmp_path: Path) -> None:
+    class Refusing(Makers):
+        def ask(self, target: str, *_: Any) -> Reply:
+            if target != "keras:torch":
+                return super().ask(target)
+            failure = {"type": "ValueError", "message": "not available with the torch backend"}
+            return Reply(End.ANSWERED, {"status": "raised", "failure": failure}, {})
+
+    assert build(Refusing(["keras:torch", "keras:jax"]), tmp_path) == "keras:jax with 0 faults"
+    with pytest.raises(RunError, match="not available with the torch backend"):
+        build(Refusing(["keras:torch"]), tmp_path)
 
 
 def test_a_target_without_a_fault_builds_it(tmp_path: Path) -> None:

@@ -360,6 +360,17 @@ class TestNothingIsLostInSilence:
         assert examined.suspicions[0].kind is Kind.SHAPE
         assert [bool(comparison.example) for comparison in examined.comparisons] == [False, True, False]
 
+    def test_a_form_that_does_not_show_again_is_flaky(self, examine: Examine, fake_runner: Any) -> None:
+        examined = examine(fake_runner(whole={B: lambda array: array[:, :2]}, only_once=True))
+        assert {suspicion.diagnosis.klass for suspicion in examined.suspicions} == {Class.FLAKY}
+
+    def test_by_the_papers_rule_alone_nobody_is_accused(self, examine: Examine, fake_runner: Any) -> None:
+        flipped = fake_runner(whole={B: lambda array: array[:, ::-1]})
+        labels = {"": np.zeros(12, np.int64)}
+        examined = examine(flipped, labels=labels, oracle=judge_cradle, localize="never")
+        assert {suspicion.diagnosis.suspects for suspicion in examined.suspicions} == {()}
+        assert {suspicion.diagnosis.klass for suspicion in examined.suspicions} == {Class.DEFECT}
+
     def test_another_dtype_of_two_targets_blames_both(self, examine: Examine, fake_runner: Any) -> None:
         runner = fake_runner(targets=(A, B), whole={B: lambda array: array.astype(np.float64)})
         (suspicion,) = examine(runner).suspicions

@@ -136,12 +136,14 @@ def test_outputs_that_blame_no_exporter(outcomes: Callable[..., dict[str, Outcom
 
 
 def test_a_file_that_no_two_runtimes_complete_is_the_exporters_fault() -> None:
-    assert suspects_of_ending("ort", ["ort", "ov"], FILES) == ("exporter:torch.onnx",)
-    assert suspects_of_ending("ort", ["ort"], FILES) == ("ort",)
-    assert suspects_of_ending("ort", ["ort", "eager"], FILES) == ("ort",)
-    assert suspects_of_ending("eager", ["eager", "compiled"], FILES) == ("eager",)
+    assert suspects_of_ending("ort", ["ort", "ov"], ["eager"], FILES) == ("exporter:torch.onnx",)
+    assert suspects_of_ending("ort", ["ort"], ["ov"], FILES) == ("ort",)
+    assert suspects_of_ending("ort", ["ort", "eager"], [], FILES) == ("ort",)
+    assert suspects_of_ending("eager", ["eager", "compiled"], ["ort", "ov"], FILES) == ("eager",)
+    third = {**FILES, "reference": "torch.onnx"}
+    assert suspects_of_ending("ort", ["ort", "ov"], ["reference"], third) == ("ort",)
     settings = {"onnxruntime": "e", "onnxruntime{A=1}": "e"}  # one implementation twice is one
-    assert suspects_of_ending("onnxruntime", list(settings), settings) == ("onnxruntime",)
+    assert suspects_of_ending("onnxruntime", list(settings), [], settings) == ("onnxruntime",)
 
 
 def test_doubts_are_about_runtimes_of_exported_files_only() -> None:

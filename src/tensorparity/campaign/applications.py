@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,9 +31,23 @@ def application_file(runner: LocalRunner, name: str, seed: int, cache: Path) -> 
     recipe = {"kind": "application", "name": name, "seed": seed, "keras_home": _keras_home()}
     clean = [maker for maker in makers if maker not in runner.settings.faults]
     if clean:
-        return _kept(runner, clean[0], recipe, cache)
+        return _by_first(runner, clean, recipe, cache)
     with open_runner(makers[:1], replace(runner.settings, faults={})) as other:
         return _kept(other, makers[0], recipe, cache)
+
+
+def _by_first(
+    runner: LocalRunner, makers: Sequence[str], recipe: dict[str, object], cache: Path
+) -> tuple[Path, list[str]]:
+    """By the first that can: some applications refuse a backend of Keras, and run there once they are built."""
+    problem: RunError | None = None
+    for maker in makers:
+        try:
+            return _kept(runner, maker, recipe, cache)
+        except RunError as error:
+            problem = problem or error
+    assert problem is not None
+    raise problem
 
 
 def _kept(runner: LocalRunner, maker: str, recipe: dict[str, object], cache: Path) -> tuple[Path, list[str]]:

@@ -265,6 +265,8 @@ def _ending(
 ) -> Suspicion:
     first = next(iter(ended.values()))
     failure = first.failure
+    completed = [target for target, outcome in outcomes.items() if outcome.completed]
+    suspects = (name for target in ended for name in suspects_of_ending(target, ended, completed, exporters))
     evidence = tuple(
         f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
         for target, outcome in ended.items()
@@ -272,7 +274,7 @@ def _ending(
     )
     diagnosis = Diagnosis(
         Class.DEFECT,
-        tuple(dict.fromkeys(name for target in ended for name in suspects_of_ending(target, ended, exporters))),
+        tuple(dict.fromkeys(suspects)),
         api=_api(case),
         parameters=_parameters(case),
         node=failure.node if failure and failure.node else _node(case),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .arrays import Array, Arrays
 from .case import Case, ModelFile
@@ -63,6 +63,16 @@ class Model:
             cotangents=cotangents or {},
             seed=seed,
         )
+
+    def own_case(self, target: str, procedure: Procedure, inputs: Arrays, seed: int = 0) -> Case:
+        """The case of the model as the user has it, also where ``target`` is given a file exported from it.
+
+        Such a file is in a cache and only its runtimes read it; whoever replays the case exports the model again.
+        """
+        case = self.case(target, procedure, inputs, seed=seed)
+        if target in self.exporters and self.file is not None:
+            return replace(case, subject=self.file, weights={})
+        return case
 
     def needs_graph(self, target: str) -> bool:
         return self.graph is None and not self.reads_file(target)

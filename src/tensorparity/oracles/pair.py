@@ -87,7 +87,8 @@ def _compare_output(
     for outcome, other in ((a, b), (b, a)):
         if name not in outcome.outputs:
             reason = f"{outcome.target} has no output {name!r}, {other.target} has"
-            return Comparison(*pair, name, Verdict(Judgement.FAIL, pair, reason, kind=Kind.SHAPE), 0)
+            instances = len(np.atleast_1d(other.outputs[name]))
+            return Comparison(*pair, name, Verdict(Judgement.FAIL, pair, reason, kind=Kind.SHAPE), instances)
     y_a, y_b = a.outputs[name], b.outputs[name]
     if y_a.shape != y_b.shape:
         reason = f"shapes differ: {y_a.shape} and {y_b.shape}"

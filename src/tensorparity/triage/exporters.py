@@ -64,11 +64,14 @@ def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> 
     return at_border and (_runtimes(errors, exporters) > 1 or errors.judged_by != "reference")
 
 
-def suspects_of_ending(target: str, failed: Collection[str], exporters: Mapping[str, str]) -> tuple[str, ...]:
-    """Whose fault it is that a target fails: the exporter's, where no two runtimes get along with its file."""
+def suspects_of_ending(
+    target: str, failed: Collection[str], completed: Collection[str], exporters: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Whose fault it is that a target fails: the exporter's, where two runtimes fail on its file and none completes."""
     name = exporters.get(target)
     failing = [other for other in failed if exporters.get(other) == name]
-    return (PREFIX + name,) if name is not None and _implementations(failing) > 1 else (target,)
+    fine = any(exporters.get(other) == name for other in completed)
+    return (PREFIX + name,) if name is not None and not fine and _implementations(failing) > 1 else (target,)
 
 
 def doubts_about(target: str, exporters: Mapping[str, str]) -> tuple[str, ...]:

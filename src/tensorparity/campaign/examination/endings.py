@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...core.arrays import Arrays
+from ...core.arrays import Array, Arrays
 from ...core.comparison import Comparison
 from ...core.finding import Class, Diagnosis
 from ...core.messages import failing_layer, failing_onnx_node, gist
@@ -20,8 +20,9 @@ from ...triage.exporters import doubts_about, suspects_of_ending
 from ...triage.suspicion import Suspicion
 from ..events import Progress
 from .instances import cut
-from .setting import Examined, Setting
+from .setting import AMPLIFIED, Examined, Setting
 from .verdicts import Verdicts
+from .whole import relative_difference
 
 _KINDS = {
     Status.RAISED: Kind.ERROR,
@@ -50,39 +51,71 @@ class Endings:
                 found.notes.append("no target completed, so nothing could be compared")
             return
         failed = [outcome.target for outcome in bad]
+        completed = [outcome.target for outcome in found.outcomes.values() if outcome.completed]
+        filed: dict[tuple[tuple[str, ...], Kind], Suspicion] = {}
         for outcome in bad:
-            suspects = suspects_of_ending(outcome.target, failed, self._at.model.exporters)
+            suspects = suspects_of_ending(outcome.target, failed, completed, self._at.model.exporters)
             suspicion = self._ending(outcome, suspects, found, inputs)
-            if suspects not in [known.diagnosis.suspects for known in found.suspicions]:
-                found.suspicions.append(suspicion)
-            if suspicion.diagnosis.klass is Class.FLAKY:
+            flaky = suspicion.diagnosis.klass is Class.FLAKY
+            # two runtimes of one exported file are one finding; one that showed again is worth more
+            if not flaky or (suspects, suspicion.kind) not in filed:
+                filed.setdefault((suspects, suspicion.kind), suspicion)
+            if not flaky and filed[suspects, suspicion.kind].diagnosis.klass is Class.FLAKY:
+                filed[suspects, suspicion.kind] = suspicion
+            if flaky:
                 found.comparisons = [_unbelieved(c, outcome.target) for c in found.comparisons]
+        found.suspicions += filed.values()
 
     def file_uncovered(self, found: Examined, inputs: Arrays) -> None:
         """A pair that fails although no suspicion speaks of it is filed as it is: nothing fails in silence."""
         for comparison in found.comparisons:
-            covered = [s for s in found.suspicions if self._verdicts.accusable(comparison) & set(s.diagnosis.suspects)]
-            if comparison.verdict.failed and not covered and comparison.instances:
+            if comparison.verdict.failed and comparison.instances and not self._is_covered(comparison, found):
                 found.suspicions.append(self._pair_suspicion(comparison, found, inputs))
+
+    def _is_covered(self, comparison: Comparison, found: Examined) -> bool:
+        believed = [s.diagnosis for s in found.suspicions if s.diagnosis.klass is not Class.FLAKY]
+        return any(self._verdicts.accusable(comparison) & set(diagnosis.suspects) for diagnosis in believed)
 
     def _pair_suspicion(self, comparison: Comparison, found: Examined, inputs: Arrays) -> Suspicion:
         verdict = comparison.verdict
         index = comparison.worst_input or 0
         one = {name: array[index : index + (self._at.model.batch or 1)] for name, array in inputs.items()}
-        case = self._at.model.case(comparison.a, Procedure(), one, seed=self._at.rules.seed)
+        case = self._at.model.own_case(comparison.a, Procedure(), one, seed=self._at.rules.seed)
+        by_values = verdict.kind not in (Kind.SHAPE, Kind.DTYPE)
         rounding = verdict.kind is Kind.INCONSISTENCY and bool(found.measured)
-        suspects = () if rounding else _odd_ones(comparison, found.outcomes)
+        suspects = () if by_values else _odd_ones(comparison, found.outcomes)
         evidence = [f"{comparison.a} and {comparison.b}, output {comparison.output!r}: {verdict.reason}"]
         if rounding:
             evidence.append("every layer agrees alone; the difference is rounding, carried along")
+        elif by_values:
+            evidence.append("without the layers nobody can say which of them is wrong")
+        klass = Class.PRECISION if rounding else Class.DEFECT
+        if klass is Class.DEFECT and not self._shows_again(comparison, found, one, index):
+            klass = Class.FLAKY
+            evidence.append("did not show again in fresh processes")
         diagnosis = Diagnosis(
-            klass=Class.PRECISION if rounding else Class.DEFECT,
+            klass=klass,
             suspects=suspects,
             evidence=tuple(evidence),
             measure=verdict.measure,
             threshold=verdict.threshold,
         )
         return Suspicion(verdict.kind or Kind.INCONSISTENCY, diagnosis, case, (comparison.a, comparison.b))
+
+    def _shows_again(self, comparison: Comparison, found: Examined, one: Arrays, index: int) -> bool:
+        """Both sides give in fresh workers what they gave before, on the one input."""
+        pairs = [
+            (self._at.model.case(target, Procedure(), one, seed=self._at.rules.seed), target)
+            for target in (comparison.a, comparison.b)
+        ]
+        for outcome in self._at.runner.run_pairs(pairs, fresh=True):
+            before = found.outcomes[outcome.target].outputs.get(comparison.output)
+            again = outcome.outputs.get(comparison.output)
+            if (before is None) != (again is None):
+                return False
+            if before is not None and again is not None and not _same(before[index : index + len(again)], again):
+                return False
+        return True
 
     def _ending(self, outcome: Outcome, suspects: tuple[str, ...], found: Examined, inputs: Arrays) -> Suspicion:
         self._at.tell(Progress("confirming in fresh processes", 0, None, outcome.target))
@@ -111,6 +144,7 @@ class Endings:
             api=api or self._api_of(node),
             evidence=tuple(evidence),
         )
+        case = self._at.model.own_case(outcome.target, case.procedure, few, seed=self._at.rules.seed)
         return Suspicion(_KINDS[outcome.status], diagnosis, case, tuple(found.outcomes), failure.type)
 
     def _failing_place(self, message: str) -> tuple[str | None, str | None]:
@@ -141,6 +175,12 @@ def _unbelieved(comparison: Comparison, target: str) -> Comparison:
         return comparison
     reason = f"{comparison.verdict.reason} (did not fail again in fresh processes)"
     return replace(comparison, verdict=replace(comparison.verdict, judgement=Judgement.UNDECIDED, reason=reason))
+
+
+def _same(before: Array, again: Array) -> bool:
+    """Up to what another batch size may change."""
+    alike = before.shape == again.shape and before.dtype == again.dtype
+    return alike and relative_difference(before, again) <= AMPLIFIED
 
 
 def _odd_ones(comparison: Comparison, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:

@@ -68,6 +68,7 @@ class WholeRuns:
                 )
                 case = self._at.model.case(target, Procedure(), few, seed=self._at.rules.seed)
                 diagnosis = self._confirm_fused(diagnosis, case, target, name)
+                case = self._at.model.own_case(target, Procedure(), few, seed=self._at.rules.seed)
                 suspicions.append(Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(traces)))
         return suspicions
 
