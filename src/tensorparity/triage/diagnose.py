@@ -19,7 +19,7 @@ from ..operators.catalogue import has_layer, layer
 from .replay import NodeErrors
 
 #: Operators that are not Keras' say so themselves.
-_OWN_NAMES = ("onnx.", "torch.")
+_OWN_NAMES = ("onnx.", "torch.", "keras.")
 
 
 @dataclass(frozen=True, slots=True)

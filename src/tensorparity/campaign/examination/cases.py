@@ -9,7 +9,7 @@ from ...core.case import Case, ModelFile
 from ...core.graph import InputSpec, LayerGraph, Node, Ref
 from ...core.model import Model
 from ...core.procedure import Goal, Procedure
-from ...operators.catalogue import has_layer
+from ...operators.catalogue import has_layer, layer
 
 
 def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int, *, in_file: bool = False) -> Case:
@@ -18,7 +18,7 @@ def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int, 
     Args:
         in_file: leave it in its file, where it has one, as a layer unknown to us always is.
     """
-    if (in_file or not has_layer(node.op)) and model.file is not None:
+    if (in_file or not _is_sayable(node)) and model.file is not None:
         arrays = {f"{node.key}/{index}": array for index, array in enumerate(given)}
         return Case(model.file, Procedure(goal=Goal.REPLAY, nodes=(node.key,)), inputs=arrays, seed=seed)
     names = [f"x{index}" for index in range(len(given))]
@@ -27,6 +27,12 @@ def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int, 
     graph = LayerGraph(specs, (alone,), (Ref(alone.name),), name=f"{node.layer}-alone")
     weights = {name: array for name, array in model.weights.items() if name.startswith(f"{node.layer}/")}
     return Case(graph, inputs=dict(zip(names, given, strict=True)), weights=weights, seed=seed)
+
+
+def _is_sayable(node: Node) -> bool:
+    """A LayerGraph can say all of it: the layer, and what it is called with."""
+    declared = {parameter.name for parameter in layer(node.op).call_parameters} if has_layer(node.op) else set()
+    return has_layer(node.op) and set(node.call_params) <= declared
 
 
 def model_of(case: Case) -> Model:

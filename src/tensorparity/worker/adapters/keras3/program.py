@@ -284,6 +284,8 @@ def _classes(node):
 
 
 def _apply(layer, sources, call_params):
+    if BY_NAME in call_params.values():
+        raise Unsupported("{} takes a tensor by name, which only its file can say".format(layer.name))
     import keras
     from keras.src.layers.merging.base_merge import Merge
 
@@ -333,12 +335,12 @@ def describe(program):
         nodes.append(
             {
                 "name": step.name,
-                "op": _PUBLIC.get(type(step.layer).__name__, type(step.layer).__name__),
+                "op": _public_name(step.layer),
                 "inputs": [program.names[source] for source in step.sources],
                 "params": _jsonable(step.layer.get_config()) if hasattr(step.layer, "get_config") else {},
                 "layer": step.layer_name,
                 "call": step.call,
-                "call_params": {},
+                "call_params": _call_params(step),
             }
         )
     inputs = [
@@ -356,6 +358,40 @@ def describe(program):
         "nodes": nodes,
         "outputs": [program.names[tensor] for _, tensor in program.outputs],
     }
+
+
+#: Stands for a tensor that is not given by position: no LayerGraph can say that, only the file itself.
+BY_NAME = "<tensor>"
+
+
+def _public_name(layer):
+    """Return the name of a layer's class; a function's (``x + 3``) with its module: there are layers of that name."""
+    import keras
+
+    name = type(layer).__name__
+    return _PUBLIC.get(name, name) if isinstance(layer, keras.layers.Layer) else "keras.ops." + name
+
+
+def _call_params(step):
+    """Return what a layer was called with besides tensors by position; a mask is an input like others."""
+    found = {}
+    arguments = step.node.arguments
+    for position, value in enumerate(arguments.args):
+        if value is not None and not _holds_tensors(value):
+            found[str(position)] = _jsonable(value)
+    for name, value in arguments.kwargs.items():
+        if _holds_tensors(value):
+            if name != "mask":
+                found[name] = BY_NAME
+        elif value is not None and (name, value) != ("training", False):
+            found[name] = _jsonable(value)
+    return found
+
+
+def _holds_tensors(value):
+    import keras
+
+    return any(isinstance(item, keras.KerasTensor) for item in keras.tree.flatten(value))
 
 
 def _jsonable(value):

@@ -21,6 +21,8 @@ from .program import output_key
 LAYERS = "tensorparity.layers"
 #: Where the first one keeps the digest of the second.
 STEPS = "tensorparity.steps"
+#: What the inputs of the second file are called, with a number behind it.
+_NUMBERED = "tensorparity_"
 
 
 def export_onnx(program, unoptimized):
@@ -52,7 +54,7 @@ class _Shown(object):
         for index, (_, token) in enumerate(program.inputs):
             like = program.input_tensors[token]
             self.tensors[token] = keras.Input(
-                batch_shape=like.shape, dtype=like.dtype, name="tensorparity_{}".format(index)
+                batch_shape=like.shape, dtype=like.dtype, name="{}{}".format(_NUMBERED, index)
             )
         inputs = list(self.tensors.values())
         self.tokens = []
@@ -86,7 +88,12 @@ def _exported(model):
     unknown = _unknown_operators(proto)
     if unknown:
         raise Unsupported("the exporter has no ONNX for {}".format(", ".join(unknown)))
-    return OnnxGraph(proto)
+    graph = OnnxGraph(proto)
+    spare = len(graph.inputs()) - len(model.inputs)
+    if spare > 0:
+        last = graph.inputs()[-1].name
+        raise Unsupported("the exported file asks for inputs that the model does not have, {} for one".format(last))
+    return graph
 
 
 def _like(tensor):
