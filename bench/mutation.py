@@ -61,6 +61,10 @@ _FUNCTIONS = {
 def sites(tree: ast.Module) -> list[tuple[int, str]]:
     """Places for a mutation: the position of a node in a walk, and the kind of change."""
     left_out = {id(part) for node in ast.walk(tree) for idle in _idle(node) for part in ast.walk(idle)}
+    left_out |= {id(part) for node in tree.body if _declares(node) for part in ast.walk(node)}
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            _leave_out_bounds(function, left_out)
     return [
         (position, kind)
         for position, node in enumerate(ast.walk(tree))
@@ -85,7 +89,29 @@ def _idle(node: ast.AST) -> list[ast.AST]:
         return [node]
     if name == "Evaluation":
         return list(node.args[1:])
+    if name == "WeightSpec":  # how weights are drawn decides nothing either
+        return list(node.args[3:]) + [item for item in node.keywords if item.arg == "fan_in"]
     return [item for item in node.keywords if item.arg in ("own", "slope", "kappa")]
+
+
+def _declares(node: ast.stmt) -> bool:
+    """A table at the top of a module: values worth trying, names, specifications."""
+    return isinstance(node, ast.Assign) and not isinstance(node.value, (ast.Constant, ast.BinOp, ast.Lambda))
+
+
+def _leave_out_bounds(function: ast.FunctionDef, left_out: set[int]) -> None:
+    """What is computed for rounding terms alone: every use of the name stands where nothing is decided."""
+    assignments = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    loads = [node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    growing = True
+    while growing:
+        growing = False
+        for node in assignments:
+            names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and _is_target(part, node)}
+            used = [load for load in loads if load.id in names]
+            if id(node) not in left_out and used and all(id(load) in left_out for load in used):
+                left_out.update(id(part) for part in ast.walk(node))
+                growing = True
 
 
 def _is_target(name: ast.Name, assignment: ast.Assign) -> bool:

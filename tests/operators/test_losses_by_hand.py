@@ -94,7 +94,7 @@ def test_cosine() -> None:
 
 
 def test_huber() -> None:
-    labels, guess = [[0.0, 0.0, 0.0]], [[0.25, -3.0, 0.5]]
+    labels, guess = [[1.0, 2.0, -1.0]], [[1.25, -1.0, -0.5]]
     assert loss("Huber", labels, guess, delta=0.5) == pytest.approx(mean(0.03125, 1.5 - 0.125, 0.125))
     assert loss("Huber", labels, guess, delta=2.0) == pytest.approx(mean(0.03125, 6.0 - 2.0, 0.125))
 
