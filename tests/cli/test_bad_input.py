@@ -118,7 +118,7 @@ class TestData:
 class TestTargets:
     def test_unknown(self, refused: Any) -> None:
         line = refused("compare", "zoo:resnet20", "--targets", "keras:theano,keras:jax")
-        assert line.startswith("unknown target 'keras:theano'; known are keras:jax")
+        assert line.startswith("unknown target 'keras:theano'; known are jax:eager")
         assert "onnxruntime" in line
 
     def test_not_a_name(self, refused: Any) -> None:
