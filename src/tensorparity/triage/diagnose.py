@@ -134,7 +134,8 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
     where = f"{node.layer} ({node.op}) run alone on identical inputs"
     for target in accused:
         off, units = errors.absolute[target], errors.errors[target]
-        lines.append(f"{target} is off by {off:.3g} in {where}: {units:.3g} times what rounding explains")
+        by = f"off by {off:.3g}" if off else "wrong"  # some measures know no absolute error
+        lines.append(f"{target} is {by} in {where}: {units:.3g} times what rounding explains")
     if klass is Class.PRECISION or not accused:
         for target, units in errors.errors.items():
             lines.append(f"{target} is off by {errors.absolute[target]:.3g} in {where} ({units:.3g} units)")
@@ -142,7 +143,8 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
             lines.append(f"all of them agree with each other and not with {against}")
     elif others:
         closest = max(errors.absolute[target] for target in others)
-        lines.append(f"{_list(others)} agree{'s' if len(others) == 1 else ''} with {against} to {closest:.1g}")
+        to = f" to {closest:.1g}" if closest else ""
+        lines.append(f"{_list(others)} agree{'s' if len(others) == 1 else ''} with {against}{to}")
     if alike > 1:
         lines.append(f"{alike} layers of type {node.op} are affected; {node.layer} is the first")
     for target, ending in errors.endings.items():
