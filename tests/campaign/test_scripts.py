@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 
 from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import Prepared, prepare_one
-from tensorparity.campaign.scripts import execute, verify
+from tensorparity.campaign.scripts import execute, reproduce, verify
 from tensorparity.core.case import ApiCall, ArrayArg, Case
+from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
-from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.suspicion import Suspicion
 
 WRONG_FMOD = """
 import torch
@@ -115,3 +120,15 @@ def test_scripts_see_nothing_of_ours() -> None:
     text = "import sys\nprint(sorted(m for m in sys.modules if 'tensorparity' in m))"
     with opened("", "torch:eager") as runner:
         assert execute(text, runner.desk("torch:eager"), planted=False) == (0, "[]")
+
+
+def test_a_case_that_lacks_an_array_has_no_script() -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("Dense", build.input("x", (2,)), name="d", units=2))
+    procedure = Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"))
+    case = Case(graph, procedure, {"x": np.ones((1, 2), np.float32)})
+    diagnosis = Diagnosis(Class.DEFECT, ("keras:torch",), "d#0", "keras.layers.Dense", {"units": 2}, ())
+    suspicion = Suspicion(Kind.ERROR, diagnosis, case, ("keras:torch",))
+    outcomes = {"keras:torch": Outcome("keras:torch", Status.RAISED)}
+    found = reproduce(cast("LocalRunner", None), suspicion, outcomes)
+    assert (found.script.text, found.script.remark) == ("", "no script: the case has no 'd/kernel'")

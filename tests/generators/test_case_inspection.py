@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tensorparity.core.case import EXPORTED_ONNX, ApiCall, Case, Counterpart, ModelFile, Subject
+from tensorparity.core.case import EXPORTED_ONNX, ApiCall, ArrayArg, Case, Counterpart, ModelFile, Subject
 from tensorparity.core.errors import CaseFileError, ModelRefusedError, UsageError
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.procedure import Procedure, Recipe
@@ -243,3 +244,29 @@ def test_a_refusal_is_a_usage_error() -> None:
     subject: Subject = graph("Lambda")
     with pytest.raises(UsageError):
         inspect_case(Case(subject), [], trust=False)
+
+
+class TestCalls:
+    HOSTILE = 'x=0;import os;os.system("touch pwned");y'
+
+    @pytest.mark.parametrize("name", [HOSTILE, "a b", "lambda", "", "x" * 1000 + "\n"])
+    def test_names_that_are_none(self, name: str) -> None:
+        one = np.ones(1, np.float32)
+        for case in (
+            Case(ApiCall("keras.ops.relu", (), {name: 1})),
+            Case(ApiCall("keras.ops.relu", (ArrayArg(name),))),
+            Case(ApiCall("keras.ops.relu", (), {"x": (1, (ArrayArg(name),))})),
+            Case(ApiCall("keras.ops.relu", (ArrayArg("x"),)), inputs={"x": one, name: one}),
+        ):
+            assert "is no name in Python" in refused(case)
+            inspect_case(case, (), trust=True)
+        assert "is no name in Python" in refused(as_counterpart(Case(ApiCall("keras.ops.relu", (), {name: 1}))))
+
+    def test_inputs_of_graphs_are_called_anything(self) -> None:
+        builder = GraphBuilder()
+        odd = builder.build(builder.add("ReLU", builder.input(self.HOSTILE, (4,))))
+        inspect_case(Case(odd, inputs={self.HOSTILE: np.ones((1, 4), np.float32)}), (), trust=False)
+
+    def test_plain_names(self) -> None:
+        case = Case(ApiCall("keras.ops.sum", (ArrayArg("x"),), {"axis": 0}), inputs={"x": np.ones(1, np.float32)})
+        inspect_case(case, (), trust=False)

@@ -32,10 +32,12 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
         return None
     if case.procedure.goal in (Goal.FORWARD, Goal.CALL) and not case.procedure.training:
         truth = references(case)
-        claims = [_by_reference(name, value, own, _formula(case)) for name, value in truth.items()]
-        if isinstance(case.subject, LayerGraph) and len(case.subject.nodes) > 1:
-            # the reference's bound is the last layer's alone; rounding arrives from the others, too
-            claims = [replace(c, tolerance=max(c.tolerance, _vote_tolerance(c.expected))) for c in claims]
+        # the reference's bound is the last layer's alone; rounding arrives from the others, too
+        several = isinstance(case.subject, LayerGraph) and len(case.subject.nodes) > 1
+        claims = [
+            _by_reference(name, value, own, _formula(case), _vote_tolerance(value.value) if several else 0.0)
+            for name, value in truth.items()
+        ]
         if claims:
             return max(claims, key=_wrongness)
     others = [
@@ -50,14 +52,21 @@ def _wrongness(claim: Claim) -> float:
     return claim.off / max(claim.tolerance, 1e-300)
 
 
-def _by_reference(name: str, truth: Evaluation, own: Outcome, formula: str) -> Claim:
+def _by_reference(name: str, truth: Evaluation, own: Outcome, formula: str, least: float) -> Claim:
+    """By the bound of the whole array if that shows it, else by the element's own, as the verdict does."""
     observed = own.outputs.get(name)
     dtype = dtype_name(observed) if observed is not None else "float32"
     dtype = dtype if is_floating(dtype) else "float64"
     with np.errstate(all="ignore"):
-        size = np.abs(truth.value) + truth.kappa
-        allowed = K * unit_roundoff(dtype) * size[np.isfinite(size)].max(initial=0.0) + underflow(dtype)
-    return Claim("outputs", name, truth.value, float(allowed), _REFERENCE, formula, observed)
+        size = magnitude(truth.value) + np.where(np.isnan(truth.kappa), 0.0, truth.kappa)
+        allowed = np.maximum(K * (unit_roundoff(dtype) * size + underflow(dtype)), least)
+    widest = float(allowed[np.isfinite(allowed)].max(initial=least))
+    claim = Claim("outputs", name, truth.value, widest, _REFERENCE, formula, observed)
+    if observed is None or claim.off is None or claim.off > widest or not truth.value.ndim or not truth.value.size:
+        return claim
+    units = np.where(np.isfinite(allowed), distance(observed, truth.value) / allowed, 0.0)
+    index = tuple(int(part) for part in np.unravel_index(int(np.argmax(units)), units.shape))
+    return replace(claim, tolerance=float(allowed[index]), element=index) if units[index] > 1 else claim
 
 
 def _formula(case: Case) -> str:

@@ -82,6 +82,8 @@ def _script(runner: LocalRunner, suspicion: Suspicion, suspect: str | None, clai
         text = render(suspicion, suspect, claim)
     except Unprintable as reason:
         return Reproducer("", remark=f"no short script: {reason}")
+    except KeyError as missing:
+        return Reproducer("", remark=f"no script: the case has no {missing}")
     return verify(text, runner.desk(suspect))
 
 

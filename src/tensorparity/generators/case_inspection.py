@@ -8,11 +8,12 @@ A case gets through where ``compare`` would take the same model, or where the us
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..core.case import EXPORTED_ONNX, Case, ModelFile, Subject
+from ..core.case import EXPORTED_ONNX, ApiCall, ArrayArg, Case, ModelFile, Subject
 from ..core.errors import CaseFileError, ModelRefusedError
 from ..core.graph import LayerGraph
 from ..core.procedure import Procedure
@@ -95,6 +96,8 @@ def inspect_case(case: Case, targets: Sequence[str], *, trust: bool, imports: Se
             _check_file(subject, trust, imports)
         elif isinstance(subject, LayerGraph) and not trust:
             _check_graph(subject, imports)
+        elif isinstance(subject, ApiCall) and not trust:
+            _check_call(subject, case)
     return tuple(targets)
 
 
@@ -131,6 +134,21 @@ def _check_procedure(procedure: Procedure, imports: Sequence[str]) -> None:
         if recipe.name not in known:
             raise CaseFileError(f"the case trains with {_shown(recipe.name)}, which is not Keras' own; needs --trust")
         _check_classes(f"{recipe.name} in the case", recipe.params, imports)
+
+
+def _check_call(call: ApiCall, case: Case) -> None:
+    """Arguments and arrays are called by names that scripts may repeat."""
+    for name in (*call.kwargs, *case.inputs, *_array_names([*call.args, *call.kwargs.values()])):
+        if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+            raise CaseFileError(f"the case's argument {_shown(str(name))} is no name in Python; needs --trust")
+
+
+def _array_names(value: object) -> Iterator[object]:
+    if isinstance(value, ArrayArg):
+        yield value.name
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _array_names(item)
 
 
 def _check_graph(graph: LayerGraph, imports: Sequence[str]) -> None:

@@ -62,3 +62,25 @@ def test_what_nobody_would_read_is_refused() -> None:
 )
 def test_values(value: object, text: str) -> None:
     assert literals.value(value) == text
+
+
+@given(st.text())
+def test_texts_come_back_and_stay_in_their_line(text: str) -> None:
+    written = literals.value(text)
+    assert eval(written) == text  # noqa: S307
+    assert "\n" not in written
+    assert "\r" not in written
+
+
+@pytest.mark.parametrize("text", ["", "a b", "a=1", "a.b", "lambda", "x\n", "1a", 3])
+def test_what_is_no_name_is_refused(text: object) -> None:
+    with pytest.raises(literals.Unprintable, match="no name in Python"):
+        literals.name(text)
+
+
+def test_names() -> None:
+    assert literals.name("axis") == "axis"
+    assert literals.dotted("keras.ops.sum") == "keras.ops.sum"
+    for text in ("keras..sum", "Dense()", "Dense.x()"):
+        with pytest.raises(literals.Unprintable):
+            literals.dotted(text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tensorparity.core.case import Case
+from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.triage.reproduce.literals import Unprintable
@@ -53,3 +54,14 @@ def test_what_cannot_be_said_is_refused() -> None:
         lines("ndtr", "keras", "torch", (1,))
     with pytest.raises(Unprintable, match="several times"):
         lines("tanh", "torch", "eager", (1,), times=2)
+
+
+def test_arrays_are_paired_as_the_call_lists_them() -> None:
+    hostile = "x=0;y"
+    call = replace(OPERATORS.get("sigmoid").api_call({}), args=(ArrayArg(hostile),))
+    case = Case(call, Procedure(goal=Goal.CALL), {hostile: np.ones(1, np.float32)})
+    assert operator_parts(case, "torch", "eager", watched=False).steps[0] == 'x = np.array([1], "float32")'
+    for args in ((), (ArrayArg("other"),)):
+        odd = replace(case, subject=ApiCall(call.api, args))
+        with pytest.raises(Unprintable, match="other arrays than sigmoid takes"):
+            operator_parts(odd, "torch", "eager", watched=False)

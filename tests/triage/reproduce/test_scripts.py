@@ -67,6 +67,15 @@ def test_only_the_worst_element_of_a_large_output() -> None:
     assert "np.full" not in text
 
 
+def test_an_element_is_judged_alone_by_its_own_tolerance() -> None:
+    expected = np.array([1e6, 1e-3])
+    claim = Claim("outputs", "0", expected, 1e-9, "the reference", observed=np.array([1e6 + 0.5, 2e-3]), element=(1,))
+    assert claim.off == pytest.approx(1e-3)
+    text = assemble("It is wrong.", Kind.INCONSISTENCY, Parts(["import sys"], ["observed = 1"]), claim)
+    assert "observed = observed[1]" in text
+    assert "expected = np.array(0.001" in text
+
+
 @pytest.mark.parametrize("kind", [Kind.ERROR, Kind.CRASH, Kind.HANG])
 def test_bad_ends(kind: Kind) -> None:
     text = script(dense(), None, kind=kind)

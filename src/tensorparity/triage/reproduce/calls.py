@@ -12,20 +12,25 @@ from .script import Parts
 def argument_lines(case: Case, wrap: str) -> list[str]:
     """One line per array; ``wrap`` turns it into the library's tensor."""
     return [
-        f"{name} = {wrap}({literals.array(array)})" if wrap else f"{name} = {literals.array(array)}"
+        f"{literals.name(name)} = " + (f"{wrap}({literals.array(array)})" if wrap else literals.array(array))
         for name, array in case.inputs.items()
     ]
 
 
 def call_expression(call: ApiCall) -> str:
     arguments = [_argument(item) for item in call.args]
-    arguments += [f"{name}={_argument(item)}" for name, item in call.kwargs.items()]
-    return f"{call.api}({', '.join(arguments)})"
+    arguments += [f"{literals.name(name)}={_argument(item)}" for name, item in call.kwargs.items()]
+    return f"{literals.dotted(call.api)}({', '.join(arguments)})"
+
+
+def position(claim: Claim | None) -> int:
+    """Which of several results is looked at; they are named by their numbers."""
+    return int(claim.name) if claim is not None and claim.name.isdecimal() else 0
 
 
 def _argument(item: object) -> str:
     if isinstance(item, ArrayArg):
-        return item.name
+        return literals.name(item.name)
     if isinstance(item, (list, tuple)) and any(isinstance(part, ArrayArg) for part in item):
         return f"[{', '.join(_argument(part) for part in item)}]"
     return literals.value(item)
@@ -44,8 +49,8 @@ def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool)
     expression = call_expression(call)
     steps = argument_lines(case, "torch.from_numpy")
     if flavour == "compile":
-        names = ", ".join(case.inputs)
+        names = ", ".join(map(literals.name, case.inputs))
         steps.append(f"compiled = torch.compile(lambda {names}: {expression})")
         expression = f"compiled({names})"
-    part = f"[{claim.name if claim else 0}]" if returns_several(call.api) else ""
+    part = f"[{position(claim)}]" if returns_several(call.api) else ""
     return Parts(imports, [*steps, f"observed = {expression}{part}.numpy()"])

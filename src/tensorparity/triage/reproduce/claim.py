@@ -17,10 +17,11 @@ class Claim:
     Args:
         group: ``outputs``, ``gradients``, ``weights`` (after a step) or ``losses``.
         name: of the array in its group.
-        tolerance: absolute, what rounding explains.
+        tolerance: absolute, what rounding explains: anywhere, or of ``element`` where there is one.
         source: where the expectation comes from, in words.
         formula: the documentation's sentence behind it.
         observed: what the suspect gave; None where it gave nothing.
+        element: the one that is claimed, where only its own tolerance shows that it is wrong.
     """
 
     group: str
@@ -30,17 +31,21 @@ class Claim:
     source: str
     formula: str = ""
     observed: Array | None = None
+    element: tuple[int, ...] | None = None
 
     @property
     def off(self) -> float | None:
         """How far the suspect is from it; None for another shape or no answer."""
         if self.observed is None or self.observed.shape != self.expected.shape:
             return None
-        return float(distance(self.observed, self.expected).max(initial=0.0))
+        apart = distance(self.observed, self.expected)
+        return float(apart.max(initial=0.0) if self.element is None else apart[self.element])
 
     def worst_element(self) -> tuple[int, ...] | None:
         if self.observed is None or self.observed.shape != self.expected.shape or not self.expected.ndim:
             return None
+        if self.element is not None:
+            return self.element
         apart = distance(self.observed, self.expected)
         index = np.unravel_index(int(np.argmax(apart)), apart.shape)
         return tuple(int(part) for part in index)

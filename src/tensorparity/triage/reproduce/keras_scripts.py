@@ -15,7 +15,7 @@ from ...operators.catalogue import layer
 from ...operators.evaluate import declare_weights
 from ...operators.spec import ShapeError
 from . import literals
-from .calls import argument_lines, call_expression
+from .calls import argument_lines, call_expression, position
 from .claim import Claim
 from .script import Parts
 
@@ -34,7 +34,7 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
         *(["import subprocess"] if watched else []),
         "import sys",
         "",
-        f'os.environ["KERAS_BACKEND"] = "{backend}"',
+        f'os.environ["KERAS_BACKEND"] = {literals.value(backend)}',
         "import keras",
         "import numpy as np",
         *([_MODULES[backend]] if needs_backend and backend in _MODULES else []),
@@ -43,7 +43,7 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
         call = call_expression(case.subject)
         steps = [*argument_lines(case, ""), f"observed = keras.ops.convert_to_numpy({call})"]
         if returns_several(case.subject.api):
-            steps[-1] = f"observed = keras.ops.convert_to_numpy({call}[{claim.name if claim else 0}])"
+            steps[-1] = f"observed = keras.ops.convert_to_numpy({call}[{position(claim)}])"
         return Parts(imports, steps)
     if not isinstance(case.subject, LayerGraph):
         raise literals.Unprintable("a model file is no text; the case file runs it")
@@ -91,12 +91,12 @@ def _input_arrays(case: Case, graph: LayerGraph) -> Arrays:
 def _constructor(node: Node) -> str:
     params = {name: item for name, item in node.params.items() if name != "name"}
     if any(isinstance(item, dict) for item in params.values()):  # a layer or policy inside: the way Keras saves it
-        return f"keras.layers.{node.op}.from_config({params!r})"
-    return f"keras.layers.{node.op}({_arguments(params)})"
+        return f"keras.layers.{literals.dotted(node.op)}.from_config({params!r})"
+    return f"keras.layers.{literals.dotted(node.op)}({_arguments(params)})"
 
 
 def _arguments(params: dict[str, Json]) -> str:
-    return ", ".join(f"{name}={literals.value(item)}" for name, item in params.items())
+    return ", ".join(f"{literals.name(name)}={literals.value(item)}" for name, item in params.items())
 
 
 def _call(node: Node, tensors: list[str], training: str = "") -> str:
@@ -128,7 +128,7 @@ def _model(graph: LayerGraph, names: dict[str, str]) -> list[str]:
 
 def _tensor(tensors: dict[str, str], graph: LayerGraph, ref: Ref) -> str:
     several = ref.index or any(other.node == ref.node and other.index for node in graph.nodes for other in node.inputs)
-    return f"{tensors[ref.node]}[{ref.index}]" if several else tensors[ref.node]
+    return f"{tensors[ref.node]}[{literals.value(ref.index)}]" if several else tensors[ref.node]
 
 
 def _weights(case: Case, graph: LayerGraph) -> list[str]:
@@ -153,15 +153,18 @@ def _given(graph: LayerGraph, names: dict[str, str]) -> str:
 def _forward(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim | None) -> list[str]:
     procedure, given = case.procedure, _given(graph, names)
     if procedure.training or procedure.mode is Mode.EAGER:
-        call = f"keras.ops.convert_to_numpy(model({given}, training={procedure.training}))"
+        call = f"keras.ops.convert_to_numpy(model({given}, {_training_flag(case)}))"
         if len(graph.outputs) > 1:
-            position = _position(graph, claim)
-            call = f"keras.ops.convert_to_numpy(model({given}, training={procedure.training})[{position}])"
+            call = f"keras.ops.convert_to_numpy(model({given}, {_training_flag(case)})[{_position(graph, claim)}])"
         return [f"observed = {call}"]
-    size = f", batch_size={procedure.batch_size}" if procedure.batch_size else ""
+    size = f", batch_size={literals.value(procedure.batch_size)}" if procedure.batch_size else ""
     lines = ['model.save("model.keras")', 'model = keras.saving.load_model("model.keras")'] if procedure.reload else []
     part = f"[{_position(graph, claim)}]" if len(graph.outputs) > 1 else ""
     return [*lines, f"observed = model.predict({given}{size}, verbose=0){part}"]
+
+
+def _training_flag(case: Case) -> str:
+    return f"training={literals.value(case.procedure.training)}"
 
 
 def _position(graph: LayerGraph, claim: Claim | None) -> int:
@@ -179,7 +182,7 @@ def _backward(case: Case, graph: LayerGraph, names: dict[str, str], backend: str
     build = [f"{_call(node, [f'np.array({name})' for name in arrays])}  # builds its weights"]
     setting = _weights(case, graph)
     cotangent = f"cotangent = {literals.array(case.cotangents[node.key])}"
-    training = f"training={case.procedure.training}"
+    training = _training_flag(case)
     wanted = _wanted(node, graph, names, claim, case)
     return [*(build if setting else []), *setting, cotangent, *_pull(node, arrays, backend, training, wanted)]
 
@@ -227,13 +230,13 @@ def _pull(node: Node, arrays: list[str], backend: str, training: str, wanted: st
         ]
     if backend == "jax":
         name = wanted.partition(".")[0]
-        position = wanted[wanted.index("[") + 1 : -1]
+        index = wanted[wanted.index("[") + 1 : -1]
         stateless = call.replace(f"{name}(", f"{name}.stateless_call(t, n, ", 1)
         return [
             f"t, n = {name}.trainable_variables, {name}.non_trainable_variables",
             "t, n = [v.value for v in t], [v.value for v in n]",
             f"_, pull_back = jax.vjp(lambda t: {stateless}[0], t)",
-            f"observed = np.asarray(pull_back(cotangent)[0][{position}])",
+            f"observed = np.asarray(pull_back(cotangent)[0][{index}])",
         ]
     raise literals.Unprintable(f"gradients on {backend}")
 
@@ -243,7 +246,7 @@ def _pull(node: Node, arrays: list[str], backend: str, training: str, wanted: st
 
 def _recipe(kind: str, recipe: Recipe | None) -> str:
     assert recipe is not None
-    return f"keras.{kind}.{recipe.name}({_arguments(dict(recipe.params))})"
+    return f"keras.{kind}.{literals.dotted(recipe.name)}({_arguments(dict(recipe.params))})"
 
 
 def _labels(case: Case, graph: LayerGraph) -> tuple[list[str], str]:
@@ -266,8 +269,8 @@ def _training(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim
     declared = [item for item in declare_weights(graph) if item.startswith(f"{node.layer}/")]
     if weight not in declared:
         raise literals.Unprintable(f"the weight {weight}")
-    position = declared.index(weight)
-    return [*lines, f"observed = keras.ops.convert_to_numpy({_layer_name(node)}.weights[{position}])"]
+    index = declared.index(weight)
+    return [*lines, f"observed = keras.ops.convert_to_numpy({_layer_name(node)}.weights[{index}])"]
 
 
 def _steps(case: Case, given: str, labels: str, claim: Claim | None) -> list[str]:
@@ -288,12 +291,12 @@ def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: st
     lines, labels = _labels(case, graph)
     arrays = [names[item.name] for item in graph.inputs]
     given, loss = _given(graph, names), _recipe("losses", case.procedure.loss)
-    call = f"loss({labels}, model({given}, training={case.procedure.training}))"
+    call = f"loss({labels}, model({given}, {_training_flag(case)}))"
     lines.append(f"loss = {loss}")
     if claim is None or claim.group == "losses":
         return [*lines, f"observed = keras.ops.convert_to_numpy({call})"]
     if claim.group == "outputs":
-        return [*lines, f"observed = keras.ops.convert_to_numpy(model({given}, training={case.procedure.training}))"]
+        return [*lines, f"observed = keras.ops.convert_to_numpy(model({given}, {_training_flag(case)}))"]
     wanted = _wanted(graph.nodes[-1], graph, names, claim, case)
     if backend == "torch":
         source = wanted if wanted in arrays else f"{wanted}.value"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..reduction.values import OFFSET, PERIOD
 #: More numbers than this nobody reads, and nobody pastes.
 MOST_LISTED = 256
 _MOST_SCATTERED = 24
+_LONGEST_NAME = 60
 
 
 class Unprintable(Exception):  # noqa: N818 (a reason, not an error)
@@ -29,8 +31,25 @@ def value(item: Json) -> str:
     if isinstance(item, float) and not math.isfinite(item):
         return f'float("{item}")'
     if isinstance(item, str):
-        return '"' + item.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        shown = repr(item)
+        return shown if '"' in item else f'"{shown[1:-1]}"'
     return repr(item)
+
+
+def name(text: object) -> str:
+    """A name that becomes code, of an argument or a variable. It may be a stranger's, and scripts are executed.
+
+    Raises:
+        Unprintable: if it is more, or less, than a name.
+    """
+    if not isinstance(text, str) or not text.isidentifier() or keyword.iskeyword(text):
+        raise Unprintable(f"{str(text)[:_LONGEST_NAME]!r}, which is no name in Python")
+    return text
+
+
+def dotted(text: object) -> str:
+    """A public name of a library; ``name`` for each of its parts."""
+    return ".".join(name(part) for part in str(text).split("."))
 
 
 def array(data: Array) -> str:

@@ -15,7 +15,9 @@ from . import literals
 from .script import Parts
 
 #: Attributes that are described instead of listed.
-_DESCRIBED = re.compile(r"\d+ (values|characters)|tensor of shape|graph of")
+_DESCRIBED = re.compile(r"\d+ (values|characters)|tensor of shape")
+#: Nothing but letters: a quotation mark in it would reach beyond the string it is replaced in.
+_OURS = re.compile(r"tensorparity_\w+", re.ASCII)
 #: Fields of a TensorProto.
 _DIMS, _TYPE, _RAW = 1, 2, 9
 
@@ -55,7 +57,7 @@ def onnx_parts(
 def _plainly_named(lines: list[str], names: list[str]) -> list[str]:
     """Short names for the tensors that only we have named."""
     for index, name in enumerate(names):
-        if name.startswith("tensorparity_"):
+        if _OURS.fullmatch(name):
             plain = "y" if index == len(names) - 1 else f"x{index}"
             lines = [line.replace(f'"{name}"', f'"{plain}"') for line in lines]
     return lines
@@ -84,18 +86,15 @@ class _Names:
     _KINDS = {"float32": "FLOAT", "float64": "DOUBLE"}
 
     def kind(self, dtype: str) -> str:
-        return self._KINDS.get(dtype, dtype.upper())
+        return literals.name(self._KINDS.get(dtype, dtype.upper()))
 
 
 def _node(node: OnnxNode) -> str:
     if node.nested:
         raise literals.Unprintable(f"{node.op}, which holds a graph of its own")
-    if any(
-        isinstance(item, str) and re.search(r"\d+ (values|characters)|tensor of shape", item)
-        for item in node.attributes.values()
-    ):
+    if any(isinstance(item, str) and _DESCRIBED.search(item) for item in node.attributes.values()):
         raise literals.Unprintable(f"an attribute of {node.op}")
-    attributes = "".join(f", {name}={_attribute(item)}" for name, item in node.attributes.items())
+    attributes = "".join(f", {literals.name(name)}={_attribute(item)}" for name, item in node.attributes.items())
     domain = "" if node.standard else f", domain={literals.value(node.domain)}"
     inputs, outputs = literals.value(list(node.inputs)), literals.value(list(node.outputs))
     return f"helper.make_node({literals.value(node.op)}, {inputs}, {outputs}{domain}{attributes})"

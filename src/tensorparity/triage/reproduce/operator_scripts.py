@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ...core.case import ApiCall, Case
+from collections.abc import Mapping
+
+from ...core.arrays import Array
+from ...core.case import ApiCall, ArrayArg, Case
 from ...operators.calls.catalogue import operator_of
 from ...operators.calls.spec import TIMES, Call, Lacking, Operator, Sizes, Tensor
 from . import literals
@@ -33,17 +36,18 @@ def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
     operator = operator_of(case.subject.api)
     assert operator is not None
     params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
+    operands = _operands(operator, case)
     try:
-        called = operator.native(library, params, _sizes(operator, case))
+        called = operator.native(library, params, _sizes(operator, operands))
     except Lacking as reason:
         raise literals.Unprintable(str(reason)) from reason
     if TIMES in case.subject.kwargs or case.procedure.dtype:
         raise literals.Unprintable("it is applied several times, or in another precision than its input's")
-    steps = [f"{name} = {literals.array(array)}" for name, array in case.inputs.items()]
+    steps = [f"{literals.name(name)} = {literals.array(array)}" for name, array in operands.items()]
     form = _COMPILED.get(f"{library}:{flavour}")
-    names = ", ".join(case.inputs)
+    names = ", ".join(operands)
     if form:
-        leaves = ", ".join(_TENSORS[library].format(name) for name in case.inputs)
+        leaves = ", ".join(_TENSORS[library].format(name) for name in operands)
         if any(leaf.perm for leaf in _leaves(called)):
             raise literals.Unprintable("axes are turned on the way into a compiled call")
         steps.append(f"compiled = {form.format(f'lambda {names}: {_text(called, None)}')}")
@@ -58,17 +62,32 @@ def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
 def _imports(library: str, flavour: str, called: Call, watched: bool) -> list[str]:
     start = [*(["import subprocess"] if watched else []), "import sys", ""]
     if library == "keras":
-        return ["import os", *start, f'os.environ["KERAS_BACKEND"] = "{flavour}"', "import keras", "import numpy as np"]
+        return [
+            "import os",
+            *start,
+            f'os.environ["KERAS_BACKEND"] = {literals.value(flavour)}',
+            "import keras",
+            "import numpy as np",
+        ]
     modules = {"torch": ["torch"], "tensorflow": ["tensorflow"]}.get(library, [])
     if library == "jax":
         modules = sorted({"jax.numpy", *(name.rpartition(".")[0] for name in _names(called))})
     return [*start, "import numpy as np", *(f"import {module}" for module in modules)]
 
 
-def _sizes(operator: Operator, case: Case) -> dict[str, Sizes]:
+def _operands(operator: Operator, case: Case) -> dict[str, Array]:
+    """The arrays by the operator's own names, paired as the call lists them."""
+    assert isinstance(case.subject, ApiCall)
+    names = [argument.name for argument in case.subject.args if isinstance(argument, ArrayArg)]
+    if len(names) != len(operator.operands) or not all(name in case.inputs for name in names):
+        raise literals.Unprintable(f"other arrays than {operator.name} takes")
+    return {operand.name: case.inputs[name] for operand, name in zip(operator.operands, names, strict=True)}
+
+
+def _sizes(operator: Operator, operands: Mapping[str, Array]) -> dict[str, Sizes]:
     sizes: dict[str, Sizes] = {}
     for operand in operator.operands:
-        shape = case.inputs[operand.name].shape
+        shape = operands[operand.name].shape
         sizes[operand.name] = shape[1:] if operand.stacked else shape
         if operand.stacked:
             sizes[_COUNT] = shape[:1]
@@ -93,7 +112,7 @@ def _text(value: object, library: str | None) -> str:
     """The value as an expression; ``library`` makes its tensors, None leaves names."""
     if isinstance(value, Call):
         arguments = [_text(item, library) for item in value.args]
-        arguments += [f"{name}={_text(item, library)}" for name, item in value.kwargs.items()]
+        arguments += [f"{literals.name(name)}={_text(item, library)}" for name, item in value.kwargs.items()]
         pick = "" if value.pick is None else f"[{value.pick}]"
         return f"{value.api}({', '.join(arguments)}){pick}"
     if isinstance(value, Tensor):

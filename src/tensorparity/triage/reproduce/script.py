@@ -57,7 +57,7 @@ def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None) -> str:
     Raises:
         Unprintable: if it gets too long to be read.
     """
-    head = [f'"""{title} Exits 1 while it is so, 0 once it is fixed."""', "", *parts.imports, ""]
+    head = [f'"""{_harmless(title)} Exits 1 while it is so, 0 once it is fixed."""', "", *parts.imports, ""]
     if kind in _FROM_OUTSIDE:
         lines = [*head, *_watched(kind), "", *parts.steps, 'print("observed:", np.asarray(observed).tolist())']
     elif kind is Kind.ACCEPTS_INVALID:
@@ -69,6 +69,12 @@ def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None) -> str:
     if len(lines) > MOST_LINES or max(map(len, lines)) > _LONGEST_LINE:
         raise literals.Unprintable(f"a script of {len(lines)} lines")
     return "\n".join(lines) + "\n"
+
+
+def _harmless(title: str) -> str:
+    """In one line that cannot end its quotes: the names in it may be a stranger's."""
+    line = " ".join(title.split())
+    return "".join(letter for letter in line if letter.isprintable() and letter not in '"\\')
 
 
 def _judged(kind: Kind, claim: Claim) -> list[str]:
@@ -83,7 +89,8 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
             'print("observed shape:", observed.shape)',
             "sys.exit(0 if observed.shape == expected else 1)",
         ]
-    if index is not None and (expected.size > _MOST_COMPARED or (claim.off or 0.0) <= claim.tolerance):
+    alone = claim.element is not None or expected.size > _MOST_COMPARED or (claim.off or 0.0) <= claim.tolerance
+    if index is not None and alone:
         lines.append(f"observed = observed[{', '.join(map(str, index))}]")
         expected = np.asarray(expected[index])
     lines += [
