@@ -12,7 +12,7 @@ import pytest
 from tensorparity.campaign.events import silent
 from tensorparity.campaign.hunt import Hunt, HuntSettings, StopReason, hunt
 from tensorparity.core.arrays import Array
-from tensorparity.core.case import Case
+from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.errors import UsageError
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Status
@@ -190,6 +190,22 @@ def test_a_lack_of_support_is_counted_apart_and_once_per_case(run: Any, status: 
         assert (tally.undecided, tally.unsupported) == counts
         reasons = hunted.unsupported if status is Status.UNSUPPORTED else hunted.undecided
         assert list(reasons.values()) == [3]
+
+
+@pytest.mark.parametrize("oracle", ["parity", "cradle"])
+@pytest.mark.parametrize("called", [False, True])
+def test_cases_that_no_oracle_is_asked_about_are_named(
+    run: Any, monkeypatch: pytest.MonkeyPatch, oracle: str, called: bool
+) -> None:
+    def call(engine: SmallEngine, index: int) -> Case:
+        return Case(ApiCall("torch.abs", ()), inputs={}, seed=index)
+
+    if called:
+        monkeypatch.setattr(SmallEngine, "_case", call)
+        monkeypatch.setattr(Hunt, "_examine", lambda *_: Result("small", 0, "digest", ()))
+    campaign, _ = run(cases=2, oracle=oracle)
+    said = [note for note in campaign._note_on_oracle() if "of small cases are judged by other rules" in note]
+    assert len(said) == (called and oracle == "cradle")
 
 
 def test_an_unknown_engine_is_refused_before_anything_is_written(tmp_path: Path) -> None:

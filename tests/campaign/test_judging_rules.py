@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+import pytest
 
 from tensorparity.campaign.judging import judge, stage_of
 from tensorparity.core.arrays import Array
@@ -13,6 +16,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.losses import evaluate_loss
+from tensorparity.triage.suspicion import Suspicion
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 
@@ -54,6 +58,21 @@ class TestRuledOut:
         suspicion, _ = judge(convolution(kernel_size=0), {A: ended(A), B: ended(B, Status.CRASHED)})
         assert suspicion is not None
         assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.CRASH, (B,))
+
+    def test_dying_is_not_even_where_another_answers(self) -> None:
+        outcomes = {A: ended(A, Status.CRASHED), B: done(B, layer=np.zeros(1, np.float32))}
+        suspicion, _ = judge(convolution(kernel_size=0), outcomes)
+        assert suspicion is not None
+        assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.CRASH, (A,))
+        assert not any("refuses" in line for line in suspicion.diagnosis.evidence)
+
+    @pytest.mark.parametrize("status", [Status.TIMED_OUT, Status.OUT_OF_MEMORY, Status.UNSUPPORTED])
+    def test_only_raising_is_refusing(self, status: Status) -> None:
+        outcomes = {A: ended(A, status), B: done(B, layer=np.zeros(1, np.float32))}
+        suspicion, _ = judge(convolution(kernel_size=0), outcomes)
+        assert suspicion is not None
+        assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.ACCEPTS_INVALID, (B,))
+        assert not any("refuses" in line for line in suspicion.diagnosis.evidence)
 
     def test_a_pair_is_not_ruled_out_because_another_rank_is(self) -> None:
         case = convolution(kernel_size=[2, 2])
@@ -102,6 +121,76 @@ class TestLosses:
     def test_agreement_says_nothing(self) -> None:
         answers = {target: stepped(target, self.CASE, self.ONE) for target in (A, B, C)}
         assert judge(self.CASE, answers) == (None, "")
+
+
+class TestDistanceFromTheFormula:
+    CASE, GRADIENT = TestLosses.CASE, TestLosses.ONE
+
+    def judged(self, *offs: float) -> Suspicion:
+        answers = {t: stepped(t, self.CASE, self.GRADIENT, off) for t, off in zip((A, B, C), offs, strict=False)}
+        suspicion, _ = judge(self.CASE, answers)
+        assert suspicion is not None
+        assert suspicion.stage is Stage.LOSS
+        return suspicion
+
+    def test_the_same_nan_everywhere_is_the_shared_codes(self) -> None:
+        diagnosis = self.judged(np.nan, np.nan).diagnosis
+        assert (diagnosis.klass, diagnosis.suspects) == (Class.DEFECT, ("keras",))
+
+    def test_the_same_error_everywhere_too(self) -> None:
+        assert self.judged(0.01, 0.01).diagnosis.suspects == ("keras",)
+
+    @pytest.mark.parametrize("offs", [(0.01, -0.01), (np.nan, np.inf), (np.inf, -np.inf), (0.01, np.nan)])
+    def test_opposite_errors_do_not_agree(self, offs: tuple[float, float]) -> None:
+        diagnosis = self.judged(*offs).diagnosis
+        assert (diagnosis.klass, diagnosis.suspects) == (Class.PRECISION, ())
+
+
+def fitted(target: str, losses: Sequence[float], weights: Mapping[str, float] | None = None) -> Outcome:
+    """A training of some steps, with the weights after them by step and name."""
+    arrays = {name: np.full(3, value, np.float32) for name, value in (weights or {}).items()}
+    return Outcome(target, Status.COMPLETED, trace=Trace(losses=tuple(losses), weights=arrays))
+
+
+class TestFits:
+    def judged(self, steps: int, *outcomes: Outcome) -> tuple[Suspicion | None, str]:
+        loss = Recipe("MeanSquaredError")
+        build = GraphBuilder()
+        graph = build.build(build.add("Dense", build.input("x", (3,)), name="out", units=3))
+        case = Case(graph, Procedure(goal=Goal.FIT, loss=loss, steps=steps), inputs={"x": np.ones((2, 3), np.float32)})
+        return judge(case, {outcome.target: outcome for outcome in outcomes})
+
+    def test_step_1_is_not_step_10(self) -> None:
+        """A loss wrong from step 10 on must not precede the weights that are wrong from step 2 on."""
+        right = [1.0] * 12
+        late = [*right[:10], 5.0, 5.0]
+        suspicion, _ = self.judged(
+            12, fitted(A, right, {"2:k": 1}), fitted(B, right, {"2:k": 1}), fitted(C, late, {"2:k": 3})
+        )
+        assert suspicion is not None
+        assert (suspicion.stage, suspicion.diagnosis.suspects) == (Stage.UPDATE, (C,))
+
+    def test_no_majority_is_undecided(self) -> None:
+        suspicion, undecided = self.judged(1, fitted(A, [1.0]), fitted(B, [2.0]), fitted(C, [3.0]))
+        assert suspicion is None
+        assert undecided.startswith("undecided: the targets differ in the loss of step 1")
+
+    def test_agreement_is_decided(self) -> None:
+        assert self.judged(1, *(fitted(t, [1.0], {"0:k": 1}) for t in (A, B, C))) == (None, "")
+
+    def test_a_weight_that_only_one_lacks(self) -> None:
+        both = {"0:k": 1.0, "0:b": 1.0}
+        suspicion, _ = self.judged(1, fitted(A, [1.0], both), fitted(B, [1.0], both), fitted(C, [1.0], {"0:k": 1.0}))
+        assert suspicion is not None
+        assert (suspicion.stage, suspicion.diagnosis.suspects) == (Stage.UPDATE, (C,))
+
+    def test_a_weight_that_only_one_has(self) -> None:
+        one = {"0:k": 1.0}
+        suspicion, undecided = self.judged(
+            1, fitted(A, [1.0], one), fitted(B, [1.0], one), fitted(C, [1.0], {**one, "0:b": 1.0})
+        )
+        assert suspicion is None
+        assert undecided.startswith("undecided: the targets differ in the weights of step 1")
 
 
 def test_saving_is_a_stage() -> None:

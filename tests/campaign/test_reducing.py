@@ -10,7 +10,14 @@ import pytest
 
 from tensorparity.campaign.examining import examine_case, examine_cases
 from tensorparity.campaign.filing import make_finding
-from tensorparity.campaign.reducing import Preparation, ReducingSettings, needed_targets, prepare_one, reduce_suspicion
+from tensorparity.campaign.reducing import (
+    Preparation,
+    ReducingSettings,
+    confirmed,
+    needed_targets,
+    prepare_one,
+    reduce_suspicion,
+)
 from tensorparity.campaign.replay import agreed
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
@@ -24,6 +31,7 @@ from tensorparity.triage.suspicion import Suspicion
 
 JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
 TARGETS = (JAX, TF, TORCH)
+LEVELS = {"bin_boundaries": [0.0, 1.0]}
 
 
 def case_of(graph: LayerGraph, seed: int = 0) -> Case:
@@ -71,6 +79,17 @@ class TestExamining:
         (suspicion,) = checked.suspicions
         assert suspicion.diagnosis.suspects == (TORCH,)
         assert "only when fused" in suspicion.diagnosis.evidence
+
+    def test_a_step_excuses_its_own_output_alone(self, fake_runner: Any) -> None:
+        build = GraphBuilder()
+        dense = build.add("Dense", build.input("x", (3,)), name="dense", units=3)
+        elu, level = build.add("ELU", dense, name="elu"), build.add("Discretization", dense, name="level", **LEVELS)
+        both = case_of(build.build(elu, level))
+        runner = fake_runner(targets=TARGETS, whole={TORCH: wrong})
+        (suspicion,) = examine_case(runner, both, TARGETS)[0].suspicions
+        assert suspicion.diagnosis.suspects == (TORCH,)
+        stepped = replace(both, subject=replace(both.subject, outputs=(level,)))  # type: ignore[type-var]
+        assert examine_cases(runner, [stepped], TARGETS) == [Checked()]
 
     def test_several_cases_in_one_round_trip(self, runner: Any, chain: Case) -> None:
         single = reduce_suspicion(runner, examine_case(runner, chain, TARGETS)[0].suspicions[0], Budget()).case
@@ -132,6 +151,13 @@ class TestReducing:
         assert prepared.suspicion.case is chain
         assert prepared.suspicion.diagnosis.evidence == ("not reduced: alone, it does not fail in the same way",)
 
+    def test_an_exporter_is_shown_by_the_whole_file(self, fake_runner: Any, chain: Case) -> None:
+        runner = fake_runner(targets=TARGETS)
+        suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("exporter:torch.onnx",)), chain, TARGETS)
+        prepared = prepare_one(runner, runner, suspicion, Budget())
+        assert (prepared.reduction, runner.ran) == (None, [])
+        assert prepared.suspicion.diagnosis.evidence[-1] == "not reduced: an exporter is shown by the whole file"
+
     def test_classes_that_blame_nobody_are_not_reduced(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS)
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.PRECISION), chain, TARGETS)
@@ -145,6 +171,30 @@ class TestReducing:
         assert reduction.suspicion is not None
         assert reduction.suspicion.key == suspicion.key
         assert len(reduction.case.subject.nodes) == 1  # type: ignore[union-attr]
+
+
+class TestMetOnTheWay:
+    def met(self, runner: Any, chain: Case) -> Suspicion:
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        return suspicion
+
+    def test_what_shows_again_is_a_defect(self, runner: Any, chain: Case) -> None:
+        found = self.met(runner, chain)
+        runner.ran.clear()
+        assert [s.diagnosis.klass for s in confirmed(runner, [found])] == [Class.DEFECT]
+        assert all(ran.fresh for ran in runner.ran)
+
+    def test_what_does_not_is_flaky(self, fake_runner: Any, chain: Case) -> None:
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}}, only_once=True)
+        (again,) = confirmed(runner, [self.met(runner, chain)])
+        assert again.diagnosis.klass is Class.FLAKY
+        assert again.diagnosis.evidence[-1] == "did not show again in fresh processes"
+
+    def test_a_hang_is_left_out(self, fake_runner: Any, chain: Case) -> None:
+        runner = fake_runner(targets=TARGETS, ends={TORCH: Status.TIMED_OUT})
+        hang = self.met(runner, chain)
+        assert hang.kind is Kind.HANG
+        assert confirmed(runner, [hang]) == []
 
 
 class TestFiling:

@@ -176,6 +176,37 @@ class TestBallots:
         assert (errors.judged_by, errors.disputed) == ("nothing", True)
 
 
+class TestLackingNames:
+    NODE = Node("n", "Mystery", ())
+    TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
+
+    def voted(self, lacking: int, *, complete: bool) -> NodeErrors:
+        answers = {t: {"k": RIGHT, "b": RIGHT} for t in self.TARGETS}
+        for target in self.TARGETS[:lacking]:
+            del answers[target]["b"]
+        return judge_by_vote(self.NODE, answers, complete=complete)
+
+    def test_what_most_have_must_be_there(self) -> None:
+        errors = self.voted(1, complete=True)
+        assert [target for target, error in errors.errors.items() if error > errors.limit] == [self.TARGETS[0]]
+        assert not errors.disputed
+
+    def test_what_most_lack_is_disputed(self) -> None:
+        errors = self.voted(2, complete=True)
+        assert set(errors.errors.values()) == {0.0}
+        assert errors.disputed
+
+    def test_a_gradient_may_lack(self) -> None:
+        errors = self.voted(1, complete=False)
+        assert set(errors.errors.values()) == {0.0}
+        assert not errors.disputed
+
+    def test_two_that_differ_on_what_the_third_lacks(self) -> None:
+        first, second, third = self.TARGETS
+        answers = {first: {"k": RIGHT, "b": RIGHT}, second: {"k": RIGHT, "b": WRONG}, third: {"k": RIGHT}}
+        assert judge_by_vote(self.NODE, answers).disputed
+
+
 class TestEveryDtype:
     @pytest.mark.parametrize(
         ("right", "wrong"),

@@ -119,6 +119,7 @@ class Hunt:
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
         self.tallies: dict[str, _Tally] = {}
         self._examiners: dict[str, StepExaminer] = {}
+        self._otherwise: dict[str, None] = {}
         self.undecided: Counter[str] = Counter()
         self.unsupported: Counter[str] = Counter()
         self.outcomes: dict[str, Outcome] = {}
@@ -175,6 +176,8 @@ class Hunt:
         self, engine: Engine, index: int, case: Case, known: Mapping[int, Result], tally: _Tally
     ) -> Sequence[Verdict]:
         tally.cases += 1
+        if not _asks_oracle(case):
+            self._otherwise.setdefault(engine.name)
         if index in known and known[index].case_digest == case.digest:
             tally.resumed += 1
             result = known[index]
@@ -281,6 +284,12 @@ class Hunt:
         self._store.record_result(self._campaign, result)
         return result
 
+    def _note_on_oracle(self) -> list[str]:
+        if self._settings.oracle == HuntSettings.oracle or not self._otherwise:
+            return []
+        names = ", ".join(self._otherwise)
+        return [f"the oracle {self._settings.oracle} compares whole models; of {names} cases are judged by other rules"]
+
     def facts(self, seconds: float) -> Facts:
         undecided = sum(tally.undecided for tally in self.tallies.values())
         return Facts(
@@ -298,6 +307,7 @@ class Hunt:
             notes=(
                 f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
                 *self._notes,
+                *self._note_on_oracle(),
                 *(f"fault {f.name} is planted in {t}" for t, f in self._settings.runner.faults.items()),
             ),
             isolated_threshold=K,
@@ -305,6 +315,11 @@ class Hunt:
             unsupported=self.unsupported,
             scripts=self.scripts,
         )
+
+
+def _asks_oracle(case: Case) -> bool:
+    """Calls and training steps have judges of their own."""
+    return not isinstance(case.subject, ApiCall) and (case.procedure.loss is None or case.counterpart is not None)
 
 
 def _taught(verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -79,13 +79,15 @@ def judge(
     """
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     ended = {t: o for t, o in outcomes.items() if o.status in ENDINGS}
+    died = {t: o for t, o in ended.items() if o.status is Status.CRASHED}
     truth = references(case)
     ruled_out = _ruled_out(case)
+    if ruled_out and completed and died:  # dying is worse than answering, and no refusal
+        return _ending(case, outcomes, died, exporters), ""
     if ruled_out and completed:
         return _accepted(case, outcomes, completed, *ruled_out), ""
     if ended and (completed or truth):
         return _ending(case, outcomes, ended, exporters), ""
-    died = {t: o for t, o in ended.items() if o.status is Status.CRASHED}
     if died and len(died) < len(ended):  # the others refuse what this one dies of
         return _ending(case, outcomes, died, exporters), ""
     if not completed:
@@ -118,7 +120,7 @@ def _accepted(
     case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], node: Node, invalid: dict[str, Json]
 ) -> Suspicion:
     """Whoever answers is wrong, whatever the answer; where nobody refuses, the code they share is."""
-    refused = [target for target in outcomes if target not in completed]
+    refused = [target for target, outcome in outcomes.items() if outcome.status is Status.RAISED]
     shared = {families_of([target])[target] for target in completed}
     suspects = (shared.pop(),) if not refused and len(completed) > 1 and len(shared) == 1 else tuple(completed)
     given = ", ".join(f"{name}={value!r}" for name, value in invalid.items())

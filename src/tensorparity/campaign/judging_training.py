@@ -7,7 +7,8 @@ where the targets differ against the reference's one-sided derivatives; for the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -30,19 +31,27 @@ from ..triage.suspicion import Suspicion
 from .selection import families_of
 
 Completed = Mapping[str, Outcome]
+#: A suspicion of a stage, or that it is disputed, or neither.
+Said = Suspicion | str | None
 
 
 def by_training(case: Case, targets: Sequence[str], completed: Completed) -> tuple[Suspicion | None, str]:
     """A suspicion of the first stage that differs, or why there is none to be had."""
     stages = (_fit,) if case.procedure.goal is Goal.FIT else (_loss, _gradient_of_loss, _gradients, _update)
+    disputed = ""
     for stage in stages:
-        suspicion = stage(case, targets, completed)
-        if suspicion is not None:
-            return suspicion, ""
-    return (None, "") if len(completed) > 2 else (None, "trainings are judged by three targets or more")
+        said = stage(case, targets, completed)
+        if isinstance(said, Suspicion):
+            return said, ""
+        disputed = disputed or said or ""
+    return None, disputed if len(completed) > 2 else "trainings are judged by three targets or more"
 
 
-def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Suspicion | None:
+def _disputed(errors: NodeErrors, what: str) -> str | None:
+    return f"undecided: the targets differ in {what}, and no majority says who is right" if errors.disputed else None
+
+
+def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     node = Node("training", "training", ())
     if case.procedure.loss is None:
         return None
@@ -53,7 +62,20 @@ def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Suspicion
         diagnosis = _at_loss(accusation.diagnosis, case)
         diagnosis = replace(diagnosis, evidence=_of_loss(diagnosis, case))
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.LOSS)
-    return None
+    return _disputed(errors, "the loss")
+
+
+@dataclass(frozen=True)
+class _FromFormula:
+    """How far a loss is from its formula, in units of rounding: below it or above."""
+
+    observed: float
+    units: float
+
+    def apart(self, other: _FromFormula) -> float:
+        if np.isfinite(self.units) and np.isfinite(other.units):
+            return abs(self.units - other.units)
+        return 0.0 if np.array_equal(self.observed, other.observed, equal_nan=True) else float("inf")
 
 
 def _against_formula(case: Case, node: Node, completed: Completed) -> NodeErrors | None:
@@ -63,6 +85,7 @@ def _against_formula(case: Case, node: Node, completed: Completed) -> NodeErrors
         return None
     errors: dict[str, float] = {}
     absolute: dict[str, float] = {}
+    distances: list[_FromFormula] = []
     for target, outcome in completed.items():
         if outcome.trace.loss is None or not set(case.labels) <= set(outcome.outputs):
             return None
@@ -71,20 +94,30 @@ def _against_formula(case: Case, node: Node, completed: Completed) -> NodeErrors
         observed = np.asarray(outcome.trace.loss, np.float32)
         errors[target] = float(error_units(observed, truth, "float32").max(initial=0.0))
         absolute[target] = absolute_error(observed, truth)
-    spread = max(errors.values()) - min(errors.values()) if errors else 0.0
-    return NodeErrors(node, errors, absolute, spread)
+        below = bool(observed < truth.value)
+        distances.append(_FromFormula(float(observed), -errors[target] if below else errors[target]))
+    mutual = max((one.apart(other) for one, other in combinations(distances, 2)), default=0.0)
+    return NodeErrors(node, errors, absolute, mutual)
 
 
-def _fit(case: Case, targets: Sequence[str], completed: Completed) -> Suspicion | None:
+def _fit(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     """Several steps, one after another: the loss, then the weights after it, by the vote."""
+    disputed: str | None = None
     for step in range(case.procedure.steps or 1):
-        losses = {t: _starting(_losses(outcome), f"{step}") for t, outcome in completed.items()}
+        losses = {t: _named(_losses(outcome), f"{step}") for t, outcome in completed.items()}
         weights = {t: _starting(outcome.trace.weights, f"{step}:") for t, outcome in completed.items()}
         for stage, answers in ((Stage.LOSS, losses), (Stage.UPDATE, weights)):
-            for accusation in accuse([judge_by_vote(_node(case), answers)], families_of(list(completed))):
+            errors = judge_by_vote(_node(case), answers, complete=True)
+            for accusation in accuse([errors], families_of(list(completed))):
                 diagnosis = _at_layer(accusation.diagnosis, case)
                 return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=stage)
-    return None
+            what = "the loss" if stage is Stage.LOSS else "the weights"
+            disputed = disputed or _disputed(errors, f"{what} of step {step + 1}")
+    return disputed
+
+
+def _named(arrays: Mapping[str, Array], name: str) -> dict[str, Array]:
+    return {name: arrays[name]} if name in arrays else {}
 
 
 def _starting(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
@@ -111,7 +144,7 @@ def _of_loss(diagnosis: Diagnosis, case: Case) -> tuple[str, ...]:
     return tuple(line.replace(said, meant) for line in diagnosis.evidence)
 
 
-def _gradient_of_loss(case: Case, targets: Sequence[str], completed: Completed) -> Suspicion | None:
+def _gradient_of_loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     """What the loss passes back to the outputs, where all targets have the same outputs."""
     recipe, outputs = case.procedure.loss, _outputs(case)
     if recipe is None or recipe.name not in LOSSES or not outputs or not _equal_outputs(completed, list(outputs)):
@@ -128,7 +161,7 @@ def _gradient_of_loss(case: Case, targets: Sequence[str], completed: Completed) 
     found = judge_gradients(Node("loss", recipe.name, ()), answers, function)
     accusation = accuse_gradients(found, families_of(list(completed)))
     if accusation is None:
-        return None
+        return _disputed(found.errors, "the gradient of the loss")
     diagnosis = _at_loss(accusation.diagnosis, case)
     return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD)
 
@@ -167,22 +200,23 @@ def _loss_of_outputs(
     return Differentiated(terms, predictions)
 
 
-def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Suspicion | None:
+def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     answers = {target: dict(outcome.trace.gradients) for target, outcome in completed.items()}
     found = judge_gradients(_node(case), answers, loss_function(case))
     accusation = accuse_gradients(found, families_of(list(completed)))
     if accusation is None:
-        return None
+        return _disputed(found.errors, "the gradients")
     diagnosis = _at_layer(accusation.diagnosis, case)
     return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD)
 
 
-def _update(case: Case, targets: Sequence[str], completed: Completed) -> Suspicion | None:
-    errors = judge_by_vote(_node(case), {t: dict(outcome.trace.weights) for t, outcome in completed.items()})
+def _update(case: Case, targets: Sequence[str], completed: Completed) -> Said:
+    weights = {t: dict(outcome.trace.weights) for t, outcome in completed.items()}
+    errors = judge_by_vote(_node(case), weights, complete=True)
     for accusation in accuse([errors], families_of(list(completed))):
         diagnosis = _at_layer(accusation.diagnosis, case)
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
-    return None
+    return _disputed(errors, "the updated weights")
 
 
 def _only(case: Case) -> Node | None:

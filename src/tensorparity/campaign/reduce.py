@@ -13,12 +13,12 @@ from ..reporting.facts import Facts
 from ..store.casefile import SUFFIX, CaseFile, write_case
 from ..targets.runner import RunnerSettings, cached
 from ..triage.reduction.order import elements, node_count
-from ..triage.reduction.reducer import Budget
+from ..triage.reduction.reducer import Budget, Reduction
 from .events import Listener, silent
 from .examining import examine_case
 from .filing import make_finding, target_facts
 from .opening import OpenCase, open_case
-from .reducing import Prepared, prepare_one
+from .reducing import Prepared, confirmed, prepare_one
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,17 @@ def reduce(
         scripts: dict[str, str] = {}
         if defects:
             prepared = prepare_one(opened.runner, runner, defects[0], budget or Budget(), listener=listener)
-            reduction = prepared.reduction
-            assert reduction is not None
-            stats |= {
-                "checks": reduction.checks,
-                "nodes_before": node_count(opened.case),
-                "nodes_after": node_count(reduction.case),
-                "elements_before": elements(opened.case),
-                "elements_after": elements(reduction.case),
-            }
-            notes += [f"{step.name}: {step.nodes} nodes, {step.elements} numbers" for step in reduction.steps]
             first = make_finding(prepared.suspicion, "reduce", outcomes, opened.case.digest, prepared.original)
-            first = _write(first, prepared, opened, out)
+            reduction = prepared.reduction
+            if reduction is None:
+                notes.append(prepared.suspicion.diagnosis.evidence[-1])
+            else:
+                stats |= _sizes(opened, reduction)
+                notes += [f"{step.name}: {step.nodes} nodes, {step.elements} numbers" for step in reduction.steps]
+                first = _write(first, prepared, opened, out)
             findings = [first, *(finding for finding in findings if finding.id != first.id)]
-            findings += [make_finding(s, "reduce", outcomes, s.case.digest) for s in reduction.also]
+            met = confirmed(runner, reduction.also) if reduction else []
+            findings += [make_finding(s, "reduce", outcomes, s.case.digest) for s in met]
             if prepared.reproducer:
                 scripts[first.id] = prepared.reproducer.marked
         elif not any(outcome.completed for outcome in outcomes.values()):
@@ -86,6 +83,16 @@ def reduce(
             scripts=scripts,
         )
         return Reduced(facts, bool(opened.runner.broken) or not ran)
+
+
+def _sizes(opened: OpenCase, reduction: Reduction) -> dict[str, int]:
+    return {
+        "checks": reduction.checks,
+        "nodes_before": node_count(opened.case),
+        "nodes_after": node_count(reduction.case),
+        "elements_before": elements(opened.case),
+        "elements_after": elements(reduction.case),
+    }
 
 
 def _write(finding: Finding, prepared: Prepared, opened: OpenCase, out: Path) -> Finding:

@@ -14,6 +14,7 @@ from ..core.case import Case, ModelFile
 from ..core.finding import Class
 from ..core.procedure import Goal
 from ..core.runner import Runner
+from ..core.verdict import Kind
 from ..targets.runner import LocalRunner
 from ..triage.exporters import PREFIX as EXPORTER
 from ..triage.features import features
@@ -85,14 +86,15 @@ class Preparation:
             for other in item.reduction.also if item.reduction else ():
                 if other.key not in known:
                     met.setdefault(other.key, other)
-        return prepared + [Prepared(other, other) for other in met.values()]
+        began = time.monotonic()
+        prepared += [Prepared(other, other) for other in confirmed(self._runner, list(met.values()))]
+        self._spent += time.monotonic() - began
+        return prepared
 
     def _one(self, suspicion: Suspicion) -> Prepared:
         settings = self._settings
         if settings is None or suspicion.diagnosis.klass is not Class.DEFECT:
             return Prepared(suspicion, suspicion)
-        if any(suspect.startswith(EXPORTER) for suspect in suspicion.diagnosis.suspects):
-            return Prepared(_remarked(suspicion, "not reduced: an exporter is shown by the whole file"), suspicion)
         earlier = self._seen.get(_alike(suspicion))
         if earlier is not None and earlier.reduction is not None:
             return Prepared(_signed_like(suspicion, earlier.suspicion), suspicion)
@@ -105,6 +107,24 @@ class Preparation:
         self._spent += time.monotonic() - began
         self._seen[_alike(suspicion)] = prepared
         return prepared
+
+
+def confirmed(runner: Runner, met: Sequence[Suspicion]) -> list[Suspicion]:
+    """What was met while reducing, seen again in fresh workers; what does not show again is ``flaky``.
+
+    Hangs are left out: a candidate that is slow on a loaded machine is no finding.
+    """
+    found: list[Suspicion] = []
+    for other in met:
+        if other.kind is Kind.HANG:
+            continue
+        checked, _ = examine_case(runner, other.case, other.targets, fresh=True)
+        again = checked.of_key(other.key)
+        if again is None:
+            diagnosis = replace(other.diagnosis, klass=Class.FLAKY)
+            again = _remarked(replace(other, diagnosis=diagnosis), "did not show again in fresh processes")
+        found.append(again)
+    return found
 
 
 def _alike(suspicion: Suspicion) -> tuple[str, ...]:
@@ -132,7 +152,9 @@ def prepare_one(
     scripts: bool = True,
     listener: Listener = silent,
 ) -> Prepared:
-    """Reduce one suspicion, and render and execute its script."""
+    """Reduce one suspicion, and render and execute its script; an exporter's is left as it is."""
+    if any(suspect.startswith(EXPORTER) for suspect in suspicion.diagnosis.suspects):
+        return Prepared(_remarked(suspicion, "not reduced: an exporter is shown by the whole file"), suspicion)
     listener(Progress("reducing", 0, None, suspicion.diagnosis.api or ""))
     reduction = reduce_suspicion(runner, suspicion, budget)
     if reduction.suspicion is None:

@@ -8,7 +8,7 @@ target's trace. Nodes go out in batches of bounded size, so that memory stays bo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -56,6 +56,7 @@ class NodeErrors:
         judged_by: ``reference``, ``vote`` or ``nothing``.
         endings: targets that gave no answer for this node, and why.
         camps: the targets that answered, in groups that agree among themselves.
+        unsettled: of several arrays, the targets differ on one that too few of them gave to vote on.
     """
 
     node: Node
@@ -65,6 +66,7 @@ class NodeErrors:
     judged_by: str = "reference"
     endings: Mapping[str, str] = field(default_factory=dict)
     camps: tuple[frozenset[str], ...] = ()
+    unsettled: bool = False
 
     @property
     def limit(self) -> float:
@@ -76,6 +78,8 @@ class NodeErrors:
         """The targets differ, and neither a reference nor a majority says who is right."""
         if self.judged_by == "nothing":
             return self.mutual > self.limit
+        if self.unsettled:
+            return True
         return self.judged_by == "vote" and not self.majority
 
     @property
@@ -292,19 +296,32 @@ def _camps(node: Node, answered: Mapping[str, Sequence[Array]]) -> tuple[frozens
     return tuple(map(frozenset, found))
 
 
-def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]]) -> NodeErrors:
-    """Arrays by name from each target, judged by their vote; targets that lack a name are judged without it."""
+def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]], *, complete: bool = False) -> NodeErrors:
+    """Arrays by name from each target, judged by their vote.
+
+    Args:
+        complete: a target that lacks what most others have is infinitely wrong. Otherwise it is judged without it,
+            as with gradients, where none means zero.
+    """
     given = {target: arrays for target, arrays in answers.items() if arrays}
     names = sorted(set().union(*given.values())) if given else []
     errors = dict.fromkeys(given, 0.0)
     absolute = dict.fromkeys(given, 0.0)
-    decided = False
+    decided = unsettled = False
     mutual = 0.0
     for name in names:
         having = {target: [arrays[name]] for target, arrays in given.items() if name in arrays}
-        mutual = max(mutual, _apart(node, list(having.values())))
+        lacking = [target for target in given if target not in having] if complete else []
+        apart = float("inf") if lacking else _apart(node, list(having.values()))
+        mutual = max(mutual, apart)
+        if lacking and _outvoted(lacking, having):
+            decided = True
+            errors |= dict.fromkeys(lacking, float("inf"))
+            absolute |= dict.fromkeys(lacking, float("inf"))
+            apart = _apart(node, list(having.values()))
         truth = _vote(node, having, _camps(node, having))
         if truth is None:
+            unsettled |= apart > K * VOTE_MARGIN
             continue
         decided = True
         for target, outputs in having.items():
@@ -312,7 +329,13 @@ def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]]) -> Nod
             absolute[target] = max(absolute[target], _absolute(outputs, truth))
     if not decided:
         errors = dict.fromkeys(given, float("nan"))
-    return NodeErrors(node, errors, absolute, mutual, judged_by="vote" if decided else "nothing")
+    judged_by = "vote" if decided else "nothing"
+    return NodeErrors(node, errors, absolute, mutual, judged_by=judged_by, unsettled=unsettled)
+
+
+def _outvoted(few: Iterable[str], many: Iterable[str]) -> bool:
+    ballots, others = set(map(ballot_of, few)), set(map(ballot_of, many))
+    return len(others) >= 2 and len(others) > len(ballots)
 
 
 def reference_error(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:

@@ -1,0 +1,50 @@
+"""``reduce`` on a case that an exporter is blamed for: shown as it is, nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign import reduce as reducing
+from tensorparity.campaign.exports import ExportedCases
+from tensorparity.campaign.opening import OpenCase
+from tensorparity.core.case import Case
+from tensorparity.core.finding import Class, Diagnosis
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.verdict import Kind
+from tensorparity.store.casefile import CaseFile
+from tensorparity.targets.runner import RunnerSettings
+from tensorparity.triage.reduction.reducer import Checked
+from tensorparity.triage.suspicion import Suspicion
+
+TARGETS = ("keras:torch", "onnxruntime", "openvino")
+REMARK = "not reduced: an exporter is shown by the whole file"
+
+
+def test_an_exporter_is_shown_by_the_whole_file(
+    fake_runner: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build = GraphBuilder()
+    case = Case(build.build(build.add("ReLU", build.input("x", (2,)))), inputs={"x": np.ones((1, 2), np.float32)})
+    runner = fake_runner(targets=TARGETS)
+    runner.settings = RunnerSettings()
+    suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("exporter:keras-torch",)), case, TARGETS)
+
+    @contextmanager
+    def opened(path: Path, *_: Any) -> Iterator[OpenCase]:
+        yield OpenCase(path, CaseFile(case, TARGETS), TARGETS, runner, ExportedCases({}))
+
+    monkeypatch.setattr(reducing, "open_case", opened)
+    monkeypatch.setattr(reducing, "examine_case", lambda *_, **__: (Checked((suspicion,)), {}))
+    out = tmp_path / "out"
+    reduced = reducing.reduce(tmp_path / "a.tpcase", None, RunnerSettings(), out)
+    (finding,) = reduced.facts.findings
+    assert finding.diagnosis.evidence == (REMARK,)
+    assert REMARK in reduced.facts.notes
+    assert "checks" not in reduced.facts.stats
+    assert not out.exists()
