@@ -21,6 +21,7 @@ class Expression(object):
         self._look(subject)
 
     def _look(self, subject):
+        self._function(subject["api"])  # what is not there is found out before a compiler hides it
         for argument in list(subject["args"]) + list(subject["kwargs"].values()):
             self._look_at(argument)
 
