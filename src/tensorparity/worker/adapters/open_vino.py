@@ -1,6 +1,6 @@
 """OpenVINO on the CPU, in float32: its default may compute in a shorter type."""
 
-from ..contract import import_library
+from ..contract import Unsupported, import_library
 from .onnx_base import OnnxAdapter
 
 
@@ -25,6 +25,12 @@ class OpenVinoAdapter(OnnxAdapter):
         import openvino
 
         return {"version": openvino.get_version()}
+
+    def run(self, job):
+        """The plugin has no inference precision beyond f32: a single function in float64 is nothing to ask it for."""
+        if job.goal == "call" and any(array.dtype == "float64" for array in job.inputs.values()):
+            raise Unsupported("OpenVINO computes float64 as float32 on the CPU")
+        return OnnxAdapter.run(self, job)
 
     def open_model(self, model):
         network = self._core.read_model(model, b"")
