@@ -81,6 +81,7 @@ class FakeRunner:
     planted: Mapping[str, Mapping[str, Change]] = field(default_factory=dict)
     raising: Mapping[str, Sequence[str]] = field(default_factory=dict)
     whole: Mapping[str, Change] = field(default_factory=dict)
+    fuses: Callable[[LayerGraph], bool] = lambda graph: True
     ends: Mapping[str, Status] = field(default_factory=dict)
     fails_on: Callable[[Case], bool] = lambda case: True
     custom: Mapping[str, Change] = field(default_factory=dict)
@@ -127,7 +128,7 @@ class FakeRunner:
         outputs = {ref.node: nodes[ref_key(graph, ref)] for ref in graph.outputs}
         if case.procedure.trace:
             return Outcome(target, Status.COMPLETED, outputs, Trace(nodes=nodes), record=record)
-        if target in self.whole and not healthy:
+        if target in self.whole and not healthy and self.fuses(graph):
             outputs = {name: self.whole[target](array) for name, array in outputs.items()}
         return Outcome(target, Status.COMPLETED, outputs, record=record)
 

@@ -14,23 +14,22 @@ import numpy as np
 from ..core.arrays import Array, is_floating
 from ..core.case import Case
 from ..core.errors import TensorParityError
-from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
 from ..core.messages import failing_layer
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
-from ..core.verdict import Kind, Measure
+from ..core.verdict import Kind
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
-from ..oracles.roundoff import SCREEN
 from ..triage.confirm import HANG_FACTOR
 from ..triage.diagnose import accuse, public_name
 from ..triage.discontinuity import downstream_of_discontinuity
+from ..triage.fusion import guilty_of_fusion, shortest_stretch
 from ..triage.reduction.reducer import Checked
 from ..triage.replay import replay_nodes
 from ..triage.suspicion import Suspicion
-from .examination import AMPLIFIED, fused_differences, model_of
+from .examination import model_of
 from .exports import ExportedCases
 from .judging import ENDINGS, NOBODY, judge
 from .selection import families_of
@@ -143,17 +142,12 @@ def _fused(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Check
     stepwise = replace(case, procedure=replace(case.procedure, trace=True))
     pairs = [(stepwise, target) for target in outcomes]
     traces = {outcome.target: outcome for outcome in runner.run_pairs(pairs, fresh=fresh) if outcome.completed}
-    rows = list(range(len(next(iter(case.inputs.values())))))
+    rows = range(len(next(iter(case.inputs.values()))))
     for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
-        apart = fused_differences(outcomes, traces, name, rows)
-        for target, (units, relative) in apart.items():
-            others = [other for t, (other, _) in apart.items() if t != target]
-            if relative > AMPLIFIED and others and max(others) <= SCREEN:
-                said = f"{target} gives another answer as a whole than layer by layer ({relative:.3g} of its scale)"
-                measure = Measure("roundoff", units)
-                evidence = (said, "only when fused")
-                diagnosis = Diagnosis(Class.DEFECT, (target,), evidence=evidence, measure=measure, threshold=SCREEN)
-                return Checked((Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(outcomes)),))
+        for apart in guilty_of_fusion(outcomes, traces, name, rows):
+            stretch = shortest_stretch(runner, case, apart.target, fresh=fresh)
+            suspicion = Suspicion(Kind.INCONSISTENCY, apart.diagnosis(stretch), case, tuple(outcomes))
+            return Checked((suspicion,))
     return Checked(undecided="the outputs differ, though no layer does alone")
 
 

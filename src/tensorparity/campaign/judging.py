@@ -32,9 +32,9 @@ from ..triage.backward import accuse_gradients, judge_gradients, pulled_back
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.freedoms import excused, freedom_of
+from ..triage.fusion import AMPLIFIED, relative_difference
 from ..triage.replay import NodeErrors, absolute_error, measure_node
 from ..triage.suspicion import Suspicion
-from .examination import AMPLIFIED, relative_difference
 from .judging_training import by_training
 from .selection import families_of
 

@@ -17,12 +17,12 @@ from ...core.verdict import Judgement, Kind
 from ...triage.confirm import confirm_ending
 from ...triage.diagnose import public_name
 from ...triage.exporters import doubts_about, suspects_of_ending
+from ...triage.fusion import AMPLIFIED, relative_difference
 from ...triage.suspicion import Suspicion
 from ..events import Progress
 from .instances import cut
-from .setting import AMPLIFIED, Examined, Setting
+from .setting import Examined, Setting
 from .verdicts import Verdicts
-from .whole import relative_difference
 
 _KINDS = {
     Status.RAISED: Kind.ERROR,

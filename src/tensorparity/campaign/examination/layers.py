@@ -23,6 +23,7 @@ from ...triage.confirm import confirm_accusation
 from ...triage.diagnose import Accusation, accuse, doubts
 from ...triage.exporters import PREFIX, accuse_exporters, confirm_exporter, doubt, is_ambiguous, is_settled_by_exporter
 from ...triage.in_place import clear_in_place
+from ...triage.localizers import Scene, accusations
 from ...triage.rates import localization_map
 from ...triage.replay import NodeErrors, replay_nodes
 from ...triage.suspicion import Suspicion
@@ -150,17 +151,13 @@ class Layers:
         for comparison in found.comparisons:
             if comparison.a in traces and comparison.b in traces:
                 row = picked.index(comparison.worst_input) if comparison.worst_input in picked else 0
-                nodes_a, nodes_b = (
-                    {
-                        key: array[row : row + 1] if array.ndim and len(array) == len(picked) else array
-                        for key, array in traces[t].trace.nodes.items()
-                    }
-                    for t in (comparison.a, comparison.b)
-                )
+                a, b = (_row_of(traces[target], row, len(picked)) for target in (comparison.a, comparison.b))
                 errors = _pair_errors(found.measured, comparison)
-                layers = localization_map(graph, nodes_a, nodes_b, errors)
+                layers = localization_map(graph, a.trace.nodes, b.trace.nodes, errors)
+                limits = {errors.node.key: errors.limit for errors in found.measured}
+                accused = accusations(Scene(graph, a, b, layers, limits))
                 example = _example(comparison, found.outcomes, picked[row], inputs, labels)
-                comparison = replace(comparison, layers=layers, example=example)
+                comparison = replace(comparison, layers=layers, example=example, accused=accused)
             complete.append(comparison)
         return complete
 
@@ -198,6 +195,15 @@ def _example(
     if a is None or b is None or a.shape != b.shape:
         return None
     return build_example(inputs, index, a, b, labels.get(comparison.output))
+
+
+def _row_of(traced: Outcome, row: int, rows: int) -> Outcome:
+    """One instance of a traced run; what has no batch axis stays as it is."""
+    nodes = {
+        key: array[row : row + 1] if array.ndim and len(array) == rows else array
+        for key, array in traced.trace.nodes.items()
+    }
+    return replace(traced, trace=replace(traced.trace, nodes=nodes))
 
 
 def _pair_errors(measured: Sequence[NodeErrors], comparison: Comparison) -> dict[str, float]:
