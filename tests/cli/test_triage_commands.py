@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.known import accept, with_known
-from tensorparity.cli.options import exit_code
+from tensorparity.cli.options import case_file, exit_code
 from tensorparity.core.case import Case
 from tensorparity.core.errors import UsageError
 from tensorparity.core.finding import Class, Diagnosis, Finding
@@ -50,6 +50,30 @@ class TestStore:
         assert script is not None
         assert draft is not None
         assert (script.read_text(), draft.read_text()) == ("print(1)\n", "# Dense is wrong\n")
+
+
+class TestCase:
+    """CASE is a file, or the id of a finding."""
+
+    def test_an_id_is_looked_up(self, store: Path) -> None:
+        found = case_file("cradle-1", None, store)
+        assert found == store / "cases/1/cradle-1.tpcase"
+        assert case_file("cradle-1", str(store), Path("elsewhere")) == found
+
+    def test_a_file_is_a_file(self, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("cradle-1").write_bytes(b"")
+        assert case_file("cradle-1", None, store) == Path("cradle-1")
+        assert case_file("none.tpcase", None, store) == Path("none.tpcase")
+
+    @pytest.mark.parametrize(("case", "says"), [("cradle-2", "has no case file"), ("cradle-3", "there are: cradle-1")])
+    def test_what_there_is_not(self, store: Path, case: str, says: str) -> None:
+        with pytest.raises(UsageError, match=says):
+            case_file(case, None, store)
+
+    def test_no_store(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="cradle-1 is no file, and no finding can be looked up"):
+            case_file("cradle-1", None, tmp_path)
 
 
 class TestKnown:
