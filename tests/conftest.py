@@ -72,6 +72,8 @@ class FakeRunner:
         planted: per target, what happens to the output of a layer (by layer name or by type).
         raising: per target, layers that raise.
         whole: per target, what happens to the outputs of an uninstrumented run only.
+        fuses: graphs to which that happens.
+        tame: per layer, what every target does to inputs that the reference refuses.
         ends: per target, the status that requests end with, those that ``fails_on`` says.
         custom: layer types that the catalogue does not know.
         only_once: planted errors and ends do not show in fresh workers.
@@ -82,6 +84,7 @@ class FakeRunner:
     raising: Mapping[str, Sequence[str]] = field(default_factory=dict)
     whole: Mapping[str, Change] = field(default_factory=dict)
     fuses: Callable[[LayerGraph], bool] = lambda graph: True
+    tame: Mapping[str, Change] = field(default_factory=dict)
     ends: Mapping[str, Status] = field(default_factory=dict)
     fails_on: Callable[[Case], bool] = lambda case: True
     custom: Mapping[str, Change] = field(default_factory=dict)
@@ -155,7 +158,8 @@ class FakeRunner:
             output = self.custom[node.op](given[0])
         else:
             with np.errstate(over="ignore"):
-                output = evaluate_node(node, given, case.weights)[0].value.astype(np.float32)
+                tamed = [self.tame[node.layer](array) for array in given] if node.layer in self.tame else given
+                output = evaluate_node(node, tamed, case.weights)[0].value.astype(np.float32)
         changes = {} if healthy else self.planted.get(target, {})
         change = changes.get(node.layer) or changes.get(node.op)
         return change(output) if change else output

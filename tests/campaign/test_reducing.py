@@ -80,6 +80,30 @@ class TestExamining:
         assert suspicion.diagnosis.suspects == (TORCH,)
         assert "only when fused" in suspicion.diagnosis.evidence
 
+    def test_layers_are_replayed_as_the_whole_is_run(self, fake_runner: Any, chain: Case) -> None:
+        runner = fake_runner(targets=TARGETS)
+        half = replace(chain, procedure=Procedure(training=True, dtype="float16"))
+        examine_case(runner, half, TARGETS)
+        replayed = [ran.case.procedure for ran in runner.ran if ran.case.procedure.goal is Goal.REPLAY]
+        assert replayed
+        assert {(procedure.training, procedure.dtype) for procedure in replayed} == {(True, "float16")}
+
+    def test_one_target_alone(self, fake_runner: Any, chain: Case) -> None:
+        wrong_alone = fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}})
+        assert "d23 is not as the reference says" in examine_case(wrong_alone, chain, [TORCH])[0].undecided
+        (suspicion,) = examine_case(wrong_alone, chain, [TORCH], convicted=[TORCH])[0].suspicions
+        assert (suspicion.diagnosis.node, suspicion.diagnosis.suspects) == ("d23#0", (TORCH,))
+        assert examine_case(fake_runner(targets=TARGETS), chain, [TORCH])[0] == Checked()
+
+    def test_an_infinite_input_is_no_breakage(self, fake_runner: Any, chain: Case) -> None:
+        """What the case itself gives is the same everywhere; only what a layer made of it hides those behind."""
+        inputs = {name: np.full_like(array, np.inf) for name, array in chain.inputs.items()}
+        checked, _ = examine_case(
+            fake_runner(targets=TARGETS, planted={TORCH: {"e0": np.zeros_like}}), replace(chain, inputs=inputs), TARGETS
+        )
+        (suspicion,) = checked.suspicions
+        assert (suspicion.diagnosis.node, suspicion.diagnosis.suspects) == ("e0#0", (TORCH,))
+
     def test_a_step_excuses_its_own_output_alone(self, fake_runner: Any) -> None:
         build = GraphBuilder()
         dense = build.add("Dense", build.input("x", (3,)), name="dense", units=3)

@@ -14,7 +14,8 @@ import numpy as np
 from ..core.arrays import Array, is_floating
 from ..core.case import Case
 from ..core.errors import TensorParityError
-from ..core.graph import LayerGraph
+from ..core.finding import Class
+from ..core.graph import LayerGraph, Node
 from ..core.messages import failing_layer
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure
@@ -23,11 +24,11 @@ from ..core.verdict import Kind
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
 from ..triage.confirm import HANG_FACTOR
-from ..triage.diagnose import accuse, public_name
+from ..triage.diagnose import accusation_of, accuse, public_name
 from ..triage.discontinuity import downstream_of_discontinuity
 from ..triage.fusion import guilty_of_fusion, shortest_stretch
 from ..triage.reduction.reducer import Checked
-from ..triage.replay import replay_nodes
+from ..triage.replay import NodeErrors, replay_nodes
 from ..triage.suspicion import Suspicion
 from .examination import model_of
 from .exports import ExportedCases
@@ -38,14 +39,21 @@ Outcomes = dict[str, Outcome]
 
 
 def examine_case(
-    runner: Runner, case: Case, targets: Sequence[str], *, fresh: bool = False, given: ExportedCases | None = None
+    runner: Runner,
+    case: Case,
+    targets: Sequence[str],
+    *,
+    fresh: bool = False,
+    given: ExportedCases | None = None,
+    convicted: Sequence[str] = (),
 ) -> tuple[Checked, Outcomes]:
     """Run one case on the targets and judge it; also what each target did.
 
     Args:
         given: what each target is given of the case, where that is not the case itself.
+        convicted: the suspects when the case was filed.
     """
-    ((checked, outcomes),) = _examine(runner, [case], targets, fresh, given)
+    ((checked, outcomes),) = _examine(runner, [case], targets, fresh, given, convicted)
     return checked, outcomes
 
 
@@ -55,7 +63,12 @@ def examine_cases(runner: Runner, cases: Sequence[Case], targets: Sequence[str])
 
 
 def _examine(
-    runner: Runner, cases: Sequence[Case], targets: Sequence[str], fresh: bool, given: ExportedCases | None = None
+    runner: Runner,
+    cases: Sequence[Case],
+    targets: Sequence[str],
+    fresh: bool,
+    given: ExportedCases | None = None,
+    convicted: Sequence[str] = (),
 ) -> list[tuple[Checked, Outcomes]]:
     def of(case: Case, target: str) -> Case:
         return given.cases.get(target, case) if given else case
@@ -68,16 +81,24 @@ def _examine(
             if fresh and outcome.status is Status.TIMED_OUT:  # alone, at ten times its deadline
                 alone = [(of(case, target), target)]
                 outcomes[target] = runner.run_pairs(alone, fresh=True, deadline_factor=HANG_FACTOR)[0]
-        found.append((_judge(runner, case, outcomes, fresh, given.exporters if given else NOBODY), outcomes))
+        exporters = given.exporters if given else NOBODY
+        found.append((_judge(runner, case, outcomes, fresh, exporters, convicted), outcomes))
     return found
 
 
-def _judge(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, exporters: Mapping[str, str]) -> Checked:
+def _judge(
+    runner: Runner,
+    case: Case,
+    outcomes: Outcomes,
+    fresh: bool,
+    exporters: Mapping[str, str],
+    convicted: Sequence[str],
+) -> Checked:
     done = [target for target, outcome in outcomes.items() if outcome.completed]
     ended = any(outcome.status in ENDINGS for outcome in outcomes.values())
     if done and not ended and _has_layers(case):
-        return _by_layers(runner, case, {target: outcomes[target] for target in done}, fresh)
-    suspicion, undecided = judge(case, outcomes, exporters)
+        return _by_layers(runner, case, {target: outcomes[target] for target in done}, fresh, convicted)
+    suspicion, undecided = judge(case, outcomes, exporters, convicted)
     if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
         suspicion = _located(runner, suspicion, outcomes)
     return Checked((suspicion,) if suspicion else (), undecided)
@@ -91,7 +112,7 @@ def _has_layers(case: Case) -> bool:
     return isinstance(graph, LayerGraph) and len(graph.nodes) > 1 and case.procedure.goal is Goal.FORWARD
 
 
-def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Checked:
+def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, convicted: Sequence[str]) -> Checked:
     """Every layer alone, on the reference's activations; where none is guilty, the whole against its own steps."""
     graph = case.subject
     assert isinstance(graph, LayerGraph)
@@ -100,15 +121,38 @@ def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> C
     if not values:
         suspicion, undecided = judge(case, outcomes)
         return Checked((suspicion,) if suspicion else (), undecided)
-    measured = list(replay_nodes(runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh))
+    replayed = replay_nodes(
+        runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh, like=case.procedure
+    )
+    measured = list(replayed)
     accusations = accuse(measured, families_of(targets))
     if accusations:
         return Checked(tuple(Suspicion(a.kind, a.diagnosis, case, tuple(targets)) for a in accusations))
     steady = _steady(graph, outcomes)
     if not any(outcome.outputs for outcome in steady.values()):
         return Checked()
+    missing = next((node for node in graph.nodes if node.key not in {item.node.key for item in measured}), None)
+    if len(targets) == 1:
+        return _one_alone(case, targets[0], measured, convicted, missing)
     _, undecided = judge(case, steady)
-    return _fused(runner, case, steady, fresh) if undecided else Checked()
+    if not undecided:
+        return Checked()
+    if missing is not None:
+        return Checked(undecided=f"the outputs differ, and {missing.layer} ({missing.op}) could not be run alone")
+    return _fused(runner, case, steady, fresh)
+
+
+def _one_alone(
+    case: Case, target: str, measured: Sequence[NodeErrors], convicted: Sequence[str], missing: Node | None
+) -> Checked:
+    """One target has nobody to be held against; it is wrong where others convicted it when the case was filed."""
+    wrong = [errors for errors in measured if errors.judged_by == "reference" and errors.errors[target] > errors.limit]
+    if wrong and target in convicted:
+        accusation = accusation_of(Class.DEFECT, (target,), wrong[:1])
+        return Checked((Suspicion(accusation.kind, accusation.diagnosis, case, (target,)),))
+    if wrong:
+        return Checked(undecided=f"{target} alone, and {wrong[0].node.layer} is not as the reference says")
+    return Checked(undecided=f"{missing.layer} could not be run alone" if missing else "")
 
 
 def _steady(graph: LayerGraph, outcomes: Outcomes) -> Outcomes:

@@ -76,6 +76,7 @@ def _case_file(finding: Finding, suspicion: Suspicion, faults: Mapping[str, Faul
         versions={target: dict(versions) for target, versions in finding.versions.items()},
         faults={target: fault.name for target, fault in faults.items() if not fault.name.endswith(".py")},
         note="planted: " + ", ".join(f"{t}={fault.name}" for t, fault in faults.items()) if faults else "",
+        suspects=suspicion.diagnosis.suspects,
     )
 
 

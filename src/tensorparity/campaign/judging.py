@@ -6,12 +6,12 @@ backward pass or a training by the vote. Whoever ended badly is judged first.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..core.arrays import dtype_name
+import numpy as np
+
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import TensorParityError
 from ..core.finding import Class, Diagnosis
@@ -22,18 +22,19 @@ from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
 from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
-from ..operators.api import evaluate_call
+from ..operators.api import evaluate_call, evaluate_rest
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate, has_masks
-from ..operators.rounding import K, error_units
+from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
 from ..triage.backward import accuse_gradients, judge_gradients, pulled_back
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
-from ..triage.freedoms import excused, freedom_of
+from ..triage.freedoms import freedom_of, tamed
 from ..triage.fusion import AMPLIFIED, relative_difference
-from ..triage.replay import NodeErrors, absolute_error, measure_node
+from ..triage.replay import NodeErrors, absolute_error, measure_node, measure_outputs, reference_error
+from ..triage.support import classed_ending
 from ..triage.suspicion import Suspicion
 from .judging_training import by_training
 from .selection import families_of
@@ -42,6 +43,7 @@ from .selection import families_of
 NOBODY: Mapping[str, str] = {}
 #: A memory limit is ours, not the library's: running out of it decides nothing.
 ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+_WORST_FIRST = (Status.CRASHED, Status.TIMED_OUT, Status.RAISED)
 _TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)
 
 
@@ -50,6 +52,8 @@ def references(case: Case) -> dict[str, Evaluation]:
 
     For a graph of several layers the bound is the last layer's own; upstream rounding is not in it.
     """
+    freed = freedom_of(case)
+    case = tamed(case, freed) if freed else case
     try:
         if isinstance(case.subject, ApiCall):
             return {"0": evaluate_call(case.subject, dict(case.inputs))}
@@ -70,12 +74,16 @@ def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
 
 
 def judge(
-    case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str] = NOBODY
+    case: Case,
+    outcomes: Mapping[str, Outcome],
+    exporters: Mapping[str, str] = NOBODY,
+    convicted: Sequence[str] = (),
 ) -> tuple[Suspicion | None, str]:
     """A suspicion, or why there is none to be had; neither where all is well.
 
     Args:
         exporters: by target, who wrote the file it ran instead of the case's own.
+        convicted: the suspects when the case was filed: others were right then, so one of them may be run alone.
     """
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     ended = {t: o for t, o in outcomes.items() if o.status in ENDINGS}
@@ -93,7 +101,7 @@ def judge(
     if not completed:
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
-        return _by_reference(case, outcomes, completed, truth)
+        return _by_reference(case, outcomes, completed, truth, convicted)
     exporter = _by_exporter(case, outcomes, exporters)
     if exporter is not None:
         return exporter, ""
@@ -140,57 +148,58 @@ def _single_step(case: Case) -> bool:
 
 
 def _by_reference(
-    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], truth: Mapping[str, Evaluation]
+    case: Case,
+    outcomes: Mapping[str, Outcome],
+    completed: Mapping[str, Outcome],
+    truth: Mapping[str, Evaluation],
+    convicted: Sequence[str],
 ) -> tuple[Suspicion | None, str]:
     """One layer or call against its reference, by the same rule that blames in an examination."""
-    errors = NodeErrors(
-        _node_of(case),
-        {target: _largest_error(outcome, truth) for target, outcome in completed.items()},
-        {target: _largest_distance(outcome, truth) for target, outcome in completed.items()},
-        mutual=_largest_mutual(list(completed.values()), truth),
-    )
+    answers = {t: [o.outputs[name] for name in truth if name in o.outputs] for t, o in completed.items()}
+    errors = measure_outputs(_node_of(case), answers, list(truth.values()), freedom_of(case))
+    errors = _with_further_outputs(errors, case, completed)
     klass, suspects = blame(errors, families_of(list(completed)))
     above = tuple(target for target, error in errors.errors.items() if error > K)
-    if klass is None and len(completed) == 1 and above:
-        klass, suspects = Class.DEFECT, above  # the others convicted it when the case was filed
+    if klass is None and above and len(completed) == 1 and (above[0] in convicted or _well_conditioned(case, truth)):
+        klass, suspects = Class.DEFECT, above
+    if klass is None and len(above) == 1:
+        return None, f"{above[0]} alone, and not as the reference says: another target must tell who is wrong"
     if klass is None:
         return None, "all targets agree with each other, and not with the reference" if above else ""
     accusation = accusation_of(klass, suspects, [errors])
     diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
-    freedom = freedom_of(case, diagnosis.api)
-    diagnosis = excused(diagnosis, freedom) if freedom else diagnosis
     return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case)), ""
+
+
+def _with_further_outputs(errors: NodeErrors, case: Case, completed: Mapping[str, Outcome]) -> NodeErrors:
+    """What must hold of a call's outputs after the first counts as well, the larger error of each target."""
+    if not isinstance(case.subject, ApiCall):
+        return errors
+    units, absolute = dict(errors.errors), dict(errors.absolute)
+    for target, outcome in completed.items():
+        outputs = [outcome.outputs[name] for name in sorted(outcome.outputs, key=int)]
+        for actual, truth in evaluate_rest(case.subject, dict(case.inputs), outputs):
+            units[target] = max(units[target], reference_error([actual], [truth]))
+            absolute[target] = max(absolute[target], absolute_error(actual, truth))
+    return replace(errors, errors=units, absolute=absolute)
+
+
+def _well_conditioned(case: Case, truth: Mapping[str, Evaluation]) -> bool:
+    """A plain evaluation of the formula in the call's own dtype stays within the bound: no excuse for who does not."""
+    if not isinstance(case.subject, ApiCall):
+        return False
+    try:
+        plain = evaluate_call(case.subject, dict(case.inputs), promoted=False).value
+    except TensorParityError:
+        return False
+    dtype = next((array.dtype for array in case.inputs.values() if array.dtype.kind in "fciu"), plain.dtype)
+    return reference_error([np.asarray(plain).astype(dtype)], [truth["0"]]) <= K
 
 
 def _node_of(case: Case) -> Node:
     if isinstance(case.subject, LayerGraph):
         return case.subject.nodes[-1]
     return Node("call", _api(case) or "call", ())
-
-
-def _largest_distance(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
-    return max((absolute_error(outcome.outputs.get(name), value) for name, value in truth.items()), default=0.0)
-
-
-def _largest_mutual(outcomes: Sequence[Outcome], truth: Mapping[str, Evaluation]) -> float:
-    worst = 0.0
-    for a, b in itertools.combinations(outcomes, 2):
-        for name, value in truth.items():
-            if name in a.outputs and name in b.outputs:
-                wide = b.outputs[name].astype("complex128" if b.outputs[name].dtype.kind == "c" else "float64")
-                other = Evaluation(wide, value.kappa)
-                worst = max(worst, _largest_error(a, {name: other}))
-    return worst
-
-
-def _largest_error(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
-    worst = 0.0
-    for name, evaluation in truth.items():
-        if name not in outcome.outputs or outcome.outputs[name].shape != evaluation.value.shape:
-            return float("inf")
-        output = outcome.outputs[name]
-        worst = max(worst, float(error_units(output, evaluation, dtype_name(output)).max(initial=0.0)))
-    return worst
 
 
 def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
@@ -265,15 +274,17 @@ def _answers(outcome: Outcome) -> Outcome:
 def _ending(
     case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome], exporters: Mapping[str, str]
 ) -> Suspicion:
-    first = next(iter(ended.values()))
-    failure = first.failure
+    """Whoever ended worst, and alike: a target that died is not filed under another's exception."""
     completed = [target for target, outcome in outcomes.items() if outcome.completed]
-    suspects = (name for target in ended for name in suspects_of_ending(target, ended, completed, exporters))
+    worst = min(ended.values(), key=lambda outcome: _WORST_FIRST.index(outcome.status))
+    alike = {t: o for t, o in ended.items() if _how(o) == _how(worst)}
+    suspects = (name for target in alike for name in suspects_of_ending(target, ended, completed, exporters))
     evidence = tuple(
         f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
-        for target, outcome in ended.items()
+        for target, outcome in (*alike.items(), *((t, o) for t, o in ended.items() if t not in alike))
         if outcome.failure
     )
+    failure = worst.failure
     diagnosis = Diagnosis(
         Class.DEFECT,
         tuple(dict.fromkeys(suspects)),
@@ -282,8 +293,13 @@ def _ending(
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
     )
+    diagnosis = classed_ending(diagnosis, worst, freedom_of(case))
     exception = failure.type if failure else ""
-    return Suspicion(ENDINGS[first.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
+    return Suspicion(ENDINGS[worst.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
+
+
+def _how(outcome: Outcome) -> tuple[Status, str]:
+    return outcome.status, outcome.failure.type if outcome.failure else ""
 
 
 def _api(case: Case) -> str | None:

@@ -49,7 +49,9 @@ def localize(path: Path, targets: str | None, settings: RunnerSettings, listener
 
 def _single(opened: OpenCase) -> Facts:
     runner = cached(opened.runner, opened.runner.settings)
-    checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
+    checked, outcomes = examine_case(
+        runner, opened.case, opened.targets, given=opened.given, convicted=opened.file.suspects
+    )
     undecided = {checked.undecided: 1} if checked.undecided else {}
     return replace(_facts(opened, checked.suspicions, outcomes, len(undecided)), undecided=undecided)
 

@@ -44,7 +44,9 @@ def reduce(
     began = time.monotonic()
     with open_case(path, targets, settings) as opened:
         runner = cached(opened.runner, settings)
-        checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
+        checked, outcomes = examine_case(
+            runner, opened.case, opened.targets, given=opened.given, convicted=opened.file.suspects
+        )
         defects = [s for s in checked.suspicions if s.diagnosis.klass is Class.DEFECT]
         findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in checked.suspicions]
         stats = {"cases": 1, "undecided": int(bool(checked.undecided))}
@@ -97,8 +99,14 @@ def _sizes(opened: OpenCase, reduction: Reduction) -> dict[str, int]:
 
 def _write(finding: Finding, prepared: Prepared, opened: OpenCase, out: Path) -> Finding:
     stem = opened.path.name.removesuffix(SUFFIX).removesuffix(".original")
+    suspicion = prepared.suspicion
     file = CaseFile(
-        prepared.suspicion.case, prepared.suspicion.targets, finding.versions, opened.file.faults, opened.file.note
+        suspicion.case,
+        suspicion.targets,
+        finding.versions,
+        opened.file.faults,
+        opened.file.note,
+        suspicion.diagnosis.suspects,
     )
     try:
         out.mkdir(parents=True, exist_ok=True)

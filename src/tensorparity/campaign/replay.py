@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..core.finding import Class
+from ..core.outcome import Outcome
 from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings
@@ -45,7 +46,14 @@ def replay(
         examined = []
         for repeat in range(repeats):
             listener(Progress("replaying", repeat, repeats, path.name))
-            checked, outcomes = examine_case(opened.runner, opened.case, opened.targets, fresh=True, given=opened.given)
+            checked, outcomes = examine_case(
+                opened.runner,
+                opened.case,
+                opened.targets,
+                fresh=True,
+                given=opened.given,
+                convicted=opened.file.suspects,
+            )
             examined.append(checked)
             if not any(outcome.completed for outcome in outcomes.values()) and not checked.suspicions:
                 break  # it cannot run here: no need to see it twice
@@ -68,6 +76,17 @@ def replay(
 
 def _is_broken(opened: OpenCase) -> bool:
     return any(target in opened.targets for target in opened.runner.broken)
+
+
+def _examined(opened: OpenCase) -> tuple[Checked, dict[str, Outcome]]:
+    return examine_case(
+        opened.runner,
+        opened.case,
+        opened.targets,
+        fresh=True,
+        given=opened.given,
+        convicted=opened.file.suspects,
+    )
 
 
 def agreed(examined: list[Checked]) -> tuple[list[Suspicion], str]:

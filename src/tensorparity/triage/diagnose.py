@@ -2,7 +2,8 @@
 
 The rule is decision 5's. A target whose error is above K, where another stays below, is wrong. All
 above K and agreeing with each other: the code they share is wrong. All above K and scattered: the
-case is ill-conditioned and blames nobody.
+case is ill-conditioned and blames nobody, except whoever gives a NaN or an infinity where others give a
+number, which no rounding does. What the documentation leaves open is nobody's fault.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None
     bad = tuple(target for target, error in known.items() if error > limit)
     if not bad or (errors.judged_by == "vote" and not errors.majority):
         return None, ()
+    if errors.freedom:
+        return Class.SPECIFICATION, ()
     if len(bad) < len(known):
         return Class.DEFECT, bad
     if errors.judged_by != "reference" or len(known) < 2:
@@ -63,6 +66,9 @@ def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None
     if errors.mutual <= limit:
         shared = {families.get(target, target) for target in bad}
         return (Class.DEFECT, (shared.pop(),)) if len(shared) == 1 else (None, ())
+    broken = tuple(target for target in bad if math.isinf(known[target]))
+    if broken and len(broken) < len(bad):
+        return Class.DEFECT, broken
     return Class.PRECISION, ()
 
 
@@ -136,7 +142,9 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
         off, units = errors.absolute[target], errors.errors[target]
         by = f"off by {off:.3g}" if off else "wrong"  # some measures know no absolute error
         lines.append(f"{target} is {by} in {where}: {units:.3g} times what rounding explains")
-    if klass is Class.PRECISION or not accused:
+    if errors.freedom:
+        lines.append(errors.freedom.said)
+    if klass in (Class.PRECISION, Class.SPECIFICATION) or not accused:
         for target, units in errors.errors.items():
             lines.append(f"{target} is off by {errors.absolute[target]:.3g} in {where} ({units:.3g} units)")
         if klass is Class.DEFECT:

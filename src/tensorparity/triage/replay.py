@@ -28,6 +28,7 @@ from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from .ballots import ballot_of
+from .freedoms import Freed, Freedom, freedom_of_node
 
 #: A vote has no rounding bound of its own, so it must be won by more.
 VOTE_MARGIN = 8.0
@@ -38,6 +39,7 @@ _ACCUMULATED = 64.0
 _MOST_ACCUMULATED = 2.0**-5
 
 _BATCH_BYTES = 48 << 20
+_PLAIN = Procedure()
 #: Operators that round to an integer: a legitimate last bit may turn into one step.
 _STEPPING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear")
 #: Added to what rounding explains there, so that one step passes the vote and two do not.
@@ -57,6 +59,7 @@ class NodeErrors:
         endings: targets that gave no answer for this node, and why.
         camps: the targets that answered, in groups that agree among themselves.
         unsettled: of several arrays, the targets differ on one that too few of them gave to vote on.
+        freedom: what the documentation leaves open, where that explains every error beyond the limit.
     """
 
     node: Node
@@ -67,6 +70,7 @@ class NodeErrors:
     endings: Mapping[str, str] = field(default_factory=dict)
     camps: tuple[frozenset[str], ...] = ()
     unsettled: bool = False
+    freedom: Freedom | None = None
 
     @property
     def limit(self) -> float:
@@ -100,19 +104,35 @@ def replay_nodes(
     *,
     fresh: bool = False,
     deadline_factor: float = 1.0,
+    like: Procedure = _PLAIN,
 ) -> Iterator[NodeErrors]:
-    """Replay the nodes on the targets; one NodeErrors per node whose inputs are known and finite."""
+    """Replay the nodes on the targets; one NodeErrors per node that no other node gives a NaN or an infinity.
+
+    Args:
+        like: how the whole is run; its mode, dtype, data format and training flag are those of every node.
+    """
     assert model.graph is not None
     for batch in _batches(model, nodes, inputs, activations):
         arrays = {f"{node.key}/{i}": array for node, given in batch for i, array in enumerate(given)}
-        procedure = Procedure(goal=Goal.REPLAY, nodes=tuple(node.key for node, _ in batch))
+        procedure = _alone(like, *(node for node, _ in batch))
         pairs = [(model.case(target, procedure, arrays), target) for target in targets]
         answers = runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor)
         outcomes = dict(zip(targets, answers, strict=True))
         if len(batch) > 1 and any(not outcome.completed for outcome in outcomes.values()):
-            outcomes = _one_by_one(runner, model, batch, outcomes, fresh, deadline_factor)
+            outcomes = _one_by_one(runner, model, batch, outcomes, fresh, deadline_factor, like)
         for node, given in batch:
-            yield measure_node(node, given, model.weights, outcomes)
+            yield measure_node(node, given, model.weights, outcomes, training=like.training)
+
+
+def _alone(like: Procedure, *nodes: Node) -> Procedure:
+    return Procedure(
+        goal=Goal.REPLAY,
+        mode=like.mode,
+        training=like.training,
+        dtype=like.dtype,
+        data_format=like.data_format,
+        nodes=tuple(node.key for node in nodes),
+    )
 
 
 def _batches(
@@ -126,8 +146,9 @@ def _batches(
             given = node_inputs(model.graph, node, inputs, activations)
         except KeyError:
             continue  # the trace ended before this node
-        if not all(_finite(array) for array in given):
-            continue  # upstream is broken: the first finite nodes tell
+        names = [ref.node for ref in node.inputs]
+        if not all(name in inputs or _finite(array) for name, array in zip(names, given, strict=True)):
+            continue  # upstream is broken: the first finite nodes tell; what the case itself gives is no breakage
         batch.append((node, given))
         size += sum(array.nbytes for array in given)
         if size > _BATCH_BYTES:
@@ -148,6 +169,7 @@ def _one_by_one(
     outcomes: dict[str, Outcome],
     fresh: bool,
     deadline_factor: float,
+    like: Procedure,
 ) -> dict[str, Outcome]:
     """A batch that one node spoils for a target is repeated node by node there."""
     for target in [target for target, outcome in outcomes.items() if not outcome.completed]:
@@ -155,7 +177,7 @@ def _one_by_one(
         pairs = []
         for node, given in batch:
             arrays = {f"{node.key}/{i}": array for i, array in enumerate(given)}
-            pairs.append((model.case(target, Procedure(goal=Goal.REPLAY, nodes=(node.key,)), arrays), target))
+            pairs.append((model.case(target, _alone(like, node), arrays), target))
         alone = runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor)
         for outcome in alone:
             nodes.update(outcome.trace.nodes)
@@ -171,7 +193,8 @@ def measure_node(
     seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
-    reference = reference_of(node, given, weights, training=training)
+    freed = freedom_of_node(node, given)
+    reference = reference_of(node, freed.inputs if freed else given, weights, training=training)
     camps = _camps(node, answered)
     judged_by = "reference"
     if reference is None:
@@ -181,14 +204,32 @@ def measure_node(
         unknown = dict.fromkeys(answered, float("nan"))
         mutual = _apart(node, list(answered.values()))
         return NodeErrors(node, unknown, mutual=mutual, judged_by=judged_by, endings=endings, camps=camps)
+    found = measure_outputs(node, answered, reference, freed)
+    return replace(found, judged_by=judged_by, endings=endings, camps=camps)
+
+
+def measure_outputs(
+    node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation], freed: Freed | None = None
+) -> NodeErrors:
+    """Every target's outputs against the true ones.
+
+    Free elements count as right. Where they are all that is wrong, the errors are those of the whole, and the freedom
+    that explains them is named.
+    """
+    whole = _measured(node, answered, truth)
+    if freed is None or max(whole.errors.values(), default=0.0) <= whole.limit:
+        return whole
+    rest = _measured(node, {target: freed.settled(outputs, truth) for target, outputs in answered.items()}, truth)
+    explained = max(rest.errors.values(), default=0.0) <= rest.limit
+    return replace(whole, freedom=freed.freedom) if explained else rest
+
+
+def _measured(node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation]) -> NodeErrors:
     return NodeErrors(
         node,
-        errors={target: reference_error(outputs, reference) for target, outputs in answered.items()},
-        absolute={target: _absolute(outputs, reference) for target, outputs in answered.items()},
-        mutual=_mutual(list(answered.values()), reference),
-        judged_by=judged_by,
-        endings=endings,
-        camps=camps,
+        errors={target: reference_error(outputs, truth) for target, outputs in answered.items()},
+        absolute={target: _absolute(outputs, truth) for target, outputs in answered.items()},
+        mutual=_mutual(list(answered.values()), truth),
     )
 
 
@@ -358,7 +399,9 @@ def absolute_error(output: Array | None, truth: Evaluation) -> float:
 
 def _absolute(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:
     worst = 0.0
-    for output, truth in zip(outputs, reference, strict=False):
+    if len(outputs) != len(reference):
+        return float("inf")
+    for output, truth in zip(outputs, reference, strict=True):
         if output.shape != truth.value.shape:
             return float("inf")
         difference = distance(output, truth.value)

@@ -18,6 +18,7 @@ from ...triage.confirm import confirm_ending
 from ...triage.diagnose import public_name
 from ...triage.exporters import doubts_about, suspects_of_ending
 from ...triage.fusion import AMPLIFIED, relative_difference
+from ...triage.support import classed_ending
 from ...triage.suspicion import Suspicion
 from ..events import Progress
 from .instances import cut
@@ -144,6 +145,7 @@ class Endings:
             api=api or self._api_of(node),
             evidence=tuple(evidence),
         )
+        diagnosis = classed_ending(diagnosis, outcome) if same else diagnosis
         case = self._at.model.own_case(outcome.target, case.procedure, few, seed=self._at.rules.seed)
         return Suspicion(_KINDS[outcome.status], diagnosis, case, tuple(found.outcomes), failure.type)
 

@@ -40,6 +40,10 @@ class Verdicts:
         flaky = [s for s in found.suspicions if s.diagnosis.klass is Class.FLAKY and pair & set(s.diagnosis.suspects)]
         if flaky:
             return replace(comparison, verdict=replace(verdict, reason="a difference that did not show again (flaky)"))
+        free = next((s.diagnosis for s in found.suspicions if s.diagnosis.klass is Class.SPECIFICATION), None)
+        if free and not self._unmeasured(comparison, found):
+            reason = f"both are right about {(free.node or '').partition('#')[0]}, which the documentation leaves open"
+            return replace(comparison, verdict=replace(verdict, judgement=Judgement.PASS, reason=reason))
         return replace(comparison, verdict=self._explain(comparison, found))
 
     def accusable(self, comparison: Comparison) -> set[str]:
