@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core.arrays import dtype_name
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import TensorParityError
 from ..core.finding import Class, Diagnosis
@@ -25,17 +26,17 @@ from ..generators.onnx_files import inspect_onnx_file
 from ..operators.api import evaluate_call, evaluate_rest
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate, has_masks
-from ..operators.rounding import K
+from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
-from ..triage.backward import accuse_gradients, judge_gradients, pulled_back
+from ..triage.backward import accuse_gradients, judge_gradients, pulled_back, worst_gradient
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.freedoms import freedom_of, tamed
 from ..triage.fusion import AMPLIFIED, relative_difference
 from ..triage.replay import NodeErrors, absolute_error, measure_node, measure_outputs, reference_error
 from ..triage.support import classed_ending
-from ..triage.suspicion import Suspicion
+from ..triage.suspicion import Suspicion, Worst
 from .judging_training import by_training
 from .selection import families_of
 
@@ -168,7 +169,24 @@ def _by_reference(
         return None, "all targets agree with each other, and not with the reference" if above else ""
     accusation = accusation_of(klass, suspects, [errors])
     diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
-    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case)), ""
+    accused = next((target for target in (*suspects, *above) if target in completed), None)
+    worst = _worst(case, completed[accused], truth) if accused else None
+    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case), worst=worst), ""
+
+
+def _worst(case: Case, outcome: Outcome, truth: Mapping[str, Evaluation]) -> Worst | None:
+    """The number of a suspect that is furthest from the reference; None where it is a matter of shapes."""
+    places = [ref.index for ref in case.subject.outputs] if isinstance(case.subject, LayerGraph) else [0]
+    found: tuple[float, Worst] | None = None
+    for place, (name, evaluation) in zip(places, truth.items(), strict=True):
+        output = outcome.outputs.get(name)
+        if output is None or output.shape != evaluation.value.shape or not output.size:
+            continue
+        units = error_units(output, evaluation, dtype_name(output))
+        index = tuple(int(part) for part in np.unravel_index(int(np.argmax(units)), units.shape))
+        if units[index] > K and (found is None or units[index] > found[0]):
+            found = float(units[index]), Worst(index, place)
+    return found[1] if found else None
 
 
 def _with_further_outputs(errors: NodeErrors, case: Case, completed: Mapping[str, Outcome]) -> NodeErrors:
@@ -244,7 +262,9 @@ def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicio
     if accusation is None:
         decided = found.errors.judged_by != "nothing" or found.errors.mutual <= found.errors.limit
         return None, "" if decided else "gradients are judged by three targets or more"
-    return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD), ""
+    worst = worst_gradient(answers, accusation.diagnosis.suspects)
+    diagnosis = accusation.diagnosis
+    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD, worst=worst), ""
 
 
 def _node_in_file(file: ModelFile, key: str) -> Node:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays, dtype_name, is_floating, unit_roundoff
 from ..core.case import Case
+from ..core.channels import distance
 from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
@@ -27,6 +28,7 @@ from .diagnose import Accusation, accusation_of, blame
 from .freedoms import GRADIENTS_AT_KINKS
 from .kinks import Gradients, KinkTest, examine_gradients
 from .replay import NodeErrors, judge_by_vote
+from .suspicion import Worst
 
 #: Layers whose formula in training is not the reference's.
 _OTHERWISE_IN_TRAINING = frozenset(["BatchNormalization", "SpectralNormalization"])
@@ -176,6 +178,24 @@ def accuse_gradients(found: GradientErrors, families: Mapping[str, str]) -> Accu
     said = tuple(f"{target} gives {text}" for target, text in (found.test.outside if found.test else {}).items())
     diagnosis = accusation.diagnosis
     return replace(accusation, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, *said)))
+
+
+def worst_gradient(answers: Answers, suspects: Sequence[str]) -> Worst | None:
+    """The number by which a suspect's gradient of an input differs most from the first of the others."""
+    accused = next((answers[target] for target in suspects if target in answers), {})
+    other = next((arrays for target, arrays in answers.items() if target not in suspects and arrays), {})
+    found: tuple[float, Worst] | None = None
+    for name, gradient in accused.items():
+        place = name.rpartition("/")[2]
+        if not name.startswith("input:") or name not in other or not place.isdigit():
+            continue
+        if gradient.shape != other[name].shape or not gradient.size:
+            continue
+        apart = np.nan_to_num(distance(gradient, other[name]), nan=np.inf)
+        index = tuple(int(part) for part in np.unravel_index(int(np.argmax(apart)), apart.shape))
+        if apart[index] > 0 and (found is None or apart[index] > found[0]):
+            found = float(apart[index]), Worst(index, argument=int(place))
+    return found[1] if found else None
 
 
 def _freedom(found: GradientErrors) -> Accusation:
