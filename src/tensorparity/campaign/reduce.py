@@ -16,7 +16,7 @@ from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.reducer import Budget, Reduction
 from .events import Listener, silent
 from .examining import examine_case
-from .filing import make_finding, target_facts
+from .filing import files_beside, make_finding, target_facts
 from .opening import OpenCase, open_case
 from .reducing import Prepared, confirmed, prepare_one
 
@@ -115,6 +115,8 @@ def _write(finding: Finding, prepared: Prepared, opened: OpenCase, out: Path) ->
         if prepared.reproducer:
             (out / f"{stem}.py").write_text(prepared.reproducer.marked, encoding="utf-8")
             finding = replace(finding, reproducer=f"{stem}.py")
+            for beside in files_beside(prepared.reproducer):
+                beside.put(out)
         if prepared.draft:
             (out / f"{stem}.md").write_text(prepared.draft, encoding="utf-8")
     except OSError as error:

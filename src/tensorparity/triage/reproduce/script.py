@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.verdict import Kind
 from . import literals
+from .beside import Beside
 from .claim import Claim
 
 #: Lines beyond which nobody pastes a script into a report.
@@ -24,11 +25,19 @@ _FROM_OUTSIDE = (Kind.CRASH, Kind.HANG)
 
 @dataclass(frozen=True)
 class Reproducer:
-    """A script and whether it has been seen to do what it says; ``remark`` says why not."""
+    """A script and whether it has been seen to do what it says; ``remark`` says why not.
+
+    Args:
+        beside: the files that it reads from its own folder.
+    """
 
     text: str
     verified: bool = False
     remark: str = ""
+    beside: tuple[Beside, ...] = ()
+
+    def with_files(self, files: Sequence[Beside]) -> Reproducer:
+        return replace(self, beside=tuple(files))
 
     @property
     def marked(self) -> str:
@@ -57,7 +66,7 @@ def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None) -> str:
     Raises:
         Unprintable: if it gets too long to be read.
     """
-    head = [f'"""{_harmless(title)} Exits 1 while it is so, 0 once it is fixed."""', "", *parts.imports, ""]
+    head = [*heading(title), *parts.imports, ""]
     if kind in _FROM_OUTSIDE:
         lines = [*head, *_watched(kind), "", *parts.steps, 'print("observed:", np.asarray(observed).tolist())']
     elif kind is Kind.ACCEPTS_INVALID:
@@ -69,6 +78,11 @@ def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None) -> str:
     if len(lines) > MOST_LINES or max(map(len, lines)) > _LONGEST_LINE:
         raise literals.Unprintable(f"a script of {len(lines)} lines")
     return "\n".join(lines) + "\n"
+
+
+def heading(title: str) -> list[str]:
+    """What the script says of itself."""
+    return [f'"""{_harmless(title)} Exits 1 while it is so, 0 once it is fixed."""', ""]
 
 
 def _harmless(title: str) -> str:
