@@ -221,6 +221,12 @@ class Store:
         place = (table.c.campaign == campaign) & (table.c.engine == engine)
         return [_result(row) for row in self._rows(select(table).where(place).order_by(table.c.index))]
 
+    def engines(self, campaign: int) -> list[str]:
+        """The engines that have results in a campaign, by name."""
+        column = schema.results.c.engine
+        query = select(column).where(schema.results.c.campaign == campaign).distinct().order_by(column)
+        return [row.engine for row in self._rows(query)]
+
     # Findings
 
     def add_finding(
