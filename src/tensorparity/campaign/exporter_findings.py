@@ -57,6 +57,8 @@ def reduce_exporter(
     Where it is not in the catalogue, or alone is right, the reduction has no suspicion and says why.
     """
     began = time.monotonic()
+    if not EXPORTERS.get(exporter, "").startswith("keras:"):
+        return _stopped(suspicion.case, f"{exporter} takes no layers of ours", began)
     case = layer_case(local, suspicion)
     if isinstance(case, str):
         return _stopped(suspicion.case, case, began)

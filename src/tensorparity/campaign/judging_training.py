@@ -1,7 +1,8 @@
 """A case that trains, judged in the order it runs: the loss, the loss' own gradient, all gradients, the update.
 
 The first stage that differs is it. The loss is measured against its formula on each target's own outputs, gradients
-where the targets differ against the reference's one-sided derivatives; for the rest three targets or more decide.
+where the targets differ against the reference's one-sided derivatives, the step against the optimizer's formula on
+each target's own gradients: there two targets are enough. For the rest three or more decide.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from ..core.verdict import Stage
 from ..operators.catalogue import has_layer, layer
 from ..operators.loss_spec import LossSpec
 from ..operators.losses import LOSSES, evaluate_loss
+from ..operators.optimizers import OPTIMIZERS
 from ..operators.rounding import error_units
 from ..operators.spec import Evaluation
 from ..triage.backward import Differentiated, accuse_gradients, judge_gradients, loss_function
 from ..triage.diagnose import accuse, public_name
 from ..triage.replay import NodeErrors, absolute_error, judge_by_vote
 from ..triage.suspicion import Suspicion
+from ..triage.trials import update_error
 from .selection import families_of
 
 Completed = Mapping[str, Outcome]
@@ -44,7 +47,7 @@ def by_training(case: Case, targets: Sequence[str], completed: Completed) -> tup
         if isinstance(said, Suspicion):
             return said, ""
         disputed = disputed or said or ""
-    return None, disputed if len(completed) > 2 else "trainings are judged by three targets or more"
+    return None, disputed
 
 
 def _disputed(errors: NodeErrors, what: str) -> str | None:
@@ -211,12 +214,39 @@ def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Said
 
 
 def _update(case: Case, targets: Sequence[str], completed: Completed) -> Said:
+    own = by_optimizer(case, targets, completed, families_of(list(completed)))
+    if own is not None:
+        return own
     weights = {t: dict(outcome.trace.weights) for t, outcome in completed.items()}
     errors = judge_by_vote(_node(case), weights, complete=True)
     for accusation in accuse([errors], families_of(list(completed))):
         diagnosis = _at_layer(accusation.diagnosis, case)
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
     return _disputed(errors, "the updated weights")
+
+
+def by_optimizer(
+    case: Case, targets: Sequence[str], completed: Completed, families: Mapping[str, str]
+) -> Suspicion | None:
+    """Each target's step against the optimizer's formula on its own gradients; None where nobody is wrong."""
+    recipe = case.procedure.optimizer
+    if recipe is None or recipe.name not in OPTIMIZERS:
+        return None
+    node = Node("optimizer", OPTIMIZERS[recipe.name].api, ())
+    found = {target: update_error(case, outcome) for target, outcome in completed.items()}
+    errors = NodeErrors(node, found, dict.fromkeys(found, 0.0), mutual=max(found.values()) - min(found.values()))
+    for accusation in accuse([errors], families):
+        evidence = tuple(
+            f"{target}: the weights after one step of {recipe.name} are {error:.3g} times what rounding explains from "
+            "the formula, on its own gradients"
+            for target, error in found.items()
+            if error > errors.limit
+        )
+        diagnosis = replace(
+            accusation.diagnosis, api=node.op, parameters=dict(recipe.params), node=None, evidence=evidence
+        )
+        return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
+    return None
 
 
 def _only(case: Case) -> Node | None:

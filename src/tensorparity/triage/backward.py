@@ -30,7 +30,7 @@ from .kinks import Gradients, KinkTest, examine_gradients
 from .replay import NodeErrors, judge_by_vote
 from .suspicion import Worst
 
-#: Layers whose formula in training is not the reference's.
+#: Layers whose formula in training is not the reference's in a graph.
 _OTHERWISE_IN_TRAINING = frozenset(["BatchNormalization", "SpectralNormalization"])
 #: One-sided differences of a larger layer take too long.
 _MOST_NUMBERS = 200_000
@@ -50,7 +50,7 @@ def layer_function(
     node: Node, inputs: Sequence[Array], weights: Arrays, cotangent: Array, *, training: bool
 ) -> Differentiated | None:
     """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not."""
-    if not has_layer(node.op) or _differs_in_training(node, training):
+    if not has_layer(node.op) or _differs_in_training(node, training, alone=True):
         return None
     named = {f"input:{node.key}/{index}": array for index, array in enumerate(inputs)}
     named |= {f"weight:{name}": array for name, array in weights.items() if name.startswith(f"{node.layer}/")}
@@ -107,9 +107,12 @@ def loss_function(case: Case) -> Differentiated | None:
     return _usable(terms, moved)
 
 
-def _differs_in_training(node: Node, training: bool) -> bool:
+def _differs_in_training(node: Node, training: bool, *, alone: bool = False) -> bool:
+    """There is no formula of the layer in training; ``alone``, a layer may have one of its own for that."""
     spec = layer(node.op)
-    return training and (node.op in _OTHERWISE_IN_TRAINING or spec.draws(spec.complete(node.params)))
+    told = alone and spec.training is not None
+    otherwise = node.op in _OTHERWISE_IN_TRAINING and not told
+    return training and (otherwise or spec.draws(spec.complete(node.params)))
 
 
 def _usable(terms: Terms, moved: Mapping[str, Array]) -> Differentiated | None:

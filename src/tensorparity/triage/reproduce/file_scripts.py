@@ -149,10 +149,11 @@ def _torch_node(name: str, names: Sequence[str]) -> list[str]:
         f"flowing = iter([{', '.join(f'torch.from_numpy({item})' for item in names)}])",
         "sources = node.all_input_nodes",
         "values = [program.state_dict[own[s.name]] if s.name in own else next(flowing) for s in sources]",
-        "def run(*values):",
-        "    given = dict(zip(sources, values))",
-        "    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), given.get)",
-        "    return node.target(*args, **kwargs)",
+        "graph = torch.fx.Graph()  # of this node alone",
+        "inside = {source: graph.placeholder(source.name) for source in sources}",
+        "args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), inside.get)",
+        "graph.output(graph.call_function(node.target, args, kwargs))",
+        "run = torch.fx.GraphModule({}, graph)",
     ]
 
 
