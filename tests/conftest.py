@@ -76,6 +76,7 @@ class FakeRunner:
         tame: per layer, what every target does to inputs that the reference refuses.
         ends: per target, the status that requests end with, those that ``fails_on`` says.
         custom: layer types that the catalogue does not know.
+        lost: as ``planted``, of a model that was saved and loaded only.
         only_once: planted errors and ends do not show in fresh workers.
     """
 
@@ -88,6 +89,7 @@ class FakeRunner:
     ends: Mapping[str, Status] = field(default_factory=dict)
     fails_on: Callable[[Case], bool] = lambda case: True
     custom: Mapping[str, Change] = field(default_factory=dict)
+    lost: Mapping[str, Mapping[str, Change]] = field(default_factory=dict)
     only_once: bool = False
     circumstances: str = "fake 1.0"
     ran: list[Ran] = field(default_factory=list)
@@ -161,6 +163,8 @@ class FakeRunner:
                 tamed = [self.tame[node.layer](array) for array in given] if node.layer in self.tame else given
                 output = evaluate_node(node, tamed, case.weights)[0].value.astype(np.float32)
         changes = {} if healthy else self.planted.get(target, {})
+        if case.procedure.reload:
+            changes = {**changes, **self.lost.get(target, {})}
         change = changes.get(node.layer) or changes.get(node.op)
         return change(output) if change else output
 

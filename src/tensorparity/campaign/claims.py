@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
 from ..core.case import ApiCall, Case
-from ..core.channels import distance, magnitude
+from ..core.channels import distance, is_exact, magnitude
 from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
@@ -88,10 +88,7 @@ def _by_others(own: Outcome, others: Sequence[Outcome]) -> Claim | None:
         mine = _groups(own)[group]
         for name, expected in arrays.items():
             observed = mine.get(name)
-            size = (
-                float(np.abs(expected[np.isfinite(expected)]).max(initial=0.0)) if expected.dtype.kind == "f" else 0.0
-            )
-            allowed = K * VOTE_MARGIN * 65 * unit_roundoff("float32") * size + underflow("float32")
+            allowed = _vote_tolerance(expected)
             if observed is not None and observed.shape == expected.shape:
                 apart = float(distance(observed, expected).max(initial=0.0))
                 if not apart > allowed and not np.isnan(apart):
@@ -108,7 +105,9 @@ def _step(claim: Claim) -> int:
 
 
 def _vote_tolerance(expected: Array) -> float:
-    """As the vote measures: by the scale of the whole array."""
+    """As the vote measures: by the scale of the whole array. Of what is exact, nothing is rounding."""
+    if is_exact(expected):
+        return underflow("float32")
     numbers = magnitude(expected)
     size = float(numbers[np.isfinite(numbers)].max(initial=0.0))
     return K * VOTE_MARGIN * 65.0 * unit_roundoff("float32") * size + underflow("float32")

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.arrays import Array, is_floating
+from ..core.arrays import Array, Arrays, is_floating
 from ..core.case import Case
 from ..core.errors import TensorParityError
 from ..core.finding import Class
@@ -20,7 +20,7 @@ from ..core.messages import failing_layer
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
-from ..core.verdict import Kind
+from ..core.verdict import Kind, Stage
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
 from ..triage.confirm import HANG_FACTOR
@@ -32,7 +32,7 @@ from ..triage.replay import NodeErrors, replay_nodes
 from ..triage.suspicion import Suspicion
 from .examination import model_of
 from .exports import ExportedCases
-from .judging import ENDINGS, NOBODY, judge
+from .judging import ENDINGS, NOBODY, judge, ruled_out
 from .selection import families_of
 
 Outcomes = dict[str, Outcome]
@@ -96,7 +96,7 @@ def _judge(
 ) -> Checked:
     done = [target for target, outcome in outcomes.items() if outcome.completed]
     ended = any(outcome.status in ENDINGS for outcome in outcomes.values())
-    if done and not ended and _has_layers(case):
+    if done and not ended and _has_layers(case) and not ruled_out(case):
         return _by_layers(runner, case, {target: outcomes[target] for target in done}, fresh, convicted)
     suspicion, undecided = judge(case, outcomes, exporters, convicted)
     if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
@@ -121,13 +121,18 @@ def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, conv
     if not values:
         suspicion, undecided = judge(case, outcomes)
         return Checked((suspicion,) if suspicion else (), undecided)
+    plain = replace(case, procedure=replace(case.procedure, reload=False))
     replayed = replay_nodes(
-        runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh, like=case.procedure
+        runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh, like=plain.procedure
     )
     measured = list(replayed)
     accusations = accuse(measured, families_of(targets))
-    if accusations:
-        return Checked(tuple(Suspicion(a.kind, a.diagnosis, case, tuple(targets)) for a in accusations))
+    if accusations:  # of a model that is reloaded: it is wrong before it is saved
+        return Checked(tuple(Suspicion(a.kind, a.diagnosis, plain, tuple(targets)) for a in accusations))
+    if case.procedure.reload:
+        reloaded = _by_reloaded_layers(runner, case, graph, values, targets, fresh)
+        if reloaded:
+            return Checked(tuple(reloaded))
     steady = _steady(graph, outcomes)
     if not any(outcome.outputs for outcome in steady.values()):
         return Checked()
@@ -153,6 +158,22 @@ def _one_alone(
     if wrong:
         return Checked(undecided=f"{target} alone, and {wrong[0].node.layer} is not as the reference says")
     return Checked(undecided=f"{missing.layer} could not be run alone" if missing else "")
+
+
+def _by_reloaded_layers(
+    runner: Runner, case: Case, graph: LayerGraph, values: Arrays, targets: Sequence[str], fresh: bool
+) -> list[Suspicion]:
+    """Every layer that was right before, alone again after the model was saved and loaded."""
+    measured = replay_nodes(
+        runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh, like=case.procedure
+    )
+    found = []
+    for accusation in accuse(list(measured), families_of(targets)):
+        diagnosis = accusation.diagnosis
+        evidence = (*diagnosis.evidence, "before the model was saved and loaded, the layer was right")
+        diagnosis = replace(diagnosis, evidence=evidence)
+        found.append(Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.SAVE_LOAD))
+    return found
 
 
 def _steady(graph: LayerGraph, outcomes: Outcomes) -> Outcomes:

@@ -90,11 +90,11 @@ def judge(
     ended = {t: o for t, o in outcomes.items() if o.status in ENDINGS}
     died = {t: o for t, o in ended.items() if o.status is Status.CRASHED}
     truth = references(case)
-    ruled_out = _ruled_out(case)
-    if ruled_out and completed and died:  # dying is worse than answering, and no refusal
+    invalid = ruled_out(case)
+    if invalid and completed and died:  # dying is worse than answering, and no refusal
         return _ending(case, outcomes, died, exporters), ""
-    if ruled_out and completed:
-        return _accepted(case, outcomes, completed, *ruled_out), ""
+    if invalid and completed:
+        return _accepted(case, outcomes, completed, *invalid), ""
     if ended and (completed or truth):
         return _ending(case, outcomes, ended, exporters), ""
     if died and len(died) < len(ended):  # the others refuse what this one dies of
@@ -115,7 +115,7 @@ def judge(
     return _by_pairs(case, outcomes, completed)
 
 
-def _ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
+def ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
     """The first layer with parameters that its documentation rules out."""
     if isinstance(case.subject, LayerGraph):
         for node in case.subject.nodes:

@@ -109,7 +109,8 @@ def replay_nodes(
     """Replay the nodes on the targets; one NodeErrors per node that no other node gives a NaN or an infinity.
 
     Args:
-        like: how the whole is run; its mode, dtype, data format and training flag are those of every node.
+        like: how the whole is run; its mode, dtype, data format and training flag are those of every node, and
+            with ``reload`` the nodes are those of the model as it comes back when it is saved and loaded.
     """
     assert model.graph is not None
     for batch in _batches(model, nodes, inputs, activations):
@@ -131,6 +132,7 @@ def _alone(like: Procedure, *nodes: Node) -> Procedure:
         training=like.training,
         dtype=like.dtype,
         data_format=like.data_format,
+        reload=like.reload,
         nodes=tuple(node.key for node in nodes),
     )
 

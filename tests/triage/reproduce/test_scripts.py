@@ -54,6 +54,13 @@ def test_forward() -> None:
     assert text.rstrip().endswith("equal_nan=True) else 1)")
 
 
+@pytest.mark.parametrize(("dtype", "literal"), [("float32", "0.333333333"), ("float64", "0.3333333333333333")])
+def test_a_claim_keeps_what_its_dtype_can_tell(dtype: str, literal: str) -> None:
+    third = np.full((1, 1), 1 / 3)
+    said = Claim("outputs", "d", third, 1e-15, "the float64 reference", "y = x", third.astype(dtype) + 1)
+    assert f"expected = np.array([[{literal}]], " in script(dense(), said)
+
+
 def test_another_shape() -> None:
     assert 'print("observed shape:", observed.shape)' in script(dense(), claim(observed=np.ones(3)), kind=Kind.SHAPE)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from .claim import Claim
 MOST_LINES = 36
 _LONGEST_LINE = 4000
 _MOST_COMPARED = 64
+#: Numbers of so many bytes at most come back from nine digits.
+_NINE_DIGITS = 4
 
 #: Ends of a process or of patience: the script looks at itself from outside.
 _FROM_OUTSIDE = (Kind.CRASH, Kind.HANG)
@@ -108,7 +111,7 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
         lines.append(f"observed = observed[{', '.join(map(str, index))}]")
         expected = np.asarray(expected[index])
     lines += [
-        f"expected = {literals.array(_shortened(expected))}",
+        f"expected = {literals.array(_shortened(expected, claim.observed.dtype))}",
         'print("expected:", expected.tolist())',
         'print("observed:", observed.tolist())',
     ]
@@ -116,10 +119,10 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
     return [*lines, f"sys.exit(0 if {close} else 1)"]
 
 
-def _shortened(expected: Array) -> Array:
-    """Nine digits are more than float32 has."""
+def _shortened(expected: Array, observed: np.dtype[Any]) -> Array:
+    """As many digits as bring the observed dtype back: nine for float32 and less, all of them for float64."""
     array = np.asarray(expected)
-    if array.dtype.kind != "f":
+    if array.dtype.kind != "f" or observed.itemsize > _NINE_DIGITS:
         return array
     return np.array([float(f"{item:.9g}") for item in array.reshape(-1)], np.float64).reshape(array.shape)
 
