@@ -9,8 +9,10 @@ from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import prepare_one
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.procedure import Procedure
+from tensorparity.core.verdict import Stage
 from tensorparity.operators.evaluate import draw_weights
-from tensorparity.targets.faults import Fault
+from tensorparity.targets.faults import Fault, load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.reduction.reducer import Budget
 
@@ -54,5 +56,24 @@ def test_one_wrong_number_of_an_image() -> None:
     assert 6.2 < reduced.case.inputs["x"].item() < 6.3
     assert prepared.reduction is not None
     assert prepared.reduction.checks <= 15
+    assert prepared.reproducer is not None
+    assert prepared.reproducer.verified, prepared.reproducer.remark
+
+
+def test_a_setting_that_saving_loses_in_a_network() -> None:
+    build = GraphBuilder("network")
+    x = build.add("Dense", build.input("x", (3,)), name="first", units=4)
+    x = build.add("LeakyReLU", x, name="leaky", negative_slope=0.7)
+    graph = build.build(build.add("Dense", x, name="last", units=2))
+    rng = np.random.default_rng(0)
+    inputs = {"x": rng.standard_normal((2, 3)).astype(np.float32)}
+    case = Case(graph, Procedure(reload=True), inputs=inputs, weights=draw_weights(graph, rng))
+    targets = ["keras:tensorflow", "keras:torch"]
+    with open_runner(targets, RunnerSettings(faults={"keras:torch": load_fault("config-loses-setting")})) as runner:
+        checked, _ = examine_case(runner, case, targets)
+        (suspicion,) = checked.suspicions
+        prepared = prepare_one(runner, runner, suspicion, Budget())
+    assert (suspicion.stage, suspicion.diagnosis.node) == (Stage.SAVE_LOAD, "leaky#0")
+    assert [node.layer for node in prepared.suspicion.case.subject.nodes] == ["leaky"]  # type: ignore[union-attr]
     assert prepared.reproducer is not None
     assert prepared.reproducer.verified, prepared.reproducer.remark

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.arrays import dtype_name
 from ..core.case import ApiCall, Case, ModelFile
-from ..core.errors import TensorParityError
+from ..core.errors import TensorParityError, UnknownTargetError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
@@ -23,12 +23,16 @@ from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
 from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
-from ..operators.api import evaluate_call, evaluate_rest
+from ..operators.api import evaluate_call, evaluate_rest, refused_dtypes
+from ..operators.calls.catalogue import operator_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate, has_masks
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
+from ..targets.catalogue import spec_of
+from ..targets.lowering.calls import native_name
+from ..targets.names import parse_target
 from ..triage.backward import accuse_gradients, judge_gradients, pulled_back, worst_gradient
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
@@ -89,8 +93,8 @@ def judge(
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     ended = {t: o for t, o in outcomes.items() if o.status in ENDINGS}
     died = {t: o for t, o in ended.items() if o.status is Status.CRASHED}
-    truth = references(case)
     invalid = ruled_out(case)
+    truth = {} if invalid else references(case)
     if invalid and completed and died:  # dying is worse than answering, and no refusal
         return _ending(case, outcomes, died, exporters), ""
     if invalid and completed:
@@ -116,7 +120,10 @@ def judge(
 
 
 def ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
-    """The first layer with parameters that its documentation rules out."""
+    """The first layer with parameters that its documentation rules out; a call with dtypes that it must refuse."""
+    if isinstance(case.subject, ApiCall):
+        refused = refused_dtypes(case.subject, case.inputs)
+        return (Node("call", case.subject.api, ()), {"dtype": refused[0]}) if refused else None
     if isinstance(case.subject, LayerGraph):
         for node in case.subject.nodes:
             invalid = layer(node.op).invalid(node.params) if has_layer(node.op) else {}
@@ -135,10 +142,17 @@ def _accepted(
     given = ", ".join(f"{name}={value!r}" for name, value in invalid.items())
     evidence = [f"{target} accepts {given}, which the documentation rules out" for target in completed]
     evidence += [f"{target} refuses it" for target in refused]
+    called = isinstance(case.subject, ApiCall)
     diagnosis = Diagnosis(
-        Class.DEFECT, suspects, node=node.key, api=public_name(node.op), parameters=invalid, evidence=tuple(evidence)
+        Class.DEFECT,
+        suspects,
+        node=None if called else node.key,
+        api=node.op if called else public_name(node.op),
+        parameters=invalid,
+        evidence=tuple(evidence),
     )
-    return Suspicion(Kind.ACCEPTS_INVALID, diagnosis, case, tuple(outcomes), stage=Stage.BUILD)
+    stage = Stage.CALL if called else Stage.BUILD
+    return Suspicion(Kind.ACCEPTS_INVALID, diagnosis, case, tuple(outcomes), stage=stage)
 
 
 def _single_step(case: Case) -> bool:
@@ -168,7 +182,8 @@ def _by_reference(
     if klass is None:
         return None, "all targets agree with each other, and not with the reference" if above else ""
     accusation = accusation_of(klass, suspects, [errors])
-    diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
+    api = _api(case, suspects)
+    diagnosis = replace(accusation.diagnosis, api=api, parameters=_parameters(case), node=_node(case))
     accused = next((target for target in (*suspects, *above) if target in completed), None)
     worst = _worst(case, completed[accused], truth) if accused else None
     return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case), worst=worst), ""
@@ -298,7 +313,7 @@ def _ending(
     completed = [target for target, outcome in outcomes.items() if outcome.completed]
     worst = min(ended.values(), key=lambda outcome: _WORST_FIRST.index(outcome.status))
     alike = {t: o for t, o in ended.items() if _how(o) == _how(worst)}
-    suspects = (name for target in alike for name in suspects_of_ending(target, ended, completed, exporters))
+    suspects = [name for target in alike for name in suspects_of_ending(target, ended, completed, exporters)]
     evidence = tuple(
         f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
         for target, outcome in (*alike.items(), *((t, o) for t, o in ended.items() if t not in alike))
@@ -308,7 +323,7 @@ def _ending(
     diagnosis = Diagnosis(
         Class.DEFECT,
         tuple(dict.fromkeys(suspects)),
-        api=_api(case),
+        api=_api(case, suspects),
         parameters=_parameters(case),
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
@@ -322,9 +337,17 @@ def _how(outcome: Outcome) -> tuple[Status, str]:
     return outcome.status, outcome.failure.type if outcome.failure else ""
 
 
-def _api(case: Case) -> str | None:
+def _api(case: Case, suspects: Sequence[str] = ()) -> str | None:
+    """The public name: of an operator, what it is called in the library of the first suspect."""
     if isinstance(case.subject, ApiCall):
-        return case.subject.api
+        operator = operator_of(case.subject.api)
+        if operator is None or not suspects:
+            return case.subject.api
+        try:
+            library = spec_of(parse_target(suspects[0])).calls
+        except UnknownTargetError:  # code that several share
+            return case.subject.api
+        return native_name(operator, library, case)
     node = _only_node(case)
     return public_name(node.op) if node else None
 
@@ -340,6 +363,9 @@ def _node(case: Case) -> str | None:
 
 
 def _parameters(case: Case) -> dict[str, object]:
+    if isinstance(case.subject, ApiCall):
+        operator = operator_of(case.subject.api)
+        return operator.significant(dict(case.subject.kwargs)) if operator else {}
     node = _only_node(case)
     return layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
 

@@ -5,7 +5,7 @@ A case file can name nothing else. A handful so far; the engine that fuzzes oper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.case import ApiCall, ArrayArg
 from ..core.errors import UsageError
-from . import single_calls
+from . import composed_calls, single_calls
 from .calls.catalogue import operator_of
+from .calls.spec import Call
 from .rounding import growth
 from .spec import Evaluation
 
@@ -30,12 +31,16 @@ class ApiSpec:
 
     Args:
         rest: where the function returns more than one tensor, how those after the first are judged.
+        composed: the call in the library's own words, where its arguments are no arrays but made of arrays.
+        refused: kinds of dtypes, as NumPy's letters, that the library documents or declares to refuse.
     """
 
     name: str
     formula: str
     reference: Reference
     rest: Rest | None = None
+    composed: Callable[[ApiCall], Call] | None = None
+    refused: str = ""
 
 
 def _softmax(x: Array, axis: int = -1) -> Evaluation:
@@ -115,6 +120,18 @@ _API = {
             single_calls.rnn_tanh,
             rest=_rnn_states,
         ),
+        ApiSpec(
+            "torch.sspaddmm",
+            "the sparse mat1 times the dense mat2, added to the sparse input",
+            composed_calls.sspaddmm,
+            composed=composed_calls.sspaddmm_call,
+        ),
+        ApiSpec(
+            "torch.nn.functional.cosine_similarity",
+            "x1 . x2 / max(|x1| |x2|, eps), of floating point numbers",
+            composed_calls.cosine_similarity,
+            refused="iub",
+        ),
     )
 }
 
@@ -130,6 +147,27 @@ def api_names() -> list[str]:
 def returns_several(name: str) -> bool:
     """Whether the function gives a tuple of tensors."""
     return name in _API and _API[name].rest is not None
+
+
+def composed_call(call: ApiCall) -> Call | None:
+    """The call in its library's own words, where the case gives arguments by their parts; None for all others.
+
+    Raises:
+        UsageError: if a part is missing.
+    """
+    composed = _API[call.api].composed if call.api in _API else None
+    if composed is None:
+        return None
+    try:
+        return composed(call)
+    except (TypeError, ValueError, KeyError) as error:
+        raise UsageError(f"{call.api}: these are not its arguments: {error}") from error
+
+
+def refused_dtypes(call: ApiCall, inputs: Mapping[str, Array]) -> list[str]:
+    """The dtypes among the arrays that the function must refuse."""
+    kinds = _API[call.api].refused if call.api in _API else ""
+    return sorted({array.dtype.name for array in inputs.values() if array.dtype.kind in kinds})
 
 
 def formula_of(name: str) -> str:

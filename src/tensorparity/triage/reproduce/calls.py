@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ...core.case import ApiCall, ArrayArg, Case
-from ...operators.api import returns_several
+from ...operators.api import composed_call, returns_several
 from . import literals
 from .claim import Claim
+from .operator_scripts import call_text
 from .script import Parts
 
 
@@ -46,6 +47,12 @@ def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool)
     if not isinstance(call, ApiCall):
         raise literals.Unprintable("a model file is no text; the case file runs it")
     imports = [*(["import subprocess"] if watched else []), "import sys", "", "import numpy as np", "import torch"]
+    composed = composed_call(call)
+    if composed is not None:
+        if flavour == "compile":
+            raise literals.Unprintable(f"{call.api} in compiled code")
+        steps = [*argument_lines(case, ""), f"observed = {call_text(composed, 'torch')}.numpy()"]
+        return Parts(imports, steps)
     expression = call_expression(call)
     steps = argument_lines(case, "torch.from_numpy")
     if flavour == "compile":
