@@ -23,7 +23,7 @@ from tensorparity.triage.reduction.reducer import Checked
 from tensorparity.triage.suspicion import Suspicion
 
 TARGETS = ("keras:torch", "onnxruntime", "openvino")
-REMARK = "not reduced: an exporter is shown by the whole file"
+REMARK = "not reduced, shown by the file: some.exporter takes no layers of ours"
 
 
 def test_an_exporter_is_shown_by_the_whole_file(
@@ -33,7 +33,7 @@ def test_an_exporter_is_shown_by_the_whole_file(
     case = Case(build.build(build.add("ReLU", build.input("x", (2,)))), inputs={"x": np.ones((1, 2), np.float32)})
     runner = fake_runner(targets=TARGETS)
     runner.settings = RunnerSettings()
-    suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("exporter:keras-torch",)), case, TARGETS)
+    suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("exporter:some.exporter",)), case, TARGETS)
 
     @contextmanager
     def opened(path: Path, *_: Any) -> Iterator[OpenCase]:
@@ -44,7 +44,8 @@ def test_an_exporter_is_shown_by_the_whole_file(
     out = tmp_path / "out"
     reduced = reducing.reduce(tmp_path / "a.tpcase", None, RunnerSettings(), out)
     (finding,) = reduced.facts.findings
-    assert finding.diagnosis.evidence == (REMARK,)
+    missing = "reproducer missing: no script: there is none for the exporter some.exporter"
+    assert finding.diagnosis.evidence == (REMARK, missing)
     assert REMARK in reduced.facts.notes
     assert "checks" not in reduced.facts.stats
     assert not out.exists()

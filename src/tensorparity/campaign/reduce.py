@@ -56,11 +56,12 @@ def reduce(
             prepared = prepare_one(opened.runner, runner, defects[0], budget or Budget(), listener=listener)
             first = make_finding(prepared.suspicion, "reduce", outcomes, opened.case.digest, prepared.original)
             reduction = prepared.reduction
-            if reduction is None:
-                notes.append(prepared.suspicion.diagnosis.evidence[-1])
+            if reduction is None or reduction.suspicion is None:
+                notes += [line for line in prepared.suspicion.diagnosis.evidence if line.startswith("not reduced")]
             else:
                 stats |= _sizes(opened, reduction)
                 notes += [f"{step.name}: {step.nodes} nodes, {step.elements} numbers" for step in reduction.steps]
+            if prepared.reproducer or (reduction and reduction.suspicion):
                 first = _write(first, prepared, opened, out)
             findings = [first, *(finding for finding in findings if finding.id != first.id)]
             met = confirmed(runner, reduction.also) if reduction else []
