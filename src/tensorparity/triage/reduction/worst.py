@@ -48,10 +48,13 @@ def keep_worst(attempts: Attempts) -> None:
         return
     if sum(array.size for array in inputs.values()) <= 1:
         return
-    attempts.first(_candidates(case, inputs, worst))
+    smallest, *others = _candidates(case, inputs, worst) or [None]
+    if not attempts.first([smallest]):
+        attempts.first(others)
 
 
 def _candidates(case: Case, inputs: dict[str, Array], worst: Worst) -> list[Case | None]:
+    """The one that is most likely to be it, then others."""
     found = _measured(case, inputs, worst)
     if found is None:
         box = tuple(slice(place, place + 1) for place in worst.index)
@@ -62,9 +65,10 @@ def _candidates(case: Case, inputs: dict[str, Array], worst: Worst) -> list[Case
     rows = {name: (box[0], *_whole(inputs[name])[1:]) for name, box in boxes.items() if box}
     single = _one_channel(case, worst)
     offered = [_kept(case, inputs, boxes, output), _kept(case, inputs, wider, None), _kept(case, inputs, rows, None)]
-    if single is not None:
-        offered += [_kept(single, inputs, boxes, output, worst), _kept(single, inputs, _all(inputs), None, worst)]
-    return offered
+    if single is None:
+        return offered
+    alone, channel = _kept(single, inputs, boxes, output, worst), _kept(single, inputs, _all(inputs), None, worst)
+    return [alone, *offered, channel]
 
 
 def _holds(array: Array, index: tuple[int, ...]) -> bool:
