@@ -134,6 +134,16 @@ class TestReducing:
         assert reduction.checks < 11
         assert {array.shape for array in reduction.case.arrays().values()} == {(1, 1), (1,)}
 
+    def test_where_the_one_that_is_right_cannot_run_it_the_others_are_asked(
+        self, fake_runner: Any, chain: Case
+    ) -> None:
+        runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]}, ends={TF: Status.UNSUPPORTED})
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        assert needed_targets(suspicion) == [TORCH, TF]
+        reduction = reduce_suspicion(runner, suspicion, Budget())
+        assert reduction.suspicion is not None
+        assert reduction.suspicion.diagnosis.suspects == (TORCH,)
+
     def test_only_needed_targets_are_asked(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         assert needed_targets(suspicion) == [TORCH, TF]

@@ -241,17 +241,19 @@ def _ratio(original: Case, reduction: Reduction) -> str:
 def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Reduction:
     """The simplest case with the suspicion's key, by all targets' word.
 
-    First with the targets that are needed; if the others do not say the same of the result, with all of them.
+    First with the targets that are needed; if they cannot tell (the one that is right may not run it alone), or the
+    others do not say the same of the result, with all of them.
     """
     needed = needed_targets(suspicion)
     reduction = _reduce(runner, suspicion, needed, budget)
     everybody = list(suspicion.targets)
-    if reduction.suspicion is None or set(needed) == set(everybody):
+    if set(needed) == set(everybody):
         return reduction
-    checked, _ = examine_case(runner, reduction.case, everybody)
-    final = _matching(suspicion, checked)
-    if final is not None:
-        return replace(reduction, suspicion=final)
+    if reduction.suspicion is not None:
+        checked, _ = examine_case(runner, reduction.case, everybody)
+        final = _matching(suspicion, checked)
+        if final is not None:
+            return replace(reduction, suspicion=final)
     left = replace(budget, seconds=budget.seconds - reduction.seconds)
     again = _reduce(runner, suspicion, everybody, left)
     return replace(again, checks=again.checks + reduction.checks, seconds=again.seconds + reduction.seconds)

@@ -133,7 +133,7 @@ def render_file(suspicion: Suspicion, suspect: str, claim: Claim | None, how: Fi
             if not isinstance(lowered, tuple):
                 raise
             parts = onnx_file_parts(name.base, *lowered, how, desktop)
-    return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim)
+    return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim, suspicion.exception)
 
 
 def _runnable(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> str | None:
@@ -154,7 +154,7 @@ def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
     name = parse_target(suspect)
     watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
     parts = _parts(suspicion.case, name, claim, watched)
-    return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim)
+    return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim, suspicion.exception)
 
 
 def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:

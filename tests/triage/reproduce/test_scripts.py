@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -90,6 +92,13 @@ def test_bad_ends(kind: Kind) -> None:
     fine = {Kind.CRASH: "code in (0, 1)", Kind.HANG: "code == 0"}
     ending = "sys.exit(1)" if kind is Kind.ERROR else f"sys.exit(0 if {fine[kind]} else 1)"
     assert ending in text
+
+
+@pytest.mark.parametrize(("raised", "code"), [("ValueError('no')", 1), ("undefined", 2), ("None", 0)])
+def test_another_exception_is_another_defect(raised: str, code: int) -> None:
+    steps = [f"error = {raised}", "if error: raise error", "observed = 1"]
+    text = assemble("It raises.", Kind.ERROR, Parts(["import sys", "import numpy as np"], steps), None, "ValueError")
+    assert subprocess.run([sys.executable, "-c", text], check=False, capture_output=True).returncode == code
 
 
 @pytest.mark.parametrize("backend", ["torch", "tensorflow", "jax"])

@@ -63,8 +63,11 @@ class Parts:
     steps: Sequence[str]
 
 
-def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None) -> str:
+def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None, exception: str = "") -> str:
     """The script: exits 1 while the defect exists, 0 once it is fixed.
+
+    Args:
+        exception: the type that must be raised for it to be the same defect; another one exits 2.
 
     Raises:
         Unprintable: if it gets too long to be read.
@@ -75,7 +78,7 @@ def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None) -> str:
     elif kind is Kind.ACCEPTS_INVALID:
         lines = [*head, *_refused(parts.steps)]
     elif kind is Kind.ERROR or claim is None:
-        lines = [*head, *_guarded(parts.steps)]
+        lines = [*head, *_guarded(parts.steps, exception)]
     else:
         lines = [*head, *parts.steps, *_judged(kind, claim)]
     if len(lines) > MOST_LINES or max(map(len, lines)) > _LONGEST_LINE:
@@ -127,14 +130,15 @@ def _shortened(expected: Array, observed: np.dtype[Any]) -> Array:
     return np.array([float(f"{item:.9g}") for item in array.reshape(-1)], np.float64).reshape(array.shape)
 
 
-def _guarded(steps: Sequence[str]) -> list[str]:
+def _guarded(steps: Sequence[str], exception: str) -> list[str]:
+    code = f"1 if type(error).__name__ == {exception!r} else 2" if exception.isidentifier() else "1"
     return [
         "try:",
         *(f"    {line}" if line else "" for line in steps),
         "except Exception as error:",
         '    print("expected: an answer")',
         '    print("observed:", type(error).__name__, str(error).strip()[:500])',
-        "    sys.exit(1)",
+        f"    sys.exit({code})",
         'print("observed:", np.asarray(observed).tolist())',
     ]
 
