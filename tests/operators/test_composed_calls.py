@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import io
+
 import numpy as np
 import pytest
 
@@ -10,8 +13,9 @@ from tensorparity.core.errors import UsageError
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.operators.api import composed_call, evaluate_call, refused_dtypes
 from tensorparity.operators.composed_calls import cosine_similarity
+from tensorparity.operators.gif import encoded
 from tensorparity.targets.lowering.calls import lower_call
-from tensorparity.triage.reproduce.calls import torch_parts
+from tensorparity.triage.reproduce.calls import composed_parts
 
 NAMES = ("matrix", "indices", "values", "dense")
 SPARSE = ApiCall("torch.sspaddmm", tuple(map(ArrayArg, NAMES)), {"size": [2, 3]})
@@ -51,7 +55,8 @@ def test_other_libraries_have_no_such_call(library: str) -> None:
 
 
 def test_as_a_script() -> None:
-    parts = torch_parts(Case(SPARSE, Procedure(goal=Goal.CALL), inputs=ARRAYS), "eager", None, watched=False)
+    parts = composed_parts(Case(SPARSE, Procedure(goal=Goal.CALL), inputs=ARRAYS), "torch", "eager", watched=False)
+    assert parts is not None
     assert "torch.sparse_coo_tensor(torch.from_numpy(indices).permute([1, 0])" in parts.steps[-1]
     compile("\n".join(parts.steps), "script", "exec")
 
@@ -59,7 +64,7 @@ def test_as_a_script() -> None:
 @pytest.mark.parametrize("broken", [ApiCall("torch.sspaddmm", SPARSE.args), ApiCall("torch.sspaddmm", (1, 2, 3, 4))])
 def test_parts_that_are_missing(broken: ApiCall) -> None:
     with pytest.raises(UsageError, match="these are not its arguments"):
-        composed_call(broken)
+        composed_call(broken, ARRAYS)
     reason = lower_call("torch", Case(broken, Procedure(goal=Goal.CALL), inputs=ARRAYS))
     assert isinstance(reason, str)
     assert "these are not its arguments" in reason
@@ -77,6 +82,27 @@ def test_against_torch() -> None:
     sparse = torch.sparse_coo_tensor(indices, values, size)
     whole = torch.addmm(torch.from_numpy(ARRAYS["matrix"]), sparse.to_dense(), torch.from_numpy(ARRAYS["dense"]))
     assert np.abs(evaluate_call(SPARSE, ARRAYS).value - whole.numpy()).max() < 1e-12
+
+
+PICTURE = {"indices": np.array([[0, 1], [2, 0]], np.uint8), "palette": np.eye(3, dtype=np.uint8) * 201}
+GIF = ApiCall("tensorflow.io.decode_gif", (ArrayArg("indices"), ArrayArg("palette")))
+
+
+def test_a_picture_is_what_was_encoded() -> None:
+    assert evaluate_call(GIF, PICTURE).value[0, 1].tolist() == [[0, 0, 201], [201, 0, 0]]
+    with pytest.raises(UsageError, match="places in a palette"):
+        composed_call(GIF, {**PICTURE, "palette": PICTURE["palette"][:2]})
+
+
+@pytest.mark.parametrize(("colours", "shape"), [(1, (1, 1)), (2, (3, 7)), (5, (9, 4)), (256, (33, 41))])
+def test_files_that_another_decoder_reads(colours: int, shape: tuple[int, int]) -> None:
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(colours)
+    indices = rng.integers(0, colours, shape).astype(np.uint8)
+    palette = rng.integers(0, 256, (colours, 3)).astype(np.uint8)
+    data = base64.urlsafe_b64decode(encoded(indices, palette))
+    read = np.asarray(image.open(io.BytesIO(data)).convert("RGB"))
+    assert np.array_equal(read, palette[indices])
 
 
 def test_the_angle_between_two_vectors() -> None:

@@ -23,7 +23,7 @@ from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.core.finding import Class
 from tensorparity.targets.faults import fault_names, load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
-from tensorparity.testing.museum import EXHIBITS, JAX, NATIVE, NATIVE_JAX, TENSORFLOW, TORCH, Exhibit
+from tensorparity.testing.museum import EXHIBITS, JAX, NATIVE, NATIVE_JAX, NATIVE_TENSORFLOW, TENSORFLOW, TORCH, Exhibit
 from tensorparity.triage.reduction.order import elements, node_count
 from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.suspicion import Suspicion
@@ -153,7 +153,7 @@ def _check(shown: Shown) -> None:
 
 def test_unfaulted_libraries_have_no_defect() -> None:
     """All cases, on all targets that take them, with nothing planted."""
-    keras, native = [TENSORFLOW, JAX, TORCH], [NATIVE, NATIVE_JAX]
+    keras, native = [TENSORFLOW, JAX, TORCH], [NATIVE, NATIVE_JAX, NATIVE_TENSORFLOW]
     with open_runner([*keras, *native], RunnerSettings()) as runner:
         for exhibit in EXHIBITS:
             case = exhibit.build(np.random.default_rng(0))

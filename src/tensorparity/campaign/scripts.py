@@ -23,7 +23,7 @@ from ..targets.names import TargetName, parse_target
 from ..targets.runner import Desk, LocalRunner
 from ..triage.exporters import PREFIX as EXPORTER
 from ..triage.reproduce.beside import Beside, Desktop
-from ..triage.reproduce.calls import torch_parts
+from ..triage.reproduce.calls import composed_parts, torch_parts
 from ..triage.reproduce.claim import Claim
 from ..triage.reproduce.draft import draft
 from ..triage.reproduce.file_scripts import FileScript, keras_file_parts, onnx_file_parts, torch_file_parts
@@ -160,6 +160,9 @@ def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
 def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:
     if isinstance(case.subject, ApiCall) and operator_of(case.subject.api) and spec_of(name).calls != "onnx":
         return operator_parts(case, spec_of(name).calls, name.flavour, watched=watched)
+    composed = composed_parts(case, spec_of(name).calls, name.flavour, watched=watched)
+    if composed is not None:
+        return composed
     if name.framework == "keras":
         return keras_parts(case, name.flavour, claim, watched=watched)
     if name.framework == "torch":

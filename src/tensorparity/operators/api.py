@@ -39,7 +39,7 @@ class ApiSpec:
     formula: str
     reference: Reference
     rest: Rest | None = None
-    composed: Callable[[ApiCall], Call] | None = None
+    composed: Callable[[ApiCall, Mapping[str, Array]], Call] | None = None
     refused: str = ""
 
 
@@ -127,6 +127,12 @@ _API = {
             composed=composed_calls.sspaddmm_call,
         ),
         ApiSpec(
+            "tensorflow.io.decode_gif",
+            "the frames of a GIF, which is lossless: of one picture, that picture",
+            composed_calls.decode_gif,
+            composed=composed_calls.decode_gif_call,
+        ),
+        ApiSpec(
             "torch.nn.functional.cosine_similarity",
             "x1 . x2 / max(|x1| |x2|, eps), of floating point numbers",
             composed_calls.cosine_similarity,
@@ -149,7 +155,7 @@ def returns_several(name: str) -> bool:
     return name in _API and _API[name].rest is not None
 
 
-def composed_call(call: ApiCall) -> Call | None:
+def composed_call(call: ApiCall, inputs: Mapping[str, Array]) -> Call | None:
     """The call in its library's own words, where the case gives arguments by their parts; None for all others.
 
     Raises:
@@ -159,8 +165,8 @@ def composed_call(call: ApiCall) -> Call | None:
     if composed is None:
         return None
     try:
-        return composed(call)
-    except (TypeError, ValueError, KeyError) as error:
+        return composed(call, inputs)
+    except (TypeError, ValueError, KeyError, IndexError) as error:
         raise UsageError(f"{call.api}: these are not its arguments: {error}") from error
 
 

@@ -1,19 +1,31 @@
-"""Functions on values that no array is: a sparse matrix is given by its parts, and made of them in the call itself."""
+"""Functions on values that no array is: a sparse matrix or a file is given by its parts, and made of them there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import ApiCall, ArrayArg
 from .calls.spec import Call, Tensor, call
-from .rounding import growth
+from .gif import encoded
+from .rounding import exact, growth
 from .spec import Evaluation
 
 
-def sspaddmm_call(given: ApiCall) -> Call:
+def decode_gif_call(given: ApiCall, inputs: Mapping[str, Array]) -> Call:
+    """``indices`` and ``palette`` of a picture, which the library gets encoded."""
+    indices, palette = (inputs[_tensor(argument).name] for argument in given.args)
+    return call("tensorflow.io.decode_gif", call("tensorflow.io.decode_base64", encoded(indices, palette)))
+
+
+def decode_gif(indices: Array, palette: Array) -> Evaluation:
+    """The picture that was encoded, as the only one of its film."""
+    return exact(palette[indices][None])
+
+
+def sspaddmm_call(given: ApiCall, inputs: Mapping[str, Array]) -> Call:
     """``input``, then indices (one row each), values and ``size`` of the sparse ``mat1``, then ``mat2``; dense again.
 
     The indices are a transposed view: torch wants one column each, and their memory stays as it is.

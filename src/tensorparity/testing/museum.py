@@ -28,6 +28,7 @@ from .museum_cases import (
     large_mean,
     no_dilation,
     operator,
+    picture,
     plain,
     pulled_back,
     recurrence,
@@ -39,7 +40,7 @@ from .museum_cases import (
 )
 
 TENSORFLOW, JAX, TORCH = "keras:tensorflow", "keras:jax", "keras:torch"
-NATIVE, NATIVE_JAX = "torch:eager", "jax:eager"
+NATIVE, NATIVE_JAX, NATIVE_TENSORFLOW = "torch:eager", "jax:eager", "tensorflow:eager"
 
 
 @dataclass(frozen=True)
@@ -236,6 +237,10 @@ EXHIBITS: tuple[Exhibit, ...] = (
     Exhibit(
         "sspaddmm on non-contiguous indices", "sspaddmm-row-contiguous-indices", "EAGLE, Figure 5", NATIVE, (),
         sparse, "torch.sspaddmm", stage=Stage.CALL, node=None,
+    ),
+    Exhibit(
+        "GIF round trip", "gif-loses-lowest-bit", "EAGLE, section 5.2, inverse equivalence", NATIVE_TENSORFLOW, (),
+        picture, "tensorflow.io.decode_gif", stage=Stage.CALL, node=None,
     ),
     Exhibit(
         "from_config", "config-loses-setting", "EAGLE, section 5.2, model evaluation", TORCH, (TENSORFLOW,),

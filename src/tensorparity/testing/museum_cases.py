@@ -116,6 +116,16 @@ def first_channels(rng: np.random.Generator) -> Case:
     return Case(subject, Procedure(goal=Goal.CALL), inputs=arrays)
 
 
+def picture(rng: np.random.Generator) -> Case:
+    """Six by five pixels of four colours."""
+    arrays = {
+        "indices": rng.integers(0, 4, (6, 5)).astype(np.uint8),
+        "palette": np.array([[0, 0, 0], [254, 3, 7], [10, 200, 30], [90, 91, 92]], np.uint8),
+    }
+    subject = ApiCall("tensorflow.io.decode_gif", tuple(map(ArrayArg, arrays)))
+    return Case(subject, Procedure(goal=Goal.CALL), inputs=arrays)
+
+
 def sparse(rng: np.random.Generator) -> Case:
     """Four entries of a matrix of three by three, by place and value."""
     arrays = {

@@ -27,7 +27,7 @@ def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str 
     operator = operator_of(case.subject.api)
     if operator is None:
         try:
-            composed = composed_call(case.subject)
+            composed = composed_call(case.subject, case.inputs)
         except UsageError as reason:
             return str(reason)
         if library == "onnx" or (composed and not case.subject.api.startswith(f"{library}.")):

@@ -48,7 +48,7 @@ def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
     names = ", ".join(operands)
     if form:
         leaves = ", ".join(_TENSORS[library].format(name) for name in operands)
-        if any(leaf.perm for leaf in _leaves(called)):
+        if any(leaf.perm for leaf in leaves_of(called)):
             raise literals.Unprintable("axes are turned on the way into a compiled call")
         steps.append(f"compiled = {form.format(f'lambda {names}: {call_text(called, None)}')}")
         expression = f"compiled({leaves})"
@@ -94,11 +94,11 @@ def _sizes(operator: Operator, operands: Mapping[str, Array]) -> dict[str, Sizes
     return sizes
 
 
-def _leaves(value: object) -> list[Tensor]:
+def leaves_of(value: object) -> list[Tensor]:
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, Call):
-        return [leaf for item in (*value.args, *value.kwargs.values()) for leaf in _leaves(item)]
+        return [leaf for item in (*value.args, *value.kwargs.values()) for leaf in leaves_of(item)]
     return []
 
 
