@@ -19,7 +19,7 @@ from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.operators.evaluate import evaluate_node
-from tensorparity.triage.trials import loss_of
+from tensorparity.triage.steps import loss_of
 
 TARGETS = ("keras:one", "keras:two", "keras:three")
 FAMILIES = dict.fromkeys(TARGETS, "keras")

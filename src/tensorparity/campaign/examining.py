@@ -33,6 +33,7 @@ from ..triage.suspicion import Suspicion
 from .examination import model_of
 from .exports import ExportedCases
 from .judging import ENDINGS, NOBODY, judge, ruled_out
+from .judging_training import also_suspected
 from .selection import families_of
 
 Outcomes = dict[str, Outcome]
@@ -101,7 +102,8 @@ def _judge(
     suspicion, undecided = judge(case, outcomes, exporters, convicted)
     if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
         suspicion = _located(runner, suspicion, outcomes)
-    return Checked((suspicion,) if suspicion else (), undecided)
+    also = also_suspected(suspicion, outcomes) if suspicion else []
+    return Checked((suspicion, *also) if suspicion else (), undecided)
 
 
 # --- a graph of several layers

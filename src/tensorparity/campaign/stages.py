@@ -151,6 +151,8 @@ class StepExaminer:
             if self._places[trial.place] >= _ENOUGH:
                 step.known.append(trial.place)
                 continue
+            if any(suspicion.case is trial.case for suspicion in step.convicted):
+                continue  # a loss whose value is wrong has a wrong gradient, too
             outcomes = run_case(self._runner, trial.case, self._targets)
             errors = trial.judge(outcomes)
             suspicion = self._convict(trial, errors)

@@ -27,7 +27,7 @@ from ..core.training import Parting, Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
-from ..triage.backward import GradientErrors, accuse_gradients, judge_gradients, pulled_back
+from ..triage.backward import GradientErrors, accuse_gradients, judge_pulled_back
 from ..triage.confirm import confirm_ending
 from ..triage.diagnose import Accusation
 from ..triage.gradients import replay_gradients
@@ -207,7 +207,7 @@ def _look_at_gradients(
     for accusation in _first_of_each(measured, families):
         node = accusation.first.node
         case = gradient_case(model, node, batch, nodes, schedule.seed)
-        again = look_again(node, case, targets, runner)
+        again = look_again(case, targets, runner)
         if again.free:  # the vote was on a kink, where everybody is right
             accusation = accuse_gradients(again, families) or accusation
         diagnosis = _backward(accusation.diagnosis)
@@ -268,11 +268,10 @@ def gradient_case(model: Model, node: Node, inputs: Arrays, activations: Mapping
     )
 
 
-def look_again(node: Node, case: Case, targets: Sequence[str], runner: Runner) -> GradientErrors:
+def look_again(case: Case, targets: Sequence[str], runner: Runner) -> GradientErrors:
     """What the targets make of a gradient case in fresh workers, held against the reference where they differ."""
     outcomes = runner.run_pairs([(case, target) for target in targets], fresh=True)
-    answers = {outcome.target: outcome.trace.gradients for outcome in outcomes}
-    return judge_gradients(node, answers, pulled_back(case))
+    return judge_pulled_back(case, dict(zip(targets, outcomes, strict=True)))
 
 
 def _backward(diagnosis: Diagnosis) -> Diagnosis:
