@@ -19,6 +19,7 @@ from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.triage.confirm import HANG_FACTOR
 from tensorparity.triage.steps import loss_of
 
 TARGETS = ("keras:one", "keras:two", "keras:three")
@@ -102,6 +103,61 @@ def test_a_layer_that_all_have_wrong_is_the_shared_code():
 def test_what_does_not_fail_again_is_flaky():
     _, found, _ = examined(dense_off, flaky=True)
     assert {s.diagnosis.klass for s in found} == {Class.FLAKY}
+
+
+def test_noise_is_flaky_and_says_so():
+    rng = np.random.default_rng(0)
+
+    def noisy(target, op, value):
+        return (
+            value + rng.uniform(1, 2, value.shape).astype(np.float32)
+            if (target, op) == ("keras:two", "Dense")
+            else value
+        )
+
+    _, found, _ = examined(noisy)
+    assert {s.diagnosis.klass for s in found} == {Class.FLAKY}
+    assert {s.diagnosis.evidence[-1] for s in found} == {"keras:two gives two different answers on the same case"}
+
+
+def test_a_suspect_that_recovers_is_not_blamed():
+    def recovering(target, op, value):
+        if op == "Activation" and (target == "keras:three" or (target == "keras:two" and runner.fresh_runs == 0)):
+            raise ArithmeticError("cannot")
+        return value
+
+    generator = NetworkGenerator(1, NetworkSettings(max_vertices=6, goal=Goal.FORWARD))
+    runner = ReferenceRunner(recovering)
+    examiner = StepExaminer(runner, TARGETS, FAMILIES)
+    examiner.examine([generator.next().case for _ in range(14)])
+    found = examiner.confirm()
+    assert found
+    assert {s.diagnosis.klass for s in found} == {Class.FLAKY}
+
+
+def test_a_hang_is_confirmed_at_ten_times_its_deadline():
+    factors = []
+
+    class Slow(ReferenceRunner):
+        """The dense layer takes too long for the deadline, and not for ten of them."""
+
+        def run_pairs(self, pairs, *, fresh=False, deadline_factor=1.0, on_outcome=None):
+            factors.append((fresh, deadline_factor))
+            self._patient = deadline_factor > 1
+            return super().run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor)
+
+        def _run(self, case, target, fresh):
+            dense = next((node for node in case.subject.nodes if node.op == "Dense"), None)
+            if target == "keras:two" and dense and not self._patient:
+                return Outcome(target, Status.TIMED_OUT, failure=Failure("Deadline", "too slow", dense.key))
+            return super()._run(case, target, fresh)
+
+    generator = NetworkGenerator(1, NetworkSettings(max_vertices=6, goal=Goal.FORWARD))
+    examiner = StepExaminer(Slow(), TARGETS, FAMILIES)
+    examiner.examine([generator.next().case for _ in range(14)])
+    found = examiner.confirm()
+    assert {(s.kind, s.diagnosis.klass) for s in found} == {(Kind.HANG, Class.FLAKY)}
+    assert (True, HANG_FACTOR) in factors
 
 
 def test_the_papers_oracle_votes():

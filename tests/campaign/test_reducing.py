@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign.confirming import agreed
 from tensorparity.campaign.examining import examine_case, examine_cases
 from tensorparity.campaign.filing import make_finding
 from tensorparity.campaign.reducing import (
@@ -18,7 +19,6 @@ from tensorparity.campaign.reducing import (
     prepare_one,
     reduce_suspicion,
 )
-from tensorparity.campaign.replay import agreed
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
@@ -224,7 +224,7 @@ class TestMetOnTheWay:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}}, only_once=True)
         (again,) = confirmed(runner, [self.met(runner, chain)])
         assert again.diagnosis.klass is Class.FLAKY
-        assert again.diagnosis.evidence[-1] == "did not show again in fresh processes"
+        assert again.diagnosis.evidence[-1] == "did not fail again in fresh processes"
 
     def test_a_hang_is_left_out(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS, ends={TORCH: Status.TIMED_OUT})

@@ -107,7 +107,7 @@ def judge(
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
         return _by_reference(case, outcomes, completed, truth, convicted)
-    if _single_step(case) and isinstance(case.subject, LayerGraph):
+    if case.procedure.training and _single_step(case) and _unmasked(case):
         return _by_layer(case, outcomes)
     exporter = _by_exporter(case, outcomes, exporters)
     if exporter is not None:
@@ -162,6 +162,10 @@ def _single_step(case: Case) -> bool:
         return True
     graph = case.subject
     return isinstance(graph, LayerGraph) and len(graph.nodes) == 1 and case.procedure.goal is Goal.FORWARD
+
+
+def _unmasked(case: Case) -> bool:
+    return isinstance(case.subject, LayerGraph) and not has_masks(case.subject)
 
 
 def _by_reference(
@@ -238,7 +242,7 @@ def _node_of(case: Case) -> Node:
 
 
 def _by_layer(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
-    """One layer in training, or without a reference: by the judge of trials."""
+    """One layer in training, by the judge of trials."""
     errors = judge_layer(case, outcomes)
     accusations = accuse([errors], families_of(list(errors.errors)))
     if accusations:

@@ -28,7 +28,7 @@ from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
 from ..triage.backward import GradientErrors, accuse_gradients, judge_pulled_back
-from ..triage.confirm import confirm_ending
+from ..triage.confirm import confirm_ending, flaky
 from ..triage.diagnose import Accusation
 from ..triage.gradients import replay_gradients
 from ..triage.replay import NodeErrors
@@ -116,13 +116,11 @@ def _endings(runner: Runner, asked: Mapping[str, tuple[Case, str]], outcomes: Ma
         said = (
             f"{target} {outcome.status.value} while training: {outcome.failure.type}: {gist(outcome.failure.message)}"
         )
-        diagnosis = Diagnosis(
-            Class.DEFECT if same else Class.FLAKY, (target,), node=outcome.failure.node, evidence=(said,)
-        )
+        diagnosis = Diagnosis(Class.DEFECT, (target,), node=outcome.failure.node, evidence=(said,))
         found.append(
             Suspicion(
                 kinds[outcome.status],
-                diagnosis,
+                diagnosis if same else flaky(diagnosis),
                 asked[target][0],
                 tuple(outcomes),
                 outcome.failure.type,
@@ -214,8 +212,7 @@ def _look_at_gradients(
         confirmed = accuse_gradients(again, families)
         said = (confirmed.diagnosis.klass, confirmed.diagnosis.suspects) if confirmed else None
         if said != (diagnosis.klass, diagnosis.suspects):
-            note = "did not fail again in fresh processes"
-            diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+            diagnosis = flaky(diagnosis)
         found.append(Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD))
     return [item.errors for item in measured], found
 
