@@ -38,10 +38,10 @@ def agreed(examined: Sequence[Checked], outcomes: Sequence[Mapping[str, Outcome]
     Args:
         outcomes: what the targets did in each look, where it is known.
     """
-    found: dict[tuple[str, ...], list[Suspicion]] = {}
+    found: dict[str, list[Suspicion]] = {}
     for checked in examined:
-        for suspicion in checked.suspicions:
-            found.setdefault(suspicion.key, []).append(suspicion)
+        for suspicion in {suspicion.signature: suspicion for suspicion in checked.suspicions}.values():
+            found.setdefault(suspicion.signature, []).append(suspicion)
     suspicions = [
         steady(same[0], outcomes)
         if len(same) == len(examined)

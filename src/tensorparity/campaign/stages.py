@@ -29,8 +29,9 @@ from ..triage.suspicion import Suspicion
 from ..triage.trials import KINK, Trial
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
-#: Once a place (stage, layer, suspects) has been convicted so often, more of it says nothing new.
-_ENOUGH = 2
+#: A layer convicted so often with parameters of the same classes says nothing new; it may have several defects, though
+#: not more than so many convictions tell.
+_ENOUGH, _MORE_THAN_ENOUGH = 2, 8
 _ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
 
 
@@ -158,7 +159,7 @@ class StepExaminer:
         for trial in Screening(step.case, step.outcomes).trials():
             if trial.stage not in self._stages:
                 continue
-            if self._places[trial.place] >= _ENOUGH:
+            if self._is_known(trial):
                 step.known.append(trial.place)
                 continue
             if any(suspicion.case is trial.case for suspicion in step.convicted):
@@ -171,9 +172,15 @@ class StepExaminer:
             elif suspicion is None:
                 step.open.append(trial)
             else:
-                self._places[trial.place] += 1
+                self._count(trial)
                 self._suspects[trial.place] = suspicion.diagnosis.suspects
                 self._keep(step, suspicion, trial, outcomes)
+
+    def _is_known(self, trial: Trial | EndingTrial) -> bool:
+        return self._places[trial.key] >= _ENOUGH or self._places[trial.place] >= _MORE_THAN_ENOUGH
+
+    def _count(self, trial: Trial | EndingTrial) -> None:
+        self._places.update([trial.key, trial.place])
 
     @property
     def _independent(self) -> bool:
@@ -213,10 +220,10 @@ class StepExaminer:
             if any(target in suspicion.diagnosis.suspects for suspicion in step.convicted):
                 continue
             trials = ending_trials(step.case, outcome, done)
-            if self._places[trials[0].place] >= _ENOUGH:
+            if self._is_known(trials[0]):
                 step.known.append(trials[0].place)
                 continue
-            self._places[trials[0].place] += 1
+            self._count(trials[0])
             self._try_ending(step, trials, outcome)
 
     def _try_ending(self, step: Stepped, trials: Sequence[EndingTrial], outcome: Outcome) -> None:

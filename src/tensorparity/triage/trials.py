@@ -51,8 +51,8 @@ class Trial:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What two trials of one defect have in common."""
-        return (self.stage.value, self.api, ",".join(self.suspects), canonical(value_classes(self.parameters)))
+        """What two trials of one defect have in common: the place, and parameters of the same classes."""
+        return (*self.place, canonical(value_classes(self.parameters)))
 
     @property
     def place(self) -> tuple[str, ...]:
