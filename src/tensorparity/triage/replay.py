@@ -322,10 +322,11 @@ def _by_scale(node: Node, value: Array, like: Array) -> Evaluation:
     if _steps(node, like):
         return Evaluation(value.astype(np.float64), np.full(value.shape, _ONE_STEP))
     scale = magnitude(value)[is_finite(value)].max(initial=0.0)
-    return Evaluation(value, np.full(value.shape, _accumulated(dtype_name(like)) * scale))
+    return Evaluation(value, np.full(value.shape, accumulated(dtype_name(like)) * scale))
 
 
-def _accumulated(dtype: str) -> float:
+def accumulated(dtype: str) -> float:
+    """Roundings of the output's scale that the vote allows a kernel in a dtype."""
     roundoff = unit_roundoff(dtype)
     return min(_ACCUMULATED, _MOST_ACCUMULATED / (K * VOTE_MARGIN * roundoff)) if roundoff else _ACCUMULATED
 

@@ -6,7 +6,7 @@ one, so whatever is convicted here is convicted again there. Each asks the refer
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -27,6 +27,8 @@ Outcomes = Mapping[str, Outcome]
 
 #: Squares of larger gradients overflow, and optimizers are made of squares.
 _LARGEST_GRADIENT = 1e15
+#: Errors this share of their size apart are the same error.
+_AS_FAR = 0.01
 
 
 # The value of the loss
@@ -164,7 +166,13 @@ def judge_update(case: Case, completed: Outcomes) -> NodeErrors | None:
     if recipe is None or recipe.name not in OPTIMIZERS:
         return None
     errors = {target: update_error(case, outcome) for target, outcome in completed.items()}
-    return NodeErrors(Node(recipe.name, recipe.name, ()), errors, dict.fromkeys(errors, 0.0))
+    return NodeErrors(Node(recipe.name, recipe.name, ()), errors, dict.fromkeys(errors, 0.0), _spread(errors.values()))
+
+
+def _spread(errors: Collection[float]) -> float:
+    """How differently the targets err. On gradients of their own, those that make one mistake are about as far off."""
+    least, most = min(errors, default=0.0), max(errors, default=0.0)
+    return 0.0 if most == least or most - least <= _AS_FAR * most else most - least
 
 
 def update_error(case: Case, outcome: Outcome) -> float:
