@@ -182,9 +182,7 @@ def by_optimizer(
             if error > errors.limit
         )
         api = OPTIMIZERS[recipe.name].api
-        diagnosis = replace(
-            accusation.diagnosis, api=api, parameters=dict(recipe.params), node=None, evidence=evidence
-        )
+        diagnosis = replace(accusation.diagnosis, api=api, parameters=dict(recipe.params), node=None, evidence=evidence)
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
     return None
 

@@ -35,8 +35,8 @@ from .suspicion import Worst
 
 #: Layers whose formula in training is not the reference's in a graph.
 _OTHERWISE_IN_TRAINING = frozenset(["BatchNormalization", "SpectralNormalization"])
-#: One-sided differences of a larger layer take too long.
-_MOST_NUMBERS = 200_000
+#: One-sided differences of a larger layer take too long; where nobody disagrees, they are worth less.
+_MOST_NUMBERS, _MOST_UNDISPUTED = 200_000, 20_000
 _INPUT = "input:"
 
 Answers = Mapping[str, Mapping[str, Array]]
@@ -199,6 +199,8 @@ def judge_gradients(
     if function is None or not answered or (disputes_only and not differ):
         return GradientErrors(vote, differ=differ)
     function = function.of(answered)
+    if not differ and sum(array.size for array in function.arguments.values()) > _MOST_UNDISPUTED:
+        return GradientErrors(vote, differ=differ)
     given: dict[str, Gradients] = {
         target: [arrays.get(name) for name in function.arguments] for target, arrays in answered.items()
     }
