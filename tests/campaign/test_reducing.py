@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign.confirming import agreed
 from tensorparity.campaign.examining import examine_case, examine_cases
 from tensorparity.campaign.filing import make_finding
 from tensorparity.campaign.reducing import (
@@ -18,7 +19,6 @@ from tensorparity.campaign.reducing import (
     prepare_one,
     reduce_suspicion,
 )
-from tensorparity.campaign.replay import agreed
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
@@ -26,6 +26,7 @@ from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.reporting.summary import distinct
 from tensorparity.triage.reduction.reducer import Budget, Checked
 from tensorparity.triage.suspicion import Suspicion
 
@@ -224,7 +225,7 @@ class TestMetOnTheWay:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}}, only_once=True)
         (again,) = confirmed(runner, [self.met(runner, chain)])
         assert again.diagnosis.klass is Class.FLAKY
-        assert again.diagnosis.evidence[-1] == "did not show again in fresh processes"
+        assert again.diagnosis.evidence[-1] == "did not fail again in fresh processes"
 
     def test_a_hang_is_left_out(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS, ends={TORCH: Status.TIMED_OUT})
@@ -256,6 +257,26 @@ class TestFiling:
             (suspicion,) = examine_case(runner, case, TARGETS)[0].suspicions
             signatures.add(prepare_one(runner, runner, suspicion, Budget(), scripts=False).suspicion.signature)
         assert len(signatures) == 1
+
+    def test_accusations_of_one_defect_are_one_once_they_are_reduced(self, fake_runner: Any) -> None:
+        build = GraphBuilder()
+        x = build.add("Dense", build.input("x", (5,)), name="one", units=4, activation="tanh")
+        case = case_of(build.build(build.add("Dense", x, name="two", units=3)))
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
+        suspicions = examine_case(runner, case, TARGETS)[0].suspicions
+        assert len({suspicion.signature for suspicion in suspicions}) == 2
+        prepared = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        findings = [make_finding(item.suspicion, "cradle", {}, "m", item.original) for item in prepared]
+        assert len({finding.id for finding in findings}) == 2, "each is kept as it was seen"
+        assert len(distinct(findings)) == 1
+
+    def test_two_accusations_of_one_layer_type_are_seen_again(self, fake_runner: Any) -> None:
+        build = GraphBuilder()
+        x = build.add("Dense", build.input("x", (5,)), name="one", units=4, activation="tanh")
+        case = case_of(build.build(build.add("Dense", x, name="two", units=3)))
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
+        suspicions, _ = agreed([examine_case(runner, case, TARGETS)[0] for _ in range(2)])
+        assert [suspicion.diagnosis.klass for suspicion in suspicions] == [Class.DEFECT, Class.DEFECT]
 
     def test_one_reduction_for_two_sightings(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions

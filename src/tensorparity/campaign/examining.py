@@ -17,13 +17,13 @@ from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.messages import failing_layer
-from ..core.outcome import Outcome, Status
+from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.verdict import Kind, Stage
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
-from ..triage.confirm import HANG_FACTOR
+from ..triage.confirm import run_fresh
 from ..triage.diagnose import accusation_of, accuse, public_name
 from ..triage.discontinuity import downstream_of_discontinuity
 from ..triage.fusion import guilty_of_fusion, shortest_stretch
@@ -33,6 +33,7 @@ from ..triage.suspicion import Suspicion
 from .examination import model_of
 from .exports import ExportedCases
 from .judging import ENDINGS, NOBODY, judge, ruled_out
+from .judging_training import also_suspected
 from .selection import families_of
 
 Outcomes = dict[str, Outcome]
@@ -73,14 +74,11 @@ def _examine(
     def of(case: Case, target: str) -> Case:
         return given.cases.get(target, case) if given else case
 
-    answers = iter(runner.run_pairs([(of(case, target), target) for case in cases for target in targets], fresh=fresh))
+    pairs = [(of(case, target), target) for case in cases for target in targets]
+    answers = iter(run_fresh(runner, pairs) if fresh else runner.run_pairs(pairs))
     found: list[tuple[Checked, Outcomes]] = []
     for case in cases:
         outcomes = {target: next(answers) for target in targets}
-        for target, outcome in outcomes.items():
-            if fresh and outcome.status is Status.TIMED_OUT:  # alone, at ten times its deadline
-                alone = [(of(case, target), target)]
-                outcomes[target] = runner.run_pairs(alone, fresh=True, deadline_factor=HANG_FACTOR)[0]
         exporters = given.exporters if given else NOBODY
         found.append((_judge(runner, case, outcomes, fresh, exporters, convicted), outcomes))
     return found
@@ -101,7 +99,8 @@ def _judge(
     suspicion, undecided = judge(case, outcomes, exporters, convicted)
     if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
         suspicion = _located(runner, suspicion, outcomes)
-    return Checked((suspicion,) if suspicion else (), undecided)
+    also = also_suspected(suspicion, outcomes) if suspicion else []
+    return Checked((suspicion, *also) if suspicion else (), undecided)
 
 
 # --- a graph of several layers

@@ -33,7 +33,7 @@ from ..oracles.pair import compare_outcomes, judge_parity
 from ..targets.catalogue import spec_of
 from ..targets.lowering.calls import native_name
 from ..targets.names import parse_target
-from ..triage.backward import accuse_gradients, judge_gradients, pulled_back, worst_gradient
+from ..triage.backward import accuse_gradients, judge_pulled_back, worst_gradient
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.freedoms import freedom_of, tamed
@@ -41,7 +41,8 @@ from ..triage.fusion import AMPLIFIED, relative_difference
 from ..triage.replay import NodeErrors, absolute_error, measure_node, measure_outputs, reference_error
 from ..triage.support import classed_ending
 from ..triage.suspicion import Suspicion, Worst
-from .judging_training import by_training
+from ..triage.trials import judge_layer
+from .judging_training import TRAINING, by_training
 from .selection import families_of
 
 #: No target ran an exported file.
@@ -49,7 +50,6 @@ NOBODY: Mapping[str, str] = {}
 #: A memory limit is ours, not the library's: running out of it decides nothing.
 ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
 _WORST_FIRST = (Status.CRASHED, Status.TIMED_OUT, Status.RAISED)
-_TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)
 
 
 def references(case: Case) -> dict[str, Evaluation]:
@@ -107,10 +107,12 @@ def judge(
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
         return _by_reference(case, outcomes, completed, truth, convicted)
+    if case.procedure.training and _single_step(case) and _unmasked(case):
+        return _by_layer(case, outcomes)
     exporter = _by_exporter(case, outcomes, exporters)
     if exporter is not None:
         return exporter, ""
-    if case.procedure.goal in _TRAINING and len(completed) > 1:
+    if case.procedure.goal in TRAINING and len(completed) > 1:
         return by_training(case, list(outcomes), completed)
     if case.cotangents and len(completed) > 1:
         return _by_gradients(case, outcomes)
@@ -160,6 +162,10 @@ def _single_step(case: Case) -> bool:
         return True
     graph = case.subject
     return isinstance(graph, LayerGraph) and len(graph.nodes) == 1 and case.procedure.goal is Goal.FORWARD
+
+
+def _unmasked(case: Case) -> bool:
+    return isinstance(case.subject, LayerGraph) and not has_masks(case.subject)
 
 
 def _by_reference(
@@ -235,6 +241,17 @@ def _node_of(case: Case) -> Node:
     return Node("call", _api(case) or "call", ())
 
 
+def _by_layer(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
+    """One layer in training, by the judge of trials."""
+    errors = judge_layer(case, outcomes)
+    accusations = accuse([errors], families_of(list(errors.errors)))
+    if accusations:
+        return Suspicion(accusations[0].kind, accusations[0].diagnosis, case, tuple(outcomes)), ""
+    completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+    cleared = errors.judged_by == "reference" and all(error <= errors.limit for error in errors.errors.values())
+    return (None, "") if cleared else _by_pairs(case, outcomes, completed)
+
+
 def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
     """A layer of a file that no reference knows, run alone: three targets or more decide."""
     key = case.procedure.nodes[0]
@@ -268,15 +285,16 @@ def _by_exporter(case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping
 
 
 def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
-    """The backward pass of one layer: three targets or more decide."""
-    key = case.procedure.nodes[0]
-    node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
-    answers = {target: outcome.trace.gradients for target, outcome in outcomes.items()}
-    found = judge_gradients(node, answers, pulled_back(case))
+    """The backward pass of one layer, by its reference; without one, three targets or more decide."""
+    found = judge_pulled_back(case, outcomes)
     accusation = accuse_gradients(found, families_of(list(outcomes)))
     if accusation is None:
-        decided = found.errors.judged_by != "nothing" or found.errors.mutual <= found.errors.limit
+        errors = found.errors
+        if errors.judged_by == "reference" and any(error > errors.limit for error in errors.errors.values()):
+            return None, "all targets agree with each other, and not with the reference"
+        decided = errors.judged_by != "nothing" or errors.mutual <= errors.limit
         return None, "" if decided else "gradients are judged by three targets or more"
+    answers = {target: outcome.trace.gradients for target, outcome in outcomes.items()}
     worst = worst_gradient(answers, accusation.diagnosis.suspects)
     diagnosis = accusation.diagnosis
     return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD, worst=worst), ""
@@ -373,7 +391,7 @@ def _parameters(case: Case) -> dict[str, object]:
 def stage_of(case: Case) -> Stage:
     if isinstance(case.subject, ApiCall):
         return Stage.CALL
-    if case.procedure.goal in _TRAINING:
+    if case.procedure.goal in TRAINING:
         return Stage.UPDATE
     if case.procedure.reload:
         return Stage.SAVE_LOAD

@@ -26,7 +26,7 @@ from ..targets.runner import LocalRunner
 from ..triage.ballots import ballot_of
 from ..triage.call_reduction import reduce_call
 from ..triage.calls import CallBlame, blame_call
-from ..triage.confirm import HANG_FACTOR
+from ..triage.confirm import HANG_FACTOR, flaky
 from ..triage.suspicion import Suspicion
 from .filing import make_finding
 from .precision_operator import Ended, Notebook, Worst, one_input
@@ -167,7 +167,7 @@ def _library(target: str) -> str:
 
 
 def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> Filed:
-    klass = item.blame.klass if confirmed else Class.FLAKY
+    klass = item.blame.klass
     assert klass is not None
     library = _library(item.worst.target)
     # All documented freedoms so far are about constants and cut-offs that only float64 can see.
@@ -179,8 +179,6 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
     evidence = _evidence(item)
     if freedom:
         evidence.append(f"documented: {freedom}")
-    if not confirmed:
-        evidence.append("did not fail again in fresh processes")
     diagnosis = Diagnosis(
         klass=klass,
         suspects=item.blame.suspects,
@@ -190,6 +188,7 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
         measure=Measure("error-in-roundoffs", item.blame.units[item.worst.target]),
         threshold=K,
     )
+    diagnosis = diagnosis if confirmed else flaky(diagnosis)
     suspicion = Suspicion(_kind(item.blame, item.worst.target), diagnosis, case, tuple(outcomes), stage=Stage.CALL)
     return Filed(make_finding(suspicion, ENGINE, outcomes, item.operator.name), suspicion, outcomes)
 
@@ -283,10 +282,8 @@ def _file_ending(item: _Ending, case: Case, outcome: Outcome, confirmed: bool) -
     target = item.ended.outcome.target
     told = f"{failure.type}: {gist(failure.message)}" if failure else item.ended.outcome.status.value
     evidence = [f"{target} {item.ended.outcome.status.value}: {told}", f"formula: {item.operator.formula}"]
-    if not confirmed:
-        evidence.append("did not fail again in fresh processes")
     diagnosis = Diagnosis(
-        klass=Class.DEFECT if confirmed else Class.FLAKY,
+        klass=Class.DEFECT,
         suspects=item.suspects,
         api=native_name(item.operator, _library(target), case),
         parameters={"dtype": item.dtype, **case.subject.kwargs},
@@ -294,6 +291,7 @@ def _file_ending(item: _Ending, case: Case, outcome: Outcome, confirmed: bool) -
     )
     kind = _ENDINGS[item.ended.outcome.status]
     exception = failure.type if failure else ""
+    diagnosis = diagnosis if confirmed else flaky(diagnosis)
     suspicion = Suspicion(kind, diagnosis, case, (target,), exception, Stage.CALL)
     return Filed(make_finding(suspicion, ENGINE, {target: outcome}, item.operator.name), suspicion, {target: outcome})
 

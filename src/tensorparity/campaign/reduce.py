@@ -14,6 +14,7 @@ from ..store.casefile import SUFFIX, CaseFile, write_case
 from ..targets.runner import RunnerSettings, cached
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.reducer import Budget, Reduction
+from .confirming import confirmed_fresh
 from .events import Listener, silent
 from .examining import examine_case
 from .filing import files_beside, make_finding, target_facts
@@ -47,9 +48,10 @@ def reduce(
         checked, outcomes = examine_case(
             runner, opened.case, opened.targets, given=opened.given, convicted=opened.file.suspects
         )
-        defects = [s for s in checked.suspicions if s.diagnosis.klass is Class.DEFECT]
-        findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in checked.suspicions]
-        stats = {"cases": 1, "undecided": int(bool(checked.undecided))}
+        suspicions, undecided = confirmed_fresh(opened, checked, outcomes)
+        defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
+        findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in suspicions]
+        stats = {"cases": 1, "undecided": int(bool(undecided))}
         notes = list(opened.notes)
         scripts: dict[str, str] = {}
         if defects:
@@ -82,7 +84,7 @@ def reduce(
             subject=path.name,
             notes=tuple(notes),
             isolated_threshold=K,
-            undecided={checked.undecided: 1} if checked.undecided else {},
+            undecided={undecided: 1} if undecided else {},
             scripts=scripts,
         )
         return Reduced(facts, bool(opened.runner.broken) or not ran)

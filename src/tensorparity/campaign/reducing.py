@@ -16,6 +16,7 @@ from ..core.procedure import Goal
 from ..core.runner import Runner
 from ..core.verdict import Kind
 from ..targets.runner import LocalRunner
+from ..triage.confirm import flaky
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
@@ -119,11 +120,7 @@ def confirmed(runner: Runner, met: Sequence[Suspicion]) -> list[Suspicion]:
         if other.kind is Kind.HANG:
             continue
         checked, _ = examine_case(runner, other.case, other.targets, fresh=True)
-        again = checked.of_key(other.key)
-        if again is None:
-            diagnosis = replace(other.diagnosis, klass=Class.FLAKY)
-            again = _remarked(replace(other, diagnosis=diagnosis), "did not show again in fresh processes")
-        found.append(again)
+        found.append(checked.of_key(other.key) or replace(other, diagnosis=flaky(other.diagnosis)))
     return found
 
 

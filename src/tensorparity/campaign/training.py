@@ -27,8 +27,8 @@ from ..core.training import Parting, Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
-from ..triage.backward import GradientErrors, accuse_gradients, judge_gradients, pulled_back
-from ..triage.confirm import confirm_ending
+from ..triage.backward import GradientErrors, accuse_gradients, judge_pulled_back
+from ..triage.confirm import confirm_ending, flaky
 from ..triage.diagnose import Accusation
 from ..triage.gradients import replay_gradients
 from ..triage.replay import NodeErrors
@@ -116,13 +116,11 @@ def _endings(runner: Runner, asked: Mapping[str, tuple[Case, str]], outcomes: Ma
         said = (
             f"{target} {outcome.status.value} while training: {outcome.failure.type}: {gist(outcome.failure.message)}"
         )
-        diagnosis = Diagnosis(
-            Class.DEFECT if same else Class.FLAKY, (target,), node=outcome.failure.node, evidence=(said,)
-        )
+        diagnosis = Diagnosis(Class.DEFECT, (target,), node=outcome.failure.node, evidence=(said,))
         found.append(
             Suspicion(
                 kinds[outcome.status],
-                diagnosis,
+                diagnosis if same else flaky(diagnosis),
                 asked[target][0],
                 tuple(outcomes),
                 outcome.failure.type,
@@ -207,15 +205,14 @@ def _look_at_gradients(
     for accusation in _first_of_each(measured, families):
         node = accusation.first.node
         case = gradient_case(model, node, batch, nodes, schedule.seed)
-        again = look_again(node, case, targets, runner)
+        again = look_again(case, targets, runner)
         if again.free:  # the vote was on a kink, where everybody is right
             accusation = accuse_gradients(again, families) or accusation
         diagnosis = _backward(accusation.diagnosis)
         confirmed = accuse_gradients(again, families)
         said = (confirmed.diagnosis.klass, confirmed.diagnosis.suspects) if confirmed else None
         if said != (diagnosis.klass, diagnosis.suspects):
-            note = "did not fail again in fresh processes"
-            diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+            diagnosis = flaky(diagnosis)
         found.append(Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD))
     return [item.errors for item in measured], found
 
@@ -268,11 +265,10 @@ def gradient_case(model: Model, node: Node, inputs: Arrays, activations: Mapping
     )
 
 
-def look_again(node: Node, case: Case, targets: Sequence[str], runner: Runner) -> GradientErrors:
+def look_again(case: Case, targets: Sequence[str], runner: Runner) -> GradientErrors:
     """What the targets make of a gradient case in fresh workers, held against the reference where they differ."""
     outcomes = runner.run_pairs([(case, target) for target in targets], fresh=True)
-    answers = {outcome.target: outcome.trace.gradients for outcome in outcomes}
-    return judge_gradients(node, answers, pulled_back(case))
+    return judge_pulled_back(case, dict(zip(targets, outcomes, strict=True)))
 
 
 def _backward(diagnosis: Diagnosis) -> Diagnosis:

@@ -39,6 +39,8 @@ _ACCUMULATED = 64.0
 _MOST_ACCUMULATED = 2.0**-5
 
 _BATCH_BYTES = 48 << 20
+#: Numbers that are kept of an answer which is wrong, to be held against the next.
+_MOST_KEPT = 1 << 16
 _PLAIN = Procedure()
 #: Operators that round to an integer: a legitimate last bit may turn into one step.
 _STEPPING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear")
@@ -59,6 +61,7 @@ class NodeErrors:
         endings: targets that gave no answer for this node, and why.
         camps: the targets that answered, in groups that agree among themselves.
         unsettled: of several arrays, the targets differ on one that too few of them gave to vote on.
+        answers: what each target gave, thinned out where it is large; only where an error is beyond the limit.
         freedom: what the documentation leaves open, where that explains every error beyond the limit.
     """
 
@@ -71,6 +74,7 @@ class NodeErrors:
     camps: tuple[frozenset[str], ...] = ()
     unsettled: bool = False
     freedom: Freedom | None = None
+    answers: Mapping[str, Sequence[Array]] = field(default_factory=dict)
 
     @property
     def limit(self) -> float:
@@ -206,8 +210,16 @@ def measure_node(
         unknown = dict.fromkeys(answered, float("nan"))
         mutual = _apart(node, list(answered.values()))
         return NodeErrors(node, unknown, mutual=mutual, judged_by=judged_by, endings=endings, camps=camps)
-    found = measure_outputs(node, answered, reference, freed)
-    return replace(found, judged_by=judged_by, endings=endings, camps=camps)
+    found = replace(measure_outputs(node, answered, reference, freed), judged_by=judged_by)
+    guilty = any(not error <= found.limit for error in found.errors.values())
+    answers = {target: [_thinned(output) for output in outputs] for target, outputs in answered.items() if guilty}
+    return replace(found, endings=endings, camps=camps, answers=answers)
+
+
+def _thinned(output: Array) -> Array:
+    """Evenly chosen numbers of a large array: enough to tell one answer from another."""
+    step = -(-output.size // _MOST_KEPT)
+    return output if step <= 1 else output.reshape(-1)[::step].copy()
 
 
 def measure_outputs(
@@ -310,10 +322,11 @@ def _by_scale(node: Node, value: Array, like: Array) -> Evaluation:
     if _steps(node, like):
         return Evaluation(value.astype(np.float64), np.full(value.shape, _ONE_STEP))
     scale = magnitude(value)[is_finite(value)].max(initial=0.0)
-    return Evaluation(value, np.full(value.shape, _accumulated(dtype_name(like)) * scale))
+    return Evaluation(value, np.full(value.shape, accumulated(dtype_name(like)) * scale))
 
 
-def _accumulated(dtype: str) -> float:
+def accumulated(dtype: str) -> float:
+    """Roundings of the output's scale that the vote allows a kernel in a dtype."""
     roundoff = unit_roundoff(dtype)
     return min(_ACCUMULATED, _MOST_ACCUMULATED / (K * VOTE_MARGIN * roundoff)) if roundoff else _ACCUMULATED
 

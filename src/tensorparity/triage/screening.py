@@ -22,7 +22,8 @@ from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .replay import node_outputs, reference_error, reference_of
-from .trials import Trial, backward_trial, forward_trial, loss_error, loss_trial, update_error, update_trial
+from .steps import loss_error, update_error
+from .trials import Trial, backward_trial, forward_trial, loss_trials, update_trial
 
 #: Gradients closer than this share of their size are not looked at: rounding alone may part them so far.
 _GRADIENTS_APART = 1e-3
@@ -100,7 +101,7 @@ class Screening:
         if wrong or parted:
             first = self._done[(wrong or parted)[0]]
             if all(np.isfinite(array).all() for array in first.outputs.values()):
-                yield loss_trial(self._case, first.outputs, wrong or parted)
+                yield from loss_trials(self._case, first.outputs, wrong or parted)
 
     def backward(self) -> Iterator[Trial]:
         """The layers behind which gradients agree, and before which they do not."""

@@ -36,7 +36,7 @@ def dense(**further: object) -> Case:
 
 
 def claim(group: str = "outputs", name: str = "d", observed: Array | None = ONE + 1) -> Claim:
-    return Claim(group, name, ONE, 1e-6, "the float64 reference", "y = x", observed)
+    return Claim(group, name, ONE, 1e-6, "the float64 reference", "y = x", observed, precise=True)
 
 
 def script(case: Case, said: Claim | None, backend: str = "torch", kind: Kind = Kind.INCONSISTENCY) -> str:
@@ -183,6 +183,15 @@ class TestDraft:
         ):
             assert wanted in text
         assert "planted" not in text
+
+    def test_a_vote_is_no_higher_precision(self) -> None:
+        diagnosis = Diagnosis(Class.DEFECT, ("torch:eager",), "d#0", "keras.layers.Dense", {}, ())
+        suspicion = Suspicion(Kind.INCONSISTENCY, diagnosis, dense(), ("torch:eager", "keras:jax"))
+        vote = Claim("gradients", "x", ONE.astype(np.float16), 1e-3, "keras:jax", observed=(ONE + 1).astype(np.float16))
+        text = draft("Dense is wrong", "torch:eager", suspicion, vote, None, {})
+        assert "Higher-precision" not in text
+        assert "- Baseline: what keras:jax gives on the same inputs, in float16 as well." in text
+        assert "(torch.testing.assert_close: rtol=0.001, atol=1e-05) is exceeded" in text
 
     def test_a_planted_fault_is_not_for_sending(self) -> None:
         assert "**Do not send this: the fault `some-fault` was planted" in self.text(Record(fault="some-fault"))

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from ...core.arrays import Arrays
 from ...core.case import Case
-from ...core.finding import Class, Diagnosis
+from ...core.finding import Diagnosis
 from ...core.model import Model
 from ...core.outcome import Outcome
 from ...core.procedure import Procedure
 from ...core.verdict import Kind
+from ...triage.confirm import flaky
 from ...triage.discontinuity import downstream_of_discontinuity
 from ...triage.exporters import doubts_about, outputs_apart
 from ...triage.fusion import AMPLIFIED, Stretch, guilty_of_fusion, relative_difference, shortest_stretch
@@ -39,8 +40,7 @@ class WholeRuns:
         again = {outcome.target: outcome for outcome in self._at.runner.run_pairs(cases, fresh=True)}
         diagnosis = apart.diagnosis(AMPLIFIED)
         if outputs_apart(again, self._at.model.exporters, relative_difference, AMPLIFIED) is None:
-            note = "did not show again in fresh processes"
-            diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+            diagnosis = flaky(diagnosis)
         return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[-1][0], targets)]
 
     def blame_fusion(
@@ -76,8 +76,7 @@ class WholeRuns:
         both = name in whole.outputs and name in traced.outputs
         if both and relative_difference(whole.outputs[name], traced.outputs[name]) > AMPLIFIED:
             return diagnosis
-        note = "did not show again in fresh processes, on these inputs alone"
-        return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+        return flaky(diagnosis, "did not show again in fresh processes, on these inputs alone")
 
 
 def stepping_outputs(model: Model, found: Examined) -> set[str]:
