@@ -19,7 +19,7 @@ class TargetSpec:
         distributions: what pip calls the libraries it needs; the first is the one under test.
         extra: the extra of our own package that installs them.
         environment: variables its worker is always started with.
-        lowering: the form a LayerGraph is turned into before it is sent (``onnx``), if any.
+        lowering: the form a LayerGraph is turned into before it is sent (``onnx``, ``torch``), if any.
         calls: the library whose functions it is asked for when a case names an operator; empty for none.
         compiled: compiles every new call, which takes seconds.
         family: implementations that share code count as one vote; this names the sharers.
@@ -103,7 +103,8 @@ TORCH_EAGER = TargetSpec(
     adapter="pytorch",
     distributions=("torch",),
     extra="torch",
-    summary="PyTorch: single calls, and exported programs eagerly",
+    summary="PyTorch: layers forward and backward, exported programs and single calls, eagerly",
+    lowering="torch",
     calls="torch",
     family="torch",
     hunted=False,
@@ -111,7 +112,7 @@ TORCH_EAGER = TargetSpec(
 TORCH_COMPILE = replace(
     TORCH_EAGER,
     name="torch:compile",
-    summary="PyTorch: single calls and exported programs, compiled by inductor",
+    summary="PyTorch: layers forward, exported programs and single calls, compiled by inductor",
     compiled=True,
 )
 TENSORFLOW_EAGER = TargetSpec(

@@ -7,7 +7,7 @@ disconnected, each on inputs of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,21 +31,42 @@ _GOALS = (Goal.FORWARD, Goal.GRADIENTS, Goal.REPLAY)
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 #: Layers that take integers; the others are fed floats.
 _TAKE_INTEGERS = frozenset({"CategoryEncoding", "Embedding", "Rescaling"})
-_SLICES = "a program of static sizes takes the whole batch, not slices of {}"
 
 
 def lower_to_torch(case: Case) -> tuple[Json, dict[str, Array]] | str:
     """The program as a subject and its arrays, or the reason why the case has no counterpart in torch."""
     try:
         graph = _check(case)
-        lowered = _Lowered(case)
-        if case.procedure.goal is Goal.REPLAY:
-            lowered.replay(graph)
-        else:
-            lowered.forward(graph)
+        sizes = _slices(case)
+        if not sizes:
+            return _lowered(graph, case)
+        programs = [_lowered(graph, _first(case, size))[0] for size in sizes]
     except Refusal as reason:
         return str(reason)
+    return {"kind": KIND, "slices": programs}, case.arrays()
+
+
+def _lowered(graph: LayerGraph, case: Case) -> tuple[Json, dict[str, Array]]:
+    lowered = _Lowered(case)
+    if case.procedure.goal is Goal.REPLAY:
+        lowered.replay(graph)
+    else:
+        lowered.forward(graph)
     return lowered.subject(), lowered.arrays
+
+
+def _slices(case: Case) -> tuple[int, ...]:
+    """Sizes of the slices that the procedure asks for, the last one's after the others'; empty for none."""
+    size, count = case.procedure.batch_size, min((len(array) for array in case.inputs.values()), default=0)
+    if size is None or size >= count:
+        return ()
+    if case.procedure.goal is not Goal.FORWARD or case.procedure.trace:
+        raise Refusal("only a plain run forward is cut into slices")
+    return (size, count % size) if count % size else (size,)
+
+
+def _first(case: Case, size: int) -> Case:
+    return replace(case, inputs={name: array[:size] for name, array in case.inputs.items()})
 
 
 def _check(case: Case) -> LayerGraph:
@@ -64,8 +85,6 @@ def _check(case: Case) -> LayerGraph:
     for key, array in case.inputs.items():
         if array.ndim == 0:
             raise Refusal(f"input {key!r} has no batch axis")
-        if procedure.batch_size is not None and procedure.batch_size < array.shape[0]:
-            raise Refusal(_SLICES.format(procedure.batch_size))
     return case.subject
 
 
