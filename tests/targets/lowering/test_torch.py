@@ -186,6 +186,7 @@ def test_the_program_names_functions_and_tensors() -> None:
     called = {key: [step[0] for step in steps] for key, steps in subject["nodes"]}
     assert called["conv#0"] == [
         "torch.permute",  # the kernel
+        "torch.Tensor.contiguous",
         "torch.permute",  # channels first
         "torch.nn.functional.pad",  # an odd margin
         "torch.nn.functional.conv2d",

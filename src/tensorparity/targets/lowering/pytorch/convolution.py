@@ -51,14 +51,19 @@ def convolve(
 
 def filters_first(call: Call, kernel: Tensor, dims: int) -> Tensor:
     """(*sizes, channels, filters) to (filters, channels, *sizes)."""
-    return call.permute(kernel, (dims + 1, dims, *range(dims)))
+    return contiguous(call, call.permute(kernel, (dims + 1, dims, *range(dims))))
+
+
+def contiguous(call: Call, kernel: Tensor) -> Tensor:
+    """As users have their kernels: of views into other layouts torch cannot always compute the gradient."""
+    return call.emit("Tensor.contiguous", kernel)
 
 
 def _one_channel_each(call: Call, name: str, dims: int) -> Tensor:
     """(*sizes, channels, multiplier) to (channels * multiplier, 1, *sizes)."""
     shape = call.declared[name].shape
     turned = call.permute(call.weight(name), (dims, dims + 1, *range(dims)))
-    return call.reshape(turned, (shape[dims] * shape[dims + 1], 1, *shape[:dims]))
+    return contiguous(call, call.reshape(turned, (shape[dims] * shape[dims + 1], 1, *shape[:dims])))
 
 
 def spatial_sizes(call: Call, dims: int) -> tuple[int, ...]:
@@ -94,7 +99,7 @@ def _separable(call: Call, *, dims: int) -> Tensor:
 def _transposed(call: Call, *, dims: int) -> Tensor:
     """Torch cuts alike at both ends and lengthens the end; what it cannot say is cut or filled afterwards."""
     window = window_of(call, dims)
-    kernel = call.permute(call.weight("kernel"), (dims + 1, dims, *range(dims)))
+    kernel = filters_first(call, call.weight("kernel"), dims)
     axes = spatial_axes(call.params, dims)
     wanted = [call.shape[axis] for axis in axes]
     full = [(call.shapes[0][axis] - 1) * window.strides[index] + window.reach(index) for index, axis in enumerate(axes)]
