@@ -119,8 +119,8 @@ def measure_ours(models: int, vertices: int) -> tuple[Counts, float, str]:
         counts.look_into(case)
     layers, values = covered["layers"], covered["values"]
     said = [
-        f"{1000 * spent.here / counts.models:.1f} ms in our process and {1000 * spent.others / counts.models:.1f} ms in "
-        "the workers per model",
+        f"{1000 * spent.here / counts.models:.1f} ms per model in our process",
+        f"{1000 * spent.others / counts.models:.1f} ms in the workers",
         f"layers {layers['used']} of {layers['declared']}, their values {values['used']} of {values['declared']}",
         f"{sum(counts.refused.values())} networks refused by a target, {counts.failing} judged to fail",
     ]
