@@ -32,6 +32,7 @@ from ..triage.reproduce.literals import Unprintable
 from ..triage.reproduce.onnx_scripts import onnx_parts
 from ..triage.reproduce.operator_scripts import operator_parts
 from ..triage.reproduce.script import Parts, Reproducer, assemble
+from ..triage.reproduce.torch_scripts import torch_graph_parts
 from ..triage.suspicion import Suspicion
 from .claims import claim_of
 
@@ -165,6 +166,11 @@ def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> 
         return composed
     if name.framework == "keras":
         return keras_parts(case, name.flavour, claim, watched=watched)
+    if name.framework == "torch" and isinstance(case.subject, LayerGraph):
+        program = lower("torch", case, "torch")
+        if not isinstance(program, tuple):
+            raise Unprintable(program or "the case has no program")
+        return torch_graph_parts(*program, name.flavour, claim, watched=watched)
     if name.framework == "torch":
         return torch_parts(case, name.flavour, claim, watched=watched)
     lowered = lower("onnx", case, "onnx")

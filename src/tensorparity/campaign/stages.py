@@ -16,9 +16,12 @@ from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
 from ..core.messages import gist, says_unsupported
 from ..core.outcome import Outcome, Status
+from ..core.procedure import Goal, Mode
 from ..core.runner import Runner, run_case
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.muffin import THRESHOLD, Inconsistency, inconsistencies, judge_pair, odd_ones
+from ..targets.catalogue import TARGETS, spec_of
+from ..targets.names import parse_target
 from ..triage.ballots import ballot_of
 from ..triage.confirm import flaky, run_fresh, two_answers
 from ..triage.diagnose import accusation_of, blame, public_name
@@ -96,7 +99,7 @@ class StepExaminer:
 
     def examine(self, cases: Sequence[Case]) -> list[Stepped]:
         """Run a batch and judge each case of it."""
-        pairs = [(case, target) for case in cases for target in self._targets]
+        pairs = [(as_far_as(case, target), target) for case in cases for target in self._targets]
         answers = iter(self._runner.run_pairs(pairs))
         return [self._judge(case, {target: next(answers) for target in self._targets}) for case in cases]
 
@@ -330,6 +333,35 @@ class StepExaminer:
             ended = tuple(target for target, outcome in outcomes.items() if trial.ends_so(outcome))
             return self._suspects_of_ending(ended) == diagnosis.suspects
         return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
+
+
+def can_train(target: str) -> bool:
+    """Whether a target has anything to say of losses and gradients."""
+    name = parse_target(target)
+    return name.base not in TARGETS or spec_of(name).furthest in (Goal.GRADIENTS, Goal.UPDATE)
+
+
+def as_far_as(case: Case, target: str) -> Case:
+    """The part of a training step that a target can run: some have no optimizers, some are run forward only."""
+    name = parse_target(target)
+    if name.base not in TARGETS:
+        return case
+    spec = spec_of(name)
+    procedure = case.procedure
+    if spec.lowering and procedure.mode is Mode.EAGER:
+        procedure = replace(procedure, mode=Mode.USER)  # these have one mode, in which nothing is compiled at length
+    if procedure.goal in (Goal.GRADIENTS, Goal.UPDATE) and spec.furthest is Goal.FORWARD:
+        procedure = replace(procedure, goal=Goal.FORWARD, trace=True, loss=None, optimizer=None)
+        return replace(case, procedure=procedure, labels={})
+    if procedure.goal is Goal.UPDATE and spec.furthest is Goal.GRADIENTS:
+        procedure = replace(procedure, goal=Goal.GRADIENTS, optimizer=None)
+    return replace(case, procedure=procedure) if procedure is not case.procedure else case
+
+
+def _flaky(suspicion: Suspicion) -> Suspicion:
+    note = "did not fail again in fresh processes"
+    diagnosis = replace(suspicion.diagnosis, klass=Class.FLAKY, evidence=(*suspicion.diagnosis.evidence, note))
+    return replace(suspicion, diagnosis=diagnosis)
 
 
 def _api(name: str, stage: Stage) -> str:

@@ -125,6 +125,8 @@ class LayerGraph:
             self._require(node.inputs, known, f"node {node.name!r}")
             self._introduce(node.name, known)
             first = shared.setdefault(node.layer, node)
+            if first is node:
+                continue
             # As JSON: a NaN equals itself there, and a tuple the list it comes back as.
             if (first.op, canonical(first.params)) != (node.op, canonical(node.params)):
                 raise UsageError(f"layer {node.layer!r} is declared in two ways: by {first.name!r} and {node.name!r}")

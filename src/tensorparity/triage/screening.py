@@ -134,15 +134,15 @@ class Screening:
 
     def _parted(self) -> Iterator[tuple[str, str]]:
         """(target, gradient) where a target is far from what most of them say."""
-        if len(self._done) < 2:
+        # who has no loss was run forward only, and has no gradients to be absent
+        done = {target: outcome for target, outcome in self._done.items() if outcome.trace.loss is not None}
+        if len(done) < 2:
             return
-        names = sorted({name for outcome in self._done.values() for name in outcome.trace.gradients})
-        whole = max(
-            (_size(o.trace.gradients[name]) for o in self._done.values() for name in o.trace.gradients), default=0.0
-        )
+        names = sorted({name for outcome in done.values() for name in outcome.trace.gradients})
+        whole = max((_size(o.trace.gradients[name]) for o in done.values() for name in o.trace.gradients), default=0.0)
         ends = {f"node:{ref_key(self._graph, ref)}" for ref in self._graph.outputs}
         for name in names:
-            arrays = {target: outcome.trace.gradients.get(name) for target, outcome in self._done.items()}
+            arrays = {target: outcome.trace.gradients.get(name) for target, outcome in done.items()}
             if name in ends:  # Keras on TensorFlow takes logits from behind the last activation, past the output
                 arrays = {target: array for target, array in arrays.items() if array is not None}
             for target in _far(arrays, whole):
