@@ -16,6 +16,8 @@ import numpy as np
 from ...core.arrays import Array
 
 _DIGITS = 50
+#: Newton's steps: more than any of the functions here needs from its guess.
+_NEWTON = 12
 Function = Callable[[Array], Array]
 
 
@@ -143,16 +145,21 @@ def _scaled_bessel(order: int) -> Function:
     return apply
 
 
+def _erfinv_guess(size: Array) -> Array:
+    log = np.log1p(-size) + np.log1p(size)
+    a = 2.0 / (np.pi * 0.147) + log / 2.0
+    guess: Array = np.sqrt(np.sqrt(a * a - log / 0.147) - a)
+    return guess
+
+
 def _erfinv(x: Array) -> Array:
     """Winitzki's guess, then Newton's steps on erf, or on erfc where erf has no digits left."""
     x = np.asarray(x)
     wide = x.astype(np.float64)
     size = np.minimum(np.abs(wide), 1.0)
     with np.errstate(all="ignore"):
-        log = np.log1p(-size) + np.log1p(size)
-        a = 2.0 / (np.pi * 0.147) + log / 2.0
-        y = np.sqrt(np.sqrt(a * a - log / 0.147) - a)
-        for _ in range(4):
+        y = _erfinv_guess(size)
+        for _ in range(_NEWTON):
             gap = np.where(size < 0.5, _erf(y) - size, (1.0 - size) - _erfc(y))
             y = y - gap * (np.sqrt(np.pi) / 2.0) * np.exp(y * y)
     y = np.where(size == 1.0, np.inf, np.where(size == 0.0, 0.0, y))
@@ -177,6 +184,12 @@ def _log_ndtr(x: Array) -> Array:
     return np.where(wide > 0, near_one, np.where(wide < -10, far, plain)).astype(x.dtype)
 
 
+def _ndtri_guess(goal: Array) -> Array:
+    """Where the log of the distribution function is about ``goal``: from its first terms far out."""
+    guess: Array = -np.sqrt(np.maximum(-2.0 * goal - np.log(np.maximum(-4.0 * np.pi * goal, 1.0)), 0.0))
+    return guess
+
+
 def _ndtri(p: Array) -> Array:
     """Newton's steps on the log of the distribution function, which is concave: they cannot miss."""
     p = np.asarray(p)
@@ -184,8 +197,8 @@ def _ndtri(p: Array) -> Array:
     with np.errstate(all="ignore"):
         low = np.minimum(wide, 1.0 - wide)  # exact: the upper half is subtracted from one without rounding
         goal = np.log(low)
-        z = -np.sqrt(np.maximum(-2.0 * goal - np.log(np.maximum(-4.0 * np.pi * goal, 1.0)), 0.0))
-        for _ in range(12):
+        z = _ndtri_guess(goal)
+        for _ in range(_NEWTON):
             log = _log_ndtr(z)
             z = z - (log - goal) * np.exp(log + 0.5 * z * z) * math.sqrt(2.0 * math.pi)
             z = np.minimum(z, 0.0)

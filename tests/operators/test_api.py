@@ -1,0 +1,80 @@
+"""References of single functions by their public names, worked out in plain Python."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import ApiCall, ArrayArg
+from tensorparity.core.errors import UsageError
+from tensorparity.operators.api import evaluate_call
+
+X = np.array([[1.0, 3.0, -2.0], [0.5, 0.25, 700.0]])
+
+
+def value(api: str, *arrays: Array, **kwargs: object) -> Array:
+    named = {f"x{index}": array for index, array in enumerate(arrays)}
+    return evaluate_call(ApiCall(api, tuple(map(ArrayArg, named)), kwargs), named).value
+
+
+def softmax(row: list[float]) -> list[float]:
+    powers = [math.exp(x - max(row)) for x in row]
+    return [power / math.fsum(powers) for power in powers]
+
+
+def logsumexp(row: list[float]) -> float:
+    return max(row) + math.log(math.fsum(math.exp(x - max(row)) for x in row))
+
+
+@pytest.mark.parametrize("shift", [0.0, 1000.0, -1000.0])
+def test_exponentials_along_an_axis(shift: float) -> None:
+    x = X + shift
+    rows, columns = x.tolist(), x.T.tolist()
+    np.testing.assert_allclose(value("keras.ops.softmax", x), [softmax(row) for row in rows], rtol=1e-12)
+    np.testing.assert_allclose(value("keras.ops.softmax", x, axis=0).T, [softmax(row) for row in columns], rtol=1e-12)
+    np.testing.assert_allclose(value("torch.softmax", x, dim=0).T, [softmax(row) for row in columns], rtol=1e-12)
+    sums = [logsumexp(row) for row in rows]
+    np.testing.assert_allclose(value("keras.ops.logsumexp", x, axis=1), sums, rtol=1e-12, strict=True)
+    np.testing.assert_allclose(value("torch.logsumexp", x, dim=1), sums, rtol=1e-12, strict=True)
+    kept = value("keras.ops.logsumexp", x, axis=0, keepdims=True)
+    np.testing.assert_allclose(kept, [[logsumexp(row) for row in columns]], rtol=1e-12, strict=True)
+    whole = value("keras.ops.logsumexp", x)
+    np.testing.assert_allclose(whole, logsumexp(x.ravel().tolist()), rtol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["keras.ops", "torch"])
+def test_matrix_products(library: str) -> None:
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4) - 5
+    expected = [[math.fsum(a[i, k] * b[k, j] for k in range(3)) for j in range(4)] for i in range(2)]
+    np.testing.assert_allclose(value(f"{library}.matmul", a, b), expected, strict=True)
+
+
+def test_sums_and_curves() -> None:
+    assert value("keras.ops.sum", X).tolist() == math.fsum(X.ravel())
+    assert value("keras.ops.sum", X, axis=0).tolist() == [math.fsum(column) for column in X.T]
+    np.testing.assert_allclose(value("keras.ops.tanh", X), [[math.tanh(x) for x in row] for row in X], rtol=1e-15)
+
+
+def test_remainders_have_the_sign_of_one_operand() -> None:
+    a, b = np.array([7.5, -7.5, 7.5, -7.5]), np.array([2.0, 2.0, -2.0, -2.0])
+    assert value("torch.fmod", a, b).tolist() == [math.fmod(p, q) for p, q in zip(a, b, strict=True)]
+    assert value("torch.remainder", a, b).tolist() == [p % q for p, q in zip(a.tolist(), b.tolist(), strict=True)]
+    large = np.array([2**60 + 1])
+    assert value("torch.fmod", large, np.array([2**30])).tolist() == [1]  # integers are not promoted
+
+
+def test_complex_numbers_stay_complex() -> None:
+    found = value("keras.ops.divide", np.array([1 + 3j], np.complex64), np.array([1 - 1j], np.complex64))
+    assert found.dtype == np.complex128
+    assert found.tolist() == [-1 + 2j]
+    assert value("keras.ops.divide", np.array([1.0], np.float32), np.array([3.0], np.float32)).tolist() == [1 / 3]
+
+
+def test_what_is_not_enumerated_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown API 'os.system'"):
+        value("os.system", X)
+    with pytest.raises(UsageError, match="does not cover"):
+        value("torch.softmax", X, axis=0)
