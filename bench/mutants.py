@@ -85,6 +85,7 @@ def sites(tree: ast.Module, module: str, imported: Iterable[str] = ()) -> list[S
     """
     idle = _Reach(tree, frozenset(imported)).grown(_bounds(tree) | _bindings(tree) | _drawing(tree))
     idle |= _declarations(tree) | _words(tree) | _named(tree, module)
+    idle |= {id(node.operand) for node in ast.walk(tree) if isinstance(node, ast.UnaryOp) and _is_negative(node)}
     return [
         Site(position, kind)
         for position, node in enumerate(ast.walk(tree))
@@ -98,7 +99,9 @@ def _kinds(node: ast.AST) -> Iterator[str]:
         yield "swap"
         if isinstance(node.op, (ast.Add, ast.Sub)):
             yield "drop"
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
+    elif _is_negative(node):
+        yield "constant"
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         yield "sign"
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in _TURNS:
         yield "turn"
@@ -106,6 +109,11 @@ def _kinds(node: ast.AST) -> Iterator[str]:
         yield "constant"
     elif isinstance(node, ast.Attribute) and node.attr in _FUNCTIONS:
         yield "function"
+
+
+def _is_negative(node: ast.AST) -> bool:
+    """A constant with its sign: -1 is one number, and not the opposite of another."""
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
 
 
 def mutate(tree: ast.Module, site: Site) -> tuple[ast.Module, str]:
@@ -117,6 +125,8 @@ def mutate(tree: ast.Module, site: Site) -> tuple[ast.Module, str]:
         node.op = _SWAPS[type(node.op)]()
     elif isinstance(node, ast.BinOp):
         node.right = ast.Constant(0)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        node.operand.value -= 1
     elif isinstance(node, ast.UnaryOp):
         node.op = ast.UAdd()
     elif isinstance(node, ast.Compare):

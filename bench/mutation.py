@@ -5,7 +5,7 @@ their gradients are measured by. ``mutants.py`` says what is changed in it, and 
 test fails that is about the family: its own file, files that name it, and those cases of other files that are given
 one of its layers, losses, optimizers or operators. Tests that need a library are left out.
 
-Each mutant runs in a process of its own, forked from one that has imported NumPy and pytest but nothing of ours.
+``trials.py`` runs each mutant in a process of its own.
 
 Usage: python bench/mutation.py [FAMILY ...] [--mutants N] [--seed S] [--jobs J]
 """
@@ -14,24 +14,20 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib.abc
-import importlib.util
 import os
-import resource
 import sys
 import tempfile
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import hypothesis
 import mpmath  # noqa: F401 - imported before the fork, so that no mutant pays for it
 import numpy as np
 import pytest
 from measuring import table
-from mutants import Site, mutate, sites
+from mutants import mutate, sites
+from trials import Trials
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "tensorparity"
@@ -67,8 +63,10 @@ _COMMON = (
 )
 _MARKS = "not slow and not tensorflow and not jax and not torch and not onnxruntime"
 _NEEDS_LIBRARIES = ("test_against", "test_independent", "test_known_classes")
-#: CPU seconds after which a mutant counts as noticed: it hangs.
-_PATIENCE = 120
+_OPTIONS = (
+    "-q", "--tb=no", "-p", "no:cacheprovider", "--assert=plain", "--hypothesis-profile", "measured", "-m", _MARKS,
+    "-W", "ignore::pytest.PytestAssertRewriteWarning",  # Hypothesis is imported already, on purpose
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,42 +97,18 @@ class Family:
         return [str(path) for path in found if not path.name.startswith(_NEEDS_LIBRARIES)]
 
 
-class _OfFamily:
-    """Keeps the tests that are about a family, and drops the cases that are given another's layer."""
+class _About:
+    """Keeps the tests that are about a family, and drops the cases that are given what another declares."""
 
     def __init__(self, family: Family, everything: frozenset[str]) -> None:
-        self._family, self._foreign = family, everything - family.declared
-        self._wanted = family.declared
+        self._wanted, self._foreign = family.declared, everything - family.declared
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if self._is_about(item)]
-
-    def _is_about(self, item: pytest.Item) -> bool:
-        given = {value for value in _parameters(item).values() if isinstance(value, str)}
-        if any(str(item.path).endswith(name) for name in _COMMON) and self._wanted:
-            return bool(given & self._wanted)
-        return not self._wanted or not given & self._foreign or bool(given & self._wanted)
-
-
-def _parameters(item: pytest.Item) -> dict[str, object]:
-    called = getattr(item, "callspec", None)
-    return {} if called is None else called.params
-
-
-class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives one module the text of a mutant."""
-
-    def __init__(self, family: Family, mutant: ast.Module) -> None:
-        self._family, self._mutant = family, mutant
-
-    def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if name != self._family.module:
-            return None
-        return importlib.util.spec_from_file_location(name, self._family.path, loader=self)  # type: ignore[arg-type]
-
-    def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self._mutant, str(self._family.path), "exec"), module.__dict__)
+    def __call__(self, item: pytest.Item) -> bool:
+        called = getattr(item, "callspec", None)
+        given = {value for value in called.params.values() if isinstance(value, str)} if called else set()
+        if not self._wanted or given & self._wanted:
+            return True
+        return not given & self._foreign and not str(item.path).endswith(_COMMON)
 
 
 # Families
@@ -193,73 +167,27 @@ def _imported_from(family: Family) -> set[str]:
     return found
 
 
-# Running
-
-
-def start(family: Family, mutant: ast.Module | None, everything: frozenset[str]) -> int:
-    """Run the family's tests in a new process, on a mutant or as it is; the process' id."""
-    sys.stdout.flush()
-    child = os.fork()
-    if child:
-        return child
-    status = 3
-    try:
-        status = _test(family, mutant, everything)
-        sys.stdout.flush()
-    finally:
-        os._exit(status)
-
-
-def _test(family: Family, mutant: ast.Module | None, everything: frozenset[str]) -> int:
-    with open(os.devnull, "w") as nowhere:
-        if mutant is not None:
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
-    resource.setrlimit(resource.RLIMIT_CPU, (_PATIENCE, _PATIENCE))
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    if mutant is not None:
-        sys.meta_path.insert(0, _Mutated(family, mutant))
-    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain", "-m", _MARKS]
-    options += ["--hypothesis-profile", "measured"]
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # Hypothesis is imported already, on purpose
-    return int(pytest.main([*options, *family.test_files()], plugins=[_OfFamily(family, everything)]))
-
-
-def is_killed(status: int) -> bool:
-    """Whether a process ended as one in which a test failed; 0 is the only way in which all of them pass."""
-    return status != 0
-
-
 @dataclass
 class Result:
-    family: Family
+    """How many places there are, how many mutants were made, and what the survivors say."""
+
     places: int
     mutants: int
     survivors: list[str]
+
+    @property
+    def killed(self) -> int:
+        return self.mutants - len(self.survivors)
 
 
 def measure(family: Family, everything: frozenset[str], count: int, seed: int, jobs: int) -> Result:
     tree = ast.parse(family.path.read_text())
     places = sites(tree, family.name, _imported_from(family))
     rng = np.random.default_rng([seed, zlib.crc32(family.name.encode())])
-    chosen = [places[index] for index in rng.permutation(len(places))[:count]]
-    if os.waitstatus_to_exitcode(os.waitpid(start(family, None, everything), 0)[1]) != 0:
-        raise SystemExit(f"{family.name}: its tests fail, or there are none, without any mutant")
-    survivors = _run(family, tree, chosen, everything, jobs)
-    return Result(family, len(places), len(chosen), survivors)
-
-
-def _run(family: Family, tree: ast.Module, chosen: Sequence[Site], everything: frozenset[str], jobs: int) -> list[str]:
-    waiting, running, survivors = list(chosen), {}, []
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            mutant, said = mutate(tree, waiting.pop(0))
-            running[start(family, mutant, everything)] = said
-        process, status = os.wait()
-        said = running.pop(process)
-        if not is_killed(status):
-            survivors.append(said)
-    return survivors
+    made = [mutate(tree, places[index]) for index in rng.permutation(len(places))[:count]]
+    trials = Trials(family.module, family.path, [*_OPTIONS, *family.test_files()], _About(family, everything))
+    survivors = trials.survivors([mutant for mutant, _ in made], jobs)
+    return Result(len(places), len(made), [made[index][1] for index in survivors])
 
 
 def main() -> None:
@@ -283,12 +211,11 @@ def main() -> None:
             if options.family and family.name not in options.family:
                 continue
             result = measure(family, everything, options.mutants, options.seed, options.jobs)
-            dead = result.mutants - len(result.survivors)
-            killed, made = killed + dead, made + result.mutants
-            rows.append([family.name, str(result.places), str(result.mutants), str(dead)])
+            killed, made = killed + result.killed, made + result.mutants
+            rows.append([family.name, str(result.places), str(result.mutants), str(result.killed)])
             for said in result.survivors:
                 print(f"{family.name} survived: {said}", file=sys.stderr)
-            print(f"{family.name}: {dead} of {result.mutants}", file=sys.stderr, flush=True)
+            print(f"{family.name}: {result.killed} of {result.mutants}", file=sys.stderr, flush=True)
     print(table(["family", "places", "mutants", "killed"], rows))
     print(f"\n{killed} of {made} killed ({100 * killed / max(made, 1):.1f} %).")
 

@@ -12,7 +12,8 @@ from tensorparity.core.case import ApiCall, ArrayArg
 from tensorparity.core.errors import UsageError
 from tensorparity.operators.api import evaluate_call
 
-X = np.array([[1.0, 3.0, -2.0], [0.5, 0.25, 700.0]])
+#: The last is so large that only the largest may be taken out of the exponent.
+X = np.array([[1.0, 3.0, -2.0], [0.5, 0.25, 1500.0]])
 
 
 def value(api: str, *arrays: Array, **kwargs: object) -> Array:

@@ -33,6 +33,64 @@ def test_the_true_gradient_passes_and_a_per_cent_fails():
     assert gradient_error(found, gradients(1.01), 2.0**-24) > 1.0
 
 
+def test_slopes_are_the_derivatives_on_paper():
+    found = slopes(matmul, [X, W], G, np.random.default_rng(1))
+    assert len(found) == 3
+    for slope in found:
+        dx, dw = slope.direction
+        terms = G * (1 - np.tanh(X @ W) ** 2) * (dx @ W + X @ dw)
+        assert slope.value == pytest.approx(terms.sum(), rel=1e-6, abs=1e-9)
+        assert slope.scale >= np.abs(terms).sum()
+    assert gradient_error(found, gradients(), 2.0**-24) < 0.1
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_directions_move_each_array_by_its_own_scale(scale):
+    def double(arrays):
+        return Evaluation(2.0 * arrays[0] + arrays[1].sum(), np.zeros(arrays[0].shape))
+
+    at = [scale * np.array([0.5, -2.0]), np.zeros(3)]
+    for seed in range(5):
+        found = slopes(double, at, np.ones(2), np.random.default_rng(seed))
+        drawn = np.random.default_rng(seed)
+        for slope in found:
+            np.testing.assert_allclose(slope.direction[0], drawn.standard_normal(2) * 2.0 * scale)
+            np.testing.assert_allclose(slope.direction[1], drawn.standard_normal(3))
+            expected = 2.0 * slope.direction[0].sum() + 2.0 * slope.direction[1].sum()
+            assert slope.value == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3])
+def test_kinks_are_seen_at_any_scale(scale):
+    def relu(arrays):
+        return Evaluation(np.maximum(arrays[0], 0.0), np.zeros(arrays[0].shape))
+
+    smooth, kink = scale * np.array([1.0, -0.5]), scale * np.array([1.0, 0.0])
+    assert slopes(relu, [kink], np.ones(2), np.random.default_rng(0)) is None
+    found = slopes(relu, [smooth], np.ones(2), np.random.default_rng(0))
+    assert [slope.value for slope in found] == pytest.approx([slope.direction[0][0] for slope in found])
+    assert gradient_error(found, [np.array([1.0, 0.0])], 2.0**-24) < 0.1
+    assert gradient_error(found, [np.array([1.0, 1.0])], 2.0**-24) > 10.0
+
+
+def test_not_finite_on_the_way_is_no_slope():
+    def root(arrays):
+        return Evaluation(np.sqrt(arrays[0]), np.zeros(arrays[0].shape))
+
+    assert slopes(root, [np.array([0.0, 1.0])], np.ones(2), np.random.default_rng(0)) is None
+
+
+def test_what_cancels_in_the_outputs_widens_the_scale():
+    def twice(kappa):
+        return lambda arrays: Evaluation(2.0 * arrays[0], np.full(arrays[0].shape, kappa))
+
+    cotangent = np.array([1.0, -3.0])
+    tight, wide = (
+        slopes(twice(kappa), [np.ones(2)], cotangent, np.random.default_rng(0))[0].scale for kappa in (0.0, 5.0)
+    )
+    assert wide - tight == pytest.approx(20.0)
+
+
 def test_a_gradient_that_is_missing_counts_as_zero():
     found = slopes(matmul, [X, W], G, np.random.default_rng(1))
     assert gradient_error(found, [gradients()[0], None], 2.0**-24) > 1.0
