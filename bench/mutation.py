@@ -59,6 +59,7 @@ _TESTED_BY = {
 _COMMON = (
     "operators/test_catalogue.py",
     "operators/test_layers_by_loops.py",
+    "operators/test_refusals.py",
     "operators/test_windows_by_loops.py",
 )
 _MARKS = "not slow and not tensorflow and not jax and not torch and not onnxruntime"

@@ -179,6 +179,7 @@ def test_functions_of_two_numbers_at_zero() -> None:
 
     assert value("xlogy", 0.0, 0.0) == value("xlog1py", 0.0, -1.0) == value("hypot", 0.0, 0.0) == 0.0
     assert value("hypot", -3.0, 4.0) == value("hypot", 4.0, -3.0) == 5.0
+    assert value("hypot", 0.0, 4.0) == value("hypot", -4.0, 0.0) == 4.0
     assert value("hypot", 3e200, 4e200) == pytest.approx(5e200, rel=1e-15)
     assert value("logaddexp", 1000.0, 1000.0) == 1000.0 + math.log(2.0)
     assert value("atan2", -1.0, -1.0) == math.atan2(-1.0, -1.0)
