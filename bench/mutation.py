@@ -57,10 +57,10 @@ _TESTED_BY = {
 }  # fmt: skip
 #: Where cases of all families stand side by side.
 _COMMON = (
-    "operators/test_catalogue.py",
     "operators/test_layers_by_loops.py",
-    "operators/test_refusals.py",
     "operators/test_windows_by_loops.py",
+    "operators/test_refusals.py",
+    "operators/test_catalogue.py",
 )
 _MARKS = "not slow and not tensorflow and not jax and not torch and not onnxruntime"
 _NEEDS_LIBRARIES = ("test_against", "test_independent", "test_known_classes")
