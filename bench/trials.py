@@ -194,6 +194,9 @@ def _exchange(tree: ast.Module, mutant: ast.Module, path: Path) -> bool:
 
 
 def _changed(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """Functions inside of a function, before and after; where one is gone with a dropped term, the outer one counts."""
+    if len(_inner(old)) != len(_inner(new)):
+        return
     for before, after in zip(_inner(old), _inner(new), strict=True):
         if before != after:
             yield before, after
