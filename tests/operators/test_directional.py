@@ -62,7 +62,7 @@ def test_not_finite_on_the_way_is_no_slope() -> None:
 
 
 def test_how_far_numbers_may_move() -> None:
-    assert scales(np.array([0.0, -4.0, 0.5, np.inf])).tolist() == [0.5, 4.0, 0.5, np.inf]
+    assert scales(np.array([0.0, -4.0, 0.5, 0.25, np.inf])).tolist() == [0.25, 4.0, 0.5, 0.25, np.inf]
     assert scales(np.array([[0.0, -3.0]])).tolist() == [[3.0, 3.0]]
     assert scales(np.array([0.0])).tolist() == [1.0]
     assert scales(np.array([0.0, np.inf])).tolist() == [1.0, np.inf]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from tensorparity.core.graph import Node, Ref
 from tensorparity.operators.catalogue import layer
-from tensorparity.operators.evaluate import evaluate_node
 from tensorparity.operators.spec import ShapeError
 
 DENSE = {"module": "keras.layers", "class_name": "Dense", "config": {"name": "dense", "units": 3}}
@@ -61,6 +58,7 @@ FIT = [
     ("Dot", {"axes": 1}, [(2, 3), (None, 3)], [(2, 1)]),
     ("Dot", {"axes": (2, 1)}, [(2, 4, 3), (2, 3, 5)], [(2, 4, 5)]),
     ("EinsumDense", {"equation": "ab,bc->ac", "output_shape": 1}, [(2, 3)], [(2, 1)]),
+    ("EinsumDense", {"equation": "...ab,bc->...ac", "output_shape": 4}, [(2, 3)], [(2, 4)]),
     ("EinsumDense", {"equation": "abc,cd->abd", "output_shape": (None, 1)}, [(None, None, 3)], [(None, None, 1)]),
     ("Discretization", {"bin_boundaries": [0.0], "output_mode": "one_hot"}, [(1,)], [(1, 2)]),
     ("Discretization", {"bin_boundaries": [0.0], "output_mode": "one_hot"}, [(4, 1)], [(4, 2)]),
@@ -140,20 +138,3 @@ def test_what_does_not(name, params, shapes):
     spec = layer(name)
     with pytest.raises(ShapeError, match="Received: "):
         spec.shape(spec.complete(params), shapes)
-
-
-@pytest.mark.parametrize(("indices", "fits"), [([0, 2], True), ([0, 3], False), ([-1, 2], False), ([2, 0], True)])
-def test_every_index_is_one_of_the_table(indices, fits):
-    node = Node("e", "Embedding", (Ref("x"),), {"input_dim": 3, "output_dim": 2})
-    table = {"e/embeddings": np.arange(6.0).reshape(3, 2)}
-    if fits:
-        evaluate_node(node, [np.array([indices])], table)
-    else:
-        with pytest.raises(ShapeError, match="expected indices from 0 to 2"):
-            evaluate_node(node, [np.array([indices])], table)
-
-
-def test_no_indices_are_no_rows():
-    node = Node("e", "Embedding", (Ref("x"),), {"input_dim": 3, "output_dim": 2})
-    found = evaluate_node(node, [np.zeros((2, 0), int)], {"e/embeddings": np.zeros((3, 2))})
-    assert found[0].value.shape == (2, 0, 2)
