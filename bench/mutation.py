@@ -47,12 +47,10 @@ _TESTED_BY = {
     "adaptive_steps": ("operators/test_optimizers_by_hand.py", "operators/test_optimizers_by_loops.py"),
     "adjoint": ("triage/test_adjoint.py",),
     "carried": ("operators/test_layers_by_loops.py", "operators/test_spectrogram.py"),
-    "classification_losses": ("operators/test_losses_by_hand.py", "operators/test_losses.py"),
     "directional": ("triage/test_kinks.py",),
-    "loss_spec": ("operators/test_losses_by_hand.py", "operators/test_losses.py"),
+    "loss_spec": ("operators/test_losses_by_loops.py", "operators/test_losses.py"),
     "optimizer_spec": ("operators/test_optimizers.py", "operators/test_optimizers_by_loops.py"),
     "optimizers": ("operators/test_optimizers_by_loops.py",),
-    "regression_losses": ("operators/test_losses_by_hand.py", "operators/test_losses.py"),
     "spatial": ("operators/test_convolution.py", "operators/test_pooling.py", "operators/test_windows_by_loops.py"),
 }  # fmt: skip
 #: Where cases of all families stand side by side.
