@@ -10,7 +10,7 @@ import pytest
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg
 from tensorparity.core.errors import UsageError
-from tensorparity.operators.api import evaluate_call
+from tensorparity.operators.api import evaluate_call, evaluate_rest
 
 #: The last is so large that only the largest may be taken out of the exponent.
 X = np.array([[1.0, 3.0, -2.0], [0.5, 0.25, 1500.0]])
@@ -72,6 +72,43 @@ def test_complex_numbers_stay_complex() -> None:
     assert found.dtype == np.complex128
     assert found.tolist() == [-1 + 2j]
     assert value("keras.ops.divide", np.array([1.0], np.float32), np.array([3.0], np.float32)).tolist() == [1 / 3]
+
+
+def test_outputs_after_the_first() -> None:
+    matrix = np.array([[2.0, 9.0], [1.0, 2.0]], np.float32)  # the lower triangle counts
+    call = ApiCall("keras.ops.eigh", (ArrayArg("x"),))
+    values, vectors = np.array([1.0, 3.0], np.float32), np.array([[1.0, 1.0], [-1.0, 1.0]], np.float32) / np.sqrt(2)
+    for actual, truth in evaluate_rest(call, {"x": matrix}, [values, vectors.astype(np.float32)]):
+        assert actual.dtype == np.float32
+        np.testing.assert_allclose(actual, truth.value, atol=1e-6)
+    assert evaluate_rest(call, {"x": matrix}, [values]) == []
+    assert evaluate_rest(ApiCall("keras.ops.sum", (ArrayArg("x"),)), {"x": matrix}, [values, values]) == []
+
+
+def test_states_of_a_recurrence() -> None:
+    one, zero = np.ones((1, 1)), np.zeros(1)
+    weights = [one, 0 * one, zero, zero, 2 * one, 0 * one, zero, zero]
+    names = {f"w{index}": weight for index, weight in enumerate(weights)}
+    call = ApiCall(
+        "torch.rnn_tanh",
+        (ArrayArg("x"), ArrayArg("h"), tuple(map(ArrayArg, names)), True, 1, 0.0, False, True, False),
+    )
+    inputs = {"x": np.array([[[1.0]], [[0.5]]]), "h": np.zeros((2, 1, 1)), **names}
+    seen = np.array([[[7.0]], [[8.0]]])
+    ((actual, truth),) = evaluate_rest(call, inputs, [np.zeros((2, 1, 2)), seen])
+    np.testing.assert_array_equal(actual, seen)
+    np.testing.assert_allclose(truth.value, [[[math.tanh(0.5)]], [[math.tanh(2.0)]]])
+
+
+@pytest.mark.parametrize(("dtype", "inner"), [("float16", "float32"), ("float32", "float32"), ("float64", "float64")])
+def test_a_plain_evaluation_is_in_the_inputs_own_dtype(dtype: str, inner: str) -> None:
+    x = np.array([[0.5, 2.0]], dtype)
+    for api in ("keras.ops.tanh", "op.tanh"):
+        call = ApiCall(api, (ArrayArg("x"),))
+        assert evaluate_call(call, {"x": x}, promoted=False).value.dtype == inner
+        assert evaluate_call(call, {"x": x}).value.dtype == np.float64
+    whole = ApiCall("keras.ops.sum", (ArrayArg("x"),))
+    assert evaluate_call(whole, {"x": np.array([1, 2], np.int16)}, promoted=False).value.dtype.kind == "i"
 
 
 def test_what_is_not_enumerated_is_refused() -> None:

@@ -10,7 +10,15 @@ from tensorparity.core.case import ApiCall, ArrayArg
 from tensorparity.core.errors import UsageError
 from tensorparity.operators.api import api_names, evaluate_call, returns_several
 from tensorparity.operators.rounding import K, error_units
-from tensorparity.operators.single_calls import avg_pool2d, divide, eigenvalues, floor_divide, rnn_tanh
+from tensorparity.operators.single_calls import (
+    avg_pool2d,
+    divide,
+    eigenpairs,
+    eigenvalues,
+    floor_divide,
+    rnn_tanh,
+    rnn_tanh_states,
+)
 
 
 def test_quotients() -> None:
@@ -89,6 +97,9 @@ def test_recurrence_step_by_step(batch_first: bool, bidirectional: bool) -> None
             state = np.array([np.tanh(w_ih[u] @ x + b_ih[u] + w_hh[u] @ state + b_hh[u]) for u in range(2)])
             expected[t, sample, 2 * way : 2 * way + 2] = state
     np.testing.assert_allclose(np.swapaxes(found, 0, 1) if batch_first else found, expected, rtol=1e-12, strict=True)
+    states = rnn_tanh_states(found, bidirectional, batch_first)
+    last = [expected[-1, :, :2], *([expected[0, :, 2:]] if bidirectional else [])]  # backward, the first is the last
+    np.testing.assert_allclose(states, last, rtol=1e-12, strict=True)
 
 
 def test_what_the_recurrence_does_not_cover() -> None:
@@ -96,6 +107,24 @@ def test_what_the_recurrence_does_not_cover() -> None:
     for biases, layers, train in [(False, 1, False), (True, 2, False), (True, 1, True)]:
         with pytest.raises(ValueError, match="one layer"):
             rnn_tanh(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)), one, biases, layers, 0.0, train, False, False)
+
+
+def test_eigenvectors_are_judged_by_what_they_must_satisfy() -> None:
+    rng = np.random.default_rng(3)
+    whole = rng.normal(size=(2, 3, 3)) + 1j * rng.normal(size=(2, 3, 3))
+    whole = whole + np.swapaxes(whole.conj(), 1, 2)
+    values, vectors = np.linalg.eigh(whole)
+    for sign in (1.0, -1.0, 1j):
+        (gap, nothing), (gram, unit) = eigenpairs(np.tril(whole), values, sign * vectors)
+        np.testing.assert_allclose(gap, np.zeros((2, 3, 3)), atol=1e-12)
+        np.testing.assert_allclose(gram, np.stack([np.eye(3)] * 2), atol=1e-12)
+        assert not nothing.value.any()
+        np.testing.assert_array_equal(unit.value, np.stack([np.eye(3)] * 2))
+    (gap, _), (gram, _) = eigenpairs(np.tril(whole), values, 2.0 * vectors)
+    np.testing.assert_allclose(gap, np.zeros((2, 3, 3)), atol=1e-12)
+    np.testing.assert_allclose(gram, 4.0 * np.stack([np.eye(3)] * 2), atol=1e-11)
+    (gap, _), _ = eigenpairs(np.tril(whole), values + 1.0, vectors)
+    np.testing.assert_allclose(gap, -vectors, atol=1e-12)
 
 
 def test_eigenvalues_of_a_stack_of_matrices() -> None:
