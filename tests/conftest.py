@@ -43,10 +43,10 @@ _NEEDS = {
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test marked with a library is skipped where the library is missing."""
-    for item in items:
-        for marker, modules in _NEEDS.items():
-            missing = [name for name in modules if importlib.util.find_spec(name) is None]
-            if missing and item.get_closest_marker(marker):
+    for marker, modules in _NEEDS.items():
+        missing = [name for name in modules if importlib.util.find_spec(name) is None]
+        for item in items if missing else ():
+            if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f"not installed: {', '.join(missing)}"))
 
 
