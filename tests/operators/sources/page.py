@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from tensorparity.operators.calls.catalogue import OPERATORS
+
 from . import table
+from .calls import UNFIT, sources_of
 from .measure import BOUND
 
 
@@ -26,8 +29,13 @@ Figures = dict[tuple[str, str], dict[str, Figure]]
 Cells = tuple[str, str]
 
 PAGE = Path(__file__).parents[3] / "docs" / "references.md"
-_KINDS = {"layer": ("Layers", table.LAYERS), "loss": ("Losses", table.LOSSES)}
-_KINDS["optimizer"] = ("Optimizers", table.OPTIMIZERS)
+#: Title and rows of each part of the page, by kind.
+KINDS = {
+    "layer": ("Layers", table.LAYERS),
+    "loss": ("Losses", table.LOSSES),
+    "optimizer": ("Optimizers", table.OPTIMIZERS),
+    "operator": ("Operators", {name: sources_of(name) for name in OPERATORS.names()}),
+}
 
 
 def write(path: Path, figures: Figures) -> None:
@@ -41,12 +49,12 @@ def write(path: Path, figures: Figures) -> None:
 def read_cells(path: Path) -> dict[tuple[str, str], Cells]:
     """The figures of a page, by kind and name."""
     found, kind = {}, ""
-    titles = {title: name for name, (title, _) in _KINDS.items()}
+    titles = {title: name for name, (title, _) in KINDS.items()}
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             kind = titles.get(line.removeprefix("## "), "")
         row = re.fullmatch(r"\| (\w+) \| .* \| ([^|]*) \| ([^|]*) \|", line)
-        if row and kind:
+        if row and kind and row[1] != "reference":
             found[kind, row[1]] = (row[2], row[3])
     return found
 
@@ -72,7 +80,7 @@ def _lines(cells: dict[tuple[str, str], Cells]) -> Iterator[str]:
     yield ""
     yield "Gradients are the libraries' own; the reference's is `<g, J v>` along a random direction, from its values by"
     yield "extrapolated differences. `none` means that nothing is differentiable."
-    for kind, (title, listed) in _KINDS.items():
+    for kind, (title, listed) in KINDS.items():
         yield ""
         yield f"## {title}"
         yield ""
@@ -88,6 +96,14 @@ def _lines(cells: dict[tuple[str, str], Cells]) -> Iterator[str]:
     yield "| --- | --- |"
     for name, reason in sorted(table.EXCEPTIONS.items()):
         yield f"| {name} | {reason} |"
+    yield ""
+    yield "Libraries that are no source of an operator in float64, while the others are; a test holds that they still"
+    yield "are none:"
+    yield ""
+    yield "| operator | library | why |"
+    yield "| --- | --- | --- |"
+    for (name, library), reason in sorted(UNFIT.items()):
+        yield f"| {name} | {library} | {reason} |"
 
 
 def _sources(sources: table.Sources) -> str:
