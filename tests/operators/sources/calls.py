@@ -33,22 +33,23 @@ TARGETS = {
 _FLOAT_ATTRIBUTE = "ONNX's attributes of type float are float32 numbers"
 _NO_KERNEL = "it has no kernel for float64"
 _ROUNDED_ERF = "its error function is rounded to float32"
-_ROUNDED_CONSTANT = "its constant goes through float32"
+_ROUNDED_CONSTANT = "its constant goes through float32 (see trophies/)"
 
 #: Libraries that are no source of an operator in float64, and why.
 UNFIT: dict[tuple[str, str], str] = {
     ("attention", "jax"): "its softmax is computed in float32",
     ("avg_pool3d", "tensorflow"): _NO_KERNEL,
     ("erf", "onnx"): _ROUNDED_ERF,
-    ("erfinv", "tensorflow"): "it loses digits towards -1 and 1 (see trophies/)",
+    ("erfinv", "tensorflow"): "it loses digits towards zero (see trophies/)",
     ("gelu", "onnx"): _ROUNDED_ERF,
     ("gelu", "tensorflow"): _ROUNDED_CONSTANT,
     ("gelu_tanh", "onnx"): _FLOAT_ATTRIBUTE,
     ("gelu_tanh", "tensorflow"): _ROUNDED_CONSTANT,
     ("hard_sigmoid", "onnx"): _FLOAT_ATTRIBUTE,
     ("hard_silu", "onnx"): _FLOAT_ATTRIBUTE,
-    ("log_ndtr", "jax"): "it cancels above zero",
-    ("lrn", "onnx"): "it sums as many channels as there are instances, and leaves the others out",
+    ("log_ndtr", "jax"): "it loses digits between 5 and 8 (see trophies/)",
+    ("log_softmax", "onnx"): "it is the logarithm of its softmax, which underflows",
+    ("lrn", "onnx"): "it normalizes as many channels as there are instances (see trophies/)",
     ("lrn", "tensorflow"): _NO_KERNEL,
     ("max_pool3d", "tensorflow"): _NO_KERNEL,
     ("ndtr", "torch"): "it cancels below zero (see trophies/)",
@@ -56,6 +57,16 @@ UNFIT: dict[tuple[str, str], str] = {
     ("selu", "onnx"): _FLOAT_ATTRIBUTE,
     ("soft_margin", "torch"): "it overflows where the loss is linear (see trophies/)",
     ("softplus", "torch"): "it is the identity above 20, as documented",
+}
+
+#: Inputs that show it where drawn ones may not.
+WITNESSES: dict[tuple[str, str], dict[str, float | list[float]]] = {
+    ("erfinv", "tensorflow"): {"x": 1e-6},
+    ("log_ndtr", "jax"): {"x": 8.0},
+    ("log_softmax", "onnx"): {"x": [0.0, -800.0]},
+    ("ndtr", "torch"): {"x": -8.0},
+    ("soft_margin", "torch"): {"prediction": -2000.0, "target": 1.0},
+    ("softplus", "torch"): {"x": 21.0},
 }
 
 HAND = {
@@ -84,7 +95,7 @@ SCIPY = {
     "i0e": "special.i0e",
     "i1": "special.i1",
     "i1e": "special.i1e",
-    "kl_div": "special.rel_entr",
+    "kl_div": "special.entr",
     "l2_norm": "linalg.norm",
     "lgamma": "special.gammaln",
     "log1p": "special.log1p",
@@ -140,6 +151,16 @@ class Drawn:
     def about(self) -> str:
         shapes = {name: array.shape for name, array in self.case.inputs.items()}
         return f"{self.operator.name} {self.params} {shapes}"
+
+
+def unfit_calls(name: str, library: str, draws: int) -> list[Drawn]:
+    """Uses that show why a library is no source: the witness, or what is drawn."""
+    if (name, library) not in WITNESSES:
+        return list(draw_calls(name, draws))
+    operator = OPERATORS.get(name)
+    inputs = {key: np.atleast_1d(value)[None].astype(np.float64) for key, value in WITNESSES[name, library].items()}
+    case = Case(operator.api_call({}), Procedure(goal=Goal.CALL), inputs)
+    return [Drawn(operator, operator.complete({}), case)]
 
 
 #: Where numbers are drawn from, in turn.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorparity.core.arrays import Array
+from tensorparity.operators.rounding import underflow
 from tensorparity.operators.spec import Evaluation
 
 #: The largest scaled error with which a source confirms a reference.
@@ -25,14 +26,19 @@ Reference = Callable[[Arrays], Sequence[Evaluation]]
 
 
 def scaled_error(actual: Array, evaluation: Evaluation) -> float:
-    """The largest |a - b| / sum |terms|. The terms are what the reference rounds: its value and its kappa."""
+    """The largest |a - b| / sum |terms|. The terms are what the reference rounds: its value and its kappa.
+
+    What underflow may do, flushed to zero or not, is no error.
+    """
     value = np.asarray(evaluation.value)
     if actual.shape != value.shape:
         return np.inf
     with np.errstate(all="ignore"):
         terms = np.abs(value) + np.where(np.isfinite(evaluation.kappa), evaluation.kappa, 0.0)
-        error = np.abs(actual - value) / terms
-    same = (actual == value) | (np.isnan(actual) & np.isnan(value))
+        gap = np.abs(actual - value)
+        error = gap / terms
+    flushed = gap <= underflow("float64")
+    same = (actual == value) | flushed | (np.isnan(actual) & np.isnan(value))
     error = np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
     return float(error.max(initial=0.0))
 

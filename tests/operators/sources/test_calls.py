@@ -13,14 +13,14 @@ from tensorparity.core.outcome import Outcome
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.targets.runner import open_runner
 
-from .calls import SCIPY, TARGETS, UNFIT, Drawn, draw_calls, sources_of
+from .calls import SCIPY, TARGETS, UNFIT, Drawn, draw_calls, sources_of, unfit_calls
 from .confirm import Confirmation
 from .measure import BOUND, scaled_error
 from .page import Figures
 
 #: Uses of each operator: see test_sources.py. What is unfit has to show it, which takes a few more.
 FEW, MANY = int(os.environ.get("TENSORPARITY_DRAWS", 1)), 100
-UNFIT_DRAWS = 8
+UNFIT_DRAWS = 3
 
 LIBRARIES = [
     pytest.param("torch", marks=pytest.mark.torch),
@@ -68,7 +68,7 @@ def library(request) -> str:
 def confirmed(request, library: str) -> dict[str, Confirmation]:
     """Everything that the library is a source of, and what it is said to be unfit for."""
     drawn = {name: list(draw_calls(name, request.param)) for name in asked(library, request.param)}
-    unfit = {name: list(draw_calls(name, UNFIT_DRAWS)) for name, other in UNFIT if other == library}
+    unfit = {name: unfit_calls(name, library, UNFIT_DRAWS) for name, other in UNFIT if other == library}
     return run(library, {**drawn, **unfit})
 
 
