@@ -358,12 +358,6 @@ def as_far_as(case: Case, target: str) -> Case:
     return replace(case, procedure=procedure) if procedure is not case.procedure else case
 
 
-def _flaky(suspicion: Suspicion) -> Suspicion:
-    note = "did not fail again in fresh processes"
-    diagnosis = replace(suspicion.diagnosis, klass=Class.FLAKY, evidence=(*suspicion.diagnosis.evidence, note))
-    return replace(suspicion, diagnosis=diagnosis)
-
-
 def _api(name: str, stage: Stage) -> str:
     return f"keras.losses.{name}" if stage is Stage.LOSS else public_name(name)
 

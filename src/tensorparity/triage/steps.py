@@ -161,11 +161,15 @@ def _loss_of_outputs(case: Case, predictions: Mapping[str, Array], names: Mappin
 
 
 def judge_update(case: Case, completed: Outcomes) -> NodeErrors | None:
-    """Every target's weights against the optimizer's formula on its own gradients; None without a formula."""
+    """Every target's weights against the optimizer's formula on its own gradients; None without a formula.
+
+    A target that gave nothing to hold against it is not judged: that does not make it right.
+    """
     recipe = case.procedure.optimizer
     if recipe is None or recipe.name not in OPTIMIZERS:
         return None
-    errors = {target: update_error(case, outcome) for target, outcome in completed.items()}
+    stepped = {target: outcome for target, outcome in completed.items() if stepped_weights(case, outcome)}
+    errors = {target: update_error(case, outcome) for target, outcome in stepped.items()}
     return NodeErrors(Node(recipe.name, recipe.name, ()), errors, dict.fromkeys(errors, 0.0), _spread(errors.values()))
 
 
