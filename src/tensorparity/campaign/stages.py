@@ -23,7 +23,7 @@ from ..oracles.muffin import THRESHOLD, Inconsistency, inconsistencies, judge_pa
 from ..targets.catalogue import TARGETS, spec_of
 from ..targets.names import parse_target
 from ..triage.ballots import ballot_of
-from ..triage.confirm import flaky, run_fresh, two_answers
+from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
 from ..triage.diagnose import accusation_of, blame, public_name
 from ..triage.endings import EndingTrial, ending_trials
 from ..triage.replay import NodeErrors
@@ -324,7 +324,7 @@ class StepExaminer:
         if not self._again(item, outcomes):
             return replace(suspicion, diagnosis=flaky(diagnosis))
         notes = two_answers(diagnosis.suspects, self._families, item.outcomes, outcomes)
-        return replace(suspicion, diagnosis=flaky(diagnosis, *notes)) if notes else suspicion
+        return replace(suspicion, diagnosis=unsteady(diagnosis, *notes))
 
     def _again(self, item: _Pending, outcomes: Mapping[str, Outcome]) -> bool:
         diagnosis, trial = item.suspicion.diagnosis, item.trial
