@@ -53,7 +53,7 @@ conformance: install
 REFERENCE_DRAWS ?= 20
 references: install
 	TENSORPARITY_DRAWS=$(REFERENCE_DRAWS) TENSORPARITY_REFERENCES=docs/references.md \
-	$(BIN)/python -m pytest -m 'not slow' tests/operators/sources
+	$(BIN)/python -m pytest -m 'not slow' tests/operators/sources/test_sources.py tests/operators/sources/test_calls.py
 
 bench: install
 	$(BIN)/python bench/compare_overhead.py
