@@ -74,7 +74,7 @@ def main() -> None:
                     for seed in range(options.seeds)
                 ]
                 searches = search_operators(runner, tasks, lambda done, detail: None)
-                areas[strategy] = [area(s.notebook.records[options.target].chronicle) for s in searches]
+                areas[strategy] = [area(found.records[options.target].chronicle) for found in searches]
             p = mann_whitney(areas["guided"], areas["random"])
             medians = [float(np.median(areas[strategy])) for strategy in ("guided", "random")]
             said = "=" if p >= 0.05 else ("better" if medians[0] > medians[1] else "WORSE")

@@ -65,7 +65,9 @@ KERAS_NUMPY = replace(
     arbiter=True,
     hunted=False,
 )
-KERAS_OPENVINO = replace(_keras("openvino", "openvino"), summary="Keras 3 on OpenVINO, forward only", hunted=False)
+KERAS_OPENVINO = replace(
+    _keras("openvino", "openvino"), summary="Keras 3 on OpenVINO, forward only", compiled=True, hunted=False
+)
 ONNXRUNTIME = TargetSpec(
     name="onnxruntime",
     adapter="onnx_runtime",
