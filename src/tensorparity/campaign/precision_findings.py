@@ -180,7 +180,7 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
     assert klass is not None
     library = library_of(item.worst.target)
     # All documented freedoms so far are about constants and cut-offs that only float64 can see.
-    freedom = item.operator.unlike.get(library) if item.dtype == "float64" else None
+    freedom = _freedom(item) if item.dtype == "float64" else None
     if freedom and klass is Class.DEFECT:
         klass = Class.SPECIFICATION
     case = item.worst.case
@@ -201,6 +201,12 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
     )
     suspicion = Suspicion(_kind(item.blame, item.worst.target), diagnosis, case, tuple(outcomes), stage=Stage.CALL)
     return Filed(make_finding(suspicion, ENGINE, outcomes, item.operator.name), suspicion, outcomes)
+
+
+def _freedom(item: _Accused) -> str | None:
+    """A freedom of the library that is called, or of the one that computes for it (torch under Keras)."""
+    unlike, target = item.operator.unlike, item.worst.target
+    return unlike.get(library_of(target)) or unlike.get(ballot_of(target))
 
 
 def _evidence(item: _Accused) -> list[str]:
