@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ..core.operator_errors import OperatorRun, PaperRun, Precision, Spread
-from . import charts
+from . import charts, wording
 
 #: Table 1: the largest error by input precision and by operator precision.
 PAPER_TABLE_1 = {
@@ -117,6 +117,36 @@ def operator_rows(precision: Precision) -> list[OperatorRow]:
 
 def unsupported(precision: Precision) -> list[OperatorRun]:
     return [run for run in precision.operators if run.status != "measured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Combinations that no answer came from, for one reason."""
+
+    why: str
+    count: int
+    operators: tuple[str, ...]
+    targets: tuple[str, ...]
+    dtypes: tuple[str, ...]
+
+
+def silences(precision: Precision) -> list[Silence]:
+    """What is missing, by reason; the most frequent first."""
+    groups: dict[str, list[OperatorRun]] = {}
+    for run in unsupported(precision):
+        why = run.reason.replace(f"has no {run.operator}", "has no such function") or run.status
+        groups.setdefault(why, []).append(run)
+    found = [
+        Silence(
+            why,
+            len(runs),
+            tuple(dict.fromkeys(run.operator for run in runs)),
+            tuple(dict.fromkeys(run.target for run in runs)),
+            tuple(dict.fromkeys(run.dtype for run in runs)),
+        )
+        for why, runs in groups.items()
+    ]
+    return sorted(found, key=lambda silence: -silence.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +260,7 @@ class View:
     rows: Sequence[OperatorRow]
     targets: Sequence[str]
     unsupported: Sequence[OperatorRun]
+    silences: Sequence[Silence]
     number: Callable[[float | None], str] = number
     interval: Callable[[tuple[float, float]], str] = interval
 
@@ -244,11 +275,13 @@ def view(precision: Precision) -> View:
         operator_rows(precision),
         targets,
         unsupported(precision),
+        silences(precision),
     )
 
 
-#: Operators the terminal lists; the page has all.
-_LISTED = 15
+#: Operators the terminal lists; the page has all. So many names are spelled out.
+_LISTED, _NAMED = 15, 2
+_ALL_DTYPES = 4
 
 
 def tables(precision: Precision) -> list[Table]:
@@ -271,6 +304,8 @@ def tables(precision: Precision) -> list[Table]:
         found.append(("Table 3: what compare sees of the same operators", columns, rows))
     if precision.operators:
         found.append(_worst_table(precision))
+    if unsupported(precision):
+        found.append(_silent_table(precision))
     return found
 
 
@@ -315,6 +350,27 @@ def _second_table(precision: Precision) -> Table:
     return _untargeted("Table 2: inputs and time", columns, rows)
 
 
+def _silent_table(precision: Precision) -> Table:
+    columns = ("combinations", "operators", "targets", "dtypes", "why")
+    every = silences(precision)
+    cells = [
+        (
+            str(item.count),
+            _few(item.operators),
+            _few(item.targets),
+            "all" if len(item.dtypes) == _ALL_DTYPES else ", ".join(item.dtypes),
+            wording.one_line(item.why),
+        )
+        for item in every[:_LISTED]
+    ]
+    rest = f"; {len(every) - _LISTED} further reasons are in the report" if len(every) > _LISTED else ""
+    return (f"Without an answer: {len(unsupported(precision))} combinations{rest}", columns, cells)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)}"
+
+
 def _worst_table(precision: Precision) -> Table:
     rows = [row.worst for row in operator_rows(precision) if row.worst is not None]
     rows.sort(key=lambda run: -min(run.units, 1e30))
@@ -332,7 +388,4 @@ def _worst_table(precision: Precision) -> Table:
         )
         for run in rows[:_LISTED]
     ]
-    title = (
-        f"Largest errors: {len(rows)} operators by dtype, {len(unsupported(precision))} combinations without an answer"
-    )
-    return (title, columns, cells)
+    return (f"Largest errors: the first {len(cells)} of {len(rows)} operators by dtype", columns, cells)
