@@ -219,13 +219,18 @@ Search = GuidedSearch | _Algorithm
 
 
 def make_search(
-    task: SearchTask, params: Mapping[str, Json], shape: Sizes, rng: np.random.Generator, total: int
+    task: SearchTask,
+    params: Mapping[str, Json],
+    shape: Sizes,
+    rng: np.random.Generator,
+    total: int,
+    credit: dict[str, float] | None = None,
 ) -> Search:
-    """The search that the task's strategy means, on one variant."""
+    """The search that the task's strategy means, on one variant; ``credit`` is what earlier ones have learned."""
     if task.strategy in STRATEGIES:
         return _Algorithm(task, shape, rng, total)
     source = None if task.strategy == GUIDED else task.strategy
-    return GuidedSearch(task.operator, task.dtype, shape, params, rng, source=source)
+    return GuidedSearch(task.operator, task.dtype, shape, params, rng, source=source, credit=credit)
 
 
 def small_first(operator: Operator) -> list[Sizes]:
@@ -248,6 +253,7 @@ class OperatorSearch:
         self._plan = self._batches()
         self._case: Case | None = None
         self._search: Search | None = None
+        self._credit: dict[str, float] = {}
         self._active: set[str] = set()
 
     def ask(self) -> list[tuple[Case, str]]:
@@ -264,7 +270,7 @@ class OperatorSearch:
         share = max(1, self.task.inputs // len(variants))
         for params, shape in variants:
             self._active = {target for target in self.task.eager if not self.notebook.records[target].reason}
-            self._search = make_search(self.task, params, shape, self._rng, share)
+            self._search = make_search(self.task, params, shape, self._rng, share, self._credit)
             step = min(-(-share // max(1, _BATCHES // len(variants))), most_rows(shape))
             left = share
             while left > 0:  # the paper's search may give less than was asked: its corpus ends

@@ -75,12 +75,14 @@ class PaperSearch:
 
     def ask(self, most: int) -> list[Batch]:
         """The next inputs of the queue, at most so many, grouped by their parameters."""
-        if not self._corpus:
-            self._refill()
         rows: list[dict[str, Array]] = []
         params: list[dict[str, Json]] = []
         most = min(most, self._total - self.proposed)
-        while self._corpus and len(rows) < most:
+        while len(rows) < most:
+            if not self._corpus:
+                if rows and self._strategy != "random":
+                    break  # what these inputs add comes before new seeds; at random nothing is added
+                self._refill()
             candidate = self._corpus.popleft()
             chosen = self._params()
             for mutated in self._mutated(candidate)[: most - len(rows)]:
