@@ -3,8 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 BUDGET ?= 5m
+# Tests side by side; a file stays together, so that it starts its workers once.
+JOBS ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
-.PHONY: install hunt test lint unit museum slow quality conformance bench clean
+.PHONY: install hunt test lint unit museum slow quality conformance references bench clean
 
 install: $(INSTALLED)
 
@@ -27,7 +30,7 @@ lint: install
 	$(BIN)/mypy
 
 unit: install
-	$(BIN)/python -m pytest -m 'not slow and not quality'
+	$(PYTEST) -m 'not slow and not quality'
 
 # Six faults of the museum; which six depends on the package's own text.
 museum: install
@@ -45,6 +48,12 @@ quality: install
 DRAWS ?= 200
 conformance: install
 	TENSORPARITY_DRAWS=$(DRAWS) $(BIN)/python -m pytest tests/operators/test_against_keras.py
+
+# Every reference against independent sources; rewrites the table in docs/references.md.
+REFERENCE_DRAWS ?= 20
+references: install
+	TENSORPARITY_DRAWS=$(REFERENCE_DRAWS) TENSORPARITY_REFERENCES=docs/references.md \
+	$(BIN)/python -m pytest -m 'not slow' tests/operators/sources
 
 bench: install
 	$(BIN)/python bench/compare_overhead.py

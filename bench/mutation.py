@@ -1,221 +1,222 @@
 """Would the references' own tests notice a wrong reference? Ten mutants of each family, and how many are killed.
 
-A mutant is a family's module with one change: an operator swapped, a comparison turned, a constant moved, a term
-dropped, a maximum made a minimum. Only what decides values and shapes is changed; the rounding terms (``kappa``) are
-bounds, which may be a little larger without being wrong, and messages decide nothing. A mutant is killed when a test of
-``tests/operators`` fails that is about the family: its own file, and those that name one of its layers. Tests that need
-a library are left out.
+A family is a module of references: layers, losses, optimizers, single functions, operators (``calls/``), and what
+their gradients are measured by. ``mutants.py`` says what is changed in it, and what is not. A mutant is killed when a
+test fails that is about the family: its own file, files that name it, and those cases of other files that are given
+one of its layers, losses, optimizers or operators. Tests that need a library are left out.
 
-Usage: python bench/mutation.py [FAMILY ...] [--mutants N]
+``trials.py`` runs each mutant in a process of its own.
+
+Usage: python bench/mutation.py [FAMILY ...] [--mutants N] [--seed S] [--jobs J]
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import copy
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
+import mpmath  # noqa: F401 - imported before the fork, so that no mutant pays for it
 import numpy as np
+import pytest
 from measuring import table
-
-from tensorparity.operators.catalogue import _FAMILIES
+from mutants import mutate, sites
+from trials import Trials
 
 ROOT = Path(__file__).resolve().parent.parent
-OPERATORS = ROOT / "src" / "tensorparity" / "operators"
-TESTS = ROOT / "tests" / "operators"
+PACKAGE = ROOT / "src" / "tensorparity"
+OPERATORS = PACKAGE / "operators"
+TESTS = ROOT / "tests"
 
-#: Modules of the folder that hold no reference: contracts, tables, plumbing.
-_NO_FAMILY = (
-    "__init__", "api", "arguments", "catalogue", "directional", "evaluate", "known_classes", "loss_spec", "nested",
-    "optimizer_spec", "page", "rounding", "spec",
+#: Modules of the folder that hold no reference: contracts, tables, plumbing, the reading of arguments.
+_NO_REFERENCE = frozenset(
+    ["__init__", "arguments", "catalogue", "evaluate", "known_classes", "nested", "page", "rounding", "spec",
+     "tolerances", "calls/__init__", "calls/catalogue", "calls/helpers", "calls/spec"]
 )  # fmt: skip
-#: Families whose tests bear another name.
+#: Of gradients there is no formula but this: differences of the reference itself.
+_ELSEWHERE = {"adjoint": PACKAGE / "triage" / "adjoint.py"}
+
+#: Test files of families that bear another name, or lie elsewhere.
 _TESTED_BY = {
-    "adaptive_steps": ("optimizers_by_hand", "optimizers"),
-    "carried": ("recurrent", "cells", "convlstm"),
-    "classification_losses": ("losses_by_hand", "losses"),
-    "regression_losses": ("losses_by_hand", "losses"),
-}
-_NEEDS_LIBRARIES = ("test_against_keras.py",)
-
-_SWAPS: dict[type, type] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.MatMult: ast.Mult, ast.Pow: ast.Mult, ast.Mod: ast.Add,
+    "adaptive_steps": ("operators/test_optimizers_by_hand.py", "operators/test_optimizers_by_loops.py"),
+    "adjoint": ("triage/test_adjoint.py",),
+    "carried": ("operators/test_layers_by_loops.py", "operators/test_spectrogram.py"),
+    "directional": ("triage/test_kinks.py",),
+    "loss_spec": ("operators/test_losses_by_loops.py", "operators/test_losses.py"),
+    "optimizer_spec": ("operators/test_optimizers.py", "operators/test_optimizers_by_loops.py"),
+    "optimizers": ("operators/test_optimizers_by_loops.py",),
+    "spatial": ("operators/test_convolution.py", "operators/test_pooling.py", "operators/test_windows_by_loops.py"),
 }  # fmt: skip
-_TURNS: dict[type, type] = {
-    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-}  # fmt: skip
-_FUNCTIONS = {
-    "maximum": "minimum", "minimum": "maximum", "max": "min", "min": "max", "mean": "sum", "sum": "mean",
-    "exp": "expm1", "sqrt": "square", "floor": "ceil", "ceil": "floor",
-}  # fmt: skip
+#: Where cases of all families stand side by side.
+_COMMON = (
+    "operators/test_layers_by_loops.py",
+    "operators/test_windows_by_loops.py",
+    "operators/test_refusals.py",
+    "operators/test_catalogue.py",
+)
+_MARKS = "not slow and not tensorflow and not jax and not torch and not onnxruntime"
+_NEEDS_LIBRARIES = ("test_against", "test_independent", "test_known_classes")
+_OPTIONS = (
+    "-q", "--tb=no", "-p", "no:cacheprovider", "--assert=plain", "--hypothesis-profile", "measured", "-m", _MARKS,
+    "-W", "ignore::pytest.PytestAssertRewriteWarning",  # Hypothesis is imported already, on purpose
+)  # fmt: skip
 
 
-def sites(tree: ast.Module) -> list[tuple[int, str]]:
-    """Places for a mutation: the position of a node in a walk, and the kind of change."""
-    left_out = {id(part) for node in ast.walk(tree) for idle in _idle(node) for part in ast.walk(idle)}
-    left_out |= {id(part) for node in tree.body if _declares(node) for part in ast.walk(node)}
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef):
-            _leave_out_bounds(function, left_out)
-    return [
-        (position, kind)
-        for position, node in enumerate(ast.walk(tree))
-        if id(node) not in left_out
-        for kind in _kinds(node)
-    ]
+@dataclass(frozen=True)
+class Family:
+    """A module of references: its name here, its file, and what it declares."""
+
+    name: str
+    path: Path
+    declared: frozenset[str]
+
+    @property
+    def module(self) -> str:
+        return ".".join(("tensorparity", *self.path.relative_to(PACKAGE).with_suffix("").parts))
+
+    def test_files(self) -> list[str]:
+        """Its own first, then those that name it or something it declares, then the common ones."""
+        stem = self.path.stem
+        folder = TESTS / "operators" / "calls" if "/" in self.name else TESTS / "operators"
+        own = [path for path in (folder / f"test_{stem}.py",) if path.exists()]
+        words = {f"operators.{self.name.replace('/', '.')} ", f"import {stem}\n"} | {
+            f'"{name}"' for name in self.declared
+        }
+        others = [path for path in sorted(folder.glob("test_*.py")) if any(word in path.read_text() for word in words)]
+        further = [TESTS / name for name in (*_TESTED_BY.get(self.name, ()), *(_COMMON if self.declared else ()))]
+        if "/" in self.name:
+            further = sorted(folder.glob("test_*.py"))
+        found = dict.fromkeys([*own, *further, *others])
+        return [str(path) for path in found if not path.name.startswith(_NEEDS_LIBRARIES)]
 
 
-def _idle(node: ast.AST) -> list[ast.AST]:
-    """What decides no value: rounding terms, messages, annotations, declarations of what is worth trying."""
-    if isinstance(node, ast.Assign):
-        named = any(
-            "kappa" in part.id for part in ast.walk(node) if isinstance(part, ast.Name) and _is_target(part, node)
+class _About:
+    """Keeps the tests that are about a family, and drops the cases that are given what another declares."""
+
+    def __init__(self, family: Family, everything: frozenset[str]) -> None:
+        self._wanted, self._foreign = family.declared, everything - family.declared
+
+    def __call__(self, item: pytest.Item) -> bool:
+        called = getattr(item, "callspec", None)
+        given = {value for value in called.params.values() if isinstance(value, str)} if called else set()
+        if not self._wanted or given & self._wanted:
+            return True
+        return not given & self._foreign and not str(item.path).endswith(_COMMON)
+
+
+# Families
+
+
+def families() -> list[Family]:
+    declared = _declared()
+    paths = {str(path.relative_to(OPERATORS).with_suffix("")): path for path in sorted(OPERATORS.rglob("*.py"))}
+    paths = {name: path for name, path in paths.items() if name not in _NO_REFERENCE} | _ELSEWHERE
+    return [Family(name, path, declared.get(name, frozenset())) for name, path in paths.items()]
+
+
+def _declared() -> dict[str, frozenset[str]]:
+    """What each family declares, read in a process of its own: nothing of ours is imported here."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        from tensorparity.operators import (
+            calls,
+            catalogue,
+            classification_losses,
+            losses,
+            optimizers,
+            regression_losses,
         )
-        return [node] if named else []
-    if isinstance(node, (ast.Raise, ast.JoinedStr, ast.AnnAssign, ast.arguments)):
-        return [node]
-    if not isinstance(node, ast.Call):
-        return []
-    name = _name(node.func)
-    if name in ("refuse", "Parameter", "Domain", "growth", "LayerSpec", "LossSpec"):
-        return [node]
-    if name == "Evaluation":
-        return list(node.args[1:])
-    if name == "WeightSpec":  # how weights are drawn decides nothing either
-        return list(node.args[3:]) + [item for item in node.keywords if item.arg == "fan_in"]
-    return [item for item in node.keywords if item.arg in ("own", "slope", "kappa")]
+        from tensorparity.operators.calls import catalogue as operators
+
+        found = {name: list(members) for name, members in catalogue._FAMILIES.items()}
+        found |= {
+            f"{calls.__name__.rpartition('.')[2]}/{name}": names.split() for name, names in operators._FAMILIES.items()
+        }
+        found["classification_losses"] = [spec.name for spec in classification_losses.CLASSIFICATION_LOSSES]
+        found["regression_losses"] = [spec.name for spec in regression_losses.REGRESSION_LOSSES]
+        found["losses"] = [spec.name for spec in losses._CROSS_ENTROPIES_AND_NORMS]
+        found["optimizers"] = [spec.name for spec in optimizers._PLAIN]
+        found["adaptive_steps"] = [spec.name for spec in optimizers.ADAPTIVE_OPTIMIZERS]
+        os.write(writing, repr(found).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        found = ast.literal_eval(stream.read())
+    os.wait()
+    return {name: frozenset(names) for name, names in found.items()}
 
 
-def _declares(node: ast.stmt) -> bool:
-    """A table at the top of a module: values worth trying, names, specifications."""
-    return isinstance(node, ast.Assign) and not isinstance(node.value, (ast.Constant, ast.BinOp, ast.Lambda))
+def _imported_from(family: Family) -> set[str]:
+    """Names of the module that other modules of the package use."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        if path == family.path or family.path.stem not in path.read_text():
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] == family.path.stem:
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == family.path.stem:
+                found.add(node.attr)
+    return found
 
 
-def _leave_out_bounds(function: ast.FunctionDef, left_out: set[int]) -> None:
-    """What is computed for rounding terms alone: every use of the name stands where nothing is decided."""
-    assignments = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
-    loads = [node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
-    growing = True
-    while growing:
-        growing = False
-        for node in assignments:
-            names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and _is_target(part, node)}
-            used = [load for load in loads if load.id in names]
-            if id(node) not in left_out and used and all(id(load) in left_out for load in used):
-                left_out.update(id(part) for part in ast.walk(node))
-                growing = True
+@dataclass
+class Result:
+    """How many places there are, how many mutants were made, and what the survivors say."""
+
+    places: int
+    mutants: int
+    survivors: list[str]
+
+    @property
+    def killed(self) -> int:
+        return self.mutants - len(self.survivors)
 
 
-def _is_target(name: ast.Name, assignment: ast.Assign) -> bool:
-    return any(name is part for target in assignment.targets for part in ast.walk(target))
-
-
-def _name(function: ast.AST) -> str:
-    return (
-        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
-    )
-
-
-def _kinds(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.BinOp) and type(node.op) in _SWAPS:
-        yield "swap"
-        if isinstance(node.op, (ast.Add, ast.Sub)):
-            yield "drop"
-    elif isinstance(node, ast.Compare) and type(node.ops[0]) in _TURNS:
-        yield "turn"
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield "constant"
-    elif isinstance(node, ast.Attribute) and node.attr in _FUNCTIONS:
-        yield "function"
-
-
-def mutate(tree: ast.Module, position: int, kind: str) -> tuple[ast.Module, str]:
-    """A copy with one change, and what was changed in words."""
-    mutant = copy.deepcopy(tree)
-    node = list(ast.walk(mutant))[position]
-    before = ast.unparse(node)
-    if isinstance(node, ast.BinOp) and kind == "swap":
-        node.op = _SWAPS[type(node.op)]()
-    elif isinstance(node, ast.BinOp):
-        node.right = ast.Constant(0)
-    elif isinstance(node, ast.Compare):
-        node.ops[0] = _TURNS[type(node.ops[0])]()
-    elif isinstance(node, ast.Constant):
-        node.value = node.value + 1
-    elif isinstance(node, ast.Attribute):
-        node.attr = _FUNCTIONS[node.attr]
-    return ast.fix_missing_locations(mutant), f"line {getattr(node, 'lineno', 0)}: {before} to {ast.unparse(node)}"
-
-
-def families() -> list[str]:
-    return sorted(path.stem for path in OPERATORS.glob("*.py") if path.stem not in _NO_FAMILY)
-
-
-def tests_of(family: str) -> list[Path]:
-    """The family's own file first, then those that name it or one of its layers."""
-    own = TESTS / f"test_{family}.py"
-    words = {f"operators.{family}", f"import {family}"} | {f'"{name}"' for name in _FAMILIES.get(family, {})}
-    others = [
-        path
-        for path in sorted(TESTS.glob("test_*.py"))
-        if path != own and path.name not in _NEEDS_LIBRARIES and any(word in path.read_text() for word in words)
-    ]
-    further = [TESTS / f"test_{name}.py" for name in _TESTED_BY.get(family, ())]
-    return list(dict.fromkeys([*([own] if own.exists() else []), *further, *others]))
-
-
-def is_killed(family: str, text: str, folder: Path) -> bool:
-    """Whether the tests fail with this text as the family's module."""
-    module = folder / "src" / "tensorparity" / "operators" / f"{family}.py"
-    original = module.read_text()
-    module.write_text(text)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
-    paths = [str(path) for path in tests_of(family)]
-    variables = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        ended = subprocess.run([*command, *paths], cwd=ROOT, env=variables, capture_output=True, timeout=300)
-        return ended.returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        module.write_text(original)
+def measure(family: Family, everything: frozenset[str], count: int, seed: int, jobs: int) -> Result:
+    tree = ast.parse(family.path.read_text())
+    places = sites(tree, family.name, _imported_from(family))
+    rng = np.random.default_rng([seed, zlib.crc32(family.name.encode())])
+    made = [mutate(tree, places[index]) for index in rng.permutation(len(places))[:count]]
+    trials = Trials(family.module, family.path, [*_OPTIONS, *family.test_files()], _About(family, everything))
+    survivors = trials.survivors([mutant for mutant, _ in made], jobs)
+    return Result(len(places), len(made), [made[index][1] for index in survivors])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", nargs="*")
-    parser.add_argument("--mutants", type=int, default=10)
+    parser.add_argument("--mutants", type=int, default=10, help="per family")
+    parser.add_argument("--seed", type=int, default=0, help="of the choice among all places")
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    hypothesis.settings.register_profile(
+        "measured", deadline=None, derandomize=True, database=None,
+        phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
+    )  # fmt: skip
+    os.chdir(ROOT)
+    every = families()
+    everything = frozenset().union(*(family.declared for family in every))
     rows, killed, made = [], 0, 0
     with tempfile.TemporaryDirectory(prefix="tensorparity-mutants-") as scratch:
-        folder = Path(scratch)
-        shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
-        for number, family in enumerate(options.family or families()):
-            tree = ast.parse((OPERATORS / f"{family}.py").read_text())
-            places = sites(tree)
-            rng = np.random.default_rng([0, number])
-            chosen = [places[index] for index in rng.permutation(len(places))[: options.mutants]]
-            survivors = []
-            for position, kind in chosen:
-                mutant, said = mutate(tree, position, kind)
-                if not is_killed(family, ast.unparse(mutant), folder):
-                    survivors.append(said)
-            killed += len(chosen) - len(survivors)
-            made += len(chosen)
-            rows.append([family, str(len(places)), str(len(chosen)), str(len(chosen) - len(survivors))])
-            for said in survivors:
-                print(f"{family} survived: {said}", file=sys.stderr, flush=True)
-            print(f"{family}: {len(chosen) - len(survivors)} of {len(chosen)}", file=sys.stderr, flush=True)
+        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = scratch
+        for family in every:
+            if options.family and family.name not in options.family:
+                continue
+            result = measure(family, everything, options.mutants, options.seed, options.jobs)
+            killed, made = killed + result.killed, made + result.mutants
+            rows.append([family.name, str(result.places), str(result.mutants), str(result.killed)])
+            for said in result.survivors:
+                print(f"{family.name} survived: {said}", file=sys.stderr)
+            print(f"{family.name}: {result.killed} of {result.mutants}", file=sys.stderr, flush=True)
     print(table(["family", "places", "mutants", "killed"], rows))
-    print(f"\n{killed} of {made} killed ({100 * killed / max(made, 1):.0f} %).")
+    print(f"\n{killed} of {made} killed ({100 * killed / max(made, 1):.1f} %).")
 
 
 if __name__ == "__main__":

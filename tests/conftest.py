@@ -43,10 +43,10 @@ _NEEDS = {
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test marked with a library is skipped where the library is missing."""
-    for item in items:
-        for marker, modules in _NEEDS.items():
-            missing = [name for name in modules if importlib.util.find_spec(name) is None]
-            if missing and item.get_closest_marker(marker):
+    for marker, modules in _NEEDS.items():
+        missing = [name for name in modules if importlib.util.find_spec(name) is None]
+        for item in items if missing else ():
+            if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f"not installed: {', '.join(missing)}"))
 
 
@@ -72,8 +72,11 @@ class FakeRunner:
         planted: per target, what happens to the output of a layer (by layer name or by type).
         raising: per target, layers that raise.
         whole: per target, what happens to the outputs of an uninstrumented run only.
+        fuses: graphs to which that happens.
+        tame: per layer, what every target does to inputs that the reference refuses.
         ends: per target, the status that requests end with, those that ``fails_on`` says.
         custom: layer types that the catalogue does not know.
+        lost: as ``planted``, of a model that was saved and loaded only.
         only_once: planted errors and ends do not show in fresh workers.
     """
 
@@ -81,9 +84,12 @@ class FakeRunner:
     planted: Mapping[str, Mapping[str, Change]] = field(default_factory=dict)
     raising: Mapping[str, Sequence[str]] = field(default_factory=dict)
     whole: Mapping[str, Change] = field(default_factory=dict)
+    fuses: Callable[[LayerGraph], bool] = lambda graph: True
+    tame: Mapping[str, Change] = field(default_factory=dict)
     ends: Mapping[str, Status] = field(default_factory=dict)
     fails_on: Callable[[Case], bool] = lambda case: True
     custom: Mapping[str, Change] = field(default_factory=dict)
+    lost: Mapping[str, Mapping[str, Change]] = field(default_factory=dict)
     only_once: bool = False
     circumstances: str = "fake 1.0"
     ran: list[Ran] = field(default_factory=list)
@@ -127,7 +133,7 @@ class FakeRunner:
         outputs = {ref.node: nodes[ref_key(graph, ref)] for ref in graph.outputs}
         if case.procedure.trace:
             return Outcome(target, Status.COMPLETED, outputs, Trace(nodes=nodes), record=record)
-        if target in self.whole and not healthy:
+        if target in self.whole and not healthy and self.fuses(graph):
             outputs = {name: self.whole[target](array) for name, array in outputs.items()}
         return Outcome(target, Status.COMPLETED, outputs, record=record)
 
@@ -154,8 +160,11 @@ class FakeRunner:
             output = self.custom[node.op](given[0])
         else:
             with np.errstate(over="ignore"):
-                output = evaluate_node(node, given, case.weights)[0].value.astype(np.float32)
+                tamed = [self.tame[node.layer](array) for array in given] if node.layer in self.tame else given
+                output = evaluate_node(node, tamed, case.weights)[0].value.astype(np.float32)
         changes = {} if healthy else self.planted.get(target, {})
+        if case.procedure.reload:
+            changes = {**changes, **self.lost.get(target, {})}
         change = changes.get(node.layer) or changes.get(node.op)
         return change(output) if change else output
 

@@ -153,6 +153,23 @@ class TestDecisions:
         assert judgements(examined) == {(A, B): Judgement.FAIL, (A, C): Judgement.PASS, (B, C): Judgement.FAIL}
         assert suspicion.case.subject.name == "classifier"  # type: ignore[union-attr]
 
+    def test_what_the_documentation_leaves_open_fails_nobody(self, examine: Examine, fake_runner: Any) -> None:
+        build = GraphBuilder("words")
+        x = build.add("Embedding", build.input("x", (2,), "int32"), name="words", input_dim=4, output_dim=2)
+        graph = build.build(build.add("Flatten", x, name="flat"))
+        model = Model("words", graph, draw_weights(graph, np.random.default_rng(0)))
+
+        def outside(output: Array) -> Array:
+            """What this library has for indices beyond its table."""
+            return np.where(np.array([[[False], [True]]]), np.float32(7), output)
+
+        inputs = {"x": np.array([[1, 9]], np.int32)}
+        runner = fake_runner(planted={B: {"words": outside}}, tame={"words": lambda x: np.clip(x, 0, 3)})
+        examined = examine(runner, model, inputs)
+        (suspicion,) = examined.suspicions
+        assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.SPECIFICATION, ())
+        assert set(judgements(examined).values()) == {Judgement.PASS}
+
     def test_a_reference_that_is_alone_is_doubted_and_nothing_passes(self, examine: Examine, fake_runner: Any) -> None:
         everywhere = {target: {"conv2": bump} for target in (A, B, C)}
         runner = fake_runner(planted=everywhere, whole={B: lambda y: y * np.float32(1 + 1e-4)})

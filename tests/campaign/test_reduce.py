@@ -1,4 +1,4 @@
-"""``reduce`` on a case that an exporter is blamed for: shown as it is, nothing written."""
+"""``reduce`` and ``localize`` on one case: an exporter is shown as it is, and only what shows again is a defect."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign import confirming
+from tensorparity.campaign import localize as localizing
 from tensorparity.campaign import reduce as reducing
 from tensorparity.campaign.exports import ExportedCases
 from tensorparity.campaign.opening import OpenCase
+from tensorparity.campaign.reducing import Prepared
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
@@ -23,7 +26,7 @@ from tensorparity.triage.reduction.reducer import Checked
 from tensorparity.triage.suspicion import Suspicion
 
 TARGETS = ("keras:torch", "onnxruntime", "openvino")
-REMARK = "not reduced: an exporter is shown by the whole file"
+REMARK = "not reduced, shown by the file: some.exporter takes no layers of ours"
 
 
 def test_an_exporter_is_shown_by_the_whole_file(
@@ -33,18 +36,48 @@ def test_an_exporter_is_shown_by_the_whole_file(
     case = Case(build.build(build.add("ReLU", build.input("x", (2,)))), inputs={"x": np.ones((1, 2), np.float32)})
     runner = fake_runner(targets=TARGETS)
     runner.settings = RunnerSettings()
-    suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("exporter:keras-torch",)), case, TARGETS)
+    suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("exporter:some.exporter",)), case, TARGETS)
 
     @contextmanager
     def opened(path: Path, *_: Any) -> Iterator[OpenCase]:
         yield OpenCase(path, CaseFile(case, TARGETS), TARGETS, runner, ExportedCases({}))
 
     monkeypatch.setattr(reducing, "open_case", opened)
-    monkeypatch.setattr(reducing, "examine_case", lambda *_, **__: (Checked((suspicion,)), {}))
+    for module in (reducing, confirming):
+        monkeypatch.setattr(module, "examine_case", lambda *_, **__: (Checked((suspicion,)), {}))
     out = tmp_path / "out"
     reduced = reducing.reduce(tmp_path / "a.tpcase", None, RunnerSettings(), out)
     (finding,) = reduced.facts.findings
-    assert finding.diagnosis.evidence == (REMARK,)
+    missing = "reproducer missing: no script: there is none for the exporter some.exporter"
+    assert finding.diagnosis.evidence == (REMARK, missing)
     assert REMARK in reduced.facts.notes
     assert "checks" not in reduced.facts.stats
     assert not out.exists()
+
+
+@pytest.mark.parametrize(("only_once", "klass"), [(True, Class.FLAKY), (False, Class.DEFECT)])
+@pytest.mark.parametrize("command", ["reduce", "localize"])
+def test_only_what_fails_again_in_fresh_workers_is_a_defect(
+    command: str, only_once: bool, klass: Class, fake_runner: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("ReLU", build.input("x", (2,)), name="relu"))
+    case = Case(graph, inputs={"x": np.ones((1, 2), np.float32)})
+    targets = ("keras:tensorflow", "keras:torch", "keras:jax")
+    planted = {"keras:torch": {"relu": lambda y: y + np.float32(1)}}
+    runner = fake_runner(targets=targets, planted=planted, only_once=only_once)
+    runner.settings = RunnerSettings()
+
+    @contextmanager
+    def opened(path: Path, *_: Any) -> Iterator[OpenCase]:
+        yield OpenCase(path, CaseFile(case, targets), targets, runner, ExportedCases({}))
+
+    for module in (reducing, localizing):
+        monkeypatch.setattr(module, "open_case", opened)
+    monkeypatch.setattr(reducing, "prepare_one", lambda *args, **_: Prepared(args[2], args[2]))
+    if command == "reduce":
+        facts = reducing.reduce(tmp_path / "a.tpcase", None, RunnerSettings(), tmp_path / "out").facts
+    else:
+        with opened(tmp_path / "a.tpcase") as case_file:
+            facts = localizing._single(case_file)
+    assert [finding.diagnosis.klass for finding in facts.findings] == [klass]

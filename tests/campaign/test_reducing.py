@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign.confirming import agreed
 from tensorparity.campaign.examining import examine_case, examine_cases
 from tensorparity.campaign.filing import make_finding
 from tensorparity.campaign.reducing import (
@@ -18,7 +19,6 @@ from tensorparity.campaign.reducing import (
     prepare_one,
     reduce_suspicion,
 )
-from tensorparity.campaign.replay import agreed
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
@@ -26,6 +26,7 @@ from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.reporting.summary import distinct
 from tensorparity.triage.reduction.reducer import Budget, Checked
 from tensorparity.triage.suspicion import Suspicion
 
@@ -80,6 +81,30 @@ class TestExamining:
         assert suspicion.diagnosis.suspects == (TORCH,)
         assert "only when fused" in suspicion.diagnosis.evidence
 
+    def test_layers_are_replayed_as_the_whole_is_run(self, fake_runner: Any, chain: Case) -> None:
+        runner = fake_runner(targets=TARGETS)
+        half = replace(chain, procedure=Procedure(training=True, dtype="float16"))
+        examine_case(runner, half, TARGETS)
+        replayed = [ran.case.procedure for ran in runner.ran if ran.case.procedure.goal is Goal.REPLAY]
+        assert replayed
+        assert {(procedure.training, procedure.dtype) for procedure in replayed} == {(True, "float16")}
+
+    def test_one_target_alone(self, fake_runner: Any, chain: Case) -> None:
+        wrong_alone = fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}})
+        assert "d23 is not as the reference says" in examine_case(wrong_alone, chain, [TORCH])[0].undecided
+        (suspicion,) = examine_case(wrong_alone, chain, [TORCH], convicted=[TORCH])[0].suspicions
+        assert (suspicion.diagnosis.node, suspicion.diagnosis.suspects) == ("d23#0", (TORCH,))
+        assert examine_case(fake_runner(targets=TARGETS), chain, [TORCH])[0] == Checked()
+
+    def test_an_infinite_input_is_no_breakage(self, fake_runner: Any, chain: Case) -> None:
+        """What the case itself gives is the same everywhere; only what a layer made of it hides those behind."""
+        inputs = {name: np.full_like(array, np.inf) for name, array in chain.inputs.items()}
+        checked, _ = examine_case(
+            fake_runner(targets=TARGETS, planted={TORCH: {"e0": np.zeros_like}}), replace(chain, inputs=inputs), TARGETS
+        )
+        (suspicion,) = checked.suspicions
+        assert (suspicion.diagnosis.node, suspicion.diagnosis.suspects) == ("e0#0", (TORCH,))
+
     def test_a_step_excuses_its_own_output_alone(self, fake_runner: Any) -> None:
         build = GraphBuilder()
         dense = build.add("Dense", build.input("x", (3,)), name="dense", units=3)
@@ -109,6 +134,16 @@ class TestReducing:
         assert (node.name, dict(node.params)) == ("d23", {"units": 1})
         assert reduction.checks < 11
         assert {array.shape for array in reduction.case.arrays().values()} == {(1, 1), (1,)}
+
+    def test_where_the_one_that_is_right_cannot_run_it_the_others_are_asked(
+        self, fake_runner: Any, chain: Case
+    ) -> None:
+        runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]}, ends={TF: Status.UNSUPPORTED})
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        assert needed_targets(suspicion) == [TORCH, TF]
+        reduction = reduce_suspicion(runner, suspicion, Budget())
+        assert reduction.suspicion is not None
+        assert reduction.suspicion.diagnosis.suspects == (TORCH,)
 
     def test_only_needed_targets_are_asked(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
@@ -154,9 +189,11 @@ class TestReducing:
     def test_an_exporter_is_shown_by_the_whole_file(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS)
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("exporter:torch.onnx",)), chain, TARGETS)
-        prepared = prepare_one(runner, runner, suspicion, Budget())
-        assert (prepared.reduction, runner.ran) == (None, [])
-        assert prepared.suspicion.diagnosis.evidence[-1] == "not reduced: an exporter is shown by the whole file"
+        prepared = prepare_one(runner, runner, suspicion, Budget(), scripts=False)
+        assert runner.ran == []
+        assert prepared.suspicion.case is chain
+        said = "not reduced, shown by the file: torch.onnx takes no layers of ours"
+        assert prepared.suspicion.diagnosis.evidence[-1] == said
 
     def test_classes_that_blame_nobody_are_not_reduced(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS)
@@ -188,7 +225,7 @@ class TestMetOnTheWay:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}}, only_once=True)
         (again,) = confirmed(runner, [self.met(runner, chain)])
         assert again.diagnosis.klass is Class.FLAKY
-        assert again.diagnosis.evidence[-1] == "did not show again in fresh processes"
+        assert again.diagnosis.evidence[-1] == "did not fail again in fresh processes"
 
     def test_a_hang_is_left_out(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS, ends={TORCH: Status.TIMED_OUT})
@@ -220,6 +257,26 @@ class TestFiling:
             (suspicion,) = examine_case(runner, case, TARGETS)[0].suspicions
             signatures.add(prepare_one(runner, runner, suspicion, Budget(), scripts=False).suspicion.signature)
         assert len(signatures) == 1
+
+    def test_accusations_of_one_defect_are_one_once_they_are_reduced(self, fake_runner: Any) -> None:
+        build = GraphBuilder()
+        x = build.add("Dense", build.input("x", (5,)), name="one", units=4, activation="tanh")
+        case = case_of(build.build(build.add("Dense", x, name="two", units=3)))
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
+        suspicions = examine_case(runner, case, TARGETS)[0].suspicions
+        assert len({suspicion.signature for suspicion in suspicions}) == 2
+        prepared = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        findings = [make_finding(item.suspicion, "cradle", {}, "m", item.original) for item in prepared]
+        assert len({finding.id for finding in findings}) == 2, "each is kept as it was seen"
+        assert len(distinct(findings)) == 1
+
+    def test_two_accusations_of_one_layer_type_are_seen_again(self, fake_runner: Any) -> None:
+        build = GraphBuilder()
+        x = build.add("Dense", build.input("x", (5,)), name="one", units=4, activation="tanh")
+        case = case_of(build.build(build.add("Dense", x, name="two", units=3)))
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
+        suspicions, _ = agreed([examine_case(runner, case, TARGETS)[0] for _ in range(2)])
+        assert [suspicion.diagnosis.klass for suspicion in suspicions] == [Class.DEFECT, Class.DEFECT]
 
     def test_one_reduction_for_two_sightings(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions

@@ -35,6 +35,7 @@ class Trainers:
     ends: Mapping[str, Status] = field(default_factory=dict)
     replays: bool = True
     loss: Mapping[str, float] = field(default_factory=dict)
+    step: Mapping[str, float] = field(default_factory=dict)
 
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], **_: Any) -> list[Outcome]:
         return [self._run(case, target) for case, target in pairs]
@@ -50,6 +51,12 @@ class Trainers:
             change = self.alone.get(target, lambda g: g)
             gradients = {"weight:dense/kernel": change(x.T @ cotangent), "input:dense#0/0": cotangent @ kernel.T}
             return Outcome(target, Status.COMPLETED, trace=Trace(gradients=gradients))
+        if case.procedure.goal is Goal.UPDATE:
+            x, y = case.inputs["x"], case.labels["dense"]
+            gradient = self.gradient.get(target, lambda g: g)(x.T @ (x @ kernel - y))
+            after = kernel - np.float32(0.01 * self.step.get(target, 1.0)) * gradient
+            trace = Trace(gradients={"weight:dense/kernel": gradient}, weights={"dense/kernel": after})
+            return Outcome(target, Status.COMPLETED, trace=trace)
         return Outcome(target, Status.COMPLETED, trace=Trace(nodes={"dense#0": case.inputs["x"] @ kernel}))
 
     def _fit(self, case: Case, target: str, kernel: Array) -> Outcome:
@@ -60,7 +67,7 @@ class Trainers:
         for step, (x, y) in enumerate(zip(xs, ys, strict=True)):
             error = x @ kernel - y
             losses.append(float((error**2).mean()) * self.loss.get(target, 1.0))
-            kernel = kernel - 0.01 * self.gradient.get(target, lambda g: g)(x.T @ error)
+            kernel = kernel - 0.01 * self.step.get(target, 1.0) * self.gradient.get(target, lambda g: g)(x.T @ error)
             weights[f"{step}:dense/kernel"] = kernel
         return Outcome(target, Status.COMPLETED, trace=Trace(weights=weights, losses=tuple(losses)))
 
@@ -141,9 +148,26 @@ def test_a_training_that_died_is_a_comparison_of_trainings(train: Callable[..., 
     assert set(trained.training.losses) == {A, C}
 
 
-def test_two_targets_cannot_settle_it(train: Callable[..., Any]) -> None:
-    trained = train(Trainers(targets=(A, B), gradient={B: lambda g: g * np.float32(2)}))
-    assert judgements(trained) == {(A, B): Judgement.UNDECIDED}
+def test_two_targets_and_the_reference_settle_a_gradient(train: Callable[..., Any]) -> None:
+    wrong = {B: lambda g: g * np.float32(1.1)}
+    trained = train(Trainers(targets=(A, B), gradient=wrong, alone=wrong))
+    assert judgements(trained) == {(A, B): Judgement.FAIL}
+    (suspicion,) = trained.suspicions
+    assert (suspicion.stage, suspicion.diagnosis.suspects) == (Stage.BACKWARD, (B,))
+
+
+def test_two_targets_that_agree_alone_are_judged(train: Callable[..., Any]) -> None:
+    trained = train(Trainers(targets=(A, B), gradient={B: lambda g: g * np.float32(1.01)}))
+    assert judgements(trained) == {(A, B): Judgement.PASS}
+
+
+def test_an_optimizer_that_steps_too_far_is_named(train: Callable[..., Any]) -> None:
+    trained = train(Trainers(targets=(A, B), step={B: 1.5}))
+    assert judgements(trained) == {(A, B): Judgement.FAIL}
+    (suspicion,) = trained.suspicions
+    assert (suspicion.stage, suspicion.diagnosis.suspects) == (Stage.UPDATE, (B,))
+    assert suspicion.diagnosis.api == "keras.optimizers.SGD"
+    assert "the step of keras.optimizers.SGD is wrong on fake:b" in trained.comparisons[0].verdict.reason
 
 
 def test_weights_that_are_not_finite_never_pass(train: Callable[..., Any]) -> None:

@@ -44,6 +44,17 @@ def test_a_process_of_its_own_says_the_same(tensorparity: Any) -> None:
     assert ended.stderr == "tensorparity: no model at 'none.keras'\n"
 
 
+@pytest.mark.parametrize("change", [{"steps": "many"}, {"nodes": 3}, {"goal": ["forward"]}])
+def test_a_malformed_case_is_refused_in_one_line(refused: Any, case_file: Any, change: dict[str, Any]) -> None:
+    def tamper(members: dict[str, bytes]) -> dict[str, bytes]:
+        index = json.loads(members["case.json"])
+        index["case"]["procedure"].update(change)
+        return {**members, "case.json": json.dumps(index).encode()}
+
+    for command in ("replay", "reduce", "localize"):
+        assert "malformed" in refused(command, case_file(tamper))
+
+
 class TestModels:
     def test_missing(self, refused: Any) -> None:
         assert refused("compare", "none.keras") == "no model at 'none.keras'"

@@ -69,6 +69,18 @@ def test_a_fault_of_the_exporter_is_the_exporters(planted: Any, valid: Callable[
     assert any("exported to ONNX by keras-tf2onnx; all 5 layers" in note for note in document["notes"])
 
 
+def test_its_script_exports_the_smallest_layer(planted: Any, folder: Path) -> None:
+    (finding,) = planted.document["findings"]
+    script = (folder / "wrong" / finding["reproducer"]).read_text()
+    assert not script.startswith("# Not verified"), script
+    assert "keras.layers.LeakyReLU(" in script
+    assert 'model.export("model.onnx", format="onnx"' in script
+    assert "load_model" not in script  # built, not loaded
+    assert len(script.splitlines()) <= 36
+    assert list(finding["parameters"]) in ([], ["negative_slope"])
+    assert any(line.startswith("reduced from") for line in finding["evidence"])
+
+
 @pytest.mark.slow
 def test_its_case_fails_again_and_not_without_the_fault(tensorparity: Any, planted: Any, folder: Path) -> None:
     case = folder / "wrong" / planted.document["findings"][0]["case"]
@@ -76,6 +88,42 @@ def test_its_case_fails_again_and_not_without_the_fault(tensorparity: Any, plant
     assert again.code == 1, again.stderr
     assert again.document["findings"][0]["suspects"] == ["exporter:keras-tf2onnx"]
     assert tensorparity("replay", case).code == 0
+
+
+LAYER = """
+import keras
+
+
+@keras.saving.register_keras_serializable("mine")
+class Leaky(keras.layers.Layer):
+    def call(self, x):
+        return keras.ops.leaky_relu(x, 0.1)
+"""
+
+
+@pytest.mark.slow
+def test_a_layer_that_no_catalogue_knows_is_shown_by_the_file(tensorparity: Any, save_keras: Any, folder: Path) -> None:
+    (tensorparity.folder / "wrong_exporter.py").write_text(WRONG_EXPORTER)
+    (tensorparity.folder / "my_leaky.py").write_text(LAYER)
+    model = save_keras(
+        "mine.keras",
+        f"""
+        import sys
+        sys.path.append({str(tensorparity.folder)!r})
+        import my_leaky
+        x = keras.Input((8,), name="x")
+        model = keras.Model(x, my_leaky.Leaky(name="leaky")(keras.layers.Dense(3, name="dense")(x)))
+        """,
+    )
+    modules = ("--import", "my_leaky", "--import", "wrong_exporter")
+    ended = tensorparity("compare", model, *TARGETS, *modules, "--trust", "--out", folder / "mine")
+    assert ended.code == 1, ended.stderr
+    (finding,) = ended.document["findings"]
+    assert (finding["suspects"], finding["node"]) == (["exporter:keras-tf2onnx"], "leaky#0")
+    assert any("shown by the file" in line for line in finding["evidence"])
+    path = folder / "mine" / finding["reproducer"]
+    assert not path.read_text().startswith("# Not verified"), path.read_text()
+    assert list(path.parent.glob("mine-*.keras"))
 
 
 @pytest.mark.slow

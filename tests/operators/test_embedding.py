@@ -23,10 +23,14 @@ def test_rows_by_index(dtype):
     assert not found.kappa.any()
 
 
-@pytest.mark.parametrize("index", [-1, 3])
-def test_an_index_outside_of_the_table_has_no_reference(index):
+@pytest.mark.parametrize("indices", [[-1], [3], [0, 3], [-1, 2], [3, 0]])
+def test_an_index_outside_of_the_table_has_no_reference(indices):
     with pytest.raises(ShapeError, match="`input_dim`.*Received: input_dim=3"):
-        embed([[index]])
+        embed([indices])
+
+
+def test_no_indices_are_no_rows():
+    assert embed(np.zeros((2, 0), int)).value.shape == (2, 0, 2)
 
 
 def test_the_domain_is_the_table():

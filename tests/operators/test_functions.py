@@ -55,6 +55,20 @@ def test_softmax_and_log_softmax_by_hand():
     np.testing.assert_allclose(functions.apply("log_softmax", exact(x)).value, np.log([[0.25, 0.75]]))
 
 
+@pytest.mark.parametrize("shift", [0.0, 1000.0, -1000.0])
+def test_only_the_largest_may_be_taken_out_of_exponents(shift):
+    x = np.array([[0.0, 1500.0, 1500.0 + math.log(3.0)], [math.log(2.0), 0.0, -1500.0]]) + shift
+    shares = [[0.0, 0.25, 0.75], [2 / 3, 1 / 3, 0.0]]
+    np.testing.assert_allclose(functions.apply("softmax", exact(x)).value, shares, rtol=1e-10)
+    logs = [
+        [-1500.0 - math.log(4.0), -math.log(4.0), math.log(0.75)],
+        [math.log(2 / 3), -math.log(3.0), -1500.0 - math.log(3.0)],
+    ]
+    np.testing.assert_allclose(functions.apply("log_softmax", exact(x)).value, logs, rtol=1e-10)
+    both = functions.softmax(exact(x), (0, 1)).value
+    np.testing.assert_allclose(both.ravel(), functions.softmax(exact(x.ravel())).value)
+
+
 def test_sparsemax_by_hand():
     x = np.array([[1.0, 1.0, -9.0], [0.2, 0.5, 0.3], [5.0, 0.0, 1.0]])
     expected = [[0.5, 0.5, 0.0], [0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]

@@ -83,10 +83,11 @@ class TestJaxJit(AdapterConformance):
     known_call = KnownCall("jax.numpy.add", np.add)
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 @needs("torch")
 class TestTorchCompile(AdapterConformance):
-    """Runs exported programs only; those are in test_torch_programs.py."""
+    """Compiles every graph it is given; exported programs are in test_torch_programs.py."""
 
     target = "torch:compile"
 

@@ -12,7 +12,7 @@ from tensorparity.core.finding import Class
 from tensorparity.core.model import Model
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Procedure
-from tensorparity.triage.confirm import HANG_FACTOR, confirm_accusation, confirm_ending
+from tensorparity.triage.confirm import HANG_FACTOR, confirm_accusations, confirm_ending, run_fresh, two_answers
 from tensorparity.triage.diagnose import Accusation, accuse
 from tensorparity.triage.replay import replay_nodes
 
@@ -27,7 +27,8 @@ def confirmed(runner: Any, network: Model, images: dict[str, Array]) -> tuple[Ac
     trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
     measured = list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets))
     (before,) = accuse(measured, {})
-    return before, confirm_accusation(runner, network, before, images, trace, runner.targets, {})
+    (after,) = confirm_accusations(runner, network, [before], images, trace, runner.targets, {})
+    return before, after
 
 
 def test_what_fails_again_stays(fake_runner: Any, network: Model, images: dict[str, Array]) -> None:
@@ -74,3 +75,47 @@ def test_another_exception_is_another_ending(fake_runner: Any, network: Model, i
     other = Outcome("fake:b", Status.RAISED, failure=Failure("OtherError", "it said"))
     same, _ = confirm_ending(runner, network.case("fake:b", Procedure(), images), other)
     assert not same
+
+
+def test_a_layer_that_answers_otherwise_each_time_is_flaky(
+    fake_runner: Any, network: Model, images: dict[str, Array]
+) -> None:
+    rng = np.random.default_rng(0)
+    runner = fake_runner(planted={"fake:b": {"conv1": lambda y: y + rng.uniform(-1, 1, y.shape).astype(np.float32)}})
+    _, after = confirmed(runner, network, images)
+    assert after.diagnosis.klass is Class.FLAKY
+    assert after.diagnosis.evidence[-1] == "fake:b gives two different answers on the same case"
+
+
+def test_several_layers_are_replayed_by_one_set_of_workers(
+    fake_runner: Any, network: Model, images: dict[str, Array]
+) -> None:
+    runner = fake_runner(planted={"fake:b": {"conv1": bump}, "fake:c": {"dense": bump}})
+    trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
+    accusations = accuse(list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets)), {})
+    assert len(accusations) == 2
+    assert confirm_accusations(runner, network, accusations, images, trace, runner.targets, {}) == accusations
+    assert len([ran for ran in runner.ran if ran.fresh]) == len(runner.targets)
+
+
+def test_who_does_not_answer_in_time_is_asked_alone(fake_runner: Any, network: Model, images: dict[str, Array]) -> None:
+    runner = fake_runner(ends={"fake:b": Status.TIMED_OUT})
+    case = network.case("fake:a", Procedure(), images)
+    run_fresh(runner, [(case, target) for target in runner.targets])
+    assert [(ran.target, ran.deadline_factor) for ran in runner.ran[3:]] == [("fake:b", HANG_FACTOR)]
+
+
+class TestTwoAnswers:
+    def said(self, *arrays: float, suspects: tuple[str, ...] = ("lib:a",)) -> list[str]:
+        before, again = ({"lib:a": Outcome("lib:a", Status.COMPLETED, {"y": np.float32([1.0, a])})} for a in arrays)
+        return two_answers(suspects, {"lib:a": "lib"}, before, again)
+
+    def test_rounding_is_no_other_answer(self) -> None:
+        assert self.said(2.0, 2.0 + 1e-6) == []
+
+    def test_more_is(self) -> None:
+        assert self.said(2.0, 2.1) == ["lib:a gives two different answers on the same case"]
+        assert self.said(2.0, float("nan"), suspects=("lib",)) != []
+
+    def test_who_is_no_suspect_may_do_as_he_likes(self) -> None:
+        assert self.said(2.0, 2.1, suspects=("lib:b",)) == []

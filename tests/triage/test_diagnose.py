@@ -13,6 +13,7 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.verdict import Kind
+from tensorparity.operators.evaluate import draw_weights
 from tensorparity.operators.rounding import K
 from tensorparity.triage.diagnose import Accusation, accuse, doubts
 from tensorparity.triage.replay import VOTE_MARGIN, NodeErrors
@@ -55,11 +56,46 @@ def test_api_and_the_parameters_that_matter(measure: Measure, fake_runner: Any) 
     assert "strides" not in accusation.diagnosis.parameters
 
 
+def convolutions(*params: dict[str, Any]) -> Model:
+    """A chain of convolutions of one channel, with these parameters."""
+    build = GraphBuilder()
+    x = build.input("x", (6, 6, 2))
+    for index, given in enumerate(params):
+        x = build.add("Conv2D", x, name=f"conv{index}", padding="same", **{"filters": 2, "kernel_size": 3, **given})
+    graph = build.build(x)
+    return Model("convolutions", graph, draw_weights(graph, np.random.default_rng(0)))
+
+
 def test_layers_of_one_type_are_one_defect(measure: Measure, fake_runner: Any) -> None:
-    (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"Conv2D": bump()}})))
-    assert [errors.node.layer for errors in accusation.nodes] == ["conv1", "conv2"]
-    assert accusation.diagnosis.node == "conv1#0"
-    assert "2 layers of type Conv2D are affected; conv1 is the first" in accusation.diagnosis.evidence
+    model = convolutions({}, {"filters": 4}, {"kernel_size": 5})
+    (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"Conv2D": bump()}}), model))
+    assert [errors.node.layer for errors in accusation.nodes] == ["conv0", "conv1", "conv2"]
+    assert accusation.diagnosis.node == "conv0#0"
+    assert "3 layers of type Conv2D are affected; conv0 is the first" in accusation.diagnosis.evidence
+
+
+def test_other_parameters_may_be_another_defect(measure: Measure, fake_runner: Any) -> None:
+    model = convolutions({}, {"strides": 2}, {})
+    found = accused(measure(fake_runner(planted={"fake:b": {"Conv2D": bump()}}), model))
+    assert [[errors.node.layer for errors in accusation.nodes] for accusation in found] == [
+        ["conv0", "conv2"],
+        ["conv1"],
+    ]
+    assert [accusation.diagnosis.parameters.get("strides") for accusation in found] == [None, 2]
+
+
+def test_another_way_to_fail_is_another_defect_and_a_few_are_enough(measure: Measure, fake_runner: Any) -> None:
+    activations = ["relu", "tanh", "sigmoid", "softplus", "elu"]
+    model = convolutions(*({"activation": name} for name in activations), {"activation": "relu"})
+    planted = {f"conv{index}": bump() for index in range(5)} | {"conv5": lambda y: y * np.float32(np.nan)}
+    found = accused(measure(fake_runner(planted={"fake:b": planted}), model))
+    assert [(a.diagnosis.node, a.kind) for a in found] == [
+        ("conv0#0", Kind.INCONSISTENCY),
+        ("conv1#0", Kind.INCONSISTENCY),
+        ("conv5#0", Kind.NAN),
+    ]
+    assert [errors.node.layer for errors in found[0].nodes] == ["conv0", "conv2", "conv3", "conv4"]
+    assert "4 layers of type Conv2D are affected; conv0 is the first" in found[0].diagnosis.evidence
 
 
 def test_other_types_and_other_suspects_are_other_defects(measure: Measure, fake_runner: Any) -> None:

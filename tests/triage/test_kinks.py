@@ -11,7 +11,7 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.operators.directional import one_sided, scales
-from tensorparity.operators.rounding import K
+from tensorparity.operators.rounding import K, exact
 from tensorparity.triage.backward import accuse_gradients, judge_gradients, loss_function, pulled_back
 from tensorparity.triage.kinks import examine_gradients
 
@@ -49,22 +49,29 @@ def judged(case: Case, *gradients: Array, name: str = "input:layer#0/0") -> tupl
     return (None, ()) if accusation is None else (accusation.diagnosis.klass.value, accusation.diagnosis.suspects)
 
 
+def alike(gradient: Array) -> dict[str, dict[str, Array]]:
+    return {target: {"input:layer#0/0": gradient} for target in ("lib:a", "lib:b")}
+
+
 class TestOneSided:
     def test_relu_at_zero_has_two_slopes(self) -> None:
         at = [np.array([0.0])]
-        ahead = one_sided(lambda arrays: np.maximum(arrays[0], 0.0), at, [np.array([1.0])], np.array([0.0]))
-        back = one_sided(lambda arrays: np.maximum(arrays[0], 0.0), at, [np.array([-1.0])], np.array([0.0]))
+        ahead = one_sided(lambda arrays: exact(np.maximum(arrays[0], 0.0)), at, [np.array([1.0])], exact(np.zeros(1)))
+        back = one_sided(lambda arrays: exact(np.maximum(arrays[0], 0.0)), at, [np.array([-1.0])], exact(np.zeros(1)))
         assert ahead is not None
         assert back is not None
         assert (ahead.values[0], back.values[0]) == (1.0, 0.0)
 
     def test_curvature_is_taken_out(self) -> None:
-        slope = one_sided(lambda arrays: np.exp(arrays[0]), [np.array([2.0])], [np.array([1.0])], np.exp([2.0]))
+        middle = exact(np.exp([2.0]))
+        slope = one_sided(lambda arrays: exact(np.exp(arrays[0])), [np.array([2.0])], [np.array([1.0])], middle)
         assert slope is not None
         assert abs(slope.values[0] - np.exp(2.0)) <= slope.noise + 1e-6
 
     def test_not_finite_is_no_slope(self) -> None:
-        assert one_sided(lambda arrays: arrays[0] * np.inf, [np.ones(1)], [np.ones(1)], np.ones(1)) is None
+        assert (
+            one_sided(lambda arrays: exact(arrays[0] * np.inf), [np.ones(1)], [np.ones(1)], exact(np.ones(1))) is None
+        )
 
     def test_zeros_move_by_the_smallest_number(self) -> None:
         assert scales(np.array([0.0, -4.0, 0.5])).tolist() == [0.5, 4.0, 0.5]
@@ -118,15 +125,24 @@ class TestLayers:
         assert classified("lib:a", "lib:b") == (Class.SPECIFICATION, ())
         assert classified("lib:a", "lib:c") == (Class.DEFECT, ("lib:c",))
 
-    def test_agreement_is_not_looked_into(self) -> None:
+    def test_agreement_is_looked_into(self) -> None:
         case = replayed("ReLU", row(1.0), cotangent=row(1.0))
         assert judged(case, row(1.0), row(1.0)) == (None, ())
+        found = judge_gradients(case.subject.nodes[0], alike(row(2.0)), pulled_back(case))
+        accusation = accuse_gradients(found, dict.fromkeys(alike(row(2.0)), "lib"))
+        assert accusation is not None
+        assert (accusation.diagnosis.klass, accusation.diagnosis.suspects) == (Class.DEFECT, ("lib",))
+
+    def test_a_network_is_looked_into_where_it_is_disputed(self) -> None:
+        case = replayed("ReLU", row(1.0), cotangent=row(1.0))
+        node, function = case.subject.nodes[0], pulled_back(case)
+        assert judge_gradients(node, alike(row(2.0)), function, disputes_only=True).errors.judged_by == "nothing"
 
     def test_rounding_is_explained(self) -> None:
         rng = np.random.default_rng(0)
         x = rng.standard_normal((2, 5)).astype(np.float32)
         test = examine_gradients(
-            lambda arrays: np.tanh(arrays[0]).ravel(),
+            lambda arrays: exact(np.tanh(arrays[0]).ravel()),
             [x.astype(np.float64)],
             {"a": [(1 - np.tanh(x) ** 2).astype(np.float32)], "b": [(1 - np.tanh(x) ** 2) * np.float32(1.001)]},
             U,

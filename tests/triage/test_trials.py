@@ -9,9 +9,11 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.verdict import Stage
 from tensorparity.operators.rounding import K
 from tensorparity.triage.diagnose import blame
-from tensorparity.triage.trials import loss_trial, update_error
+from tensorparity.triage.steps import update_error
+from tensorparity.triage.trials import loss_trials
 
 
 @pytest.fixture
@@ -43,14 +45,21 @@ def test_a_gradient_whose_square_overflows_says_nothing_of_the_optimizer(case, g
     assert update_error(case, stepped(0.0, gradient)) == 0.0
 
 
+PREDICTIONS = np.array([[1.0], [3.0]], np.float32)
+
+
 def loss_outcome(target, value, gradient):
     trace = Trace(loss=value, gradients={"input:p0": np.asarray(gradient, np.float32)})
-    return Outcome(target, Status.COMPLETED, {}, trace)
+    return Outcome(target, Status.COMPLETED, {"y0": PREDICTIONS}, trace)
 
 
 def test_a_loss_is_judged_by_its_value_and_by_its_gradient(case):
-    trial = loss_trial(case, {"d": np.array([[1.0], [3.0]], np.float32)}, ["two"])
+    value, gradient = loss_trials(case, {"d": PREDICTIONS}, ["two"])
+    assert (value.stage, gradient.stage) == (Stage.LOSS, Stage.BACKWARD)
     right = loss_outcome("one", 5.0, [[1.0], [3.0]])
-    for wrong in (loss_outcome("two", 5.1, [[1.0], [3.0]]), loss_outcome("two", 5.0, [[2.0], [6.0]])):
+    wrong_value, wrong_gradient = loss_outcome("two", 5.1, [[1.0], [3.0]]), loss_outcome("two", 5.0, [[2.0], [6.0]])
+    for trial, wrong in ((value, wrong_value), (gradient, wrong_gradient)):
         assert blame(trial.judge({"one": right, "two": wrong}), {})[1] == ("two",)
-    assert blame(trial.judge({"one": right, "two": loss_outcome("two", 5.0, [[1.0], [3.0]])}), {})[1] == ()
+        assert blame(trial.judge({"one": right, "two": right}), {})[1] == ()
+    assert blame(value.judge({"one": right, "two": wrong_gradient}), {})[1] == ()
+    assert blame(gradient.judge({"one": right, "two": wrong_value}), {})[1] == ()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
 from ..core.case import ApiCall, Case
-from ..core.channels import distance, magnitude
+from ..core.channels import distance, is_exact, magnitude
 from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
@@ -17,7 +17,8 @@ from ..operators.api import formula_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation
-from ..triage.replay import VOTE_MARGIN
+from ..triage.ballots import ballot_of
+from ..triage.replay import VOTE_MARGIN, accumulated
 from ..triage.reproduce.claim import Claim
 from ..triage.suspicion import Suspicion
 from .judging import references
@@ -34,16 +35,14 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
         truth = references(case)
         # the reference's bound is the last layer's alone; rounding arrives from the others, too
         several = isinstance(case.subject, LayerGraph) and len(case.subject.nodes) > 1
-        claims = [
-            _by_reference(name, value, own, _formula(case), _vote_tolerance(value.value) if several else 0.0)
-            for name, value in truth.items()
-        ]
+        claims = [_by_reference(name, value, own, _formula(case), several) for name, value in truth.items()]
         if claims:
             return max(claims, key=_wrongness)
     others = [
         outcomes[target] for target in outcomes if target not in suspicion.diagnosis.suspects and target != suspect
     ]
-    return _by_others(own, [outcome for outcome in others if outcome.completed])
+    losses = case.procedure.dtype or "float32"
+    return _by_others(own, [outcome for outcome in others if outcome.completed], losses)
 
 
 def _wrongness(claim: Claim) -> float:
@@ -52,16 +51,21 @@ def _wrongness(claim: Claim) -> float:
     return claim.off / max(claim.tolerance, 1e-300)
 
 
-def _by_reference(name: str, truth: Evaluation, own: Outcome, formula: str, least: float) -> Claim:
-    """By the bound of the whole array if that shows it, else by the element's own, as the verdict does."""
+def _by_reference(name: str, truth: Evaluation, own: Outcome, formula: str, several: bool) -> Claim:
+    """By the bound of the whole array if that shows it, else by the element's own, as the verdict does.
+
+    Args:
+        several: layers, so that nothing below the vote's tolerance is claimed.
+    """
     observed = own.outputs.get(name)
     dtype = dtype_name(observed) if observed is not None else "float32"
     dtype = dtype if is_floating(dtype) else "float64"
+    least = _vote_tolerance(truth.value, dtype) if several else 0.0
     with np.errstate(all="ignore"):
         size = magnitude(truth.value) + np.where(np.isnan(truth.kappa), 0.0, truth.kappa)
         allowed = np.maximum(K * (unit_roundoff(dtype) * size + underflow(dtype)), least)
     widest = float(allowed[np.isfinite(allowed)].max(initial=least))
-    claim = Claim("outputs", name, truth.value, widest, _REFERENCE, formula, observed)
+    claim = Claim("outputs", name, truth.value, widest, _REFERENCE, formula, observed, precise=True)
     if observed is None or claim.off is None or claim.off > widest or not truth.value.ndim or not truth.value.size:
         return claim
     units = np.where(np.isfinite(allowed), distance(observed, truth.value) / allowed, 0.0)
@@ -78,27 +82,44 @@ def _formula(case: Case) -> str:
     return ""
 
 
-def _by_others(own: Outcome, others: Sequence[Outcome]) -> Claim | None:
-    """What the first of the others gave, where they agree with it."""
-    if not others:
-        return None
-    source = " and ".join(outcome.target for outcome in others)
+def _by_others(own: Outcome, others: Sequence[Outcome], losses: str) -> Claim | None:
+    """What most of the others gave, array by array; nothing where no majority of them agrees.
+
+    Args:
+        losses: the dtype that losses are computed in; they come as plain numbers.
+    """
+    mine, theirs = _groups(own), {other.target: _groups(other) for other in others}
+    places = dict.fromkeys((group, name) for groups in theirs.values() for group in groups for name in groups[group])
     claims = []
-    for group, arrays in _groups(others[0]).items():
-        mine = _groups(own)[group]
-        for name, expected in arrays.items():
-            observed = mine.get(name)
-            size = (
-                float(np.abs(expected[np.isfinite(expected)]).max(initial=0.0)) if expected.dtype.kind == "f" else 0.0
-            )
-            allowed = K * VOTE_MARGIN * 65 * unit_roundoff("float32") * size + underflow("float32")
-            if observed is not None and observed.shape == expected.shape:
-                apart = float(distance(observed, expected).max(initial=0.0))
-                if not apart > allowed and not np.isnan(apart):
-                    continue
-            claims.append(Claim(group, name, expected, allowed, source, observed=observed))
+    for group, name in places:
+        answers = {target: groups[group][name] for target, groups in theirs.items() if name in groups[group]}
+        agreeing = _majority(answers, losses if group == "losses" else None)
+        if not agreeing:
+            continue
+        expected, observed = answers[agreeing[0]], mine[group].get(name)
+        allowed = _vote_tolerance(expected, losses if group == "losses" else dtype_name(expected))
+        if observed is None or not _agree(observed, expected, allowed):
+            claims.append(Claim(group, name, expected, allowed, " and ".join(agreeing), observed=observed))
     first = min((_step(claim) for claim in claims), default=0)
     return max((claim for claim in claims if _step(claim) == first), key=_wrongness, default=None)
+
+
+def _majority(answers: Mapping[str, Array], dtype: str | None) -> list[str]:
+    """The targets that agree with each other, if more implementations do than do not."""
+    for target, array in answers.items():
+        allowed = _vote_tolerance(array, dtype or dtype_name(array))
+        agreeing = [other for other, given in answers.items() if other == target or _agree(given, array, allowed)]
+        against = {ballot_of(other) for other in answers if other not in agreeing}
+        if len({ballot_of(other) for other in agreeing}) > len(against):
+            return agreeing
+    return []
+
+
+def _agree(given: Array, expected: Array, allowed: float) -> bool:
+    if given.shape != expected.shape:
+        return False
+    apart = float(distance(given, expected).max(initial=0.0))
+    return apart <= allowed
 
 
 def _step(claim: Claim) -> int:
@@ -107,11 +128,13 @@ def _step(claim: Claim) -> int:
     return int(step) if claim.group in ("losses", "weights") and step.isdigit() else 0
 
 
-def _vote_tolerance(expected: Array) -> float:
-    """As the vote measures: by the scale of the whole array."""
+def _vote_tolerance(expected: Array, dtype: str) -> float:
+    """As the vote measures: by the scale of the whole array, in the dtype under test. Of what is exact, nothing."""
+    if is_exact(expected) or not is_floating(dtype):
+        return underflow("float32")
     numbers = magnitude(expected)
     size = float(numbers[np.isfinite(numbers)].max(initial=0.0))
-    return K * VOTE_MARGIN * 65.0 * unit_roundoff("float32") * size + underflow("float32")
+    return K * VOTE_MARGIN * (1.0 + accumulated(dtype)) * unit_roundoff(dtype) * size + underflow(dtype)
 
 
 def _groups(outcome: Outcome) -> dict[str, dict[str, Array]]:

@@ -11,42 +11,50 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.arrays import Array, is_floating
+from ..core.arrays import Array, Arrays, is_floating
 from ..core.case import Case
 from ..core.errors import TensorParityError
-from ..core.finding import Class, Diagnosis
-from ..core.graph import LayerGraph
+from ..core.finding import Class
+from ..core.graph import LayerGraph, Node
 from ..core.messages import failing_layer
-from ..core.outcome import Outcome, Status
+from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
-from ..core.verdict import Kind, Measure
+from ..core.verdict import Kind, Stage
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
-from ..oracles.roundoff import SCREEN
-from ..triage.confirm import HANG_FACTOR
-from ..triage.diagnose import accuse, public_name
+from ..triage.confirm import run_fresh
+from ..triage.diagnose import accusation_of, accuse, public_name
 from ..triage.discontinuity import downstream_of_discontinuity
+from ..triage.fusion import guilty_of_fusion, shortest_stretch
 from ..triage.reduction.reducer import Checked
-from ..triage.replay import replay_nodes
+from ..triage.replay import NodeErrors, replay_nodes
 from ..triage.suspicion import Suspicion
-from .examination import AMPLIFIED, fused_differences, model_of
+from .examination import model_of
 from .exports import ExportedCases
-from .judging import ENDINGS, NOBODY, judge
+from .judging import ENDINGS, NOBODY, judge, ruled_out
+from .judging_training import also_suspected
 from .selection import families_of
 
 Outcomes = dict[str, Outcome]
 
 
 def examine_case(
-    runner: Runner, case: Case, targets: Sequence[str], *, fresh: bool = False, given: ExportedCases | None = None
+    runner: Runner,
+    case: Case,
+    targets: Sequence[str],
+    *,
+    fresh: bool = False,
+    given: ExportedCases | None = None,
+    convicted: Sequence[str] = (),
 ) -> tuple[Checked, Outcomes]:
     """Run one case on the targets and judge it; also what each target did.
 
     Args:
         given: what each target is given of the case, where that is not the case itself.
+        convicted: the suspects when the case was filed.
     """
-    ((checked, outcomes),) = _examine(runner, [case], targets, fresh, given)
+    ((checked, outcomes),) = _examine(runner, [case], targets, fresh, given, convicted)
     return checked, outcomes
 
 
@@ -56,32 +64,43 @@ def examine_cases(runner: Runner, cases: Sequence[Case], targets: Sequence[str])
 
 
 def _examine(
-    runner: Runner, cases: Sequence[Case], targets: Sequence[str], fresh: bool, given: ExportedCases | None = None
+    runner: Runner,
+    cases: Sequence[Case],
+    targets: Sequence[str],
+    fresh: bool,
+    given: ExportedCases | None = None,
+    convicted: Sequence[str] = (),
 ) -> list[tuple[Checked, Outcomes]]:
     def of(case: Case, target: str) -> Case:
         return given.cases.get(target, case) if given else case
 
-    answers = iter(runner.run_pairs([(of(case, target), target) for case in cases for target in targets], fresh=fresh))
+    pairs = [(of(case, target), target) for case in cases for target in targets]
+    answers = iter(run_fresh(runner, pairs) if fresh else runner.run_pairs(pairs))
     found: list[tuple[Checked, Outcomes]] = []
     for case in cases:
         outcomes = {target: next(answers) for target in targets}
-        for target, outcome in outcomes.items():
-            if fresh and outcome.status is Status.TIMED_OUT:  # alone, at ten times its deadline
-                alone = [(of(case, target), target)]
-                outcomes[target] = runner.run_pairs(alone, fresh=True, deadline_factor=HANG_FACTOR)[0]
-        found.append((_judge(runner, case, outcomes, fresh, given.exporters if given else NOBODY), outcomes))
+        exporters = given.exporters if given else NOBODY
+        found.append((_judge(runner, case, outcomes, fresh, exporters, convicted), outcomes))
     return found
 
 
-def _judge(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, exporters: Mapping[str, str]) -> Checked:
+def _judge(
+    runner: Runner,
+    case: Case,
+    outcomes: Outcomes,
+    fresh: bool,
+    exporters: Mapping[str, str],
+    convicted: Sequence[str],
+) -> Checked:
     done = [target for target, outcome in outcomes.items() if outcome.completed]
     ended = any(outcome.status in ENDINGS for outcome in outcomes.values())
-    if done and not ended and _has_layers(case):
-        return _by_layers(runner, case, {target: outcomes[target] for target in done}, fresh)
-    suspicion, undecided = judge(case, outcomes, exporters)
+    if done and not ended and _has_layers(case) and not ruled_out(case):
+        return _by_layers(runner, case, {target: outcomes[target] for target in done}, fresh, convicted)
+    suspicion, undecided = judge(case, outcomes, exporters, convicted)
     if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
         suspicion = _located(runner, suspicion, outcomes)
-    return Checked((suspicion,) if suspicion else (), undecided)
+    also = also_suspected(suspicion, outcomes) if suspicion else []
+    return Checked((suspicion, *also) if suspicion else (), undecided)
 
 
 # --- a graph of several layers
@@ -92,7 +111,7 @@ def _has_layers(case: Case) -> bool:
     return isinstance(graph, LayerGraph) and len(graph.nodes) > 1 and case.procedure.goal is Goal.FORWARD
 
 
-def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Checked:
+def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, convicted: Sequence[str]) -> Checked:
     """Every layer alone, on the reference's activations; where none is guilty, the whole against its own steps."""
     graph = case.subject
     assert isinstance(graph, LayerGraph)
@@ -101,15 +120,59 @@ def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> C
     if not values:
         suspicion, undecided = judge(case, outcomes)
         return Checked((suspicion,) if suspicion else (), undecided)
-    measured = list(replay_nodes(runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh))
+    plain = replace(case, procedure=replace(case.procedure, reload=False))
+    replayed = replay_nodes(
+        runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh, like=plain.procedure
+    )
+    measured = list(replayed)
     accusations = accuse(measured, families_of(targets))
-    if accusations:
-        return Checked(tuple(Suspicion(a.kind, a.diagnosis, case, tuple(targets)) for a in accusations))
+    if accusations:  # of a model that is reloaded: it is wrong before it is saved
+        return Checked(tuple(Suspicion(a.kind, a.diagnosis, plain, tuple(targets)) for a in accusations))
+    if case.procedure.reload:
+        reloaded = _by_reloaded_layers(runner, case, graph, values, targets, fresh)
+        if reloaded:
+            return Checked(tuple(reloaded))
     steady = _steady(graph, outcomes)
     if not any(outcome.outputs for outcome in steady.values()):
         return Checked()
+    missing = next((node for node in graph.nodes if node.key not in {item.node.key for item in measured}), None)
+    if len(targets) == 1:
+        return _one_alone(case, targets[0], measured, convicted, missing)
     _, undecided = judge(case, steady)
-    return _fused(runner, case, steady, fresh) if undecided else Checked()
+    if not undecided:
+        return Checked()
+    if missing is not None:
+        return Checked(undecided=f"the outputs differ, and {missing.layer} ({missing.op}) could not be run alone")
+    return _fused(runner, case, steady, fresh)
+
+
+def _one_alone(
+    case: Case, target: str, measured: Sequence[NodeErrors], convicted: Sequence[str], missing: Node | None
+) -> Checked:
+    """One target has nobody to be held against; it is wrong where others convicted it when the case was filed."""
+    wrong = [errors for errors in measured if errors.judged_by == "reference" and errors.errors[target] > errors.limit]
+    if wrong and target in convicted:
+        accusation = accusation_of(Class.DEFECT, (target,), wrong[:1])
+        return Checked((Suspicion(accusation.kind, accusation.diagnosis, case, (target,)),))
+    if wrong:
+        return Checked(undecided=f"{target} alone, and {wrong[0].node.layer} is not as the reference says")
+    return Checked(undecided=f"{missing.layer} could not be run alone" if missing else "")
+
+
+def _by_reloaded_layers(
+    runner: Runner, case: Case, graph: LayerGraph, values: Arrays, targets: Sequence[str], fresh: bool
+) -> list[Suspicion]:
+    """Every layer that was right before, alone again after the model was saved and loaded."""
+    measured = replay_nodes(
+        runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh, like=case.procedure
+    )
+    found = []
+    for accusation in accuse(list(measured), families_of(targets)):
+        diagnosis = accusation.diagnosis
+        evidence = (*diagnosis.evidence, "before the model was saved and loaded, the layer was right")
+        diagnosis = replace(diagnosis, evidence=evidence)
+        found.append(Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.SAVE_LOAD))
+    return found
 
 
 def _steady(graph: LayerGraph, outcomes: Outcomes) -> Outcomes:
@@ -143,17 +206,12 @@ def _fused(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Check
     stepwise = replace(case, procedure=replace(case.procedure, trace=True))
     pairs = [(stepwise, target) for target in outcomes]
     traces = {outcome.target: outcome for outcome in runner.run_pairs(pairs, fresh=fresh) if outcome.completed}
-    rows = list(range(len(next(iter(case.inputs.values())))))
+    rows = range(len(next(iter(case.inputs.values()))))
     for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
-        apart = fused_differences(outcomes, traces, name, rows)
-        for target, (units, relative) in apart.items():
-            others = [other for t, (other, _) in apart.items() if t != target]
-            if relative > AMPLIFIED and others and max(others) <= SCREEN:
-                said = f"{target} gives another answer as a whole than layer by layer ({relative:.3g} of its scale)"
-                measure = Measure("roundoff", units)
-                evidence = (said, "only when fused")
-                diagnosis = Diagnosis(Class.DEFECT, (target,), evidence=evidence, measure=measure, threshold=SCREEN)
-                return Checked((Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(outcomes)),))
+        for apart in guilty_of_fusion(outcomes, traces, name, rows):
+            stretch = shortest_stretch(runner, case, apart.target, fresh=fresh)
+            suspicion = Suspicion(Kind.INCONSISTENCY, apart.diagnosis(stretch), case, tuple(outcomes))
+            return Checked((suspicion,))
     return Checked(undecided="the outputs differ, though no layer does alone")
 
 

@@ -14,8 +14,13 @@ from ..store.database import Store
 from ..targets.catalogue import install_hint
 from ..targets.faults import Fault
 from ..targets.runner import LocalRunner
+from ..triage.reproduce.beside import Beside
+from ..triage.reproduce.script import Reproducer
 from ..triage.suspicion import Suspicion
 from .reducing import Prepared
+
+#: Larger models are not copied into the store.
+MOST_COPIED = 64 << 20
 
 
 def make_finding(
@@ -58,9 +63,15 @@ def file_findings(
                 original=_case_file(finding, original, faults) if original.case is not reduced.case else None,
                 reproducer=script.marked if script else None,
                 draft=prepared.draft,
+                beside=files_beside(script),
             )
         )
     return filed
+
+
+def files_beside(script: Reproducer | None) -> list[Beside]:
+    """The files of a script that are kept with it; a model that is too large stays where it is."""
+    return [file for file in script.beside if file.size <= MOST_COPIED] if script else []
 
 
 def scripts_of(findings: Sequence[Finding], prepared: Sequence[Prepared]) -> dict[str, str]:
@@ -76,6 +87,7 @@ def _case_file(finding: Finding, suspicion: Suspicion, faults: Mapping[str, Faul
         versions={target: dict(versions) for target, versions in finding.versions.items()},
         faults={target: fault.name for target, fault in faults.items() if not fault.name.endswith(".py")},
         note="planted: " + ", ".join(f"{t}={fault.name}" for t, fault in faults.items()) if faults else "",
+        suspects=suspicion.diagnosis.suspects,
     )
 
 

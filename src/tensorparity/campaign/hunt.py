@@ -33,7 +33,7 @@ from .filing import file_findings, make_finding, scripts_of, target_facts
 from .precision_findings import prepared
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
-from .stages import StepExaminer
+from .stages import StepExaminer, can_train
 
 
 class StopReason(Enum):
@@ -239,7 +239,7 @@ class Hunt:
 
     def _steppers(self) -> list[str]:
         """The targets that can train; the others have nothing to say of a training step."""
-        able = [target for target in self._settings.targets if target.startswith("keras:")]
+        able = [target for target in self._settings.targets if can_train(target)]
         return able if len(able) > 1 else list(self._settings.targets)
 
     def _file(self, engine: Engine, examined: Examined, tally: _Tally, name_of: Callable[[Suspicion], str]) -> None:

@@ -6,14 +6,15 @@ backward pass or a training by the vote. Whoever ended badly is judged first.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from ..core.arrays import dtype_name
 from ..core.case import ApiCall, Case, ModelFile
-from ..core.errors import TensorParityError
+from ..core.errors import TensorParityError, UnknownTargetError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
@@ -22,27 +23,33 @@ from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
 from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
-from ..operators.api import evaluate_call
+from ..operators.api import evaluate_call, evaluate_rest, refused_dtypes
+from ..operators.calls.catalogue import operator_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate, has_masks
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
-from ..triage.backward import accuse_gradients, judge_gradients, pulled_back
+from ..targets.catalogue import spec_of
+from ..targets.lowering.calls import native_name
+from ..targets.names import parse_target
+from ..triage.backward import accuse_gradients, judge_pulled_back, worst_gradient
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
-from ..triage.freedoms import excused, freedom_of
-from ..triage.replay import NodeErrors, absolute_error, measure_node
-from ..triage.suspicion import Suspicion
-from .examination import AMPLIFIED, relative_difference
-from .judging_training import by_training
+from ..triage.freedoms import freedom_of, tamed
+from ..triage.fusion import AMPLIFIED, relative_difference
+from ..triage.replay import NodeErrors, absolute_error, measure_node, measure_outputs, reference_error
+from ..triage.support import classed_ending
+from ..triage.suspicion import Suspicion, Worst
+from ..triage.trials import judge_layer
+from .judging_training import TRAINING, by_training
 from .selection import families_of
 
 #: No target ran an exported file.
 NOBODY: Mapping[str, str] = {}
 #: A memory limit is ours, not the library's: running out of it decides nothing.
 ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
-_TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)
+_WORST_FIRST = (Status.CRASHED, Status.TIMED_OUT, Status.RAISED)
 
 
 def references(case: Case) -> dict[str, Evaluation]:
@@ -50,6 +57,8 @@ def references(case: Case) -> dict[str, Evaluation]:
 
     For a graph of several layers the bound is the last layer's own; upstream rounding is not in it.
     """
+    freed = freedom_of(case)
+    case = tamed(case, freed) if freed else case
     try:
         if isinstance(case.subject, ApiCall):
             return {"0": evaluate_call(case.subject, dict(case.inputs))}
@@ -70,22 +79,26 @@ def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
 
 
 def judge(
-    case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping[str, str] = NOBODY
+    case: Case,
+    outcomes: Mapping[str, Outcome],
+    exporters: Mapping[str, str] = NOBODY,
+    convicted: Sequence[str] = (),
 ) -> tuple[Suspicion | None, str]:
     """A suspicion, or why there is none to be had; neither where all is well.
 
     Args:
         exporters: by target, who wrote the file it ran instead of the case's own.
+        convicted: the suspects when the case was filed: others were right then, so one of them may be run alone.
     """
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     ended = {t: o for t, o in outcomes.items() if o.status in ENDINGS}
     died = {t: o for t, o in ended.items() if o.status is Status.CRASHED}
-    truth = references(case)
-    ruled_out = _ruled_out(case)
-    if ruled_out and completed and died:  # dying is worse than answering, and no refusal
+    invalid = ruled_out(case)
+    truth = {} if invalid else references(case)
+    if invalid and completed and died:  # dying is worse than answering, and no refusal
         return _ending(case, outcomes, died, exporters), ""
-    if ruled_out and completed:
-        return _accepted(case, outcomes, completed, *ruled_out), ""
+    if invalid and completed:
+        return _accepted(case, outcomes, completed, *invalid), ""
     if ended and (completed or truth):
         return _ending(case, outcomes, ended, exporters), ""
     if died and len(died) < len(ended):  # the others refuse what this one dies of
@@ -93,11 +106,13 @@ def judge(
     if not completed:
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
-        return _by_reference(case, outcomes, completed, truth)
+        return _by_reference(case, outcomes, completed, truth, convicted)
+    if case.procedure.training and _single_step(case) and _unmasked(case):
+        return _by_layer(case, outcomes)
     exporter = _by_exporter(case, outcomes, exporters)
     if exporter is not None:
         return exporter, ""
-    if case.procedure.goal in _TRAINING and len(completed) > 1:
+    if case.procedure.goal in TRAINING and len(completed) > 1:
         return by_training(case, list(outcomes), completed)
     if case.cotangents and len(completed) > 1:
         return _by_gradients(case, outcomes)
@@ -106,8 +121,11 @@ def judge(
     return _by_pairs(case, outcomes, completed)
 
 
-def _ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
-    """The first layer with parameters that its documentation rules out."""
+def ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
+    """The first layer with parameters that its documentation rules out; a call with dtypes that it must refuse."""
+    if isinstance(case.subject, ApiCall):
+        refused = refused_dtypes(case.subject, case.inputs)
+        return (Node("call", case.subject.api, ()), {"dtype": refused[0]}) if refused else None
     if isinstance(case.subject, LayerGraph):
         for node in case.subject.nodes:
             invalid = layer(node.op).invalid(node.params) if has_layer(node.op) else {}
@@ -126,10 +144,17 @@ def _accepted(
     given = ", ".join(f"{name}={value!r}" for name, value in invalid.items())
     evidence = [f"{target} accepts {given}, which the documentation rules out" for target in completed]
     evidence += [f"{target} refuses it" for target in refused]
+    called = isinstance(case.subject, ApiCall)
     diagnosis = Diagnosis(
-        Class.DEFECT, suspects, node=node.key, api=public_name(node.op), parameters=invalid, evidence=tuple(evidence)
+        Class.DEFECT,
+        suspects,
+        node=None if called else node.key,
+        api=node.op if called else public_name(node.op),
+        parameters=invalid,
+        evidence=tuple(evidence),
     )
-    return Suspicion(Kind.ACCEPTS_INVALID, diagnosis, case, tuple(outcomes), stage=Stage.BUILD)
+    stage = Stage.CALL if called else Stage.BUILD
+    return Suspicion(Kind.ACCEPTS_INVALID, diagnosis, case, tuple(outcomes), stage=stage)
 
 
 def _single_step(case: Case) -> bool:
@@ -139,27 +164,75 @@ def _single_step(case: Case) -> bool:
     return isinstance(graph, LayerGraph) and len(graph.nodes) == 1 and case.procedure.goal is Goal.FORWARD
 
 
+def _unmasked(case: Case) -> bool:
+    return isinstance(case.subject, LayerGraph) and not has_masks(case.subject)
+
+
 def _by_reference(
-    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], truth: Mapping[str, Evaluation]
+    case: Case,
+    outcomes: Mapping[str, Outcome],
+    completed: Mapping[str, Outcome],
+    truth: Mapping[str, Evaluation],
+    convicted: Sequence[str],
 ) -> tuple[Suspicion | None, str]:
     """One layer or call against its reference, by the same rule that blames in an examination."""
-    errors = NodeErrors(
-        _node_of(case),
-        {target: _largest_error(outcome, truth) for target, outcome in completed.items()},
-        {target: _largest_distance(outcome, truth) for target, outcome in completed.items()},
-        mutual=_largest_mutual(list(completed.values()), truth),
-    )
+    answers = {t: [o.outputs[name] for name in truth if name in o.outputs] for t, o in completed.items()}
+    errors = measure_outputs(_node_of(case), answers, list(truth.values()), freedom_of(case))
+    errors = _with_further_outputs(errors, case, completed)
     klass, suspects = blame(errors, families_of(list(completed)))
     above = tuple(target for target, error in errors.errors.items() if error > K)
-    if klass is None and len(completed) == 1 and above:
-        klass, suspects = Class.DEFECT, above  # the others convicted it when the case was filed
+    if klass is None and above and len(completed) == 1 and (above[0] in convicted or _well_conditioned(case, truth)):
+        klass, suspects = Class.DEFECT, above
+    if klass is None and len(above) == 1:
+        return None, f"{above[0]} alone, and not as the reference says: another target must tell who is wrong"
     if klass is None:
         return None, "all targets agree with each other, and not with the reference" if above else ""
     accusation = accusation_of(klass, suspects, [errors])
-    diagnosis = replace(accusation.diagnosis, api=_api(case), parameters=_parameters(case), node=_node(case))
-    freedom = freedom_of(case, diagnosis.api)
-    diagnosis = excused(diagnosis, freedom) if freedom else diagnosis
-    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case)), ""
+    api = _api(case, suspects)
+    diagnosis = replace(accusation.diagnosis, api=api, parameters=_parameters(case), node=_node(case))
+    accused = next((target for target in (*suspects, *above) if target in completed), None)
+    worst = _worst(case, completed[accused], truth) if accused else None
+    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=stage_of(case), worst=worst), ""
+
+
+def _worst(case: Case, outcome: Outcome, truth: Mapping[str, Evaluation]) -> Worst | None:
+    """The number of a suspect that is furthest from the reference; None where it is a matter of shapes."""
+    places = [ref.index for ref in case.subject.outputs] if isinstance(case.subject, LayerGraph) else [0]
+    found: tuple[float, Worst] | None = None
+    for place, (name, evaluation) in zip(places, truth.items(), strict=True):
+        output = outcome.outputs.get(name)
+        if output is None or output.shape != evaluation.value.shape or not output.size:
+            continue
+        units = error_units(output, evaluation, dtype_name(output))
+        index = tuple(int(part) for part in np.unravel_index(int(np.argmax(units)), units.shape))
+        if units[index] > K and (found is None or units[index] > found[0]):
+            found = float(units[index]), Worst(index, place)
+    return found[1] if found else None
+
+
+def _with_further_outputs(errors: NodeErrors, case: Case, completed: Mapping[str, Outcome]) -> NodeErrors:
+    """What must hold of a call's outputs after the first counts as well, the larger error of each target."""
+    if not isinstance(case.subject, ApiCall):
+        return errors
+    units, absolute = dict(errors.errors), dict(errors.absolute)
+    for target, outcome in completed.items():
+        outputs = [outcome.outputs[name] for name in sorted(outcome.outputs, key=int)]
+        for actual, truth in evaluate_rest(case.subject, dict(case.inputs), outputs):
+            units[target] = max(units[target], reference_error([actual], [truth]))
+            absolute[target] = max(absolute[target], absolute_error(actual, truth))
+    return replace(errors, errors=units, absolute=absolute)
+
+
+def _well_conditioned(case: Case, truth: Mapping[str, Evaluation]) -> bool:
+    """A plain evaluation of the formula in the call's own dtype stays within the bound: no excuse for who does not."""
+    if not isinstance(case.subject, ApiCall):
+        return False
+    try:
+        plain = evaluate_call(case.subject, dict(case.inputs), promoted=False).value
+    except TensorParityError:
+        return False
+    dtype = next((array.dtype for array in case.inputs.values() if array.dtype.kind in "fciu"), plain.dtype)
+    return reference_error([np.asarray(plain).astype(dtype)], [truth["0"]]) <= K
 
 
 def _node_of(case: Case) -> Node:
@@ -168,29 +241,15 @@ def _node_of(case: Case) -> Node:
     return Node("call", _api(case) or "call", ())
 
 
-def _largest_distance(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
-    return max((absolute_error(outcome.outputs.get(name), value) for name, value in truth.items()), default=0.0)
-
-
-def _largest_mutual(outcomes: Sequence[Outcome], truth: Mapping[str, Evaluation]) -> float:
-    worst = 0.0
-    for a, b in itertools.combinations(outcomes, 2):
-        for name, value in truth.items():
-            if name in a.outputs and name in b.outputs:
-                wide = b.outputs[name].astype("complex128" if b.outputs[name].dtype.kind == "c" else "float64")
-                other = Evaluation(wide, value.kappa)
-                worst = max(worst, _largest_error(a, {name: other}))
-    return worst
-
-
-def _largest_error(outcome: Outcome, truth: Mapping[str, Evaluation]) -> float:
-    worst = 0.0
-    for name, evaluation in truth.items():
-        if name not in outcome.outputs or outcome.outputs[name].shape != evaluation.value.shape:
-            return float("inf")
-        output = outcome.outputs[name]
-        worst = max(worst, float(error_units(output, evaluation, dtype_name(output)).max(initial=0.0)))
-    return worst
+def _by_layer(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
+    """One layer in training, by the judge of trials."""
+    errors = judge_layer(case, outcomes)
+    accusations = accuse([errors], families_of(list(errors.errors)))
+    if accusations:
+        return Suspicion(accusations[0].kind, accusations[0].diagnosis, case, tuple(outcomes)), ""
+    completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+    cleared = errors.judged_by == "reference" and all(error <= errors.limit for error in errors.errors.values())
+    return (None, "") if cleared else _by_pairs(case, outcomes, completed)
 
 
 def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
@@ -226,16 +285,19 @@ def _by_exporter(case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping
 
 
 def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
-    """The backward pass of one layer: three targets or more decide."""
-    key = case.procedure.nodes[0]
-    node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
-    answers = {target: outcome.trace.gradients for target, outcome in outcomes.items()}
-    found = judge_gradients(node, answers, pulled_back(case))
+    """The backward pass of one layer, by its reference; without one, three targets or more decide."""
+    found = judge_pulled_back(case, outcomes)
     accusation = accuse_gradients(found, families_of(list(outcomes)))
     if accusation is None:
-        decided = found.errors.judged_by != "nothing" or found.errors.mutual <= found.errors.limit
+        errors = found.errors
+        if errors.judged_by == "reference" and any(error > errors.limit for error in errors.errors.values()):
+            return None, "all targets agree with each other, and not with the reference"
+        decided = errors.judged_by != "nothing" or errors.mutual <= errors.limit
         return None, "" if decided else "gradients are judged by three targets or more"
-    return Suspicion(accusation.kind, accusation.diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD), ""
+    answers = {target: outcome.trace.gradients for target, outcome in outcomes.items()}
+    worst = worst_gradient(answers, accusation.diagnosis.suspects)
+    diagnosis = accusation.diagnosis
+    return Suspicion(accusation.kind, diagnosis, case, tuple(outcomes), stage=Stage.BACKWARD, worst=worst), ""
 
 
 def _node_in_file(file: ModelFile, key: str) -> Node:
@@ -265,30 +327,45 @@ def _answers(outcome: Outcome) -> Outcome:
 def _ending(
     case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome], exporters: Mapping[str, str]
 ) -> Suspicion:
-    first = next(iter(ended.values()))
-    failure = first.failure
+    """Whoever ended worst, and alike: a target that died is not filed under another's exception."""
     completed = [target for target, outcome in outcomes.items() if outcome.completed]
-    suspects = (name for target in ended for name in suspects_of_ending(target, ended, completed, exporters))
+    worst = min(ended.values(), key=lambda outcome: _WORST_FIRST.index(outcome.status))
+    alike = {t: o for t, o in ended.items() if _how(o) == _how(worst)}
+    suspects = [name for target in alike for name in suspects_of_ending(target, ended, completed, exporters)]
     evidence = tuple(
         f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
-        for target, outcome in ended.items()
+        for target, outcome in (*alike.items(), *((t, o) for t, o in ended.items() if t not in alike))
         if outcome.failure
     )
+    failure = worst.failure
     diagnosis = Diagnosis(
         Class.DEFECT,
         tuple(dict.fromkeys(suspects)),
-        api=_api(case),
+        api=_api(case, suspects),
         parameters=_parameters(case),
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
     )
+    diagnosis = classed_ending(diagnosis, worst, freedom_of(case))
     exception = failure.type if failure else ""
-    return Suspicion(ENDINGS[first.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
+    return Suspicion(ENDINGS[worst.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
 
 
-def _api(case: Case) -> str | None:
+def _how(outcome: Outcome) -> tuple[Status, str]:
+    return outcome.status, outcome.failure.type if outcome.failure else ""
+
+
+def _api(case: Case, suspects: Sequence[str] = ()) -> str | None:
+    """The public name: of an operator, what it is called in the library of the first suspect."""
     if isinstance(case.subject, ApiCall):
-        return case.subject.api
+        operator = operator_of(case.subject.api)
+        if operator is None or not suspects:
+            return case.subject.api
+        try:
+            library = spec_of(parse_target(suspects[0])).calls
+        except UnknownTargetError:  # code that several share
+            return case.subject.api
+        return native_name(operator, library, case)
     node = _only_node(case)
     return public_name(node.op) if node else None
 
@@ -304,6 +381,9 @@ def _node(case: Case) -> str | None:
 
 
 def _parameters(case: Case) -> dict[str, object]:
+    if isinstance(case.subject, ApiCall):
+        operator = operator_of(case.subject.api)
+        return operator.significant(dict(case.subject.kwargs)) if operator else {}
     node = _only_node(case)
     return layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
 
@@ -311,7 +391,7 @@ def _parameters(case: Case) -> dict[str, object]:
 def stage_of(case: Case) -> Stage:
     if isinstance(case.subject, ApiCall):
         return Stage.CALL
-    if case.procedure.goal in _TRAINING:
+    if case.procedure.goal in TRAINING:
         return Stage.UPDATE
     if case.procedure.reload:
         return Stage.SAVE_LOAD

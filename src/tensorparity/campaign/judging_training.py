@@ -1,34 +1,34 @@
 """A case that trains, judged in the order it runs: the loss, the loss' own gradient, all gradients, the update.
 
-The first stage that differs is it. The loss is measured against its formula on each target's own outputs, gradients
-where the targets differ against the reference's one-sided derivatives; for the rest three targets or more decide.
+The loss and the update are measured against their formulas on each target's own numbers, gradients against the
+reference's one-sided derivatives: there two targets are enough. For the rest three or more decide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import replace
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import Case
-from ..core.finding import Diagnosis
+from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.verdict import Stage
 from ..operators.catalogue import has_layer, layer
-from ..operators.loss_spec import LossSpec
-from ..operators.losses import LOSSES, evaluate_loss
-from ..operators.rounding import error_units
-from ..operators.spec import Evaluation
-from ..triage.backward import Differentiated, accuse_gradients, judge_gradients, loss_function
+from ..operators.losses import LOSSES
+from ..operators.optimizers import OPTIMIZERS
+from ..triage.backward import accuse_gradients, judge_gradients, loss_function
 from ..triage.diagnose import accuse, public_name
-from ..triage.replay import NodeErrors, absolute_error, judge_by_vote
+from ..triage.replay import NodeErrors, judge_by_vote
+from ..triage.steps import is_loss_alone, judge_loss, judge_loss_gradient, judge_update, stepped_weights
 from ..triage.suspicion import Suspicion
 from .selection import families_of
+
+TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)
 
 Completed = Mapping[str, Outcome]
 #: A suspicion of a stage, or that it is disputed, or neither.
@@ -36,68 +36,49 @@ Said = Suspicion | str | None
 
 
 def by_training(case: Case, targets: Sequence[str], completed: Completed) -> tuple[Suspicion | None, str]:
-    """A suspicion of the first stage that differs, or why there is none to be had."""
+    """The first defect in the order of the stages, else what else there is to say, or why nothing can be said."""
+    found, disputed = _by_stages(case, targets, completed)
+    return (found[0], "") if found else (None, disputed)
+
+
+def also_suspected(first: Suspicion, outcomes: Mapping[str, Outcome]) -> list[Suspicion]:
+    """What other stages of the same training are suspected of; nothing where it did not come to its end."""
+    completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+    if first.case.procedure.goal not in TRAINING or len(completed) < max(2, len(outcomes)):
+        return []
+    found, _ = _by_stages(first.case, list(outcomes), completed)
+    return [suspicion for suspicion in found if suspicion.key != first.key]
+
+
+def _by_stages(case: Case, targets: Sequence[str], completed: Completed) -> tuple[list[Suspicion], str]:
     stages = (_fit,) if case.procedure.goal is Goal.FIT else (_loss, _gradient_of_loss, _gradients, _update)
-    disputed = ""
-    for stage in stages:
-        said = stage(case, targets, completed)
-        if isinstance(said, Suspicion):
-            return said, ""
-        disputed = disputed or said or ""
-    return None, disputed if len(completed) > 2 else "trainings are judged by three targets or more"
+    said = [stage(case, targets, completed) for stage in stages]
+    found = [answer for answer in said if isinstance(answer, Suspicion)]
+    found.sort(key=lambda suspicion: suspicion.diagnosis.klass is not Class.DEFECT)
+    return found, next((answer for answer in said if isinstance(answer, str)), "")
 
 
-def _disputed(errors: NodeErrors, what: str) -> str | None:
-    return f"undecided: the targets differ in {what}, and no majority says who is right" if errors.disputed else None
+def _doubtful(errors: NodeErrors, what: str) -> str | None:
+    """Why nobody is accused, where not all is well."""
+    if errors.disputed:
+        return f"undecided: the targets differ in {what}, and no majority says who is right"
+    if errors.judged_by == "reference" and any(error > errors.limit for error in errors.errors.values()):
+        return f"undecided: in {what} the targets do not agree with the float64 reference: they are wrong, or it is"
+    return None
 
 
 def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     node = Node("training", "training", ())
     if case.procedure.loss is None:
         return None
-    errors = _against_formula(case, node, completed)
+    errors = judge_loss(node, case, completed)
     if errors is None:
         errors = judge_by_vote(node, {target: _losses(outcome) for target, outcome in completed.items()})
     for accusation in accuse([errors], families_of(list(completed))):
         diagnosis = _at_loss(accusation.diagnosis, case)
         diagnosis = replace(diagnosis, evidence=_of_loss(diagnosis, case))
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.LOSS)
-    return _disputed(errors, "the loss")
-
-
-@dataclass(frozen=True)
-class _FromFormula:
-    """How far a loss is from its formula, in units of rounding: below it or above."""
-
-    observed: float
-    units: float
-
-    def apart(self, other: _FromFormula) -> float:
-        if np.isfinite(self.units) and np.isfinite(other.units):
-            return abs(self.units - other.units)
-        return 0.0 if np.array_equal(self.observed, other.observed, equal_nan=True) else float("inf")
-
-
-def _against_formula(case: Case, node: Node, completed: Completed) -> NodeErrors | None:
-    """Each target's loss against the formula on its own outputs; None where there is no formula or no output."""
-    recipe = case.procedure.loss
-    if recipe is None or recipe.name not in LOSSES or not case.labels:
-        return None
-    errors: dict[str, float] = {}
-    absolute: dict[str, float] = {}
-    distances: list[_FromFormula] = []
-    for target, outcome in completed.items():
-        if outcome.trace.loss is None or not set(case.labels) <= set(outcome.outputs):
-            return None
-        parts = [evaluate_loss(recipe, case.labels[name], outcome.outputs[name]) for name in case.labels]
-        truth = Evaluation(np.asarray(sum(part.value for part in parts)), np.asarray(sum(part.kappa for part in parts)))
-        observed = np.asarray(outcome.trace.loss, np.float32)
-        errors[target] = float(error_units(observed, truth, "float32").max(initial=0.0))
-        absolute[target] = absolute_error(observed, truth)
-        below = bool(observed < truth.value)
-        distances.append(_FromFormula(float(observed), -errors[target] if below else errors[target]))
-    mutual = max((one.apart(other) for one, other in combinations(distances, 2)), default=0.0)
-    return NodeErrors(node, errors, absolute, mutual)
+    return _doubtful(errors, "the loss")
 
 
 def _fit(case: Case, targets: Sequence[str], completed: Completed) -> Said:
@@ -112,7 +93,7 @@ def _fit(case: Case, targets: Sequence[str], completed: Completed) -> Said:
                 diagnosis = _at_layer(accusation.diagnosis, case)
                 return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=stage)
             what = "the loss" if stage is Stage.LOSS else "the weights"
-            disputed = disputed or _disputed(errors, f"{what} of step {step + 1}")
+            disputed = disputed or _doubtful(errors, f"{what} of step {step + 1}")
     return disputed
 
 
@@ -145,78 +126,65 @@ def _of_loss(diagnosis: Diagnosis, case: Case) -> tuple[str, ...]:
 
 
 def _gradient_of_loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
-    """What the loss passes back to the outputs, where all targets have the same outputs."""
-    recipe, outputs = case.procedure.loss, _outputs(case)
-    if recipe is None or recipe.name not in LOSSES or not outputs or not _equal_outputs(completed, list(outputs)):
+    found = judge_loss_gradient(case, completed)
+    if found is None:
         return None
-    names = {f"node:{key}": name for name, key in outputs.items()}
-    answers = {
-        target: {name: outcome.trace.gradients[name] for name in names if name in outcome.trace.gradients}
-        for target, outcome in completed.items()
-    }
-    first = next(iter(completed.values()))
-    function = _loss_of_outputs(
-        LOSSES[recipe.name], case, {at: first.outputs[name] for at, name in names.items()}, names
-    )
-    found = judge_gradients(Node("loss", recipe.name, ()), answers, function)
     accusation = accuse_gradients(found, families_of(list(completed)))
     if accusation is None:
-        return _disputed(found.errors, "the gradient of the loss")
+        return _doubtful(found.errors, "the gradient of the loss")
     diagnosis = _at_loss(accusation.diagnosis, case)
     return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD)
 
 
-def _outputs(case: Case) -> dict[str, str]:
-    """The key of the node behind each output that has labels; nothing where the subject is no graph."""
-    graph = case.subject
-    if not isinstance(graph, LayerGraph):
-        return {}
-    nodes = {node.name: node.key for node in graph.nodes}
-    return {ref.node: nodes[ref.node] for ref in graph.outputs if ref.node in case.labels and ref.node in nodes}
-
-
-def _equal_outputs(completed: Completed, names: Sequence[str]) -> bool:
-    first, *others = completed.values()
-    return all(
-        name in first.outputs and name in other.outputs and np.array_equal(first.outputs[name], other.outputs[name])
-        for other in others
-        for name in names
-    )
-
-
-def _loss_of_outputs(
-    spec: LossSpec, case: Case, predictions: Mapping[str, Array], names: Mapping[str, str]
-) -> Differentiated:
-    recipe = case.procedure.loss
-    assert recipe is not None
-
-    def terms(arrays: Sequence[Array]) -> Array:
-        parts = []
-        for at, array in zip(predictions, arrays, strict=True):
-            each = spec.each(recipe.params, case.labels[names[at]], array)
-            parts.append(np.ravel(each) / max(1, each.size))
-        return np.concatenate(parts)
-
-    return Differentiated(terms, predictions)
-
-
 def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Said:
+    """All of them, through every layer; of a loss alone, there are none but its own."""
+    if is_loss_alone(case):
+        return None
     answers = {target: dict(outcome.trace.gradients) for target, outcome in completed.items()}
-    found = judge_gradients(_node(case), answers, loss_function(case))
+    found = judge_gradients(_node(case), answers, loss_function(case), disputes_only=True)
     accusation = accuse_gradients(found, families_of(list(completed)))
     if accusation is None:
-        return _disputed(found.errors, "the gradients")
+        return _doubtful(found.errors, "the gradients")
     diagnosis = _at_layer(accusation.diagnosis, case)
     return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD)
 
 
 def _update(case: Case, targets: Sequence[str], completed: Completed) -> Said:
-    weights = {t: dict(outcome.trace.weights) for t, outcome in completed.items()}
-    errors = judge_by_vote(_node(case), weights, complete=True)
-    for accusation in accuse([errors], families_of(list(completed))):
+    """The optimizer by its formula; what the formula does not speak of (moving statistics) by the vote."""
+    own = by_optimizer(case, targets, completed, families_of(list(completed)))
+    if own is not None:
+        return own
+    stepped = set.intersection(*(set(stepped_weights(case, outcome)) for outcome in completed.values()))
+    weights = {
+        target: {name: array for name, array in outcome.trace.weights.items() if name not in stepped}
+        for target, outcome in completed.items()
+    }
+    votes = judge_by_vote(_node(case), weights, complete=True)
+    for accusation in accuse([votes], families_of(list(completed))):
         diagnosis = _at_layer(accusation.diagnosis, case)
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
-    return _disputed(errors, "the updated weights")
+    errors = judge_update(case, completed)
+    return (_doubtful(errors, "the optimizer's step") if errors else None) or _doubtful(votes, "the updated weights")
+
+
+def by_optimizer(
+    case: Case, targets: Sequence[str], completed: Completed, families: Mapping[str, str]
+) -> Suspicion | None:
+    """Each target's step against the optimizer's formula on its own gradients; None where nobody is wrong."""
+    recipe, errors = case.procedure.optimizer, judge_update(case, completed)
+    if recipe is None or errors is None:
+        return None
+    for accusation in accuse([errors], families):
+        evidence = tuple(
+            f"{target}: the weights after one step of {recipe.name} are {error:.3g} times what rounding explains from "
+            "the formula, on its own gradients"
+            for target, error in errors.errors.items()
+            if error > errors.limit
+        )
+        api = OPTIMIZERS[recipe.name].api
+        diagnosis = replace(accusation.diagnosis, api=api, parameters=dict(recipe.params), node=None, evidence=evidence)
+        return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
+    return None
 
 
 def _only(case: Case) -> Node | None:

@@ -15,6 +15,7 @@ from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings, cached
 from ..triage.suspicion import Suspicion
+from .confirming import confirmed_fresh
 from .events import Listener, silent
 from .examination import Examination, Rules, model_of
 from .examining import examine_case
@@ -49,9 +50,12 @@ def localize(path: Path, targets: str | None, settings: RunnerSettings, listener
 
 def _single(opened: OpenCase) -> Facts:
     runner = cached(opened.runner, opened.runner.settings)
-    checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
-    undecided = {checked.undecided: 1} if checked.undecided else {}
-    return replace(_facts(opened, checked.suspicions, outcomes, len(undecided)), undecided=undecided)
+    checked, outcomes = examine_case(
+        runner, opened.case, opened.targets, given=opened.given, convicted=opened.file.suspects
+    )
+    suspicions, said = confirmed_fresh(opened, checked, outcomes)
+    undecided = {said: 1} if said else {}
+    return replace(_facts(opened, suspicions, outcomes, len(undecided)), undecided=undecided)
 
 
 def _model(opened: OpenCase, listener: Listener) -> Facts:

@@ -20,7 +20,7 @@ from ..targets.catalogue import spec_of
 from ..targets.lowering.calls import native_name
 from ..targets.names import parse_target
 from ..triage.ballots import ballot_of
-from ..triage.confirm import HANG_FACTOR
+from ..triage.confirm import HANG_FACTOR, flaky
 from ..triage.suspicion import Suspicion
 from .filing import make_finding
 
@@ -159,15 +159,14 @@ def _filed(item: _Accused, case: Case, again: Outcome) -> Filed:
     confirmed = again.status is ended.outcome.status
     told = f"{failure.type}: {gist(failure.message)}" if failure else ended.outcome.status.value
     evidence = [f"{target} {ended.outcome.status.value}: {told}", f"formula: {operator.formula}"]
-    if not confirmed:
-        evidence.append("did not fail again in fresh processes")
     diagnosis = Diagnosis(
-        klass=Class.DEFECT if confirmed else Class.FLAKY,
+        klass=Class.DEFECT,
         suspects=item.suspects,
         api=native_name(operator, library_of(target), case),
         parameters={"dtype": ended.dtype, **case.subject.kwargs},
         evidence=tuple(evidence),
     )
+    diagnosis = diagnosis if confirmed else flaky(diagnosis)
     exception = failure.type if failure else ""
     suspicion = Suspicion(ENDINGS[ended.outcome.status], diagnosis, case, (target,), exception, Stage.CALL)
     return Filed(make_finding(suspicion, ENGINE, {target: again}, operator.name), suspicion, {target: again})

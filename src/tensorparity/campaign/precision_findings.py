@@ -22,6 +22,7 @@ from ..targets.runner import LocalRunner
 from ..triage.ballots import ballot_of
 from ..triage.call_reduction import reduce_call
 from ..triage.calls import CallBlame, blame_call
+from ..triage.confirm import flaky
 from ..triage.suspicion import Suspicion
 from .filing import make_finding
 from .precision_endings import ENGINE, PREFERRED, Filed, endings_of, library_of
@@ -176,7 +177,7 @@ def _confirm_errors(runner: Runner, accused: Sequence[_Accused]) -> list[Filed]:
 
 
 def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> Filed:
-    klass = item.blame.klass if confirmed else Class.FLAKY
+    klass = item.blame.klass
     assert klass is not None
     library = library_of(item.worst.target)
     # All documented freedoms so far are about constants and cut-offs that only float64 can see.
@@ -188,8 +189,6 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
     evidence = _evidence(item)
     if freedom:
         evidence.append(f"documented: {freedom}")
-    if not confirmed:
-        evidence.append("did not fail again in fresh processes")
     diagnosis = Diagnosis(
         klass=klass,
         suspects=item.blame.suspects,
@@ -199,6 +198,7 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
         measure=Measure("error-in-roundoffs", item.blame.units[item.worst.target]),
         threshold=K,
     )
+    diagnosis = diagnosis if confirmed else flaky(diagnosis)
     suspicion = Suspicion(_kind(item.blame, item.worst.target), diagnosis, case, tuple(outcomes), stage=Stage.CALL)
     return Filed(make_finding(suspicion, ENGINE, outcomes, item.operator.name), suspicion, outcomes)
 

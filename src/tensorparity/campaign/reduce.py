@@ -14,9 +14,10 @@ from ..store.casefile import SUFFIX, CaseFile, write_case
 from ..targets.runner import RunnerSettings, cached
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.reducer import Budget, Reduction
+from .confirming import confirmed_fresh
 from .events import Listener, silent
 from .examining import examine_case
-from .filing import make_finding, target_facts
+from .filing import files_beside, make_finding, target_facts
 from .opening import OpenCase, open_case
 from .reducing import Prepared, confirmed, prepare_one
 
@@ -44,21 +45,25 @@ def reduce(
     began = time.monotonic()
     with open_case(path, targets, settings) as opened:
         runner = cached(opened.runner, settings)
-        checked, outcomes = examine_case(runner, opened.case, opened.targets, given=opened.given)
-        defects = [s for s in checked.suspicions if s.diagnosis.klass is Class.DEFECT]
-        findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in checked.suspicions]
-        stats = {"cases": 1, "undecided": int(bool(checked.undecided))}
+        checked, outcomes = examine_case(
+            runner, opened.case, opened.targets, given=opened.given, convicted=opened.file.suspects
+        )
+        suspicions, undecided = confirmed_fresh(opened, checked, outcomes)
+        defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
+        findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in suspicions]
+        stats = {"cases": 1, "undecided": int(bool(undecided))}
         notes = list(opened.notes)
         scripts: dict[str, str] = {}
         if defects:
             prepared = prepare_one(opened.runner, runner, defects[0], budget or Budget(), listener=listener)
             first = make_finding(prepared.suspicion, "reduce", outcomes, opened.case.digest, prepared.original)
             reduction = prepared.reduction
-            if reduction is None:
-                notes.append(prepared.suspicion.diagnosis.evidence[-1])
+            if reduction is None or reduction.suspicion is None:
+                notes += [line for line in prepared.suspicion.diagnosis.evidence if line.startswith("not reduced")]
             else:
                 stats |= _sizes(opened, reduction)
                 notes += [f"{step.name}: {step.nodes} nodes, {step.elements} numbers" for step in reduction.steps]
+            if prepared.reproducer or (reduction and reduction.suspicion):
                 first = _write(first, prepared, opened, out)
             findings = [first, *(finding for finding in findings if finding.id != first.id)]
             met = confirmed(runner, reduction.also) if reduction else []
@@ -79,7 +84,7 @@ def reduce(
             subject=path.name,
             notes=tuple(notes),
             isolated_threshold=K,
-            undecided={checked.undecided: 1} if checked.undecided else {},
+            undecided={undecided: 1} if undecided else {},
             scripts=scripts,
         )
         return Reduced(facts, bool(opened.runner.broken) or not ran)
@@ -97,8 +102,14 @@ def _sizes(opened: OpenCase, reduction: Reduction) -> dict[str, int]:
 
 def _write(finding: Finding, prepared: Prepared, opened: OpenCase, out: Path) -> Finding:
     stem = opened.path.name.removesuffix(SUFFIX).removesuffix(".original")
+    suspicion = prepared.suspicion
     file = CaseFile(
-        prepared.suspicion.case, prepared.suspicion.targets, finding.versions, opened.file.faults, opened.file.note
+        suspicion.case,
+        suspicion.targets,
+        finding.versions,
+        opened.file.faults,
+        opened.file.note,
+        suspicion.diagnosis.suspects,
     )
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -107,6 +118,8 @@ def _write(finding: Finding, prepared: Prepared, opened: OpenCase, out: Path) ->
         if prepared.reproducer:
             (out / f"{stem}.py").write_text(prepared.reproducer.marked, encoding="utf-8")
             finding = replace(finding, reproducer=f"{stem}.py")
+            for beside in files_beside(prepared.reproducer):
+                beside.put(out)
         if prepared.draft:
             (out / f"{stem}.md").write_text(prepared.draft, encoding="utf-8")
     except OSError as error:

@@ -16,7 +16,7 @@ from ..core.procedure import Goal
 from ..core.runner import Runner
 from ..core.verdict import Kind
 from ..targets.runner import LocalRunner
-from ..triage.exporters import PREFIX as EXPORTER
+from ..triage.confirm import flaky
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
@@ -25,8 +25,9 @@ from ..triage.reproduce.script import Reproducer
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examining import examine_case, examine_cases
+from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
 from .judging import references
-from .scripts import reproduce
+from .scripts import Reproduced, reproduce
 from .selection import families_of
 
 #: Who is asked first as the one that is right: the quicker to start and to build, the earlier.
@@ -119,11 +120,7 @@ def confirmed(runner: Runner, met: Sequence[Suspicion]) -> list[Suspicion]:
         if other.kind is Kind.HANG:
             continue
         checked, _ = examine_case(runner, other.case, other.targets, fresh=True)
-        again = checked.of_key(other.key)
-        if again is None:
-            diagnosis = replace(other.diagnosis, klass=Class.FLAKY)
-            again = _remarked(replace(other, diagnosis=diagnosis), "did not show again in fresh processes")
-        found.append(again)
+        found.append(checked.of_key(other.key) or replace(other, diagnosis=flaky(other.diagnosis)))
     return found
 
 
@@ -152,10 +149,11 @@ def prepare_one(
     scripts: bool = True,
     listener: Listener = silent,
 ) -> Prepared:
-    """Reduce one suspicion, and render and execute its script; an exporter's is left as it is."""
-    if any(suspect.startswith(EXPORTER) for suspect in suspicion.diagnosis.suspects):
-        return Prepared(_remarked(suspicion, "not reduced: an exporter is shown by the whole file"), suspicion)
+    """Reduce one suspicion, and render and execute its script."""
     listener(Progress("reducing", 0, None, suspicion.diagnosis.api or ""))
+    exporter = exporter_of(suspicion)
+    if exporter is not None:
+        return _prepare_exporter(local, runner, suspicion, exporter, budget, scripts, listener)
     reduction = reduce_suspicion(runner, suspicion, budget)
     if reduction.suspicion is None:
         return Prepared(_remarked(suspicion, f"not reduced: {reduction.stopped}"), suspicion, reduction)
@@ -164,12 +162,46 @@ def prepare_one(
         return Prepared(final, suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
     _, outcomes = examine_case(runner, final.case, suspicion.targets)
-    reproduced = reproduce(local, final, outcomes)
+    return _with_script(final, suspicion, reduction, reproduce(local, final, outcomes))
+
+
+def _with_script(
+    final: Suspicion, suspicion: Suspicion, reduction: Reduction | None, reproduced: Reproduced
+) -> Prepared:
     script = reproduced.script
     if not script.verified:
         remark = "not verified" if script.text else "missing"
         final = _remarked(final, f"reproducer {remark}: {script.remark}")
+    if reproduced.case is not None:
+        final = replace(final, case=reproduced.case)
     return Prepared(final, suspicion, reduction, script if script.text else None, reproduced.draft)
+
+
+def _prepare_exporter(
+    local: LocalRunner,
+    runner: Runner,
+    suspicion: Suspicion,
+    exporter: str,
+    budget: Budget,
+    scripts: bool,
+    listener: Listener,
+) -> Prepared:
+    """The smallest layer that it gets wrong, else the file with the smallest batch."""
+    reduction = reduce_exporter(local, runner, suspicion, exporter, budget)
+    if reduction.suspicion is None:
+        final = _remarked(suspicion, f"not reduced, shown by the file: {reduction.stopped}")
+    else:
+        final = _as_filed(suspicion, reduction)
+    if not scripts:
+        return Prepared(replace(final, case=suspicion.case), suspicion, reduction)
+    listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
+    prepared = _with_script(final, suspicion, reduction, reproduce_exporter(local, runner, final, exporter))
+    # a graph would be lowered by ourselves when it is replayed: the file it is, for everybody but the script
+    return replace(prepared, suspicion=replace(prepared.suspicion, case=_in_file(prepared.suspicion.case, suspicion)))
+
+
+def _in_file(case: Case, suspicion: Suspicion) -> Case:
+    return case if isinstance(case.subject, ModelFile) else suspicion.case
 
 
 def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
@@ -206,17 +238,19 @@ def _ratio(original: Case, reduction: Reduction) -> str:
 def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Reduction:
     """The simplest case with the suspicion's key, by all targets' word.
 
-    First with the targets that are needed; if the others do not say the same of the result, with all of them.
+    First with the targets that are needed; if they cannot tell (the one that is right may not run it alone), or the
+    others do not say the same of the result, with all of them.
     """
     needed = needed_targets(suspicion)
     reduction = _reduce(runner, suspicion, needed, budget)
     everybody = list(suspicion.targets)
-    if reduction.suspicion is None or set(needed) == set(everybody):
+    if set(needed) == set(everybody):
         return reduction
-    checked, _ = examine_case(runner, reduction.case, everybody)
-    final = _matching(suspicion, checked)
-    if final is not None:
-        return replace(reduction, suspicion=final)
+    if reduction.suspicion is not None:
+        checked, _ = examine_case(runner, reduction.case, everybody)
+        final = _matching(suspicion, checked)
+        if final is not None:
+            return replace(reduction, suspicion=final)
     left = replace(budget, seconds=budget.seconds - reduction.seconds)
     again = _reduce(runner, suspicion, everybody, left)
     return replace(again, checks=again.checks + reduction.checks, seconds=again.seconds + reduction.seconds)

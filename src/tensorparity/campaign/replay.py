@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from ..core.finding import Class
 from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings
 from ..triage.reduction.reducer import Checked
-from ..triage.suspicion import Suspicion
+from .confirming import agreed, examined_fresh
 from .events import Listener, Progress, silent
-from .examining import examine_case
+from .examining import Outcomes
 from .filing import make_finding, target_facts
 from .opening import OpenCase, open_case
 
 #: Times a case is run, each in processes of its own: what fails in some of them only is flaky.
 REPEATS = 2
-
-_SOMETIMES = "failed in some repeats only"
 
 
 @dataclass(frozen=True)
@@ -42,14 +39,16 @@ def replay(
     """
     began = time.monotonic()
     with open_case(path, targets, settings) as opened:
-        examined = []
+        examined: list[Checked] = []
+        seen: list[Outcomes] = []
         for repeat in range(repeats):
             listener(Progress("replaying", repeat, repeats, path.name))
-            checked, outcomes = examine_case(opened.runner, opened.case, opened.targets, fresh=True, given=opened.given)
+            checked, outcomes = examined_fresh(opened)
             examined.append(checked)
+            seen.append(outcomes)
             if not any(outcome.completed for outcome in outcomes.values()) and not checked.suspicions:
                 break  # it cannot run here: no need to see it twice
-        suspicions, undecided = agreed(examined)
+        suspicions, undecided = agreed(examined, seen)
         findings = tuple(make_finding(s, "replay", outcomes, opened.case.digest) for s in suspicions)
         facts = Facts(
             command="replay",
@@ -68,21 +67,3 @@ def replay(
 
 def _is_broken(opened: OpenCase) -> bool:
     return any(target in opened.targets for target in opened.runner.broken)
-
-
-def agreed(examined: list[Checked]) -> tuple[list[Suspicion], str]:
-    """What all repeats say; a defect that is not in each of them is flaky."""
-    found: dict[tuple[str, ...], list[Suspicion]] = {}
-    for checked in examined:
-        for suspicion in checked.suspicions:
-            found.setdefault(suspicion.key, []).append(suspicion)
-    suspicions = [same[0] if len(same) == len(examined) else _flaky(same[0]) for same in found.values()]
-    undecided = next((checked.undecided for checked in examined if checked.undecided), "")
-    return suspicions, "" if suspicions else undecided
-
-
-def _flaky(suspicion: Suspicion) -> Suspicion:
-    diagnosis = suspicion.diagnosis
-    return replace(
-        suspicion, diagnosis=replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, _SOMETIMES))
-    )

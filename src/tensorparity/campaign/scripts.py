@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..core.arrays import dtype_name
-from ..core.case import ApiCall, Case
+from ..core.case import ApiCall, Case, ModelFile
 from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
 from ..core.verdict import Kind
@@ -21,14 +21,18 @@ from ..targets.catalogue import spec_of
 from ..targets.lowering import lower
 from ..targets.names import TargetName, parse_target
 from ..targets.runner import Desk, LocalRunner
-from ..triage.reproduce.calls import torch_parts
+from ..triage.exporters import PREFIX as EXPORTER
+from ..triage.reproduce.beside import Beside, Desktop
+from ..triage.reproduce.calls import composed_parts, torch_parts
 from ..triage.reproduce.claim import Claim
 from ..triage.reproduce.draft import draft
+from ..triage.reproduce.file_scripts import FileScript, keras_file_parts, onnx_file_parts, torch_file_parts
 from ..triage.reproduce.keras_scripts import keras_parts
 from ..triage.reproduce.literals import Unprintable
 from ..triage.reproduce.onnx_scripts import onnx_parts
 from ..triage.reproduce.operator_scripts import operator_parts
 from ..triage.reproduce.script import Parts, Reproducer, assemble
+from ..triage.reproduce.torch_scripts import torch_graph_parts
 from ..triage.suspicion import Suspicion
 from .claims import claim_of
 
@@ -53,10 +57,15 @@ runpy.run_path(script, run_name="__main__")
 
 @dataclass(frozen=True)
 class Reproduced:
-    """What came of rendering: the script (without text where there is none to be had) and the draft of a report."""
+    """What came of rendering: the script (without text where there is none to be had) and the draft of a report.
+
+    Args:
+        case: the one that the script shows, where that is not the suspicion's own.
+    """
 
     script: Reproducer
     draft: str
+    case: Case | None = None
 
 
 def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Reproduced:
@@ -67,24 +76,65 @@ def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, 
     """
     suspect = _runnable(suspicion, outcomes)
     claim = claim_of(suspicion, outcomes, suspect) if suspect else None
-    script = _script(runner, suspicion, suspect, claim)
+    script = _script(runner, suspicion, suspect, claim, outcomes)
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = suspect or ", ".join(suspicion.diagnosis.suspects)
-    return Reproduced(script, draft(_title(suspicion, name), name, suspicion, claim, script, records))
+    return Reproduced(script, draft(title_of(suspicion, name), name, suspicion, claim, script, records))
 
 
-def _script(runner: LocalRunner, suspicion: Suspicion, suspect: str | None, claim: Claim | None) -> Reproducer:
+def _script(
+    runner: LocalRunner,
+    suspicion: Suspicion,
+    suspect: str | None,
+    claim: Claim | None,
+    outcomes: Mapping[str, Outcome],
+) -> Reproducer:
     if suspect is None:
         return Reproducer("", remark="no suspect is a target that a script could run")
     if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
         return Reproducer("", remark="neither a reference nor another target says what the answer should be")
+    desktop = Desktop()
     try:
-        text = render(suspicion, suspect, claim)
+        if isinstance(suspicion.case.subject, ModelFile):
+            how = file_script(runner, suspicion, claim, outcomes.get(suspect))
+            text = render_file(suspicion, suspect, claim, how, desktop)
+        else:
+            text = render(suspicion, suspect, claim)
     except Unprintable as reason:
         return Reproducer("", remark=f"no short script: {reason}")
     except KeyError as missing:
         return Reproducer("", remark=f"no script: the case has no {missing}")
-    return verify(text, runner.desk(suspect))
+    return verify(text, runner.desk(suspect), tuple(desktop.files.values()))
+
+
+def file_script(runner: LocalRunner, suspicion: Suspicion, claim: Claim | None, own: Outcome | None) -> FileScript:
+    """What a script around a model file has to know."""
+    settings = runner.settings
+    outputs = tuple(own.outputs or own.trace.nodes) if own else ()
+    watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
+    return FileScript(outputs, claim.name if claim else "", settings.imports, settings.trust, watched)
+
+
+def render_file(suspicion: Suspicion, suspect: str, claim: Claim | None, how: FileScript, desktop: Desktop) -> str:
+    """The text of a script that reads the model from a file beside it; the files are left in ``desktop``.
+
+    Raises:
+        Unprintable: if it cannot be written in a few lines.
+    """
+    name, case = parse_target(suspect), suspicion.case
+    if name.framework == "keras":
+        parts = keras_file_parts(case, name.flavour, how, desktop)
+    elif name.framework == "torch":
+        parts = torch_file_parts(case, name.flavour, how, desktop)
+    else:
+        try:
+            return render(suspicion, suspect, claim)  # a node or two can be written down
+        except Unprintable:
+            lowered = lower("onnx", case, "onnx")
+            if not isinstance(lowered, tuple):
+                raise
+            parts = onnx_file_parts(name.base, *lowered, how, desktop)
+    return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim, suspicion.exception)
 
 
 def _runnable(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> str | None:
@@ -105,14 +155,22 @@ def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
     name = parse_target(suspect)
     watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
     parts = _parts(suspicion.case, name, claim, watched)
-    return assemble(_title(suspicion, suspect) + ".", suspicion.kind, parts, claim)
+    return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim, suspicion.exception)
 
 
 def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:
     if isinstance(case.subject, ApiCall) and operator_of(case.subject.api) and spec_of(name).calls != "onnx":
         return operator_parts(case, spec_of(name).calls, name.flavour, watched=watched)
+    composed = composed_parts(case, spec_of(name).calls, name.flavour, watched=watched)
+    if composed is not None:
+        return composed
     if name.framework == "keras":
         return keras_parts(case, name.flavour, claim, watched=watched)
+    if name.framework == "torch" and isinstance(case.subject, LayerGraph):
+        program = lower("torch", case, "torch")
+        if not isinstance(program, tuple):
+            raise Unprintable(program or "the case has no program")
+        return torch_graph_parts(*program, name.flavour, claim, watched=watched)
     if name.framework == "torch":
         return torch_parts(case, name.flavour, claim, watched=watched)
     lowered = lower("onnx", case, "onnx")
@@ -126,42 +184,51 @@ def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> 
 _VERBS = {Kind.ERROR: "raises", Kind.CRASH: "crashes", Kind.HANG: "hangs", Kind.NAN: "gives NaN or infinity"}
 
 
-def _title(suspicion: Suspicion, suspect: str) -> str:
+def title_of(suspicion: Suspicion, suspect: str) -> str:
     diagnosis = suspicion.diagnosis
     graph = suspicion.case.subject
     what = diagnosis.api or (f"a graph of {len(graph.nodes)} layers" if isinstance(graph, LayerGraph) else "the model")
     verb = _VERBS.get(suspicion.kind, "is wrong")
+    if suspect.startswith(EXPORTER):
+        return f"{what} is exported wrongly by {suspect.removeprefix(EXPORTER)}"
     stage = "" if suspicion.stage.value in ("forward", "call") else f" ({suspicion.stage.value})"
     return f"{what}{stage} {verb} on {suspect}"
 
 
-def verify(text: str, desk: Desk) -> Reproducer:
-    """Execute the script as its target is run, with the fault if there is one and, beside it, without."""
+def verify(text: str, desk: Desk, beside: Sequence[Beside] = ()) -> Reproducer:
+    """Execute the script as its target is run, with the fault if there is one and, beside it, without.
+
+    Args:
+        beside: files that it reads from its own folder.
+    """
     ways = (True, False) if desk.fault is not None else (True,)
     with ThreadPoolExecutor(len(ways)) as pool:
-        ends = list(pool.map(lambda planted: execute(text, desk, planted=planted), ways))
+        ends = list(pool.map(lambda planted: execute(text, desk, planted=planted, beside=beside), ways))
+    script = Reproducer(text).with_files(beside)
     code, said = ends[0]
     if code != SHOWS:
-        return Reproducer(text, remark=f"it ended with {code} instead of 1 in a fresh process: {said}")
+        return replace(script, remark=f"it ended with {code} instead of 1 in a fresh process: {said}")
     if ends[-1][0] != FIXED and len(ends) > 1:
         code, said = ends[-1]
-        return Reproducer(text, remark=f"without the planted fault it ended with {code} instead of 0: {said}")
-    return Reproducer(text, verified=True)
+        return replace(script, remark=f"without the planted fault it ended with {code} instead of 0: {said}")
+    return replace(script, verified=True)
 
 
-def execute(text: str, desk: Desk, *, planted: bool) -> tuple[int | str, str]:
+def execute(text: str, desk: Desk, *, planted: bool, beside: Sequence[Beside] = ()) -> tuple[int | str, str]:
     """Exit code (or how else it ended) and the last line it said."""
     launch = desk.plan(fresh=True).launch
     with tempfile.TemporaryDirectory(prefix="tensorparity-script-") as folder:
         script = Path(folder) / "reproducer.py"
         script.write_text(text)
+        for file in beside:
+            file.put(Path(folder))
         command = [launch.python, str(script)]
         if planted and desk.fault is not None:
             fault = Path(folder) / "fault.py"
             fault.write_text(desk.fault.source)
             library = desk.spec.distributions[0]
             command = [launch.python, "-c", _WITH_FAULT, library, str(fault), str(desk.name), str(script)]
-        variables = {**launch.variables, "HOME": folder, "TMPDIR": folder}
+        variables = {**launch.variables, "HOME": folder, "TMPDIR": folder, **desk.import_variables}
         return _run(command, folder, variables)
 
 

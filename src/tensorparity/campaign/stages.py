@@ -16,10 +16,14 @@ from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
 from ..core.messages import gist, says_unsupported
 from ..core.outcome import Outcome, Status
+from ..core.procedure import Goal, Mode
 from ..core.runner import Runner, run_case
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.muffin import THRESHOLD, Inconsistency, inconsistencies, judge_pair, odd_ones
+from ..targets.catalogue import TARGETS, spec_of
+from ..targets.names import parse_target
 from ..triage.ballots import ballot_of
+from ..triage.confirm import flaky, run_fresh, two_answers
 from ..triage.diagnose import accusation_of, blame, public_name
 from ..triage.endings import EndingTrial, ending_trials
 from ..triage.replay import NodeErrors
@@ -28,9 +32,19 @@ from ..triage.suspicion import Suspicion
 from ..triage.trials import KINK, Trial
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
-#: Once a place (stage, layer, suspects) has been convicted so often, more of it says nothing new.
-_ENOUGH = 2
+#: A layer convicted so often with parameters of the same classes says nothing new; it may have several defects, though
+#: not more than so many convictions tell.
+_ENOUGH, _MORE_THAN_ENOUGH = 2, 8
 _ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+
+
+@dataclass(frozen=True)
+class _Pending:
+    """A conviction that waits to be confirmed, with what the targets did when it was made."""
+
+    suspicion: Suspicion
+    trial: Trial | EndingTrial | None
+    outcomes: Mapping[str, Outcome]
 
 
 @dataclass
@@ -79,13 +93,13 @@ class StepExaminer:
         self._families = families
         self._oracle = oracle
         self._stages = frozenset(stages)
-        self._pending: list[tuple[Suspicion, Trial | EndingTrial | None]] = []
+        self._pending: list[_Pending] = []
         self._places: Counter[tuple[str, ...]] = Counter()
         self._suspects: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def examine(self, cases: Sequence[Case]) -> list[Stepped]:
         """Run a batch and judge each case of it."""
-        pairs = [(case, target) for case in cases for target in self._targets]
+        pairs = [(as_far_as(case, target), target) for case in cases for target in self._targets]
         answers = iter(self._runner.run_pairs(pairs))
         return [self._judge(case, {target: next(answers) for target in self._targets}) for case in cases]
 
@@ -140,7 +154,7 @@ class StepExaminer:
                 threshold=THRESHOLD,
             )
             kind = Kind.NAN if item.nan else Kind.INCONSISTENCY
-            self._keep(step, Suspicion(kind, diagnosis, step.case, tuple(self._targets), stage=item.stage), None)
+            self._keep(step, Suspicion(kind, diagnosis, step.case, tuple(self._targets), stage=item.stage), None, {})
 
     # Decision 5
 
@@ -148,9 +162,11 @@ class StepExaminer:
         for trial in Screening(step.case, step.outcomes).trials():
             if trial.stage not in self._stages:
                 continue
-            if self._places[trial.place] >= _ENOUGH:
+            if self._is_known(trial):
                 step.known.append(trial.place)
                 continue
+            if any(suspicion.case is trial.case for suspicion in step.convicted):
+                continue  # a loss whose value is wrong has a wrong gradient, too
             outcomes = run_case(self._runner, trial.case, self._targets)
             errors = trial.judge(outcomes)
             suspicion = self._convict(trial, errors)
@@ -159,9 +175,15 @@ class StepExaminer:
             elif suspicion is None:
                 step.open.append(trial)
             else:
-                self._places[trial.place] += 1
+                self._count(trial)
                 self._suspects[trial.place] = suspicion.diagnosis.suspects
-                self._keep(step, suspicion, trial)
+                self._keep(step, suspicion, trial, outcomes)
+
+    def _is_known(self, trial: Trial | EndingTrial) -> bool:
+        return self._places[trial.key] >= _ENOUGH or self._places[trial.place] >= _MORE_THAN_ENOUGH
+
+    def _count(self, trial: Trial | EndingTrial) -> None:
+        self._places.update([trial.key, trial.place])
 
     @property
     def _independent(self) -> bool:
@@ -201,10 +223,10 @@ class StepExaminer:
             if any(target in suspicion.diagnosis.suspects for suspicion in step.convicted):
                 continue
             trials = ending_trials(step.case, outcome, done)
-            if self._places[trials[0].place] >= _ENOUGH:
+            if self._is_known(trials[0]):
                 step.known.append(trials[0].place)
                 continue
-            self._places[trials[0].place] += 1
+            self._count(trials[0])
             self._try_ending(step, trials, outcome)
 
     def _try_ending(self, step: Stepped, trials: Sequence[EndingTrial], outcome: Outcome) -> None:
@@ -214,19 +236,28 @@ class StepExaminer:
             ended = tuple(target for target, other in found.items() if trial.ends_so(other))
             if outcome.target not in ended:
                 continue
-            shared = {self._families.get(target, target) for target in ended}
-            everybody = len(ended) == len(self._targets) and len(shared) == 1
-            suspects = (shared.pop(),) if everybody and self._independent else ended
             kind, exception = _ENDINGS[outcome.status], trial.ending[1]
-            diagnosis = trial.diagnosis(suspects, found)
+            diagnosis = trial.diagnosis(self._suspects_of_ending(ended), found)
             suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
-            self._keep(step, suspicion, trial)
+            self._keep(step, suspicion, trial, found)
             return
         step.open.append(trials[-1])
 
-    def _keep(self, step: Stepped, suspicion: Suspicion, trial: Trial | EndingTrial | None) -> None:
+    def _suspects_of_ending(self, ended: tuple[str, ...]) -> tuple[str, ...]:
+        """Who ended so; where everybody did, the code they share."""
+        shared = {self._families.get(target, target) for target in ended}
+        everybody = len(ended) == len(self._targets) and len(shared) == 1
+        return (shared.pop(),) if everybody and self._independent else ended
+
+    def _keep(
+        self,
+        step: Stepped,
+        suspicion: Suspicion,
+        trial: Trial | EndingTrial | None,
+        outcomes: Mapping[str, Outcome],
+    ) -> None:
         step.convicted.append(suspicion)
-        self._pending.append((suspicion, trial))
+        self._pending.append(_Pending(suspicion, trial, outcomes))
 
     # Verdicts
 
@@ -280,23 +311,51 @@ class StepExaminer:
     def confirm(self) -> list[Suspicion]:
         """Everything convicted since the last time, again in fresh processes; what does not fail again is flaky."""
         pending, self._pending = self._pending, []
-        pairs = [(s.case, target) for s, trial in pending if trial for target in self._targets]
-        answers = iter(self._runner.run_pairs(pairs, fresh=True) if pairs else ())
+        pairs = [(item.suspicion.case, target) for item in pending if item.trial for target in self._targets]
+        answers = iter(run_fresh(self._runner, pairs))
         found: list[Suspicion] = []
-        for suspicion, trial in pending:
-            if trial is None:
-                found.append(suspicion)
-                continue
-            outcomes = {target: next(answers) for target in self._targets}
-            found.append(suspicion if self._again(suspicion, trial, outcomes) else _flaky(suspicion))
+        for item in pending:
+            outcomes = {target: next(answers) for target in self._targets} if item.trial else {}
+            found.append(self._seen_again(item, outcomes) if item.trial else item.suspicion)
         return found
 
-    def _again(self, suspicion: Suspicion, trial: Trial | EndingTrial, outcomes: Mapping[str, Outcome]) -> bool:
+    def _seen_again(self, item: _Pending, outcomes: Mapping[str, Outcome]) -> Suspicion:
+        suspicion, diagnosis = item.suspicion, item.suspicion.diagnosis
+        if not self._again(item, outcomes):
+            return replace(suspicion, diagnosis=flaky(diagnosis))
+        notes = two_answers(diagnosis.suspects, self._families, item.outcomes, outcomes)
+        return replace(suspicion, diagnosis=flaky(diagnosis, *notes)) if notes else suspicion
+
+    def _again(self, item: _Pending, outcomes: Mapping[str, Outcome]) -> bool:
+        diagnosis, trial = item.suspicion.diagnosis, item.trial
+        assert trial is not None
         if isinstance(trial, EndingTrial):
-            ended = {target for target, outcome in outcomes.items() if trial.ends_so(outcome)}
-            return bool(ended)
-        klass, suspects = self._blame(trial.judge(outcomes))
-        return (klass, suspects) == (suspicion.diagnosis.klass, suspicion.diagnosis.suspects)
+            ended = tuple(target for target, outcome in outcomes.items() if trial.ends_so(outcome))
+            return self._suspects_of_ending(ended) == diagnosis.suspects
+        return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
+
+
+def can_train(target: str) -> bool:
+    """Whether a target has anything to say of losses and gradients."""
+    name = parse_target(target)
+    return name.base not in TARGETS or spec_of(name).furthest in (Goal.GRADIENTS, Goal.UPDATE)
+
+
+def as_far_as(case: Case, target: str) -> Case:
+    """The part of a training step that a target can run: some have no optimizers, some are run forward only."""
+    name = parse_target(target)
+    if name.base not in TARGETS:
+        return case
+    spec = spec_of(name)
+    procedure = case.procedure
+    if spec.lowering and procedure.mode is Mode.EAGER:
+        procedure = replace(procedure, mode=Mode.USER)  # these have one mode, in which nothing is compiled at length
+    if procedure.goal in (Goal.GRADIENTS, Goal.UPDATE) and spec.furthest is Goal.FORWARD:
+        procedure = replace(procedure, goal=Goal.FORWARD, trace=True, loss=None, optimizer=None)
+        return replace(case, procedure=procedure, labels={})
+    if procedure.goal is Goal.UPDATE and spec.furthest is Goal.GRADIENTS:
+        procedure = replace(procedure, goal=Goal.GRADIENTS, optimizer=None)
+    return replace(case, procedure=procedure) if procedure is not case.procedure else case
 
 
 def _flaky(suspicion: Suspicion) -> Suspicion:

@@ -27,14 +27,15 @@ from ..core.training import Parting, Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
-from ..triage.backward import GradientErrors, accuse_gradients, judge_gradients, pulled_back
-from ..triage.confirm import confirm_ending
-from ..triage.diagnose import accuse
+from ..triage.backward import GradientErrors, accuse_gradients, judge_pulled_back
+from ..triage.confirm import confirm_ending, flaky
+from ..triage.diagnose import Accusation
 from ..triage.gradients import replay_gradients
 from ..triage.replay import NodeErrors
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examination import one_layer_case
+from .judging_training import by_optimizer
 
 _LOSS_APART = "loss-apart"
 
@@ -93,6 +94,10 @@ def train_everywhere(
         listener(Progress("replaying gradients", 0, None))
         measured, guilty = _look_at_gradients(runner, model, first, list(done), families, schedule)
         suspicions += guilty
+        if not any(suspicion.diagnosis.klass is Class.DEFECT for suspicion in guilty):
+            one = {name: array[: schedule.batch_size] for name, array in truth.items()}
+            guilty += _look_at_update(runner, model, first, one, list(done), families, procedure, schedule.seed)
+            suspicions += [item for item in guilty if item.stage is Stage.UPDATE]
         comparisons = [_decide(comparison, measured, guilty, model) for comparison in comparisons]
     training = compare_trainings(list(done.values()), model.weights, schedule.steps)
     return Trained(tuple(comparisons), training, tuple(suspicions), outcomes)
@@ -111,13 +116,11 @@ def _endings(runner: Runner, asked: Mapping[str, tuple[Case, str]], outcomes: Ma
         said = (
             f"{target} {outcome.status.value} while training: {outcome.failure.type}: {gist(outcome.failure.message)}"
         )
-        diagnosis = Diagnosis(
-            Class.DEFECT if same else Class.FLAKY, (target,), node=outcome.failure.node, evidence=(said,)
-        )
+        diagnosis = Diagnosis(Class.DEFECT, (target,), node=outcome.failure.node, evidence=(said,))
         found.append(
             Suspicion(
                 kinds[outcome.status],
-                diagnosis,
+                diagnosis if same else flaky(diagnosis),
                 asked[target][0],
                 tuple(outcomes),
                 outcome.failure.type,
@@ -199,20 +202,51 @@ def _look_at_gradients(
     nodes = traces[0].trace.nodes
     measured = list(replay_gradients(runner, model, batch, nodes, targets, schedule.seed, training=True))
     found: list[Suspicion] = []
-    for accusation in accuse(measured, families):
+    for accusation in _first_of_each(measured, families):
         node = accusation.first.node
         case = gradient_case(model, node, batch, nodes, schedule.seed)
-        again = look_again(node, case, targets, runner)
+        again = look_again(case, targets, runner)
         if again.free:  # the vote was on a kink, where everybody is right
             accusation = accuse_gradients(again, families) or accusation
         diagnosis = _backward(accusation.diagnosis)
         confirmed = accuse_gradients(again, families)
         said = (confirmed.diagnosis.klass, confirmed.diagnosis.suspects) if confirmed else None
         if said != (diagnosis.klass, diagnosis.suspects):
-            note = "did not fail again in fresh processes"
-            diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+            diagnosis = flaky(diagnosis)
         found.append(Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD))
-    return measured, found
+    return [item.errors for item in measured], found
+
+
+def _first_of_each(measured: Sequence[GradientErrors], families: Mapping[str, str]) -> list[Accusation]:
+    """One accusation per layer type, class and suspects, in the order of the graph."""
+    groups: dict[tuple[object, ...], Accusation] = {}
+    for item in measured:
+        accusation = accuse_gradients(item, families)
+        if accusation is not None:
+            diagnosis = accusation.diagnosis
+            groups.setdefault((item.errors.node.op, diagnosis.klass, diagnosis.suspects), accusation)
+    return list(groups.values())
+
+
+def _look_at_update(
+    runner: Runner,
+    model: Model,
+    batch: Arrays,
+    labels: Arrays,
+    targets: Sequence[str],
+    families: Mapping[str, str],
+    procedure: Procedure,
+    seed: int,
+) -> list[Suspicion]:
+    """The first step alone, in fresh workers: is it the optimizer's formula, on the gradients that each target has?"""
+    if model.graph is None:
+        return []
+    one = replace(procedure, goal=Goal.UPDATE, steps=None)
+    case = Case(model.graph, one, batch, labels, model.weights, seed=seed)
+    outcomes = runner.run_pairs([(case, target) for target in targets], fresh=True)
+    done = {outcome.target: outcome for outcome in outcomes if outcome.completed}
+    suspicion = by_optimizer(case, targets, done, families) if len(done) > 1 else None
+    return [suspicion] if suspicion else []
 
 
 def gradient_case(model: Model, node: Node, inputs: Arrays, activations: Mapping[str, Array], seed: int) -> Case:
@@ -231,11 +265,10 @@ def gradient_case(model: Model, node: Node, inputs: Arrays, activations: Mapping
     )
 
 
-def look_again(node: Node, case: Case, targets: Sequence[str], runner: Runner) -> GradientErrors:
+def look_again(case: Case, targets: Sequence[str], runner: Runner) -> GradientErrors:
     """What the targets make of a gradient case in fresh workers, held against the reference where they differ."""
     outcomes = runner.run_pairs([(case, target) for target in targets], fresh=True)
-    answers = {outcome.target: outcome.trace.gradients for outcome in outcomes}
-    return judge_gradients(node, answers, pulled_back(case))
+    return judge_pulled_back(case, dict(zip(targets, outcomes, strict=True)))
 
 
 def _backward(diagnosis: Diagnosis) -> Diagnosis:
@@ -254,7 +287,8 @@ def _decide(
     if guilty:
         first = guilty[0].diagnosis
         layer = (first.node or "").partition("#")[0]
-        reason = f"{verdict.reason}; the gradient of {layer} is wrong on {', '.join(first.suspects)}"
+        what = f"the gradient of {layer}" if guilty[0].stage is Stage.BACKWARD else f"the step of {first.api}"
+        reason = f"{verdict.reason}; {what} is wrong on {', '.join(first.suspects)}"
         return replace(comparison, verdict=replace(verdict, judgement=Judgement.FAIL, reason=reason))
     if verdict.measure is not None and verdict.measure.name == _LOSS_APART:
         reason = f"{verdict.reason}: the loss itself, or the forward pass when training"
@@ -271,7 +305,8 @@ def _unjudged(pair: set[str], measured: Sequence[NodeErrors], model: Model) -> s
     """The first trainable layer whose gradient was not judged on both sides."""
     if model.graph is None:
         return "the layers, which are not known,"
-    judged = {m.node.layer: set(m.errors) for m in measured if m.judged_by != "nothing" and m.errors}
+    settled = [m for m in measured if m.errors and (m.judged_by != "nothing" or m.mutual <= m.limit)]
+    judged = {m.node.layer: set(m.errors) for m in settled}
     trained = {name.partition("/")[0] for name in model.weights}
     for node in model.graph.nodes:
         if node.layer in trained and not pair <= judged.get(node.layer, set()):

@@ -34,14 +34,15 @@ def command(
 
     It is still counted in every report, and called out once nothing matches it.
     """
-    from ..campaign.known import accept, find_finding
+    from ..campaign.known import accept, find_finding, model_of_finding
     from ..reporting.facts import Facts
     from ..store.database import open_store
     from ..triage.known import CONFIG
 
     with open_store(store or out, folder=out if store and "://" in store else None, create=False) as opened:
         finding = find_finding(opened, identity)
-    entry = accept(finding, reason, link, expires.date() if expires else None, pattern)
+        model = model_of_finding(opened, identity)
+    entry = accept(finding, reason, link, expires.date() if expires else None, pattern, model=model)
     note = f"{entry.name} is a known difference now, in {CONFIG}"
     if output_format == "json":
         show(Facts("accept", 0, (), {}, (finding,), notes=(note,)), output_format, quiet)

@@ -62,6 +62,7 @@ def command(
 ) -> int:
     """Generate networks and compare a training step of each across targets: forward, loss, backward, update."""
     from ..campaign.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_stages
+    from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
     from ..generators.networks.networks import NetworkSettings
     from .progress import progress
@@ -89,14 +90,15 @@ def command(
     )
     with progress(quiet) as listener:
         fuzzed = fuzz(settings, listener)
-    report = write_report(fuzzed.facts, out)
-    show(fuzzed.facts, output_format, quiet)
+    facts = with_known(fuzzed.facts)
+    report = write_report(facts, out)
+    show(facts, output_format, quiet)
     if output_format == "text" and not quiet:
         from rich.console import Console
 
         from ..reporting.fuzz_tables import render
 
-        render(fuzzed.facts, Console())
+        render(facts, Console())
         click.echo(f"Store:  {fuzzed.store}")
         click.echo(f"Report: {report}")
-    return exit_code(fuzzed.facts, fail_on, fuzzed.broken)
+    return exit_code(facts, fail_on, fuzzed.broken)

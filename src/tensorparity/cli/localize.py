@@ -8,15 +8,15 @@ from typing import Any
 import click
 
 from ..core.finding import Class
-from .options import DEFAULT_OUT, exit_code, runner_settings, running_options, show, write_report
+from .options import case_file, case_options, exit_code, runner_settings, running_options, show, write_report
 
 
 @click.command("localize")
-@click.argument("case", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@case_options
 @running_options
 def command(
-    case: Path,
+    case: str,
+    store: str | None,
     out: Path,
     targets: str | None,
     seed: int,
@@ -34,7 +34,7 @@ def command(
     from .progress import progress
 
     with progress(quiet) as listener:
-        localized = localize(case, targets, runner_settings(**running), listener)
+        localized = localize(case_file(case, store, out), targets, runner_settings(**running), listener)
     facts = with_known(localized.facts, unmatched=False)
     report = write_report(facts, out)
     show(facts, output_format, quiet)

@@ -22,7 +22,7 @@ COMMANDS = {
     "reduce": ("reduce", "The simplest case that fails in the same way, and a script that shows it."),
     "localize": ("localize", "Where in a case's model the difference arises, layer by layer."),
     "accept": ("accept", "Make a finding a known difference, which fails no run."),
-    "report": ("report", "What a store holds: the draft of a bug report for one finding."),
+    "report": ("report", "What a store holds, as text, HTML, Markdown, JSON or JUnit; the draft of a bug report."),
     "targets": ("targets", "What is here, and what could be installed."),
     "doctor": ("doctor", "What is broken, and why."),
     "zoo": ("zoo", "Models that come along: what there is, and training them."),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..core.errors import UsageError
+from ..core.errors import StoreError, UsageError
 from ..core.finding import Class
 from ..core.procedure import Recipe
 from ..reporting.facts import Facts
@@ -104,6 +104,42 @@ def running_options(function: F) -> F:
     for option in reversed(_RUNNING):
         function = option(function)
     return function
+
+
+_CASE = (
+    click.argument("case", metavar="CASE"),
+    click.option("--store", metavar="URL", help="Where CASE is, if it is a finding's id.  [default: the --out folder]"),
+    click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True),
+)
+
+
+def case_options(function: F) -> F:
+    """Add the argument CASE, a file or the id of a finding, and where findings are."""
+    for option in reversed(_CASE):
+        function = option(function)
+    return function
+
+
+def case_file(case: str, store: str | None, out: Path) -> Path:
+    """The file that CASE names; an id is looked up in the store.
+
+    Raises:
+        UsageError: if the store has no such finding, or has no file of it.
+    """
+    from ..campaign.known import find_finding
+    from ..store.database import open_store
+
+    path = Path(case)
+    if path.exists() or path.suffix or path.name != case:
+        return path
+    try:
+        with open_store(store or out, folder=out if store and "://" in store else None, create=False) as opened:
+            found = opened.case_path(find_finding(opened, case))
+    except StoreError as error:
+        raise UsageError(f"{case} is no file, and no finding can be looked up: {error}") from error
+    if found is None:
+        raise UsageError(f"finding {case} has no case file")
+    return found
 
 
 _REDUCING = (

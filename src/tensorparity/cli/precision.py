@@ -54,6 +54,7 @@ def command(
     **running: Any,
 ) -> int:
     """Search the largest precision error of operators, and say which are wrong."""
+    from ..campaign.known import with_known
     from ..campaign.precision import (
         INPUTS,
         SWEEP_INPUTS,
@@ -86,11 +87,12 @@ def command(
     )
     with progress(quiet) as listener:
         searched = precision(settings, listener)
-    report = write_report(searched.facts, out)
-    show(searched.facts, output_format, quiet)
+    facts = with_known(searched.facts)
+    report = write_report(facts, out)
+    show(facts, output_format, quiet)
     if output_format == "text" and not quiet:
         click.echo(f"Report: {report}")
-    return exit_code(searched.facts, fail_on, searched.broken)
+    return exit_code(facts, fail_on, searched.broken)
 
 
 def _split(given: tuple[str, ...]) -> tuple[str, ...]:

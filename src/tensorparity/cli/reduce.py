@@ -8,20 +8,20 @@ from typing import Any
 import click
 
 from ..core.finding import Class
-from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_options, show
+from .options import Duration, case_file, case_options, exit_code, runner_settings, running_options, show
 
 
 @click.command("reduce")
-@click.argument("case", type=click.Path(path_type=Path))
 @click.option("--budget", type=Duration(), default=300.0, help="Time for reducing.  [default: 5m]")
 @click.option("--checks", type=click.IntRange(min=1), default=200, show_default=True, help="Cases to run at most.")
-@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@case_options
 @running_options
 def command(
-    case: Path,
+    case: str,
+    store: str | None,
+    out: Path,
     budget: float,
     checks: int,
-    out: Path,
     targets: str | None,
     seed: int,
     fail_on: tuple[Class, ...],
@@ -38,8 +38,9 @@ def command(
     from ..triage.reduction.reducer import Budget
     from .progress import progress
 
+    path = case_file(case, store, out)
     with progress(quiet) as listener:
-        reduced = reduce(case, targets, runner_settings(**running), out, Budget(checks, budget), listener)
+        reduced = reduce(path, targets, runner_settings(**running), out, Budget(checks, budget), listener)
     facts = with_known(reduced.facts, unmatched=False)
     show(facts, output_format, quiet)
     return exit_code(facts, fail_on, reduced.broken)

@@ -8,14 +8,16 @@ from typing import Any
 import click
 
 from ..core.finding import Class
-from .options import exit_code, runner_settings, running_options, show
+from .options import case_file, case_options, exit_code, runner_settings, running_options, show
 
 
 @click.command("replay")
-@click.argument("case", type=click.Path(path_type=Path))
+@case_options
 @running_options
 def command(
-    case: Path,
+    case: str,
+    store: str | None,
+    out: Path,
     targets: str | None,
     seed: int,
     fail_on: tuple[Class, ...],
@@ -23,7 +25,7 @@ def command(
     quiet: bool,
     **running: Any,
 ) -> int:
-    """Run a case file again, on its own targets or on others: does it still fail?
+    """Run CASE (a file, or the id of a finding) again, on its own targets or on others: does it still fail?
 
     It is run twice, in fresh processes. Exits 1 if it still fails, 0 if it is fixed (or flaky), 3 if it cannot run.
     """
@@ -32,7 +34,7 @@ def command(
     from .progress import progress
 
     with progress(quiet) as listener:
-        replayed = replay(case, targets, runner_settings(**running), listener)
+        replayed = replay(case_file(case, store, out), targets, runner_settings(**running), listener)
     facts = with_known(replayed.facts, unmatched=False)
     show(facts, output_format, quiet)
     return exit_code(facts, fail_on, replayed.broken)

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from . import fields
 from .arrays import Array, Arrays, array_digest
 from .errors import CaseFileError
 from .graph import LayerGraph
@@ -46,8 +47,9 @@ class ModelFile:
 
     @classmethod
     def from_json(cls, data: Json) -> ModelFile:
-        parts = tuple((str(name), str(sha256)) for name, sha256 in data.get("parts", ()))
-        return cls(data["path"], data["sha256"], data["format"], parts)
+        parts = tuple((str(name), str(sha256)) for name, sha256 in fields.field(data, "parts", list, []))
+        path, sha256, kind = (fields.field(data, name, str) for name in ("path", "sha256", "format"))
+        return cls(path, sha256, kind, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,9 @@ class ApiCall:
     @classmethod
     def from_json(cls, data: Json) -> ApiCall:
         return cls(
-            api=data["api"],
-            args=tuple(_argument_from_json(value) for value in data["args"]),
-            kwargs={key: _argument_from_json(value) for key, value in data["kwargs"].items()},
+            api=fields.field(data, "api", str),
+            args=tuple(_argument_from_json(value) for value in fields.field(data, "args", list)),
+            kwargs={key: _argument_from_json(value) for key, value in fields.field(data, "kwargs", dict).items()},
         )
 
 
@@ -197,7 +199,10 @@ class Case:
                 **groups,
             )
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise CaseFileError(f"the case is malformed: {error!r}") from error
+            said = str(error) if isinstance(error, (TypeError, ValueError)) else repr(error)
+            raise CaseFileError(f"the case is malformed: {said}") from error
+        except RecursionError as error:
+            raise CaseFileError("the case is malformed: it is nested too deeply") from error
 
     def sides(self) -> tuple[Case, ...]:
         """The cases to run: one, or two that must agree."""
@@ -231,7 +236,7 @@ def _argument_to_json(value: Any) -> Json:
 
 def _argument_from_json(value: Json) -> Any:
     if isinstance(value, dict) and set(value) == {"$array"}:
-        return ArrayArg(value["$array"])
+        return ArrayArg(fields.field(value, "$array", str))
     if isinstance(value, list):
         return tuple(_argument_from_json(item) for item in value)
     return value

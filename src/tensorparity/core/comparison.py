@@ -163,6 +163,7 @@ class Comparison:
         distances: CRADLE's, where there are labels.
         accuracy: of a and of b, where there are labels.
         example: the input that ``layers`` belong to.
+        accused: by localizing rule, the keys of the nodes it accuses, the most suspicious first.
     """
 
     a: str
@@ -179,6 +180,7 @@ class Comparison:
     accuracy: tuple[float, float] | None = None
     layers: tuple[LayerDeviation, ...] = ()
     example: Example | None = None
+    accused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def to_json(self) -> Json:
         verdict = self.verdict
@@ -200,4 +202,5 @@ class Comparison:
             "accuracy": list(self.accuracy) if self.accuracy else None,
             "layers": [layer.to_json() for layer in self.layers],
             "example": self.example.to_json() if self.example else None,
+            "accused": {rule: list(keys) for rule, keys in self.accused.items()},
         }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from . import fields
 from .errors import UsageError
 from .jsontext import Json, canonical
 
@@ -28,7 +29,9 @@ class InputSpec:
 
     @classmethod
     def from_json(cls, data: Json) -> InputSpec:
-        return cls(data["name"], tuple(data["shape"]), data["dtype"])
+        shape = fields.field(data, "shape", list)
+        sizes = tuple(None if size is None else fields.item(size, int, "shape") for size in shape)
+        return cls(fields.field(data, "name", str), sizes, fields.field(data, "dtype", str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class Ref:
 
     @classmethod
     def from_json(cls, data: Json) -> Ref:
-        return cls(data[0], data[1])
+        node, index = fields.item(data, list, "a tensor")
+        return cls(fields.item(node, str, "a tensor's node"), fields.item(index, int, "a tensor's index"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +91,13 @@ class Node:
     @classmethod
     def from_json(cls, data: Json) -> Node:
         return cls(
-            name=data["name"],
-            op=data["op"],
-            inputs=tuple(Ref.from_json(ref) for ref in data["inputs"]),
-            params=data["params"],
-            layer=data["layer"],
-            call=data["call"],
-            call_params=data["call_params"],
+            name=fields.field(data, "name", str),
+            op=fields.field(data, "op", str),
+            inputs=tuple(Ref.from_json(ref) for ref in fields.field(data, "inputs", list)),
+            params=fields.field(data, "params", dict),
+            layer=fields.field(data, "layer", str),
+            call=fields.field(data, "call", int),
+            call_params=fields.field(data, "call_params", dict),
         )
 
 
@@ -121,6 +125,8 @@ class LayerGraph:
             self._require(node.inputs, known, f"node {node.name!r}")
             self._introduce(node.name, known)
             first = shared.setdefault(node.layer, node)
+            if first is node:
+                continue
             # As JSON: a NaN equals itself there, and a tuple the list it comes back as.
             if (first.op, canonical(first.params)) != (node.op, canonical(node.params)):
                 raise UsageError(f"layer {node.layer!r} is declared in two ways: by {first.name!r} and {node.name!r}")
@@ -162,10 +168,10 @@ class LayerGraph:
     @classmethod
     def from_json(cls, data: Json) -> LayerGraph:
         return cls(
-            inputs=tuple(InputSpec.from_json(item) for item in data["inputs"]),
-            nodes=tuple(Node.from_json(node) for node in data["nodes"]),
-            outputs=tuple(Ref.from_json(ref) for ref in data["outputs"]),
-            name=data["name"],
+            inputs=tuple(InputSpec.from_json(item) for item in fields.field(data, "inputs", list)),
+            nodes=tuple(Node.from_json(node) for node in fields.field(data, "nodes", list)),
+            outputs=tuple(Ref.from_json(ref) for ref in fields.field(data, "outputs", list)),
+            name=fields.field(data, "name", str),
         )
 
 

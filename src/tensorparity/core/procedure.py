@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
+from . import fields
 from .jsontext import Json
 
 
@@ -50,7 +51,7 @@ class Recipe:
 
     @classmethod
     def from_json(cls, data: Json) -> Recipe:
-        return cls(data["name"], data["params"])
+        return cls(fields.field(data, "name", str), fields.field(data, "params", dict))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +103,18 @@ class Procedure:
 
     @classmethod
     def from_json(cls, data: Json) -> Procedure:
-        loss, optimizer = data.get("loss"), data.get("optimizer")
+        loss, optimizer = (fields.optional(data, name, dict) for name in ("loss", "optimizer"))
         return cls(
-            goal=Goal(data["goal"]),
-            mode=Mode(data.get("mode", Mode.USER.value)),
-            trace=data.get("trace", False),
-            training=data.get("training", False),
-            nodes=tuple(data.get("nodes", ())),
-            steps=data.get("steps"),
+            goal=Goal(fields.field(data, "goal", str)),
+            mode=Mode(fields.field(data, "mode", str, Mode.USER.value)),
+            trace=fields.field(data, "trace", bool, False),
+            training=fields.field(data, "training", bool, False),
+            nodes=tuple(fields.item(node, str, "nodes") for node in fields.field(data, "nodes", list, [])),
+            steps=fields.count(data, "steps"),
             loss=Recipe.from_json(loss) if loss else None,
             optimizer=Recipe.from_json(optimizer) if optimizer else None,
-            reload=data.get("reload", False),
-            batch_size=data.get("batch_size"),
-            dtype=data.get("dtype"),
-            data_format=data.get("data_format"),
+            reload=fields.field(data, "reload", bool, False),
+            batch_size=fields.count(data, "batch_size"),
+            dtype=fields.optional(data, "dtype", str),
+            data_format=fields.optional(data, "data_format", str),
         )

@@ -15,10 +15,15 @@ _BETA_1 = Parameter("beta_1", 0.9, (0.9, 0.5))
 _BETA_2 = Parameter("beta_2", 0.999, (0.999, 0.9))
 
 
-def _powers_left(params: Params, number: int) -> tuple[float, float, float]:
-    """1 - beta_1^n, 1 - beta_2^n, and what forming them in the dtype may cost, relatively."""
-    left_1, left_2 = 1.0 - params["beta_1"] ** number, 1.0 - params["beta_2"] ** number
-    return left_1, left_2, number * (1.0 / left_1 + 0.5 / left_2) + 8.0
+def _powers_left(params: Params, number: int) -> tuple[float, float]:
+    """1 - beta_1^n and 1 - beta_2^n."""
+    return 1.0 - params["beta_1"] ** number, 1.0 - params["beta_2"] ** number
+
+
+def _powers_rounding(params: Params, number: int) -> float:
+    """What forming them in the dtype may cost, relatively."""
+    left_1, left_2 = _powers_left(params, number)
+    return number * (1.0 / left_1 + 0.5 / left_2) + 8.0
 
 
 def _moments(params: Params, gradient: Array, state: State) -> tuple[Array, Array]:
@@ -69,22 +74,22 @@ def _adamax(params: Params, weight: Array, gradient: Array, state: State, number
     first = slot(state, "momentum", gradient)
     first = first + (gradient - first) * (1.0 - params["beta_1"])
     largest = np.maximum(params["beta_2"] * slot(state, "norm", gradient), np.abs(gradient))
-    left, _, relative = _powers_left(params, number)
+    left, _ = _powers_left(params, number)
     change = -params["learning_rate"] * first / (left * (largest + params["epsilon"]))
-    return Evaluation(change, relative * np.abs(change)), {"momentum": first, "norm": largest}
+    return Evaluation(change, _powers_rounding(params, number) * np.abs(change)), {"momentum": first, "norm": largest}
 
 
 def _nadam(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
     beta_1 = params["beta_1"]
     now, following = (beta_1 * (1.0 - 0.5 * 0.96**step) for step in (number, number + 1))
-    product = slot(state, "product", np.ones(())) if "product" in state else np.ones(())
-    product = product * now
+    product = state.get("product", np.ones(())) * now
     first, second = _moments(params, gradient, state)
     ahead = following * first / (1.0 - product * following) + (1.0 - now) * gradient / (1.0 - product)
-    _, left, relative = _powers_left(params, number)
+    _, left = _powers_left(params, number)
     change = -params["learning_rate"] * ahead / (np.sqrt(second / left) + params["epsilon"])
     size = np.abs(change) + params["learning_rate"] * np.abs(gradient) / (np.sqrt(second / left) + params["epsilon"])
-    return Evaluation(change, relative * size), {"momentum": first, "velocity": second, "product": product}
+    slots = {"momentum": first, "velocity": second, "product": product}
+    return Evaluation(change, _powers_rounding(params, number) * size), slots
 
 
 def _lion(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
@@ -101,12 +106,12 @@ def _lion(params: Params, weight: Array, gradient: Array, state: State, number: 
 
 def _lamb(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
     first, second = _moments(params, gradient, state)
-    left_1, left_2, relative = _powers_left(params, number)
+    left_1, left_2 = _powers_left(params, number)
     update = (first / left_1) / (np.sqrt(second / left_2) + params["epsilon"])
     sizes = np.sqrt(np.sum(np.square(weight))), np.sqrt(np.sum(np.square(update)))
     ratio = sizes[0] / sizes[1] if sizes[0] > 0 and sizes[1] > 0 else 1.0
     change = -ratio * params["learning_rate"] * update
-    terms = 2.0 * relative + 2.0 * growth(weight.size)
+    terms = 2.0 * _powers_rounding(params, number) + 2.0 * growth(weight.size)
     return Evaluation(change, terms * np.abs(change)), {"momentum": first, "velocity": second}
 
 
@@ -120,10 +125,10 @@ def _ftrl(params: Params, weight: Array, gradient: Array, state: State, number: 
     below = after**power / rate + 2.0 * l2
     new = (np.clip(linear, -l1, l1) - linear) / below
     # What is kept in z was rounded at every step before, and clipping may leave nothing but that.
-    size = slot(state, "size", gradient) + np.abs(slot(state, "linear", gradient)) + np.abs(gradient)
-    size = size + (after**power + before**power) / rate * np.abs(weight) + l1
-    slots = {"accumulator": after, "linear": linear, "size": size}
-    return Evaluation(new - weight, 4.0 * size / below + 4.0 * np.abs(new)), slots
+    kappa = slot(state, "kappa", gradient) + np.abs(slot(state, "linear", gradient)) + np.abs(gradient)
+    kappa = kappa + (after**power + before**power) / rate * np.abs(weight) + l1
+    slots = {"accumulator": after, "linear": linear, "kappa": kappa}
+    return Evaluation(new - weight, 4.0 * kappa / below + 4.0 * np.abs(new)), slots
 
 
 ADAPTIVE_OPTIMIZERS = (

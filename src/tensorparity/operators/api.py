@@ -5,20 +5,24 @@ A case file can name nothing else. A handful so far; the engine that fuzzes oper
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import ApiCall, ArrayArg
 from ..core.errors import UsageError
-from . import single_calls
+from . import composed_calls, single_calls
 from .calls.catalogue import operator_of
+from .calls.spec import Call
 from .rounding import growth
 from .spec import Evaluation
 
 Reference = Callable[..., Evaluation]
+#: From the arguments and a library's outputs: what must hold of those after the first, and what it is.
+Rest = Callable[[Sequence[Any], Sequence[Array]], list[tuple[Array, Evaluation]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +30,17 @@ class ApiSpec:
     """One public function: its name, the formula it documents, and the float64 reference of its first output.
 
     Args:
-        several: the function returns more than one tensor; those after the first are not judged.
+        rest: where the function returns more than one tensor, how those after the first are judged.
+        composed: the call in the library's own words, where its arguments are no arrays but made of arrays.
+        refused: kinds of dtypes, as NumPy's letters, that the library documents or declares to refuse.
     """
 
     name: str
     formula: str
     reference: Reference
-    several: bool = False
+    rest: Rest | None = None
+    composed: Callable[[ApiCall, Mapping[str, Array]], Call] | None = None
+    refused: str = ""
 
 
 def _softmax(x: Array, axis: int = -1) -> Evaluation:
@@ -74,6 +82,12 @@ def _tanh(x: Array) -> Evaluation:
     return Evaluation(value, np.abs(x * (1 - value**2)))
 
 
+def _rnn_states(args: Sequence[Any], outputs: Sequence[Array]) -> list[tuple[Array, Evaluation]]:
+    truth = single_calls.rnn_tanh(*args)
+    states = single_calls.rnn_tanh_states(truth.value, bidirectional=args[7], batch_first=args[8])
+    return [(outputs[1], Evaluation(states, np.full(states.shape, truth.kappa.max(initial=0.0))))]
+
+
 _API = {
     spec.name: spec
     for spec in (
@@ -93,7 +107,7 @@ _API = {
             "keras.ops.eigh",
             "eigenvalues, ascending, and eigenvectors of a Hermitian matrix",
             single_calls.eigenvalues,
-            several=True,
+            rest=lambda args, outputs: single_calls.eigenpairs(args[0], _promoted(outputs[0]), _promoted(outputs[1])),
         ),
         ApiSpec(
             "torch.nn.functional.avg_pool2d",
@@ -104,7 +118,25 @@ _API = {
             "torch.rnn_tanh",
             "h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), the second half of the features backward in time",
             single_calls.rnn_tanh,
-            several=True,
+            rest=_rnn_states,
+        ),
+        ApiSpec(
+            "torch.sspaddmm",
+            "the sparse mat1 times the dense mat2, added to the sparse input",
+            composed_calls.sspaddmm,
+            composed=composed_calls.sspaddmm_call,
+        ),
+        ApiSpec(
+            "tensorflow.io.decode_gif",
+            "the frames of a GIF, which is lossless: of one picture, that picture",
+            composed_calls.decode_gif,
+            composed=composed_calls.decode_gif_call,
+        ),
+        ApiSpec(
+            "torch.nn.functional.cosine_similarity",
+            "x1 . x2 / max(|x1| |x2|, eps), of floating point numbers",
+            composed_calls.cosine_similarity,
+            refused="iub",
         ),
     )
 }
@@ -120,7 +152,28 @@ def api_names() -> list[str]:
 
 def returns_several(name: str) -> bool:
     """Whether the function gives a tuple of tensors."""
-    return name in _API and _API[name].several
+    return name in _API and _API[name].rest is not None
+
+
+def composed_call(call: ApiCall, inputs: Mapping[str, Array]) -> Call | None:
+    """The call in its library's own words, where the case gives arguments by their parts; None for all others.
+
+    Raises:
+        UsageError: if a part is missing.
+    """
+    composed = _API[call.api].composed if call.api in _API else None
+    if composed is None:
+        return None
+    try:
+        return composed(call, inputs)
+    except (TypeError, ValueError, KeyError, IndexError) as error:
+        raise UsageError(f"{call.api}: these are not its arguments: {error}") from error
+
+
+def refused_dtypes(call: ApiCall, inputs: Mapping[str, Array]) -> list[str]:
+    """The dtypes among the arrays that the function must refuse."""
+    kinds = _API[call.api].refused if call.api in _API else ""
+    return sorted({array.dtype.name for array in inputs.values() if array.dtype.kind in kinds})
 
 
 def formula_of(name: str) -> str:
@@ -128,34 +181,56 @@ def formula_of(name: str) -> str:
     return _API[name].formula if name in _API else ""
 
 
-def evaluate_call(call: ApiCall, inputs: dict[str, Array]) -> Evaluation:
+def evaluate_call(call: ApiCall, inputs: dict[str, Array], *, promoted: bool = True) -> Evaluation:
     """The true value of a call, in float64.
+
+    Args:
+        promoted: False evaluates the formula in the inputs' own dtype instead, as a plain implementation would.
 
     Raises:
         UsageError: if the function is not of the enumerated API.
     """
     operator = operator_of(call.api)
     if operator is not None:
-        return operator.evaluate(dict(call.kwargs), operator.operand_arrays(inputs))
+        arrays = operator.operand_arrays(inputs)
+        inner = np.float64 if promoted or any(x.dtype == np.float64 for x in inputs.values()) else np.float32
+        return operator.evaluate(dict(call.kwargs), [x.astype(inner) for x in arrays])
     if call.api not in _API:
         raise UsageError(f"unknown API {call.api!r}; known are {', '.join(api_names())}")
+    args, kwargs = _arguments(call, inputs, promoted)
+    try:
+        with np.errstate(all="ignore"):  # overflow and NaN are answers here, not accidents
+            return _API[call.api].reference(*args, **kwargs)
+    except (TypeError, ValueError, IndexError) as error:
+        raise UsageError(f"{call.api}: the reference does not cover these arguments: {error}") from error
 
+
+def evaluate_rest(call: ApiCall, inputs: dict[str, Array], outputs: Sequence[Array]) -> list[tuple[Array, Evaluation]]:
+    """What must hold of the outputs after the first, given a library's: pairs of what is and what should be."""
+    rest = _API[call.api].rest if call.api in _API else None
+    if rest is None or len(outputs) < 2:
+        return []
+    found = rest(_arguments(call, inputs)[0], outputs)
+    return [(actual.astype(outputs[1].dtype), truth) for actual, truth in found]
+
+
+def _arguments(call: ApiCall, inputs: dict[str, Array], promoted: bool = True) -> tuple[list[Any], dict[str, Any]]:
     def value(argument: object) -> object:
         if isinstance(argument, ArrayArg):
-            return _promoted(inputs[argument.name])
+            return _promoted(inputs[argument.name]) if promoted else _plain(inputs[argument.name])
         if isinstance(argument, (list, tuple)):
             return [value(item) for item in argument]
         return argument
 
-    try:
-        return _API[call.api].reference(
-            *(value(argument) for argument in call.args), **{key: value(item) for key, item in call.kwargs.items()}
-        )
-    except (TypeError, ValueError, IndexError) as error:
-        raise UsageError(f"{call.api}: the reference does not cover these arguments: {error}") from error
+    return [value(argument) for argument in call.args], {key: value(item) for key, item in call.kwargs.items()}
 
 
 def _promoted(array: Array) -> Array:
     if array.dtype.kind in "iub":
         return array
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _plain(array: Array) -> Array:
+    """The narrow types are computed in float32 and rounded once, as kernels do."""
+    return array.astype(np.float32) if array.dtype.itemsize == 2 and array.dtype.kind not in "iub" else array

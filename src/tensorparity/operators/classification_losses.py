@@ -105,7 +105,7 @@ CLASSIFICATION_LOSSES = (
         "keras.losses.CategoricalHinge",
         (),
         _categorical_hinge,
-        "max(largest prediction of a wrong class - prediction of the right one + 1, 0)",
+        "max(neg - pos + 1, 0) with neg = max((1 - label) prediction) and pos = sum(label prediction)",
         task="classification",
         labels="classes",
     ),

@@ -142,7 +142,8 @@ def contract(x: Array, kernel: Array, window: Window) -> Evaluation:
     magnitude = np.abs(flat)
     grid = patches.shape[: window.dims + 1]
     value, kappa = np.empty((*grid, filters)), np.empty((*grid, filters))
-    for images, rows in _chunks(grid[0], grid[1], int(np.prod(grid[2:])) * terms * x.itemsize):
+    row_bytes = int(np.prod(grid[2:])) * terms * x.itemsize
+    for images, rows in _chunks(grid[0], grid[1], row_bytes):
         part = patches[images, rows]
         columns = part.reshape(-1, terms)  # copies: this is the unfolding
         target = (*part.shape[: window.dims + 1], filters)

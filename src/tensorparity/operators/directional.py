@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.arrays import Array
+from .spec import Evaluation
 
-#: Output terms (a cotangent times the outputs, or a loss) from the arrays a direction moves; f is their sum.
-Terms = Callable[[Sequence[Array]], Array]
+#: Output terms (a cotangent times the outputs, or a loss) with their rounding, from the arrays a direction moves; f is
+#: the sum of their values.
+Terms = Callable[[Sequence[Array]], Evaluation]
 
 #: A number moves by at most some four times this share of its size; float32 tells neighbours at 2**-24 apart.
 STEP = 2.0**-30
@@ -27,27 +29,50 @@ _NOISE = 2.0**-51
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """One-sided derivatives of the terms, the sum of their sizes, and how far rounding may have taken that sum."""
+    """One-sided derivatives of the terms, the sum of their sizes, and how far rounding may have taken that sum.
+
+    Args:
+        rounding: what rounding the terms on the way does, in the units of their kappa. What cancels in a formula
+            cancels in its derivative, too.
+    """
 
     values: Array
     size: float
     noise: float
+    rounding: float = 0.0
 
 
-def one_sided(terms: Terms, at: Sequence[Array], direction: Sequence[Array], middle: Array) -> Slope | None:
+def one_sided(terms: Terms, at: Sequence[Array], direction: Sequence[Array], middle: Evaluation) -> Slope | None:
     """The derivatives of ``terms`` at ``at`` along ``direction``; None where a value is not finite.
 
     Args:
         middle: ``terms(at)``, which all directions share.
     """
     with np.errstate(all="ignore"):
-        whole = (terms(_moved(at, direction, STEP)) - middle) / STEP
-        half = (terms(_moved(at, direction, STEP / 2.0)) - middle) / (STEP / 2.0)
+        moved = terms(_moved(at, direction, STEP))
+        whole = (moved.value - middle.value) / STEP
+        half = (terms(_moved(at, direction, STEP / 2.0)).value - middle.value) / (STEP / 2.0)
     if not (np.isfinite(whole).all() and np.isfinite(half).all()):
         return None
     extrapolated = 2.0 * half - whole
-    touched = np.abs(middle[whole != 0.0]).sum()
-    return Slope(extrapolated, float(np.abs(extrapolated).sum()), 8.0 * _NOISE / STEP * float(touched))
+    touched = np.abs(middle.value[whole != 0.0]).sum()
+    return Slope(
+        extrapolated,
+        float(np.abs(extrapolated).sum()),
+        8.0 * _NOISE / STEP * float(touched),
+        _rounding(whole, _known(middle.kappa, whole.shape), _known(moved.kappa, whole.shape)),
+    )
+
+
+def _known(kappa: Array, shape: tuple[int, ...]) -> Array:
+    return np.broadcast_to(np.where(np.isnan(kappa), 0.0, kappa), shape)
+
+
+def _rounding(change: Array, before: Array, after: Array) -> float:
+    """Of the derivative: the kappa of whatever changes, and how fast it changes itself."""
+    with np.errstate(all="ignore"):
+        growth = np.nan_to_num(np.abs(after - before) / STEP, nan=0.0)  # the same infinity before and after
+    return float(before[(change != 0.0) | (growth != 0.0)].sum() + growth.sum())
 
 
 def _moved(at: Sequence[Array], direction: Sequence[Array], step: float) -> list[Array]:

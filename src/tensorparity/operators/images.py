@@ -76,7 +76,7 @@ def _resize_axis(x: Evaluation, axis: int, count: int, nearest: bool) -> Evaluat
     if nearest:
         low = np.minimum(((2 * np.arange(count) + 1) * size) // (2 * count), size - 1)
         return Evaluation(x.value.take(low, axis), x.kappa.take(low, axis))
-    place = np.clip((np.arange(count) + 0.5) * size / count - 0.5, 0, size - 1)
+    place = np.maximum((np.arange(count) + 0.5) * size / count - 0.5, 0.0)
     low = np.floor(place).astype(int)
     high = np.minimum(low + 1, size - 1)
     along = [1] * x.value.ndim

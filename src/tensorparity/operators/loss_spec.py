@@ -43,15 +43,12 @@ class LossSpec:
 
     def value(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
         """The mean over all samples, as a scalar."""
-        each = self._evaluate(params, labels, predictions)
+        each = self.each(params, labels, predictions)
         kappa = each.kappa + growth(each.value.size) * np.abs(each.value)
         return Evaluation(np.asarray(np.mean(each.value)), np.asarray(np.mean(kappa)))
 
-    def each(self, params: Params, labels: Array, predictions: Array) -> Array:
+    def each(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
         """The loss of every sample, before the mean."""
-        return self._evaluate(params, labels, predictions).value
-
-    def _evaluate(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
         complete = {**{parameter.name: parameter.default for parameter in self.parameters}, **params}
         truth = labels if self.sparse else labels.astype(np.float64)
         with np.errstate(all="ignore"):

@@ -33,6 +33,20 @@ def eigenvalues(x: Array) -> Evaluation:
     return Evaluation(value, np.broadcast_to(4.0 * x.shape[-1] * size, value.shape))
 
 
+def eigenpairs(x: Array, values: Array, vectors: Array) -> list[tuple[Array, Evaluation]]:
+    """What eigenvectors must satisfy, whatever their sign or the basis of an eigenspace: A v = lambda v, V* V = 1."""
+    lower = np.tril(x)
+    whole = lower + np.swapaxes(np.tril(x, -1).conj(), -1, -2)
+    left, right = whole @ vectors, vectors * values[..., None, :]
+    size = 4.0 * x.shape[-1] * np.linalg.norm(whole, axis=(-2, -1))[..., None, None]
+    gram = np.swapaxes(vectors.conj(), -1, -2) @ vectors
+    unit = np.broadcast_to(np.eye(x.shape[-1]), gram.shape)
+    return [
+        (left - right, Evaluation(np.zeros_like(left), np.broadcast_to(size, left.shape))),
+        (gram, Evaluation(unit, np.full(gram.shape, 4.0 * x.shape[-1]))),
+    ]
+
+
 def avg_pool2d(
     x: Array, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int = 0,
     ceil_mode: bool = False,
@@ -80,6 +94,15 @@ def rnn_tanh(
     terms = growth(x.shape[-1] + start.shape[-1])
     reach = 1.0 + max(float(np.abs(weight).max(initial=0.0)) for weight in weights) * (1.0 + float(np.abs(x).max()))
     return Evaluation(value, np.full(value.shape, terms * reach * len(sequence)))
+
+
+def rnn_tanh_states(output: Array, bidirectional: bool, batch_first: bool) -> Array:
+    """The last state of each direction, which the output itself holds: at its end, and backward at its beginning."""
+    sequence = np.swapaxes(output, 0, 1) if batch_first else output
+    if not bidirectional:
+        return sequence[-1:]
+    forward, backward = np.split(sequence, 2, axis=-1)
+    return np.stack([forward[-1], backward[0]])
 
 
 def _direction(sequence: Array, state: Array, weights: Sequence[Array]) -> Array:

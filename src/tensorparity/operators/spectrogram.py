@@ -18,7 +18,7 @@ _MODES = ("log", "magnitude", "psd", "real", "imag", "stft")
 _FLOOR = 1e-7
 
 
-def _window(params: Params) -> Window:
+def frames(params: Params) -> Window:
     """A frame at every ``frame_step``; half a frame if none is given."""
     length = positive(params, "frame_length")
     step = max(1, length // 2) if params["frame_step"] is None else positive(params, "frame_step")
@@ -42,7 +42,7 @@ def _shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     need_rank(shapes[0], 3)
     mode, expand, first = choice(params, "mode", _MODES), flag(params, "expand_dims"), channels_first(params)
     channels = known_size(shapes[0], 1 if first else 2, "the channels")
-    steps = _window(params).output_size(0, shapes[0][2 if first else 1])
+    steps = frames(params).output_size(0, shapes[0][2 if first else 1])
     bins = _bins(params) * (2 if mode == "stft" else 1)
     batch = shapes[0][0]
     if expand:
@@ -60,7 +60,7 @@ def _weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
 def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
     signal = inputs[0] if channels_first(params) else np.moveaxis(inputs[0], 1, 2)  # batch, channels, time
     flat = signal.reshape(-1, signal.shape[2], 1)
-    parts = [contract(flat, kernel, _window(params)) for kernel in weights.values()]
+    parts = [contract(flat, kernel, frames(params)) for kernel in weights.values()]
     found = _combined(params["mode"], parts)
     shape = (*signal.shape[:2], *found.value.shape[1:])  # batch, channels, steps, frequencies
     arranged = [_arrange(params, part.reshape(shape)) for part in (found.value, found.kappa)]

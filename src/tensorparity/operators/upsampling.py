@@ -56,7 +56,7 @@ def _grown2d(params: Params, shape: Shape) -> Shape:
 def _blend(x: Evaluation, axis: int, factor: int) -> Evaluation:
     """Linear interpolation along one axis: output i lies at (i + 1/2) / factor - 1/2, clamped to the input."""
     size = x.value.shape[axis]
-    place = np.clip((np.arange(size * factor) + 0.5) / factor - 0.5, 0, size - 1)
+    place = np.maximum((np.arange(size * factor) + 0.5) / factor - 0.5, 0.0)
     low = np.floor(place).astype(int)
     high = np.minimum(low + 1, size - 1)
     along = [1] * x.value.ndim

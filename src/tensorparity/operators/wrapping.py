@@ -23,7 +23,7 @@ _MODES = ("concat", "sum", "ave", "mul")
 # Bidirectional
 
 
-def _ways(params: Params) -> tuple[Nested, Nested]:
+def ways(params: Params) -> tuple[Nested, Nested]:
     """The forward and the backward layer, under the names Keras gives them."""
     first = nested(params, "layer", _RECURRENT)
     ahead = Nested(first.spec, first.params, f"forward_{first.name.removeprefix('forward_')}")
@@ -50,7 +50,7 @@ def _mode(params: Params) -> str | None:
 
 
 def _shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
-    ahead, back = _ways(params)
+    ahead, back = ways(params)
     mode = _mode(params)
     first, *states = ahead.spec.shape(ahead.params, shapes)
     second, *others = back.spec.shape(back.params, shapes)
@@ -73,13 +73,13 @@ def _sum(a: int | None, b: int | None) -> int | None:
 def _weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
     return {
         f"{way.name}/{name}": weight
-        for way in _ways(params)
+        for way in ways(params)
         for name, weight in way.spec.weights(way.params, shapes).items()
     }
 
 
 def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
-    ahead, back = _ways(params)
+    ahead, back = ways(params)
     first, *states = ahead.spec.reference(ahead.params, inputs, _below(weights, ahead.name))
     second, *others = back.spec.reference(back.params, inputs, _below(weights, back.name))
     if flag(back.params, "return_sequences"):
@@ -153,7 +153,7 @@ def _step_shape(shape: Shape) -> Shape:
     return (shape[0], *shape[2:])
 
 
-def _stepwise(params: Params, shape: Shape) -> Nested:
+def stepwise(params: Params, shape: Shape) -> Nested:
     inner = nested(params, "layer", _STEPWISE)
     if len(shape) - 1 not in inner.spec.ranks:
         raise ShapeError(
@@ -165,20 +165,20 @@ def _stepwise(params: Params, shape: Shape) -> Nested:
 
 def _distributed_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     step = _step_shape(shapes[0])
-    inner = _stepwise(params, shapes[0])
+    inner = stepwise(params, shapes[0])
     (found,) = inner.spec.shape(inner.params, [step])
     return ((shapes[0][0], shapes[0][1], *found[1:]),)
 
 
 def _distributed_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
-    inner = _stepwise(params, shapes[0])
+    inner = stepwise(params, shapes[0])
     declared = inner.spec.weights(inner.params, [_step_shape(shapes[0])])
     return {f"{inner.name}/{name}": weight for name, weight in declared.items()}
 
 
 def _distribute(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
     x = inputs[0]
-    inner = _stepwise(params, x.shape)
+    inner = stepwise(params, x.shape)
     flat = x.reshape(int(np.prod(x.shape[:2])), *x.shape[2:])
     (found,) = inner.spec.reference(inner.params, [flat], _below(weights, inner.name))
     shape = (*x.shape[:2], *found.value.shape[1:])
@@ -213,13 +213,13 @@ TIME_DISTRIBUTED = LayerSpec(
 
 # SpectralNormalization
 
-_WITH_KERNEL = ("Conv1D", "Conv2D", "Dense", "EinsumDense", "Embedding")
+WITH_KERNEL = ("Conv1D", "Conv2D", "Dense", "EinsumDense", "Embedding")
 _KERNELS = ("kernel", "embeddings")
 
 
 def _spectral_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     positive(params, "power_iterations")
-    inner = nested(params, "layer", _WITH_KERNEL)
+    inner = nested(params, "layer", WITH_KERNEL)
     if len(shapes[0]) not in inner.spec.ranks:
         raise ShapeError(
             f"Argument `layer`: expected one that takes inputs of rank {len(shapes[0])}. "
@@ -230,7 +230,7 @@ def _spectral_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...
 
 def _spectral_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
     """Keras lists the kernel, which the wrapper holds too, before its own vector and that before the rest."""
-    inner, found = nested(params, "layer", _WITH_KERNEL), {}
+    inner, found = nested(params, "layer", WITH_KERNEL), {}
     for name, weight in inner.spec.weights(inner.params, shapes).items():
         found[f"{inner.name}/{name}"] = weight
         if name in _KERNELS:
@@ -239,7 +239,7 @@ def _spectral_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, Weig
 
 
 def _spectral(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
-    inner = nested(params, "layer", _WITH_KERNEL)
+    inner = nested(params, "layer", WITH_KERNEL)
     return inner.spec.reference(inner.params, inputs, _below(weights, inner.name))
 
 

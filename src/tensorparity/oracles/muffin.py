@@ -71,6 +71,8 @@ def inconsistencies(
     if not (a.completed and b.completed):
         return []
     pair = _Pair(graph, loss, a, b, threshold, epsilon)
+    if (a.trace.loss is None) != (b.trace.loss is None):  # one of them was run forward only
+        return pair.forward()
     return [*pair.forward(), *pair.loss_calculation(), *pair.backward()]
 
 

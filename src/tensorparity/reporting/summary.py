@@ -60,6 +60,8 @@ def summarize(facts: Facts) -> Summary:
         sentence, tone = _comparison(facts, facts.comparisons)
     elif facts.command == "zoo":
         sentence, tone = _zoo(facts)
+    elif facts.command == "report":
+        sentence, tone = _stored(facts)
     elif facts.command in ("replay", "reduce", "localize"):
         sentence, tone = _one_case(facts)
     else:
@@ -249,6 +251,13 @@ def _campaign(facts: Facts) -> tuple[str, Tone]:
     sentence = f"{amount[:1].upper()}{amount[1:]} in {wording.count(cases, 'case')}"
     tone = Tone.FAIL if facts.defects else (Tone.PASS if cases else Tone.UNDECIDED)
     return (f"{sentence} on {targets}." if targets else f"{sentence}."), tone
+
+
+def _stored(facts: Facts) -> tuple[str, Tone]:
+    """``17 findings, 3 defects in run 2, compare zoo:lenet5.``"""
+    amount = tally(facts)
+    where = f" in {facts.subject}" if facts.subject else ""
+    return f"{amount[:1].upper()}{amount[1:]}{where}.", Tone.FAIL if facts.defects else Tone.PASS
 
 
 def _one_case(facts: Facts) -> tuple[str, Tone]:

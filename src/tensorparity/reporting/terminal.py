@@ -28,6 +28,7 @@ MAX_DEFECTS = 10
 MAX_EVIDENCE = 3
 MAX_STEPS = 12
 MAX_LAYERS = 6
+MAX_ACCUSED = 6
 
 _TONES = {Tone.PASS: "bold green", Tone.FAIL: "bold red", Tone.UNDECIDED: "bold yellow"}
 _JUDGEMENTS = {Judgement.PASS: "green", Judgement.FAIL: "red", Judgement.UNDECIDED: "yellow"}
@@ -52,6 +53,7 @@ class _Page:
         self._models(facts.models)
         self._precision(facts.precision)
         self._pairs(trainings.of_outputs(facts.comparisons or ()))
+        self._accused(facts)
         self._high_precision(facts.high_precision)
         self._training(facts)
         self._engines(facts)
@@ -104,6 +106,18 @@ class _Page:
             table = self._pair_table(shown, "\n")
         self._show(table)
         self._rest(len(comparisons) - len(shown), "pair")
+
+    def _accused(self, facts: Facts) -> None:
+        """What each localizing rule says of the pair that differs most; ``localize`` was asked for just that."""
+        pairs = [pair for pair in by_urgency(facts.comparisons or ()) if pair.accused]
+        if facts.command != "localize" or not pairs:
+            return
+        table = self._table("rule", "accuses, the most suspicious first", keep=True)
+        for rule, keys in pairs[0].accused.items():
+            more = f" and {len(keys) - MAX_ACCUSED} more" if len(keys) > MAX_ACCUSED else ""
+            table.add_row(*self._cells(rule, ", ".join(keys[:MAX_ACCUSED]) + more or "-"))
+        self._line(f"{pairs[0].a} / {pairs[0].b}, layer by layer:")
+        self._show(table)
 
     def _pair_table(self, pairs: Sequence[Comparison], between: str) -> Table:
         """What is said of both sides is joined by ``between``: beside or above each other."""

@@ -45,6 +45,7 @@ class CaseFile:
         versions: per target, the version of each library.
         faults: per target, the name of a shipped fault, or the path of a ``.py`` file, which is embedded.
         note: a sentence for the reader.
+        suspects: who was found wrong, while others were right.
     """
 
     case: Case
@@ -52,6 +53,7 @@ class CaseFile:
     versions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     faults: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    suspects: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         versions = {target: MappingProxyType(dict(found)) for target, found in self.versions.items()}
@@ -90,6 +92,8 @@ def write_case(path: str | Path, case_file: CaseFile, *, embed_model: bool = Fal
         "faults": _add_faults(path, case_file.faults, members),
         "note": case_file.note,
     }
+    if case_file.suspects:
+        index["suspects"] = list(case_file.suspects)
     try:
         members[JSON_MEMBER] = canonical(index).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -133,7 +137,8 @@ def read_case(
         if scratch is not None and MODEL_MEMBER in embedded:
             case = _extract_model(container, case, scratch)
         faults = {target: _read_fault(container, name, scratch) for target, name in index["faults"].items()}
-        return CaseFile(case, tuple(index["targets"]), index["versions"], faults, index["note"])
+        suspects = tuple(index.get("suspects", ()))
+        return CaseFile(case, tuple(index["targets"]), index["versions"], faults, index["note"], suspects)
 
 
 def verify_model(model: ModelFile) -> None:
@@ -226,7 +231,7 @@ def _read_index(container: Container) -> dict[str, Json]:
             f"format {found!r} of case files is not known here (this version reads {FORMAT})", "update tensorparity"
         )
     for key, fits in _FIELDS.items():
-        if not fits(index.get(key)):
+        if not fits(index.get(key, _OPTIONAL.get(key))):
             container.refuse(f"{key!r} in {JSON_MEMBER!r} is missing or malformed", _OURS)
     return index
 
@@ -253,7 +258,10 @@ _FIELDS: Mapping[str, Callable[[Json], bool]] = {
     "versions": lambda value: isinstance(value, dict) and all(map(_is_texts, value.values())),
     "faults": _is_texts,
     "note": lambda value: isinstance(value, str),
+    "suspects": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
 }
+#: What files of earlier versions lack.
+_OPTIONAL: Mapping[str, Json] = {"suspects": []}
 
 
 def _member_keys(entry: Mapping[str, Json]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -53,6 +53,16 @@ class Result:
     case_digest: str
     verdicts: tuple[Verdict, ...] = ()
     statuses: Mapping[str, Status] = field(default_factory=dict)
+
+
+class Companion(Protocol):
+    """A file that a script reads from its own folder."""
+
+    @property
+    def name(self) -> str: ...
+
+    def put(self, folder: Path) -> None:
+        """Write it into a folder."""
 
 
 def open_store(url_or_dir: str | Path, *, folder: Path | None = None, create: bool = True) -> Store:
@@ -211,6 +221,12 @@ class Store:
         place = (table.c.campaign == campaign) & (table.c.engine == engine)
         return [_result(row) for row in self._rows(select(table).where(place).order_by(table.c.index))]
 
+    def engines(self, campaign: int) -> list[str]:
+        """The engines that have results in a campaign, by name."""
+        column = schema.results.c.engine
+        query = select(column).where(schema.results.c.campaign == campaign).distinct().order_by(column)
+        return [row.engine for row in self._rows(query)]
+
     # Findings
 
     def add_finding(
@@ -222,6 +238,7 @@ class Store:
         original: CaseFile | None = None,
         reproducer: str | None = None,
         draft: str | None = None,
+        beside: Sequence[Companion] = (),
         embed_model: bool = False,
     ) -> Finding:
         """Keep a finding with its case file, and return it as kept, its ``case`` a path in the store.
@@ -233,6 +250,7 @@ class Store:
             original: the case before it was reduced, kept beside it.
             reproducer: the text of the script, kept beside it, too.
             draft: of an upstream report, in Markdown, likewise.
+            beside: files that the script reads from its own folder.
 
         Raises:
             StoreError: if there is no such campaign, or the id cannot be part of a file name.
@@ -251,6 +269,8 @@ class Store:
             finding = replace(finding, reproducer=self._keep_text(campaign, f"{finding.id}.py", reproducer))
         if draft is not None:
             self._keep_text(campaign, f"{finding.id}.md", draft)
+        for file in beside:
+            self._keep_file(campaign, file)
         try:
             with self._writing() as connection:
                 connection.execute(insert(schema.findings).values(_finding_row(campaign, finding)))
@@ -306,6 +326,15 @@ class Store:
         except OSError as error:
             raise StoreError(f"store {self}: cannot write {relative} ({error.strerror}); check its rights") from error
         return relative
+
+    def _keep_file(self, campaign: int, file: Companion) -> None:
+        folder = self.cases / str(campaign)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not (folder / file.name).exists():
+                file.put(folder)
+        except OSError as error:
+            raise StoreError(f"store {self}: cannot write {file.name} ({error.strerror}); check its rights") from error
 
     # The database
 

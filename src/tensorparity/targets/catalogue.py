@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..core.errors import UnknownTargetError
+from ..core.procedure import Goal
 from ..core.registry import Registry
 from .names import TargetName
 
@@ -19,11 +20,12 @@ class TargetSpec:
         distributions: what pip calls the libraries it needs; the first is the one under test.
         extra: the extra of our own package that installs them.
         environment: variables its worker is always started with.
-        lowering: the form a LayerGraph is turned into before it is sent (``onnx``), if any.
+        lowering: the form a LayerGraph is turned into before it is sent (``onnx``, ``torch``), if any.
         calls: the library whose functions it is asked for when a case names an operator; empty for none.
         compiled: compiles every new call, which takes seconds.
         family: implementations that share code count as one vote; this names the sharers.
         arbiter: slow, but asked about single layers where the others disagree and nothing else can tell.
+        furthest: how far it goes in a training step; of more, it is asked for as much. Some run single calls only.
         hunted: part of ``hunt``'s and ``compare``'s default set where installed.
     """
 
@@ -38,6 +40,7 @@ class TargetSpec:
     compiled: bool = False
     family: str = ""
     arbiter: bool = False
+    furthest: Goal = Goal.UPDATE
     hunted: bool = True
 
 
@@ -63,10 +66,15 @@ KERAS_NUMPY = replace(
     extra="jax",
     summary="Keras 3 on NumPy, forward only: an arbiter",
     arbiter=True,
+    furthest=Goal.FORWARD,
     hunted=False,
 )
 KERAS_OPENVINO = replace(
-    _keras("openvino", "openvino"), summary="Keras 3 on OpenVINO, forward only", compiled=True, hunted=False
+    _keras("openvino", "openvino"),
+    summary="Keras 3 on OpenVINO, forward only",
+    furthest=Goal.FORWARD,
+    compiled=True,
+    hunted=False,
 )
 ONNXRUNTIME = TargetSpec(
     name="onnxruntime",
@@ -77,6 +85,7 @@ ONNXRUNTIME = TargetSpec(
     lowering="onnx",
     calls="onnx",
     family="onnxruntime",
+    furthest=Goal.FORWARD,
 )
 OPENVINO = TargetSpec(
     name="openvino",
@@ -87,6 +96,7 @@ OPENVINO = TargetSpec(
     lowering="onnx",
     calls="onnx",
     family="openvino",
+    furthest=Goal.FORWARD,
 )
 ONNX_REFERENCE = TargetSpec(
     name="onnx:reference",
@@ -98,6 +108,7 @@ ONNX_REFERENCE = TargetSpec(
     calls="onnx",
     family="onnx",
     arbiter=True,
+    furthest=Goal.FORWARD,
     hunted=False,
 )
 TORCH_EAGER = TargetSpec(
@@ -105,16 +116,19 @@ TORCH_EAGER = TargetSpec(
     adapter="pytorch",
     distributions=("torch",),
     extra="torch",
-    summary="PyTorch: single calls, and exported programs eagerly",
+    summary="PyTorch: layers forward and backward, exported programs and single calls, eagerly",
+    lowering="torch",
     calls="torch",
     family="torch",
+    furthest=Goal.GRADIENTS,
     hunted=False,
 )
 TORCH_COMPILE = replace(
     TORCH_EAGER,
     name="torch:compile",
-    summary="PyTorch: single calls and exported programs, compiled by inductor",
+    summary="PyTorch: layers forward, exported programs and single calls, compiled by inductor",
     compiled=True,
+    furthest=Goal.FORWARD,
 )
 TENSORFLOW_EAGER = TargetSpec(
     name="tensorflow:eager",
@@ -124,6 +138,7 @@ TENSORFLOW_EAGER = TargetSpec(
     summary="TensorFlow: single calls",
     calls="tensorflow",
     family="tensorflow",
+    furthest=Goal.CALL,
     hunted=False,
 )
 TENSORFLOW_XLA = replace(
@@ -137,6 +152,7 @@ JAX_EAGER = TargetSpec(
     summary="JAX: single calls, one operation at a time",
     calls="jax",
     family="jax",
+    furthest=Goal.CALL,
     hunted=False,
 )
 JAX_JIT = replace(JAX_EAGER, name="jax:jit", summary="JAX: single calls compiled as a whole", compiled=True)

@@ -117,6 +117,15 @@ class Desk:
         """Whether the circumstances tell the whole truth: not of libraries that somebody is working on."""
         return "PYTHONPATH" not in self._variables() and not installed(self.environment, self.spec).loose
 
+    @property
+    def import_variables(self) -> dict[str, str]:
+        """What lets a script import the user's modules, where the run has any."""
+        settings = self._settings
+        if not settings.imports:
+            return {}
+        given = [*settings.import_paths, self._variables().get("PYTHONPATH", "")]
+        return {"PYTHONPATH": os.pathsep.join(path for path in given if path)}
+
     def plan(self, *, fresh: bool = False) -> Plan:
         settings = self._settings
         launch = Launch(

@@ -1,7 +1,8 @@
 """Who is wrong about a gradient: the vote says that the targets differ, the reference's derivatives say who may not.
 
-The rule of ``kinks`` is asked only where the targets disagree, for it costs evaluations of the reference. Where the
-catalogue has no reference, or another formula in training, the vote stands as it is.
+The rule of ``kinks`` is asked whether the targets agree or not: all of them may be wrong alike. Only of a network the
+gradients are left to the vote as long as it is undisputed, because rounding adds up from layer to layer, and the
+reference's bound is of one. Where the catalogue has no reference, the vote stands as it is.
 """
 
 from __future__ import annotations
@@ -13,25 +14,30 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays, dtype_name, is_floating, unit_roundoff
 from ..core.case import Case
+from ..core.channels import distance
 from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
+from ..core.outcome import Outcome
+from ..core.procedure import Recipe
 from ..core.verdict import Kind
 from ..operators.catalogue import has_layer, layer
 from ..operators.directional import Terms
 from ..operators.evaluate import evaluate, evaluate_node
 from ..operators.losses import loss
 from ..operators.rounding import K
-from ..operators.spec import ShapeError
+from ..operators.spec import Evaluation, ShapeError
 from .diagnose import Accusation, accusation_of, blame
 from .freedoms import GRADIENTS_AT_KINKS
 from .kinks import Gradients, KinkTest, examine_gradients
 from .replay import NodeErrors, judge_by_vote
+from .suspicion import Worst
 
-#: Layers whose formula in training is not the reference's.
+#: Layers whose formula in training is not the reference's in a graph.
 _OTHERWISE_IN_TRAINING = frozenset(["BatchNormalization", "SpectralNormalization"])
-#: One-sided differences of a larger layer take too long.
-_MOST_NUMBERS = 200_000
+#: One-sided differences of a larger layer take too long; where nobody disagrees, they are worth less.
+_MOST_NUMBERS, _MOST_UNDISPUTED = 200_000, 20_000
+_INPUT = "input:"
 
 Answers = Mapping[str, Mapping[str, Array]]
 
@@ -43,24 +49,41 @@ class Differentiated:
     terms: Terms
     arguments: Mapping[str, Array]
 
+    def of(self, answers: Answers) -> Differentiated:
+        """By those arguments only that any target answers for; moving statistics, for one, have no gradient."""
+        given = {name for arrays in answers.values() for name in arrays}
+        inputs = any(name.startswith(_INPUT) for name in given)
+        kept = {
+            name: array
+            for name, array in self.arguments.items()
+            if name in given or (inputs and name.startswith(_INPUT))
+        }
+
+        def terms(arrays: Sequence[Array]) -> Evaluation:
+            at = {**self.arguments, **dict(zip(kept, arrays, strict=True))}
+            return self.terms(list(at.values()))
+
+        return Differentiated(terms, kept)
+
 
 def layer_function(
     node: Node, inputs: Sequence[Array], weights: Arrays, cotangent: Array, *, training: bool
 ) -> Differentiated | None:
     """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not."""
-    if not has_layer(node.op) or _differs_in_training(node, training):
+    if not has_layer(node.op) or _differs_in_training(node, training, alone=True):
         return None
     named = {f"input:{node.key}/{index}": array for index, array in enumerate(inputs)}
     named |= {f"weight:{name}": array for name, array in weights.items() if name.startswith(f"{node.layer}/")}
     moved = {name: array for name, array in named.items() if is_floating(dtype_name(array))}
 
-    def terms(arrays: Sequence[Array]) -> Array:
+    pulled = cotangent.astype(np.float64)
+
+    def terms(arrays: Sequence[Array]) -> Evaluation:
         at = {**named, **dict(zip(moved, arrays, strict=True))}
         given = [at[f"input:{node.key}/{index}"] for index in range(len(inputs))]
         own = {name: at.get(f"weight:{name}", array) for name, array in weights.items()}
-        value = evaluate_node(node, given, own, training=training)[0].value
-        result: Array = cotangent.astype(np.float64) * value
-        return result
+        output = evaluate_node(node, given, own, training=training)[0]
+        return Evaluation(pulled * output.value, np.abs(pulled) * output.kappa)
 
     return _usable(terms, moved)
 
@@ -80,34 +103,49 @@ def loss_function(case: Case) -> Differentiated | None:
     graph, recipe = case.subject, case.procedure.loss
     if not isinstance(graph, LayerGraph) or recipe is None:
         return None
-    if any(not has_layer(node.op) or _differs_in_training(node, case.procedure.training) for node in graph.nodes):
+    training = case.procedure.training
+    if any(not has_layer(node.op) or _differs_in_training(node, training) for node in graph.nodes):
         return None
+    if training and any(layer(node.op).training is not None for node in graph.nodes):
+        return None  # a whole graph is evaluated as in inference
     named = {f"input:{name}": array for name, array in case.inputs.items()}
     named |= {f"weight:{name}": array for name, array in case.weights.items()}
     moved = {name: array for name, array in named.items() if is_floating(dtype_name(array))}
 
-    def terms(arrays: Sequence[Array]) -> Array:
+    def terms(arrays: Sequence[Array]) -> Evaluation:
         at = {**named, **dict(zip(moved, arrays, strict=True))}
         values = evaluate(
             graph,
             {name: at[f"input:{name}"] for name in case.inputs},
             {name: at[f"weight:{name}"] for name in case.weights},
         )
-        parts = []
+        predictions = {}
         for ref in graph.outputs:
             name = ref.node if ref.index == 0 else f"{ref.node}.{ref.index}"
             if name in case.labels:
-                predictions = values[graph.node(ref.node).key][ref.index].value
-                each = loss(recipe.name).each(recipe.params, case.labels[name], predictions)
-                parts.append(np.ravel(each) / max(1, each.size))
-        return np.concatenate(parts)
+                predictions[name] = values[graph.node(ref.node).key][ref.index].value
+        return loss_terms(recipe, case.labels, predictions)
 
     return _usable(terms, moved)
 
 
-def _differs_in_training(node: Node, training: bool) -> bool:
+def loss_terms(recipe: Recipe, labels: Arrays, predictions: Arrays) -> Evaluation:
+    """What is summed up to the loss: of every sample of every output, its share of that output's mean."""
+    parts = [loss(recipe.name).each(recipe.params, labels[name], array) for name, array in predictions.items()]
+    return Evaluation(
+        np.concatenate([np.ravel(part.value) / max(1, part.value.size) for part in parts]),
+        np.concatenate(
+            [np.ravel(np.broadcast_to(part.kappa, part.value.shape)) / max(1, part.value.size) for part in parts]
+        ),
+    )
+
+
+def _differs_in_training(node: Node, training: bool, *, alone: bool = False) -> bool:
+    """There is no formula of the layer in training; ``alone``, a layer may have one of its own for that."""
     spec = layer(node.op)
-    return training and (node.op in _OTHERWISE_IN_TRAINING or spec.draws(spec.complete(node.params)))
+    told = alone and spec.training is not None
+    otherwise = node.op in _OTHERWISE_IN_TRAINING and not told
+    return training and (otherwise or spec.draws(spec.complete(node.params)))
 
 
 def _usable(terms: Terms, moved: Mapping[str, Array]) -> Differentiated | None:
@@ -115,41 +153,67 @@ def _usable(terms: Terms, moved: Mapping[str, Array]) -> Differentiated | None:
         return None
     try:
         terms([array.astype(np.float64) for array in moved.values()])
-    except (TensorParityError, ShapeError, KeyError):
+    except (TensorParityError, ShapeError, KeyError, ValueError):
         return None  # a configuration the reference does not cover is no reference
     return Differentiated(terms, moved)
 
 
 @dataclass(frozen=True)
 class GradientErrors:
-    """What is known of one layer's gradients: errors as for any node, and what the rule for kinks said."""
+    """What is known of one layer's gradients: errors as for any node, and what the rule for kinks said.
+
+    Args:
+        differ: the targets do, by more than rounding.
+    """
 
     errors: NodeErrors
     test: KinkTest | None = None
+    differ: bool = False
 
     @property
     def free(self) -> bool:
         """The targets differ, and all of them are right."""
-        return self.test is not None and self.test.kink and all(error <= K for error in self.test.errors.values())
+        right = self.test is not None and self.test.kink and all(error <= K for error in self.test.errors.values())
+        return right and self.differ
 
 
-def judge_gradients(node: Node, answers: Answers, function: Differentiated | None) -> GradientErrors:
-    """Errors of a layer's gradients: by the vote where it is undisputed, by the reference where it is not."""
+def judge_pulled_back(case: Case, outcomes: Mapping[str, Outcome]) -> GradientErrors:
+    """The one judge of a cotangent pulled back through one layer alone."""
+    key = case.procedure.nodes[0]
+    node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
+    answers = {target: outcome.trace.gradients for target, outcome in outcomes.items() if outcome.completed}
+    return judge_gradients(node, answers, pulled_back(case))
+
+
+def judge_gradients(
+    node: Node, answers: Answers, function: Differentiated | None, *, disputes_only: bool = False
+) -> GradientErrors:
+    """Errors of gradients: by the reference where there is one, else by the vote.
+
+    Args:
+        disputes_only: leave it to the vote where that is undisputed.
+    """
     vote = judge_by_vote(node, answers)
+    differ = vote.mutual > vote.limit
     answered = {target: arrays for target, arrays in answers.items() if arrays}
-    if function is None or len(answered) < 2 or vote.mutual <= vote.limit:
-        return GradientErrors(vote)
+    if function is None or not answered or (disputes_only and not differ):
+        return GradientErrors(vote, differ=differ)
+    function = function.of(answered)
+    if not differ and sum(array.size for array in function.arguments.values()) > _MOST_UNDISPUTED:
+        return GradientErrors(vote, differ=differ)
     given: dict[str, Gradients] = {
         target: [arrays.get(name) for name in function.arguments] for target, arrays in answered.items()
     }
     if any(_misshapen(gradients, function) for gradients in given.values()):
-        return GradientErrors(vote)
+        return GradientErrors(vote, differ=differ)
     at = [array.astype(np.float64) for array in function.arguments.values()]
-    test = examine_gradients(function.terms, at, given, _roundoff(answered), np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    test = examine_gradients(function.terms, at, given, _roundoff(answered), rng, disputed=differ)
     if not test.measured:
-        return GradientErrors(vote)
+        return GradientErrors(vote, differ=differ)
     absolute = {target: vote.absolute.get(target, 0.0) for target in test.errors}
-    return GradientErrors(NodeErrors(node, test.errors, absolute, vote.mutual, "reference", vote.endings), test)
+    errors = NodeErrors(node, test.errors, absolute, vote.mutual, "reference", vote.endings)
+    return GradientErrors(errors, test, differ)
 
 
 def _misshapen(gradients: Gradients, function: Differentiated) -> bool:
@@ -176,6 +240,24 @@ def accuse_gradients(found: GradientErrors, families: Mapping[str, str]) -> Accu
     said = tuple(f"{target} gives {text}" for target, text in (found.test.outside if found.test else {}).items())
     diagnosis = accusation.diagnosis
     return replace(accusation, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, *said)))
+
+
+def worst_gradient(answers: Answers, suspects: Sequence[str]) -> Worst | None:
+    """The number by which a suspect's gradient of an input differs most from the first of the others."""
+    accused = next((answers[target] for target in suspects if target in answers), {})
+    other = next((arrays for target, arrays in answers.items() if target not in suspects and arrays), {})
+    found: tuple[float, Worst] | None = None
+    for name, gradient in accused.items():
+        place = name.rpartition("/")[2]
+        if not name.startswith("input:") or name not in other or not place.isdigit():
+            continue
+        if gradient.shape != other[name].shape or not gradient.size:
+            continue
+        apart = np.nan_to_num(distance(gradient, other[name]), nan=np.inf)
+        index = tuple(int(part) for part in np.unravel_index(int(np.argmax(apart)), apart.shape))
+        if apart[index] > 0 and (found is None or apart[index] > found[0]):
+            found = float(apart[index]), Worst(index, argument=int(place))
+    return found[1] if found else None
 
 
 def _freedom(found: GradientErrors) -> Accusation:

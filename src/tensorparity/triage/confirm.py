@@ -1,40 +1,126 @@
-"""A failure is believed only after it has failed again in fresh processes, with every cache off."""
+"""A failure is believed only after it has failed again in fresh processes, with every cache off, in the same way."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ..core.arrays import Array, Arrays
 from ..core.case import Case
-from ..core.finding import Class
+from ..core.finding import Class, Diagnosis
+from ..core.graph import Node
 from ..core.model import Model
 from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
+from ..operators.rounding import K
 from .diagnose import Accusation, blame
-from .replay import replay_nodes
+from .replay import VOTE_MARGIN, NodeErrors, judge_by_vote, replay_nodes
 
 #: A hang must hang alone at this many times the deadline.
 HANG_FACTOR = 10.0
 
+NOT_AGAIN = "did not fail again in fresh processes"
 
-def confirm_accusation(
+_ANSWER = Node("answer", "answer", ())
+
+
+def flaky(diagnosis: Diagnosis, *notes: str) -> Diagnosis:
+    """What did not fail again in the same way: recorded, with what makes it so, and nobody's defect."""
+    return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, *(notes or (NOT_AGAIN,))))
+
+
+def run_fresh(runner: Runner, pairs: Sequence[tuple[Case, str]]) -> list[Outcome]:
+    """In fresh workers; whoever does not answer in time is asked again alone, at ten times its deadline."""
+    outcomes = runner.run_pairs(pairs, fresh=True) if pairs else []
+    return [
+        runner.run_pairs([pair], fresh=True, deadline_factor=HANG_FACTOR)[0]
+        if outcome.status is Status.TIMED_OUT
+        else outcome
+        for pair, outcome in zip(pairs, outcomes, strict=True)
+    ]
+
+
+# --- two runs of one case
+
+
+def two_answers(
+    suspects: Sequence[str], families: Mapping[str, str], before: Mapping[str, Outcome], again: Mapping[str, Outcome]
+) -> list[str]:
+    """In words, which of the suspects gave one answer and then another, further apart than rounding explains."""
+    return [
+        _unsteady(target)
+        for target in before
+        if _is_suspect(target, suspects, families)
+        and target in again
+        and before[target].completed
+        and again[target].completed
+        and _apart(_arrays(before[target]), _arrays(again[target]))
+    ]
+
+
+def _unsteady(target: str) -> str:
+    return f"{target} gives two different answers on the same case"
+
+
+def _is_suspect(target: str, suspects: Sequence[str], families: Mapping[str, str]) -> bool:
+    return target in suspects or families.get(target) in suspects
+
+
+def _apart(before: Arrays, again: Arrays) -> bool:
+    votes = judge_by_vote(_ANSWER, {"before": before, "again": again}, complete=True)
+    return votes.mutual > K * VOTE_MARGIN
+
+
+def _arrays(outcome: Outcome) -> dict[str, Array]:
+    """Everything an outcome answers, by names that do not collide."""
+    trace = outcome.trace
+    losses = trace.losses or ((trace.loss,) if trace.loss is not None else ())
+    groups = {"output": outcome.outputs, "node": trace.nodes, "gradient": trace.gradients, "weight": trace.weights}
+    found = {f"{group} {name}": array for group, arrays in groups.items() for name, array in arrays.items()}
+    return found | {f"loss {step}": np.asarray(value, np.float32) for step, value in enumerate(losses)}
+
+
+# --- layers
+
+
+def confirm_accusations(
     runner: Runner,
     model: Model,
-    accusation: Accusation,
+    accusations: Sequence[Accusation],
     inputs: Arrays,
     activations: Mapping[str, Array],
     targets: Sequence[str],
     families: Mapping[str, str],
-) -> Accusation:
-    """Replay the first guilty node in fresh workers; what does not fail again is ``flaky``."""
-    node = accusation.first.node
-    again = list(replay_nodes(runner, model, [node], inputs, activations, targets, fresh=True))
-    if again and blame(again[0], families) == (accusation.diagnosis.klass, accusation.diagnosis.suspects):
-        return accusation
-    note = "did not fail again in fresh processes"
-    diagnosis = replace(accusation.diagnosis, klass=Class.FLAKY, evidence=(*accusation.diagnosis.evidence, note))
-    return replace(accusation, diagnosis=diagnosis)
+) -> list[Accusation]:
+    """Replay the first guilty node of each in one set of fresh workers; what does not fail again is ``flaky``."""
+    nodes = {accusation.first.node.key: accusation.first.node for accusation in accusations}
+    replayed = replay_nodes(runner, model, list(nodes.values()), inputs, activations, targets, fresh=True)
+    again = {errors.node.key: errors for errors in replayed}
+    return [_confirmed(accusation, again.get(accusation.first.node.key), families) for accusation in accusations]
+
+
+def _confirmed(accusation: Accusation, again: NodeErrors | None, families: Mapping[str, str]) -> Accusation:
+    diagnosis = accusation.diagnosis
+    if again is None or blame(again, families) != (diagnosis.klass, diagnosis.suspects):
+        return replace(accusation, diagnosis=flaky(diagnosis))
+    before = accusation.first
+    notes = [
+        _unsteady(target)
+        for target in before.answers
+        if _is_suspect(target, diagnosis.suspects, families)
+        and target in again.answers
+        and _apart(_numbered(before.answers[target]), _numbered(again.answers[target]))
+    ]
+    return replace(accusation, diagnosis=flaky(diagnosis, *notes)) if notes else accusation
+
+
+def _numbered(arrays: Sequence[Array]) -> dict[str, Array]:
+    return {str(index): array for index, array in enumerate(arrays)}
+
+
+# --- endings
 
 
 def confirm_ending(runner: Runner, case: Case, outcome: Outcome) -> tuple[bool, Outcome]:

@@ -2,7 +2,8 @@
 
 The rule is decision 5's. A target whose error is above K, where another stays below, is wrong. All
 above K and agreeing with each other: the code they share is wrong. All above K and scattered: the
-case is ill-conditioned and blames nobody.
+case is ill-conditioned and blames nobody, except whoever gives a NaN or an infinity where others give a
+number, which no rounding does. What the documentation leaves open is nobody's fault.
 """
 
 from __future__ import annotations
@@ -13,13 +14,20 @@ from dataclasses import dataclass
 
 from ..core.finding import Class, Diagnosis
 from ..core.graph import Node
-from ..core.jsontext import Json
+from ..core.jsontext import Json, canonical
 from ..core.verdict import Kind, Measure
 from ..operators.catalogue import has_layer, layer
 from .replay import NodeErrors
+from .sign import value_classes
 
+#: Accusations of one layer type and the same suspects that are worth a confirmation and a reduction.
+_MOST_ALIKE = 3
 #: Operators that are not Keras' say so themselves.
 _OWN_NAMES = ("onnx.", "torch.", "keras.")
+
+
+#: Layer type, class and suspects.
+_Place = tuple[str, Class, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +44,43 @@ class Accusation:
 
 
 def accuse(measured: Sequence[NodeErrors], families: Mapping[str, str]) -> list[Accusation]:
-    """Group guilty nodes by layer type and suspects: one accusation per defect, in the order of the graph.
+    """Group guilty nodes: one accusation per defect, as far as can be told before reduction, in the order of the graph.
+
+    One layer type may have several defects, so nodes that fail in another way or with other parameters are accusations
+    of their own; those of one defect get one signature when they are reduced. A few of each type are enough: the rest
+    is counted with the first.
 
     Args:
         families: which code each target shares with others (``keras``).
     """
-    groups: dict[tuple[str, Class, tuple[str, ...]], list[NodeErrors]] = {}
+    groups: dict[_Place, dict[tuple[str, ...], list[NodeErrors]]] = {}
     for errors in measured:
         klass, suspects = blame(errors, families)
         if klass is not None:
-            groups.setdefault((errors.node.op, klass, suspects), []).append(errors)
-    return [accusation_of(klass, suspects, nodes) for (_, klass, suspects), nodes in groups.items()]
+            alike = groups.setdefault((errors.node.op, klass, suspects), {})
+            alike.setdefault(_manner(errors) if klass is Class.DEFECT else (), []).append(errors)
+    accusations = [
+        accusation_of(klass, suspects, nodes)
+        for (_, klass, suspects), alike in groups.items()
+        for nodes in _few(list(alike.values()))
+    ]
+    order = {errors.node.key: index for index, errors in enumerate(measured)}
+    return sorted(accusations, key=lambda accusation: order[accusation.first.node.key])
+
+
+def _manner(errors: NodeErrors) -> tuple[str, ...]:
+    """How a node fails, and what its parameters are like: what a signature would tell apart."""
+    return (_kind(errors).value, canonical(value_classes(_parameters(errors.node))))
+
+
+def _few(groups: list[list[NodeErrors]]) -> list[list[NodeErrors]]:
+    """Some of the groups, of every kind of failure if possible; the others' nodes go with the first."""
+    kinds = {_kind(nodes[0]): index for index, nodes in reversed(list(enumerate(groups)))}
+    chosen = sorted({*kinds.values()} | {0})
+    chosen = sorted([*chosen, *(index for index in range(len(groups)) if index not in chosen)][:_MOST_ALIKE])
+    rest = [errors for index, nodes in enumerate(groups) if index not in chosen for errors in nodes]
+    kept = [groups[index] for index in chosen]
+    return [[*kept[0], *rest], *kept[1:]]
 
 
 def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None, tuple[str, ...]]:
@@ -56,6 +90,8 @@ def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None
     bad = tuple(target for target, error in known.items() if error > limit)
     if not bad or (errors.judged_by == "vote" and not errors.majority):
         return None, ()
+    if errors.freedom:
+        return Class.SPECIFICATION, ()
     if len(bad) < len(known):
         return Class.DEFECT, bad
     if errors.judged_by != "reference" or len(known) < 2:
@@ -63,6 +99,9 @@ def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None
     if errors.mutual <= limit:
         shared = {families.get(target, target) for target in bad}
         return (Class.DEFECT, (shared.pop(),)) if len(shared) == 1 else (None, ())
+    broken = tuple(target for target in bad if math.isinf(known[target]))
+    if broken and len(broken) < len(bad):
+        return Class.DEFECT, broken
     return Class.PRECISION, ()
 
 
@@ -136,7 +175,9 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
         off, units = errors.absolute[target], errors.errors[target]
         by = f"off by {off:.3g}" if off else "wrong"  # some measures know no absolute error
         lines.append(f"{target} is {by} in {where}: {units:.3g} times what rounding explains")
-    if klass is Class.PRECISION or not accused:
+    if errors.freedom:
+        lines.append(errors.freedom.said)
+    if klass in (Class.PRECISION, Class.SPECIFICATION) or not accused:
         for target, units in errors.errors.items():
             lines.append(f"{target} is off by {errors.absolute[target]:.3g} in {where} ({units:.3g} units)")
         if klass is Class.DEFECT:

@@ -11,7 +11,7 @@ from ..core.arrays import Array
 from ..core.case import Case
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
-from ..core.jsontext import Json
+from ..core.jsontext import Json, canonical
 from ..core.messages import gist, normalised
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
@@ -21,6 +21,7 @@ from ..operators.evaluate import evaluate_node
 from ..operators.spec import ShapeError
 from .diagnose import public_name
 from .screening import first_given
+from .sign import value_classes
 from .trials import alone
 
 _MOST_BACKWARD = 12
@@ -53,6 +54,11 @@ class EndingTrial:
     def place(self) -> tuple[str, ...]:
         """Crashes with one message are one crash, as in the paper; a layer's name is left to tell others apart."""
         return ("ending", self.api, self.target, self.ending[1], self.ending[2] if not self.api else "")
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The place, and parameters of the same classes."""
+        return (*self.place, canonical(value_classes(self.parameters)))
 
     def ends_so(self, outcome: Outcome) -> bool:
         failure = outcome.failure

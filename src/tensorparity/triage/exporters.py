@@ -17,6 +17,7 @@ from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.verdict import Measure
 from .ballots import ballot_of
+from .confirm import flaky
 from .diagnose import Accusation, accusation_of
 from .replay import NodeErrors, replay_nodes
 
@@ -129,9 +130,7 @@ def confirm_exporter(
     )
     if again and exporter_at_border(again[0], model.exporters) is not None:
         return accusation
-    note = "did not fail again in fresh processes"
-    diagnosis = replace(accusation.diagnosis, klass=Class.FLAKY, evidence=(*accusation.diagnosis.evidence, note))
-    return replace(accusation, diagnosis=diagnosis)
+    return replace(accusation, diagnosis=flaky(accusation.diagnosis))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
-from .replay import NodeErrors, judge_by_vote
+from .backward import GradientErrors, judge_gradients, layer_function
 
 _BATCH_NODES = 16
 
@@ -30,8 +30,12 @@ def replay_gradients(
     seed: int,
     *,
     training: bool = False,
-) -> Iterator[NodeErrors]:
-    """Pull one seeded cotangent back through every node alone; one NodeErrors per node, judged by vote."""
+) -> Iterator[GradientErrors]:
+    """Pull one seeded cotangent back through every node alone; one answer per node.
+
+    Where the targets differ and the catalogue has a reference, that decides; so two targets are enough. Else it is
+    the vote.
+    """
     assert model.graph is not None
     rng = np.random.default_rng([seed, 0xBAC])
     for nodes in _batches(model.graph.nodes):
@@ -53,7 +57,10 @@ def replay_gradients(
         pairs = [(model.case(target, procedure, arrays, cotangents), target) for target in targets]
         outcomes = dict(zip(targets, runner.run_pairs(pairs), strict=True))
         for node in known:
-            yield judge_by_vote(node, {target: _of_node(node, outcome) for target, outcome in outcomes.items()})
+            answers = {target: _of_node(node, outcome) for target, outcome in outcomes.items()}
+            given = node_inputs(model.graph, node, inputs, activations)
+            function = layer_function(node, given, model.weights, cotangents[node.key], training=training)
+            yield judge_gradients(node, answers, function)
 
 
 def _batches(nodes: Sequence[Node]) -> Iterator[list[Node]]:

@@ -27,6 +27,8 @@ RANDOM_DIRECTIONS = 8
 #: Coordinates and ties are asked where the targets disagree most, and no more than this: each costs four evaluations.
 MOST_COORDINATES = 48
 MOST_TIES = 24
+#: ... and of each where they agree, and all of them may be wrong.
+_UNDISPUTED = 6
 
 #: Gradients are sums of products; so many roundoffs of the size of their terms are explained.
 _EXPLAINED = 64.0
@@ -65,7 +67,13 @@ class _Direction:
 
 
 def examine_gradients(
-    terms: Terms, at: Sequence[Array], gradients: Mapping[str, Gradients], roundoff: float, rng: np.random.Generator
+    terms: Terms,
+    at: Sequence[Array],
+    gradients: Mapping[str, Gradients],
+    roundoff: float,
+    rng: np.random.Generator,
+    *,
+    disputed: bool = True,
 ) -> KinkTest:
     """Hold every target's gradients against the one-sided derivatives of the reference.
 
@@ -74,15 +82,16 @@ def examine_gradients(
         at: the arrays it is differentiated by, in float64.
         gradients: per target, one per array of ``at``.
         roundoff: unit roundoff of the dtype in which the targets computed.
+        disputed: the targets differ; where they do not, fewer directions are asked.
     """
     errors = dict.fromkeys(gradients, float("nan"))
     outside: dict[str, str] = {}
     kink = False
     with np.errstate(all="ignore"):
         middle = terms(at)
-    if not np.isfinite(middle).all():
+    if not np.isfinite(middle.value).all():
         return KinkTest(errors, False)
-    for direction in _directions(at, gradients, rng):
+    for direction in _directions(at, gradients, rng, disputed):
         back = tuple(-along for along in direction.along)
         upper, lower = one_sided(terms, at, direction.along, middle), one_sided(terms, at, back, middle)
         if upper is None or lower is None:
@@ -101,33 +110,35 @@ def examine_gradients(
 def _violation(
     given: Gradients, direction: _Direction, upper: Slope, lower: Slope, roundoff: float
 ) -> tuple[float, str]:
-    terms = [
-        gradient.astype(np.float64) * along
-        for gradient, along in zip(given, direction.along, strict=True)
-        if gradient is not None
-    ]
-    total = float(sum(term.sum() for term in terms))
+    with np.errstate(all="ignore"):
+        terms = [
+            gradient.astype(np.float64) * along
+            for gradient, along in zip(given, direction.along, strict=True)
+            if gradient is not None
+        ]
+        total = float(sum(term.sum() for term in terms))
     if not math.isfinite(total):
         return float("inf"), f"its gradient is not finite along {direction.name}"
     low = float(np.minimum(upper.values, -lower.values).sum())
     high = float(np.maximum(upper.values, -lower.values).sum())
     beyond = max(low - total, total - high, 0.0)
     size = max(upper.size, lower.size) + float(sum(np.abs(term).sum() for term in terms))
+    size += max(upper.rounding, lower.rounding)
     explained = _EXPLAINED * roundoff * size + upper.noise + lower.noise + 1e-300
     said = f"{total:.4g} along {direction.name}, where the formula allows {low:.4g} to {high:.4g}"
     return K * beyond / explained if beyond > explained else 0.0, said
 
 
 def _directions(
-    at: Sequence[Array], gradients: Mapping[str, Gradients], rng: np.random.Generator
+    at: Sequence[Array], gradients: Mapping[str, Gradients], rng: np.random.Generator, disputed: bool
 ) -> Iterator[_Direction]:
     sizes = [scales(array) for array in at]
-    disputed = [_disputed(place, array, gradients) for place, array in enumerate(at)]
-    for place, index in _coordinates(disputed):
+    spreads = [_disputed(place, array, gradients) for place, array in enumerate(at)]
+    for place, index in _coordinates(spreads, MOST_COORDINATES if disputed else _UNDISPUTED):
         along = [np.zeros_like(size) for size in sizes]
         along[place][index] = sizes[place][index]
         yield _Direction(tuple(along), f"coordinate {', '.join(map(str, index))} of argument {place}")
-    for place, members in _ties(at, disputed):
+    for place, members in _ties(at, spreads, MOST_TIES if disputed else _UNDISPUTED):
         along = [np.zeros_like(size) for size in sizes]
         along[place][members] = sizes[place][members]
         count = int(members.sum())
@@ -150,21 +161,21 @@ def _disputed(place: int, array: Array, gradients: Mapping[str, Gradients]) -> A
     return spread
 
 
-def _coordinates(disputed: Sequence[Array]) -> list[tuple[int, tuple[int, ...]]]:
+def _coordinates(disputed: Sequence[Array], most: int) -> list[tuple[int, tuple[int, ...]]]:
     """The most disputed first; of equals, in the order of the arrays."""
     found = [
         (-float(spread), place, index)
         for place, array in enumerate(disputed)
         for index, spread in np.ndenumerate(array)
     ]
-    return [(place, index) for _, place, index in sorted(found)[:MOST_COORDINATES]]
+    return [(place, index) for _, place, index in sorted(found)[:most]]
 
 
-def _ties(at: Sequence[Array], disputed: Sequence[Array]) -> list[tuple[int, Array]]:
+def _ties(at: Sequence[Array], disputed: Sequence[Array], most: int) -> list[tuple[int, Array]]:
     """Sets of equal numbers within one array, as masks; those with the largest dispute first."""
     found: list[tuple[float, int, float]] = []
     for place, array in enumerate(at):
         values, counts = np.unique(array, return_counts=True)
         for value in values[counts > 1]:
             found.append((-float(disputed[place][array == value].max()), place, float(value)))
-    return [(place, at[place] == value) for _, place, value in sorted(found)[:MOST_TIES]]
+    return [(place, at[place] == value) for _, place, value in sorted(found)[:most]]

@@ -2,12 +2,13 @@
 
 An entry names a signature, or a pattern of signatures (``inconsistency/*/AveragePooling2D/*``), with a reason.
 It does not fail a run and is counted in the report. One that has expired counts no longer; one that matches
-nothing any more is called out, for the defect may be fixed.
+nothing any more is called out, for the defect may be fixed: but only by a run that would have met it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,17 +22,50 @@ from ..core.finding import Finding
 
 CONFIG = Path("tensorparity.toml")
 _TABLE = "known"
+#: The place of the layer in a signature.
+_LAYER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a run looked at.
+
+    Args:
+        model: what was compared, in the user's words.
+        layers: types of the layers that were looked at one by one.
+        everything: it is a search, or the sum of many runs: whatever is known should be met again.
+    """
+
+    targets: frozenset[str] = frozenset()
+    model: str = ""
+    layers: frozenset[str] = frozenset()
+    everything: bool = False
+
+
+def _covers(targets: Iterable[str], suspect: str) -> bool:
+    """A target is covered by itself, in whatever environment; shared code by any target of its family."""
+    bases = {re.sub(r"[@{].*", "", target) for target in targets}
+    if suspect.startswith("exporter:"):
+        return len(bases) > 1
+    return suspect in bases or any(base.partition(":")[0] == suspect for base in bases)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownDifference:
-    """One accepted difference; either ``signature`` or ``pattern`` is given."""
+    """One accepted difference; either ``signature`` or ``pattern`` is given.
+
+    Args:
+        targets: who was suspected when it was accepted; ``model`` what was compared then. Neither is matched: they
+            say which runs would meet it again.
+    """
 
     reason: str
     signature: str = ""
     pattern: str = ""
     link: str = ""
     expires: date | None = None
+    targets: tuple[str, ...] = ()
+    model: str = ""
 
     @property
     def name(self) -> str:
@@ -43,6 +77,23 @@ class KnownDifference:
             return self.signature in names
         return any(fnmatchcase(name, self.pattern) for name in names)
 
+    @property
+    def layer(self) -> str:
+        """The layer or operator that it names; empty where it is one of many."""
+        parts = self.name.split("/")
+        named = parts[_LAYER] if len(parts) > _LAYER else ""
+        return "" if set(named) & set("*?[") or named == "unknown" else named
+
+    def is_met_by(self, run: Coverage) -> bool:
+        """Whether a run would have met it, were it still there."""
+        if run.everything:
+            return True
+        if self.targets and not any(_covers(run.targets, target) for target in self.targets):
+            return False
+        if self.model:
+            return Path(self.model).name == Path(run.model).name
+        return not self.layer or self.layer in run.layers
+
     def expired(self, today: date) -> bool:
         return self.expires is not None and today > self.expires
 
@@ -52,6 +103,10 @@ class KnownDifference:
         for key in ("signature", "pattern", "reason", "link"):
             if getattr(self, key):
                 lines.append(f"{key} = {json.dumps(getattr(self, key), ensure_ascii=False)}")
+        if self.model:
+            lines.append(f"model = {json.dumps(self.model, ensure_ascii=False)}")
+        if self.targets:
+            lines.append(f"targets = {json.dumps(list(self.targets), ensure_ascii=False)}")
         if self.expires:
             lines.append(f"expires = {self.expires.isoformat()}")
         return "\n".join(lines) + "\n"
@@ -93,8 +148,11 @@ def _entry(config: Path, entry: Any) -> KnownDifference:
         expires = expires.date()
     if expires is not None and not isinstance(expires, date):
         raise UsageError(f"{config}: expires is a date such as 2027-01-31. Received: {expires!r}")
-    texts = {key: str(entry.get(key, "")) for key in ("signature", "pattern", "reason", "link")}
-    return KnownDifference(**texts, expires=expires)
+    texts = {key: str(entry.get(key, "")) for key in ("signature", "pattern", "reason", "link", "model")}
+    targets = entry.get("targets", [])
+    if not isinstance(targets, list):
+        raise UsageError(f'{config}: targets is a list such as ["keras:torch"]. Received: {targets!r}')
+    return KnownDifference(**texts, expires=expires, targets=tuple(map(str, targets)))
 
 
 def add_known(entry: KnownDifference, config: Path = CONFIG) -> None:

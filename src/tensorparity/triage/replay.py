@@ -28,6 +28,7 @@ from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from .ballots import ballot_of
+from .freedoms import Freed, Freedom, freedom_of_node
 
 #: A vote has no rounding bound of its own, so it must be won by more.
 VOTE_MARGIN = 8.0
@@ -38,6 +39,9 @@ _ACCUMULATED = 64.0
 _MOST_ACCUMULATED = 2.0**-5
 
 _BATCH_BYTES = 48 << 20
+#: Numbers that are kept of an answer which is wrong, to be held against the next.
+_MOST_KEPT = 1 << 16
+_PLAIN = Procedure()
 #: Operators that round to an integer: a legitimate last bit may turn into one step.
 _STEPPING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear")
 #: Added to what rounding explains there, so that one step passes the vote and two do not.
@@ -57,6 +61,8 @@ class NodeErrors:
         endings: targets that gave no answer for this node, and why.
         camps: the targets that answered, in groups that agree among themselves.
         unsettled: of several arrays, the targets differ on one that too few of them gave to vote on.
+        answers: what each target gave, thinned out where it is large; only where an error is beyond the limit.
+        freedom: what the documentation leaves open, where that explains every error beyond the limit.
     """
 
     node: Node
@@ -67,6 +73,8 @@ class NodeErrors:
     endings: Mapping[str, str] = field(default_factory=dict)
     camps: tuple[frozenset[str], ...] = ()
     unsettled: bool = False
+    freedom: Freedom | None = None
+    answers: Mapping[str, Sequence[Array]] = field(default_factory=dict)
 
     @property
     def limit(self) -> float:
@@ -100,19 +108,37 @@ def replay_nodes(
     *,
     fresh: bool = False,
     deadline_factor: float = 1.0,
+    like: Procedure = _PLAIN,
 ) -> Iterator[NodeErrors]:
-    """Replay the nodes on the targets; one NodeErrors per node whose inputs are known and finite."""
+    """Replay the nodes on the targets; one NodeErrors per node that no other node gives a NaN or an infinity.
+
+    Args:
+        like: how the whole is run; its mode, dtype, data format and training flag are those of every node, and
+            with ``reload`` the nodes are those of the model as it comes back when it is saved and loaded.
+    """
     assert model.graph is not None
     for batch in _batches(model, nodes, inputs, activations):
         arrays = {f"{node.key}/{i}": array for node, given in batch for i, array in enumerate(given)}
-        procedure = Procedure(goal=Goal.REPLAY, nodes=tuple(node.key for node, _ in batch))
+        procedure = _alone(like, *(node for node, _ in batch))
         pairs = [(model.case(target, procedure, arrays), target) for target in targets]
         answers = runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor)
         outcomes = dict(zip(targets, answers, strict=True))
         if len(batch) > 1 and any(not outcome.completed for outcome in outcomes.values()):
-            outcomes = _one_by_one(runner, model, batch, outcomes, fresh, deadline_factor)
+            outcomes = _one_by_one(runner, model, batch, outcomes, fresh, deadline_factor, like)
         for node, given in batch:
-            yield measure_node(node, given, model.weights, outcomes)
+            yield measure_node(node, given, model.weights, outcomes, training=like.training)
+
+
+def _alone(like: Procedure, *nodes: Node) -> Procedure:
+    return Procedure(
+        goal=Goal.REPLAY,
+        mode=like.mode,
+        training=like.training,
+        dtype=like.dtype,
+        data_format=like.data_format,
+        reload=like.reload,
+        nodes=tuple(node.key for node in nodes),
+    )
 
 
 def _batches(
@@ -126,8 +152,9 @@ def _batches(
             given = node_inputs(model.graph, node, inputs, activations)
         except KeyError:
             continue  # the trace ended before this node
-        if not all(_finite(array) for array in given):
-            continue  # upstream is broken: the first finite nodes tell
+        names = [ref.node for ref in node.inputs]
+        if not all(name in inputs or _finite(array) for name, array in zip(names, given, strict=True)):
+            continue  # upstream is broken: the first finite nodes tell; what the case itself gives is no breakage
         batch.append((node, given))
         size += sum(array.nbytes for array in given)
         if size > _BATCH_BYTES:
@@ -148,6 +175,7 @@ def _one_by_one(
     outcomes: dict[str, Outcome],
     fresh: bool,
     deadline_factor: float,
+    like: Procedure,
 ) -> dict[str, Outcome]:
     """A batch that one node spoils for a target is repeated node by node there."""
     for target in [target for target, outcome in outcomes.items() if not outcome.completed]:
@@ -155,7 +183,7 @@ def _one_by_one(
         pairs = []
         for node, given in batch:
             arrays = {f"{node.key}/{i}": array for i, array in enumerate(given)}
-            pairs.append((model.case(target, Procedure(goal=Goal.REPLAY, nodes=(node.key,)), arrays), target))
+            pairs.append((model.case(target, _alone(like, node), arrays), target))
         alone = runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor)
         for outcome in alone:
             nodes.update(outcome.trace.nodes)
@@ -171,7 +199,8 @@ def measure_node(
     seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
-    reference = reference_of(node, given, weights, training=training)
+    freed = freedom_of_node(node, given)
+    reference = reference_of(node, freed.inputs if freed else given, weights, training=training)
     camps = _camps(node, answered)
     judged_by = "reference"
     if reference is None:
@@ -181,14 +210,40 @@ def measure_node(
         unknown = dict.fromkeys(answered, float("nan"))
         mutual = _apart(node, list(answered.values()))
         return NodeErrors(node, unknown, mutual=mutual, judged_by=judged_by, endings=endings, camps=camps)
+    found = replace(measure_outputs(node, answered, reference, freed), judged_by=judged_by)
+    guilty = any(not error <= found.limit for error in found.errors.values())
+    answers = {target: [_thinned(output) for output in outputs] for target, outputs in answered.items() if guilty}
+    return replace(found, endings=endings, camps=camps, answers=answers)
+
+
+def _thinned(output: Array) -> Array:
+    """Evenly chosen numbers of a large array: enough to tell one answer from another."""
+    step = -(-output.size // _MOST_KEPT)
+    return output if step <= 1 else output.reshape(-1)[::step].copy()
+
+
+def measure_outputs(
+    node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation], freed: Freed | None = None
+) -> NodeErrors:
+    """Every target's outputs against the true ones.
+
+    Free elements count as right. Where they are all that is wrong, the errors are those of the whole, and the freedom
+    that explains them is named.
+    """
+    whole = _measured(node, answered, truth)
+    if freed is None or max(whole.errors.values(), default=0.0) <= whole.limit:
+        return whole
+    rest = _measured(node, {target: freed.settled(outputs, truth) for target, outputs in answered.items()}, truth)
+    explained = max(rest.errors.values(), default=0.0) <= rest.limit
+    return replace(whole, freedom=freed.freedom) if explained else rest
+
+
+def _measured(node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation]) -> NodeErrors:
     return NodeErrors(
         node,
-        errors={target: reference_error(outputs, reference) for target, outputs in answered.items()},
-        absolute={target: _absolute(outputs, reference) for target, outputs in answered.items()},
-        mutual=_mutual(list(answered.values()), reference),
-        judged_by=judged_by,
-        endings=endings,
-        camps=camps,
+        errors={target: reference_error(outputs, truth) for target, outputs in answered.items()},
+        absolute={target: _absolute(outputs, truth) for target, outputs in answered.items()},
+        mutual=_mutual(list(answered.values()), truth),
     )
 
 
@@ -267,10 +322,11 @@ def _by_scale(node: Node, value: Array, like: Array) -> Evaluation:
     if _steps(node, like):
         return Evaluation(value.astype(np.float64), np.full(value.shape, _ONE_STEP))
     scale = magnitude(value)[is_finite(value)].max(initial=0.0)
-    return Evaluation(value, np.full(value.shape, _accumulated(dtype_name(like)) * scale))
+    return Evaluation(value, np.full(value.shape, accumulated(dtype_name(like)) * scale))
 
 
-def _accumulated(dtype: str) -> float:
+def accumulated(dtype: str) -> float:
+    """Roundings of the output's scale that the vote allows a kernel in a dtype."""
     roundoff = unit_roundoff(dtype)
     return min(_ACCUMULATED, _MOST_ACCUMULATED / (K * VOTE_MARGIN * roundoff)) if roundoff else _ACCUMULATED
 
@@ -358,7 +414,9 @@ def absolute_error(output: Array | None, truth: Evaluation) -> float:
 
 def _absolute(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:
     worst = 0.0
-    for output, truth in zip(outputs, reference, strict=False):
+    if len(outputs) != len(reference):
+        return float("inf")
+    for output, truth in zip(outputs, reference, strict=True):
         if output.shape != truth.value.shape:
             return float("inf")
         difference = distance(output, truth.value)

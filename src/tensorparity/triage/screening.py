@@ -22,7 +22,8 @@ from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .replay import node_outputs, reference_error, reference_of
-from .trials import Trial, backward_trial, forward_trial, loss_error, loss_trial, update_error, update_trial
+from .steps import loss_error, update_error
+from .trials import Trial, backward_trial, forward_trial, loss_trials, update_trial
 
 #: Gradients closer than this share of their size are not looked at: rounding alone may part them so far.
 _GRADIENTS_APART = 1e-3
@@ -100,7 +101,7 @@ class Screening:
         if wrong or parted:
             first = self._done[(wrong or parted)[0]]
             if all(np.isfinite(array).all() for array in first.outputs.values()):
-                yield loss_trial(self._case, first.outputs, wrong or parted)
+                yield from loss_trials(self._case, first.outputs, wrong or parted)
 
     def backward(self) -> Iterator[Trial]:
         """The layers behind which gradients agree, and before which they do not."""
@@ -133,15 +134,15 @@ class Screening:
 
     def _parted(self) -> Iterator[tuple[str, str]]:
         """(target, gradient) where a target is far from what most of them say."""
-        if len(self._done) < 2:
+        # who has no loss was run forward only, and has no gradients to be absent
+        done = {target: outcome for target, outcome in self._done.items() if outcome.trace.loss is not None}
+        if len(done) < 2:
             return
-        names = sorted({name for outcome in self._done.values() for name in outcome.trace.gradients})
-        whole = max(
-            (_size(o.trace.gradients[name]) for o in self._done.values() for name in o.trace.gradients), default=0.0
-        )
+        names = sorted({name for outcome in done.values() for name in outcome.trace.gradients})
+        whole = max((_size(o.trace.gradients[name]) for o in done.values() for name in o.trace.gradients), default=0.0)
         ends = {f"node:{ref_key(self._graph, ref)}" for ref in self._graph.outputs}
         for name in names:
-            arrays = {target: outcome.trace.gradients.get(name) for target, outcome in self._done.items()}
+            arrays = {target: outcome.trace.gradients.get(name) for target, outcome in done.items()}
             if name in ends:  # Keras on TensorFlow takes logits from behind the last activation, past the output
                 arrays = {target: array for target, array in arrays.items() if array is not None}
             for target in _far(arrays, whole):

@@ -1,13 +1,13 @@
 """Identity of a finding: the key that reduction keeps, and the signature that counts defects.
 
-Versions, shapes, seeds, paths, line numbers and figures are never part of either.
+Shapes, seeds, paths, line numbers and figures are never part of either, nor are versions part of the signature.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.finding import Diagnosis
 from ..core.jsontext import Json, canonical
@@ -15,9 +15,15 @@ from ..core.verdict import Kind, Stage
 
 
 def key(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "") -> tuple[str, ...]:
-    """What two findings of one defect share: kind, stage, suspects, API, exception type."""
-    suspects = ",".join(sorted(_without_settings(suspect) for suspect in diagnosis.suspects))
-    return (kind.value, stage.value, suspects, diagnosis.api or "", exception)
+    """What reduction keeps: kind, stage, suspects, API, exception type.
+
+    The suspects with their settings and environments: of two versions, reduction must not swap the one that is wrong.
+    """
+    return _parts(kind, stage, diagnosis.suspects, diagnosis.api, exception)
+
+
+def _parts(kind: Kind, stage: Stage, suspects: Iterable[str], api: str | None, exception: str) -> tuple[str, ...]:
+    return (kind.value, stage.value, ",".join(sorted(set(suspects))), api or "", exception)
 
 
 def signature(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "", features: Sequence[str] = ()) -> str:
@@ -25,7 +31,9 @@ def signature(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "
 
     Short, stable, and readable at its beginning.
     """
-    parts = [*key(kind, stage, diagnosis, exception), canonical(value_classes(diagnosis.parameters)), *features]
+    suspects = (_without_settings(suspect) for suspect in diagnosis.suspects)
+    shared = _parts(kind, stage, suspects, diagnosis.api, exception)
+    parts = [*shared, canonical(value_classes(diagnosis.parameters)), *features]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     name = (diagnosis.api or "unknown").rpartition(".")[2]
     return f"{kind.value}/{stage.value}/{name}/{digest}"

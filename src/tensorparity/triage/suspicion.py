@@ -10,12 +10,28 @@ from ..core.verdict import Kind, Stage
 from . import sign
 
 
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The number that shows a difference most: where reduction looks first.
+
+    Args:
+        index: of the number in its array.
+        output: which of the layer's outputs the array is.
+        argument: which of the layer's inputs, where the array is a gradient by it.
+    """
+
+    index: tuple[int, ...]
+    output: int = 0
+    argument: int | None = None
+
+
 @dataclass(frozen=True)
 class Suspicion:
     """A diagnosed difference, ready to be filed: what, who, and the case that shows it.
 
     Args:
         features: what is special about the inputs of a reduced case; part of its signature.
+        worst: the number that differs most, where one does.
     """
 
     kind: Kind
@@ -25,6 +41,7 @@ class Suspicion:
     exception: str = ""
     stage: Stage = Stage.FORWARD
     features: tuple[str, ...] = ()
+    worst: Worst | None = None
 
     @property
     def key(self) -> tuple[str, ...]:

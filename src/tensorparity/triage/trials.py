@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name, is_floating, unit_roundoff
+from ..core.arrays import Array, Arrays
 from ..core.case import Case
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
@@ -19,16 +19,13 @@ from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
-from ..operators.evaluate import evaluate_node
-from ..operators.losses import LOSSES, evaluate_loss
-from ..operators.optimizers import OPTIMIZERS, evaluate_step
-from ..operators.rounding import error_units
-from ..operators.spec import Evaluation
-from .adjoint import gradient_error, slopes
+from ..operators.losses import LOSSES
+from ..operators.optimizers import OPTIMIZERS
+from .backward import GradientErrors, judge_pulled_back
 from .diagnose import public_name
-from .kinks import examine_gradients
-from .replay import NodeErrors, judge_by_vote, measure_node
+from .replay import NodeErrors, measure_node
 from .sign import value_classes
+from .steps import judge_loss, judge_loss_gradient, judge_update
 
 #: Judged by nothing, because there every gradient between two is as good as another.
 KINK = "kink"
@@ -54,8 +51,8 @@ class Trial:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What two trials of one defect have in common."""
-        return (self.stage.value, self.api, ",".join(self.suspects), canonical(value_classes(self.parameters)))
+        """What two trials of one defect have in common: the place, and parameters of the same classes."""
+        return (*self.place, canonical(value_classes(self.parameters)))
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -73,10 +70,17 @@ def forward_trial(
     own = _single_node(case)
 
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
-        return measure_node(own, given, case.weights, traced, training=training)
+        return judge_layer(case, outcomes)
 
     return Trial(Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node), tuple(suspects))
+
+
+def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
+    """The one judge of the outputs of a layer that runs alone, in training or not."""
+    own = _single_node(case)
+    given = [case.inputs[ref.node] for ref in own.inputs]
+    traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
+    return measure_node(own, given, case.weights, traced, training=case.procedure.training)
 
 
 def backward_trial(
@@ -101,59 +105,17 @@ def backward_trial(
     )
 
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        answers = {target: outcome.trace.gradients for target, outcome in outcomes.items() if outcome.completed}
-        return judge_gradients(own, given, case.weights, cotangent, training, answers)
+        return _settled(judge_pulled_back(case, outcomes))
 
     return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node), tuple(suspects))
 
 
-def judge_gradients(
-    node: Node,
-    given: Sequence[Array],
-    weights: Arrays,
-    cotangent: Array,
-    training: bool,
-    answers: Mapping[str, Mapping[str, Array]],
-) -> NodeErrors:
-    """By the dot-product test where the layer is smooth, by the vote otherwise.
-
-    At a kink only a gradient outside of the one-sided derivatives is wrong, and only a dispute is looked into.
-    """
-    vote = judge_by_vote(node, answers)
-    moved = [index for index, array in enumerate(given) if is_floating(array.dtype.name)]
-    trained = [name for name in weights if any(f"weight:{name}" in gradients for gradients in answers.values())]
-    names = [*(f"input:{node.key}/{index}" for index in moved), *(f"weight:{name}" for name in trained)]
-    at = [given[index].astype(np.float64) for index in moved] + [weights[name].astype(np.float64) for name in trained]
-
-    def function(arrays: Sequence[Array]) -> Evaluation:
-        inputs = [array.astype(np.float64) if is_floating(array.dtype.name) else array for array in given]
-        for index, array in zip(moved, arrays[: len(moved)], strict=True):
-            inputs[index] = array
-        own = {**weights, **dict(zip(trained, arrays[len(moved) :], strict=True))}
-        return evaluate_node(node, inputs, own, training=training)[0]
-
-    try:
-        found = slopes(function, at, cotangent.astype(np.float64), np.random.default_rng(0xD07))
-    except (ValueError, KeyError):
-        return vote
-    roundoff = unit_roundoff(dtype_name(cotangent))
-    if found is None:
-        given_by = {target: [gradients.get(name) for name in names] for target, gradients in answers.items()}
-        outside = vote.mutual > vote.limit and examine_gradients(
-            lambda arrays: cotangent.astype(np.float64) * function(arrays).value,
-            at,
-            given_by,
-            roundoff,
-            np.random.default_rng(0xD07),
-        )
-        if outside and outside.outside:
-            return NodeErrors(node, outside.errors, vote.absolute, vote.mutual, "reference")
-        return NodeErrors(node, dict.fromkeys(answers, float("nan")), mutual=vote.mutual, judged_by=KINK)
-    errors = {
-        target: 16.0 * gradient_error(found, [gradients.get(name) for name in names], roundoff)
-        for target, gradients in answers.items()
-    }
-    return NodeErrors(node, errors, vote.absolute or dict.fromkeys(errors, 0.0), vote.mutual, "reference")
+def _settled(found: GradientErrors) -> NodeErrors:
+    """Errors, or none where the targets differ at a kink and all of them are right."""
+    errors = found.errors
+    if not found.free:
+        return errors
+    return NodeErrors(errors.node, dict.fromkeys(errors.errors, float("nan")), mutual=errors.mutual, judged_by=KINK)
 
 
 def alone(node: Node, given: Sequence[Array], weights: Arrays, seed: int) -> Case:
@@ -187,8 +149,8 @@ def _significant(node: Node) -> dict[str, Json]:
 # Loss
 
 
-def loss_trial(case: Case, outputs: Arrays, suspects: Sequence[str]) -> Trial:
-    """The loss alone: predictions in, its value and its gradient out."""
+def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[Trial, Trial]:
+    """The loss alone, predictions in: its value, and its gradient."""
     recipe = case.procedure.loss
     assert recipe is not None
     names = sorted(case.labels)
@@ -202,55 +164,26 @@ def loss_trial(case: Case, outputs: Arrays, suspects: Sequence[str]) -> Trial:
     single = Case(graph, Procedure(goal=Goal.GRADIENTS, loss=recipe), inputs, labels, seed=case.seed)
     node = Node(recipe.name, recipe.name, ())
 
-    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
-        return judge_loss(
-            node, single, {t: o.trace.loss for t, o in done.items()}, {t: o.trace for t, o in done.items()}
-        )
+    def value(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        return judge_loss(node, single, _completed(outcomes)) or _unknown(node, outcomes)
 
-    return Trial(Stage.LOSS, single, node, judge, LOSSES[recipe.name].api, dict(recipe.params), tuple(suspects))
+    def gradient(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        found = judge_loss_gradient(single, _completed(outcomes))
+        return _settled(found) if found else _unknown(node, outcomes)
 
-
-def loss_error(case: Case, outputs: Arrays, value: float) -> float:
-    """Decision 5's e of a loss against its reference on these very outputs."""
-    truth = loss_of(case, outputs)
-    return float(error_units(np.asarray(value, np.float32), truth, "float32").max(initial=0.0))
-
-
-def loss_of(case: Case, outputs: Arrays) -> Evaluation:
-    """The sum over the outputs, as our adapters take it."""
-    recipe = case.procedure.loss
-    assert recipe is not None
-    parts = [evaluate_loss(recipe, labels, outputs[name]) for name, labels in case.labels.items()]
-    value, kappa = sum(part.value for part in parts), sum(part.kappa + np.abs(part.value) for part in parts)
-    return Evaluation(np.asarray(value), np.asarray(kappa))
+    api, params = LOSSES[recipe.name].api, dict(recipe.params)
+    return (
+        Trial(Stage.LOSS, single, node, value, api, params, tuple(suspects)),
+        Trial(Stage.BACKWARD, single, node, gradient, api, params, tuple(suspects)),
+    )
 
 
-def judge_loss(node: Node, case: Case, values: Mapping[str, float | None], traces: Mapping[str, object]) -> NodeErrors:
-    """The value by its reference, the gradient by the dot-product test where the loss is smooth."""
-    names = sorted(case.inputs)
-    predictions = [case.inputs[name].astype(np.float64) for name in names]
-    truth = loss_of(case, dict(zip(sorted(case.labels), predictions, strict=True)))
+def _completed(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    return {target: outcome for target, outcome in outcomes.items() if outcome.completed}
 
-    def function(arrays: Sequence[Array]) -> Evaluation:
-        found = loss_of(case, dict(zip(sorted(case.labels), arrays, strict=True)))
-        return Evaluation(np.atleast_1d(found.value), np.atleast_1d(found.kappa))
 
-    found = slopes(function, predictions, np.ones(1), np.random.default_rng(0x105))
-    errors: dict[str, float] = {}
-    absolute: dict[str, float] = {}
-    for target, value in values.items():
-        number = np.asarray(float("nan") if value is None else value, np.float32)
-        errors[target] = float(error_units(number, truth, "float32").max())
-        absolute[target] = abs(float(number) - float(truth.value))
-        if found is not None:
-            gradients = getattr(traces[target], "gradients", {})
-            own = [gradients.get(f"input:{name}") for name in names]
-            errors[target] = max(errors[target], 16.0 * gradient_error(found, own, unit_roundoff("float32")))
-    spread = [float(value) for value in values.values() if value is not None]
-    scale = abs(float(truth.value)) + float(truth.kappa)
-    mutual = (max(spread) - min(spread)) / (unit_roundoff("float32") * scale) if spread and scale else 0.0
-    return NodeErrors(node, errors, absolute, mutual)
+def _unknown(node: Node, outcomes: Mapping[str, Outcome]) -> NodeErrors:
+    return NodeErrors(node, dict.fromkeys(_completed(outcomes), float("nan")), judged_by="nothing")
 
 
 # Optimizers
@@ -263,28 +196,6 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
     node = Node(recipe.name, recipe.name, ())
 
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        errors = {target: update_error(case, o) for target, o in outcomes.items() if o.completed}
-        return NodeErrors(node, errors, dict.fromkeys(errors, 0.0))
+        return judge_update(case, _completed(outcomes)) or _unknown(node, outcomes)
 
     return Trial(Stage.UPDATE, case, node, judge, OPTIMIZERS[recipe.name].api, dict(recipe.params), tuple(suspects))
-
-
-#: Squares of larger gradients overflow, and optimizers are made of squares.
-_LARGEST_GRADIENT = 1e15
-
-
-def _can_be_squared(gradient: Array) -> bool:
-    return bool(np.isfinite(gradient).all()) and float(np.abs(gradient).max(initial=0.0)) < _LARGEST_GRADIENT
-
-
-def update_error(case: Case, outcome: Outcome) -> float:
-    """The largest e of a weight after the step, given the target's own gradient of it."""
-    recipe = case.procedure.optimizer
-    worst = 0.0
-    for name, after in outcome.trace.weights.items():
-        gradient = outcome.trace.gradients.get(f"weight:{name}")
-        if recipe is None or gradient is None or name not in case.weights or not _can_be_squared(gradient):
-            continue
-        truth = evaluate_step(recipe, case.weights[name], gradient).weight
-        worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))
-    return worst

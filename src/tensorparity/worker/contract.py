@@ -141,6 +141,10 @@ class Adapter(object):
         """Turn a model file into another form; return an Export."""
         raise Unsupported("this target exports no models")
 
+    def export_case(self, job, form):
+        """Turn the job's layers into a file of that form, as users get it; return an Export without layers."""
+        raise Unsupported("this target exports no layers")
+
     def train(self, job, training):
         """Fit the job's graph; return (weights, history)."""
         raise Unsupported("this target does not train")

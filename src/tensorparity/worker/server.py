@@ -124,7 +124,10 @@ class Session(object):
 
     def _export(self, frame):
         header = frame.header
-        export = self._adapter.export_model(inspected_path(header), header["form"], header.get("trust", False))
+        if "case" in header:
+            export = self._adapter.export_case(Job(header["case"], frame.arrays), header["form"])
+        else:
+            export = self._adapter.export_model(inspected_path(header), header["form"], header.get("trust", False))
         answer = {"status": "completed", "exporter": export.exporter, "layers": export.layers, "count": export.count}
         return answer, {"weights:" + name: array for name, array in export.files.items()}
 

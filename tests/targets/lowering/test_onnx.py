@@ -52,8 +52,12 @@ def _choices(spec: LayerSpec, rng: np.random.Generator) -> Iterator[dict[str, An
 def _shapes(spec: LayerSpec, rank: int, rng: np.random.Generator) -> list[Shape]:
     """Even sizes on the axes that may be channels, so that groups fit; images that hold the largest window."""
     base = (2, *(int(size) for size in rng.choice(SIZES, rank - 1)))
-    if rank == 4:
-        base = (2, 6, max(5, base[2]), 6)
+    if rank == 4 and spec.random:
+        base = (2, 3, 6, 3)  # colours, in either format
+    elif rank >= 4:
+        base = (2, 6, *(max(5, size) for size in base[2:-1]), 6)
+    elif any(parameter.name == "kernel_size" for parameter in spec.parameters):
+        base = (2, 6, 6)
     least, most = spec.arity
     count = least if most == least else least + int(rng.integers(2))
     if count == 1 or spec.name in ("Concatenate", "MultiHeadAttention"):

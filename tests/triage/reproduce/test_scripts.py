@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -34,7 +36,7 @@ def dense(**further: object) -> Case:
 
 
 def claim(group: str = "outputs", name: str = "d", observed: Array | None = ONE + 1) -> Claim:
-    return Claim(group, name, ONE, 1e-6, "the float64 reference", "y = x", observed)
+    return Claim(group, name, ONE, 1e-6, "the float64 reference", "y = x", observed, precise=True)
 
 
 def script(case: Case, said: Claim | None, backend: str = "torch", kind: Kind = Kind.INCONSISTENCY) -> str:
@@ -52,6 +54,13 @@ def test_forward() -> None:
     assert "observed = model.predict(x, verbose=0)" in text
     assert "# expected by the float64 reference: y = x" in text
     assert text.rstrip().endswith("equal_nan=True) else 1)")
+
+
+@pytest.mark.parametrize(("dtype", "literal"), [("float32", "0.333333333"), ("float64", "0.3333333333333333")])
+def test_a_claim_keeps_what_its_dtype_can_tell(dtype: str, literal: str) -> None:
+    third = np.full((1, 1), 1 / 3)
+    said = Claim("outputs", "d", third, 1e-15, "the float64 reference", "y = x", third.astype(dtype) + 1)
+    assert f"expected = np.array([[{literal}]], " in script(dense(), said)
 
 
 def test_another_shape() -> None:
@@ -83,6 +92,13 @@ def test_bad_ends(kind: Kind) -> None:
     fine = {Kind.CRASH: "code in (0, 1)", Kind.HANG: "code == 0"}
     ending = "sys.exit(1)" if kind is Kind.ERROR else f"sys.exit(0 if {fine[kind]} else 1)"
     assert ending in text
+
+
+@pytest.mark.parametrize(("raised", "code"), [("ValueError('no')", 1), ("undefined", 2), ("None", 0)])
+def test_another_exception_is_another_defect(raised: str, code: int) -> None:
+    steps = [f"error = {raised}", "if error: raise error", "observed = 1"]
+    text = assemble("It raises.", Kind.ERROR, Parts(["import sys", "import numpy as np"], steps), None, "ValueError")
+    assert subprocess.run([sys.executable, "-c", text], check=False, capture_output=True).returncode == code
 
 
 @pytest.mark.parametrize("backend", ["torch", "tensorflow", "jax"])
@@ -167,6 +183,15 @@ class TestDraft:
         ):
             assert wanted in text
         assert "planted" not in text
+
+    def test_a_vote_is_no_higher_precision(self) -> None:
+        diagnosis = Diagnosis(Class.DEFECT, ("torch:eager",), "d#0", "keras.layers.Dense", {}, ())
+        suspicion = Suspicion(Kind.INCONSISTENCY, diagnosis, dense(), ("torch:eager", "keras:jax"))
+        vote = Claim("gradients", "x", ONE.astype(np.float16), 1e-3, "keras:jax", observed=(ONE + 1).astype(np.float16))
+        text = draft("Dense is wrong", "torch:eager", suspicion, vote, None, {})
+        assert "Higher-precision" not in text
+        assert "- Baseline: what keras:jax gives on the same inputs, in float16 as well." in text
+        assert "(torch.testing.assert_close: rtol=0.001, atol=1e-05) is exceeded" in text
 
     def test_a_planted_fault_is_not_for_sending(self) -> None:
         assert "**Do not send this: the fault `some-fault` was planted" in self.text(Record(fault="some-fault"))

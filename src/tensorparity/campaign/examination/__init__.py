@@ -5,17 +5,13 @@ from __future__ import annotations
 from .cases import model_of, one_layer_case
 from .examination import Examination
 from .instances import named_labels
-from .setting import AMPLIFIED, Examined, Rules
-from .whole import fused_differences, relative_difference
+from .setting import Examined, Rules
 
 __all__ = [
-    "AMPLIFIED",
     "Examination",
     "Examined",
     "Rules",
-    "fused_differences",
     "model_of",
     "named_labels",
     "one_layer_case",
-    "relative_difference",
 ]

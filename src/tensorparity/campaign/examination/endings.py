@@ -14,15 +14,16 @@ from ...core.onnx.layers import PREFIX as ONNX_PREFIX
 from ...core.outcome import Outcome, Status
 from ...core.procedure import Procedure
 from ...core.verdict import Judgement, Kind
-from ...triage.confirm import confirm_ending
+from ...triage.confirm import confirm_ending, flaky
 from ...triage.diagnose import public_name
 from ...triage.exporters import doubts_about, suspects_of_ending
+from ...triage.fusion import AMPLIFIED, relative_difference
+from ...triage.support import classed_ending
 from ...triage.suspicion import Suspicion
 from ..events import Progress
 from .instances import cut
-from .setting import AMPLIFIED, Examined, Setting
+from .setting import Examined, Setting
 from .verdicts import Verdicts
-from .whole import relative_difference
 
 _KINDS = {
     Status.RAISED: Kind.ERROR,
@@ -89,17 +90,15 @@ class Endings:
             evidence.append("every layer agrees alone; the difference is rounding, carried along")
         elif by_values:
             evidence.append("without the layers nobody can say which of them is wrong")
-        klass = Class.PRECISION if rounding else Class.DEFECT
-        if klass is Class.DEFECT and not self._shows_again(comparison, found, one, index):
-            klass = Class.FLAKY
-            evidence.append("did not show again in fresh processes")
         diagnosis = Diagnosis(
-            klass=klass,
+            klass=Class.PRECISION if rounding else Class.DEFECT,
             suspects=suspects,
             evidence=tuple(evidence),
             measure=verdict.measure,
             threshold=verdict.threshold,
         )
+        if not rounding and not self._shows_again(comparison, found, one, index):
+            diagnosis = flaky(diagnosis)
         return Suspicion(verdict.kind or Kind.INCONSISTENCY, diagnosis, case, (comparison.a, comparison.b))
 
     def _shows_again(self, comparison: Comparison, found: Examined, one: Arrays, index: int) -> bool:
@@ -135,15 +134,14 @@ class Endings:
             evidence += doubts_about(outcome.target, self._at.model.exporters)
         else:
             evidence.append("no runtime of the exported file completed it")
-        if not same:
-            evidence.append("did not fail again in fresh processes")
         diagnosis = Diagnosis(
-            klass=Class.DEFECT if same else Class.FLAKY,
+            klass=Class.DEFECT,
             suspects=suspects,
             node=node,
             api=api or self._api_of(node),
             evidence=tuple(evidence),
         )
+        diagnosis = classed_ending(diagnosis, outcome) if same else flaky(diagnosis)
         case = self._at.model.own_case(outcome.target, case.procedure, few, seed=self._at.rules.seed)
         return Suspicion(_KINDS[outcome.status], diagnosis, case, tuple(found.outcomes), failure.type)
 

@@ -19,10 +19,11 @@ from ...operators.evaluate import infer_shapes
 from ...operators.spec import ShapeError
 from ...oracles.choice import choose_inputs
 from ...oracles.example import build_example
-from ...triage.confirm import confirm_accusation
+from ...triage.confirm import confirm_accusations
 from ...triage.diagnose import Accusation, accuse, doubts
 from ...triage.exporters import PREFIX, accuse_exporters, confirm_exporter, doubt, is_ambiguous, is_settled_by_exporter
 from ...triage.in_place import clear_in_place
+from ...triage.localizers import Scene, accusations
 from ...triage.rates import localization_map
 from ...triage.replay import NodeErrors, replay_nodes
 from ...triage.suspicion import Suspicion
@@ -68,11 +69,12 @@ class Layers:
         own = [errors for errors in found.measured if not is_settled_by_exporter(errors, exporters)]
         found.doubts = doubts(own, self._at.rules.families)
         found.notes += found.doubts
-        accusations = [
-            doubt(self._confirmed(accusation, few, activations, completed), exporters)
+        accused = [
+            accusation
             for accusation in accuse(own, self._at.rules.families)
             if not accusation.diagnosis.suspects or not set(accusation.diagnosis.suspects) <= set(self._at.arbiters)
         ]
+        accusations = [doubt(a, exporters) for a in self._confirmed(accused, few, activations, completed)]
         accusations += [
             confirm_exporter(self._at.runner, self._at.model, accusation, few, activations)
             for accusation in accuse_exporters(found.measured, exporters)
@@ -150,30 +152,39 @@ class Layers:
         for comparison in found.comparisons:
             if comparison.a in traces and comparison.b in traces:
                 row = picked.index(comparison.worst_input) if comparison.worst_input in picked else 0
-                nodes_a, nodes_b = (
-                    {
-                        key: array[row : row + 1] if array.ndim and len(array) == len(picked) else array
-                        for key, array in traces[t].trace.nodes.items()
-                    }
-                    for t in (comparison.a, comparison.b)
-                )
+                a, b = (_row_of(traces[target], row, len(picked)) for target in (comparison.a, comparison.b))
                 errors = _pair_errors(found.measured, comparison)
-                layers = localization_map(graph, nodes_a, nodes_b, errors)
+                layers = localization_map(graph, a.trace.nodes, b.trace.nodes, errors)
+                limits = {errors.node.key: errors.limit for errors in found.measured}
+                accused = accusations(Scene(graph, a, b, layers, limits))
                 example = _example(comparison, found.outcomes, picked[row], inputs, labels)
-                comparison = replace(comparison, layers=layers, example=example)
+                comparison = replace(comparison, layers=layers, example=example, accused=accused)
             complete.append(comparison)
         return complete
 
     def _confirmed(
-        self, accusation: Accusation, few: Arrays, activations: Arrays, targets: Sequence[str]
-    ) -> Accusation:
-        if accusation.diagnosis.klass is not Class.DEFECT:
-            return accusation
-        self._at.tell(Progress("confirming in fresh processes", 0, None, accusation.first.node.layer))
-        voters = self._voters(accusation, targets)
-        return confirm_accusation(
-            self._at.runner, self._at.model, accusation, few, activations, voters, self._at.rules.families
-        )
+        self, accused: Sequence[Accusation], few: Arrays, activations: Arrays, targets: Sequence[str]
+    ) -> list[Accusation]:
+        """Again in fresh workers, all that have the same voters at once: starting a worker costs most of it."""
+        confirmed: dict[int, Accusation] = {}
+        voters: dict[tuple[str, ...], list[int]] = {}
+        for index, accusation in enumerate(accused):
+            if accusation.diagnosis.klass is Class.DEFECT:
+                voters.setdefault(tuple(self._voters(accusation, targets)), []).append(index)
+        for names, indices in voters.items():
+            first = accused[indices[0]].first.node.layer
+            self._at.tell(Progress("confirming in fresh processes", 0, None, first))
+            again = confirm_accusations(
+                self._at.runner,
+                self._at.model,
+                [accused[index] for index in indices],
+                few,
+                activations,
+                names,
+                self._at.rules.families,
+            )
+            confirmed.update(zip(indices, again, strict=True))
+        return [confirmed.get(index, accusation) for index, accusation in enumerate(accused)]
 
     def _suspicion(self, accusation: Accusation, few: Arrays, activations: Arrays, targets: Sequence[str]) -> Suspicion:
         graph = self._at.model.graph
@@ -198,6 +209,15 @@ def _example(
     if a is None or b is None or a.shape != b.shape:
         return None
     return build_example(inputs, index, a, b, labels.get(comparison.output))
+
+
+def _row_of(traced: Outcome, row: int, rows: int) -> Outcome:
+    """One instance of a traced run; what has no batch axis stays as it is."""
+    nodes = {
+        key: array[row : row + 1] if array.ndim and len(array) == rows else array
+        for key, array in traced.trace.nodes.items()
+    }
+    return replace(traced, trace=replace(traced.trace, nodes=nodes))
 
 
 def _pair_errors(measured: Sequence[NodeErrors], comparison: Comparison) -> dict[str, float]:

@@ -19,9 +19,6 @@ from ...triage.replay import NodeErrors
 from ...triage.suspicion import Suspicion
 from ..events import Listener, silent
 
-#: Without a guilty layer, outputs this close (relative) are taken for amplified rounding.
-AMPLIFIED = 1e-2
-
 
 @dataclass
 class Examined:

@@ -8,8 +8,9 @@ from ...core.comparison import Comparison
 from ...core.finding import Class
 from ...core.verdict import Judgement, Kind, Verdict
 from ...triage.exporters import PREFIX
+from ...triage.fusion import AMPLIFIED, ONLY_WHEN_FUSED
 from .layers import is_open
-from .setting import AMPLIFIED, Examined, Setting
+from .setting import Examined, Setting
 from .whole import stepping_outputs
 
 _MORE_TARGETS = "give three targets or more"
@@ -31,13 +32,18 @@ class Verdicts:
         concerned = [s for s in guilty if self.accusable(comparison) & set(s.diagnosis.suspects)]
         if concerned:
             first = concerned[0].diagnosis
-            layer = (first.node or "").partition("#")[0] or "only when fused"
-            reason = f"{layer} is wrong on {', '.join(first.suspects)}"
+            layer = (first.node or "").partition("#")[0] or "the whole"
+            fused = f", {ONLY_WHEN_FUSED}" if ONLY_WHEN_FUSED in first.evidence else ""
+            reason = f"{layer} is wrong on {', '.join(first.suspects)}{fused}"
             kind = verdict.kind or concerned[0].kind
             return replace(comparison, verdict=replace(verdict, judgement=Judgement.FAIL, reason=reason, kind=kind))
         flaky = [s for s in found.suspicions if s.diagnosis.klass is Class.FLAKY and pair & set(s.diagnosis.suspects)]
         if flaky:
             return replace(comparison, verdict=replace(verdict, reason="a difference that did not show again (flaky)"))
+        free = next((s.diagnosis for s in found.suspicions if s.diagnosis.klass is Class.SPECIFICATION), None)
+        if free and not self._unmeasured(comparison, found):
+            reason = f"both are right about {(free.node or '').partition('#')[0]}, which the documentation leaves open"
+            return replace(comparison, verdict=replace(verdict, judgement=Judgement.PASS, reason=reason))
         return replace(comparison, verdict=self._explain(comparison, found))
 
     def accusable(self, comparison: Comparison) -> set[str]:

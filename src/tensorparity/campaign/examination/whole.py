@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...core.arrays import Array, Arrays
+from ...core.arrays import Arrays
 from ...core.case import Case
-from ...core.finding import Class, Diagnosis
+from ...core.finding import Diagnosis
 from ...core.model import Model
 from ...core.outcome import Outcome
 from ...core.procedure import Procedure
-from ...core.verdict import Kind, Measure
-from ...oracles.roundoff import SCREEN, output_units, scaled_difference
+from ...core.verdict import Kind
+from ...triage.confirm import flaky
 from ...triage.discontinuity import downstream_of_discontinuity
 from ...triage.exporters import doubts_about, outputs_apart
+from ...triage.fusion import AMPLIFIED, Stretch, guilty_of_fusion, relative_difference, shortest_stretch
 from ...triage.suspicion import Suspicion
 from ..events import Progress
-from .setting import AMPLIFIED, Examined, Setting
+from .setting import Examined, Setting
 
 
 class WholeRuns:
@@ -39,8 +40,7 @@ class WholeRuns:
         again = {outcome.target: outcome for outcome in self._at.runner.run_pairs(cases, fresh=True)}
         diagnosis = apart.diagnosis(AMPLIFIED)
         if outputs_apart(again, self._at.model.exporters, relative_difference, AMPLIFIED) is None:
-            note = "did not show again in fresh processes"
-            diagnosis = replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+            diagnosis = flaky(diagnosis)
         return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[-1][0], targets)]
 
     def blame_fusion(
@@ -52,36 +52,31 @@ class WholeRuns:
         for name in dict.fromkeys(name for trace in traces.values() for name in trace.outputs):
             if name in stepping:
                 continue
-            apart = fused_differences(found.outcomes, traces, name, picked)
-            for target, (units, relative) in apart.items():
-                others = [other for t, (other, _) in apart.items() if t != target]
-                if relative <= AMPLIFIED or not others or max(others) > SCREEN:
-                    continue
-                evidence = (
-                    f"{target} gives another answer when the model runs as a whole than layer by layer "
-                    f"({relative:.3g} of the output's scale), though no layer alone is wrong",
-                    "only when fused",
-                    *doubts_about(target, self._at.model.exporters),
-                )
-                diagnosis = Diagnosis(
-                    Class.DEFECT, (target,), evidence=evidence, measure=Measure("roundoff", units), threshold=SCREEN
-                )
-                case = self._at.model.case(target, Procedure(), few, seed=self._at.rules.seed)
-                diagnosis = self._confirm_fused(diagnosis, case, target, name)
-                case = self._at.model.own_case(target, Procedure(), few, seed=self._at.rules.seed)
-                suspicions.append(Suspicion(Kind.INCONSISTENCY, diagnosis, case, tuple(traces)))
+            for apart in guilty_of_fusion(found.outcomes, traces, name, picked):
+                stretch = self._stretch(apart.target, few)
+                diagnosis = apart.diagnosis(stretch, doubts_about(apart.target, self._at.model.exporters))
+                case = self._at.model.case(apart.target, Procedure(), few, seed=self._at.rules.seed)
+                diagnosis = self._confirm_fused(diagnosis, case, apart.target, name)
+                own = self._at.model.own_case(apart.target, Procedure(), few, seed=self._at.rules.seed)
+                shown = stretch.case if stretch else own
+                suspicions.append(Suspicion(Kind.INCONSISTENCY, diagnosis, shown, tuple(traces)))
         return suspicions
+
+    def _stretch(self, target: str, few: Arrays) -> Stretch | None:
+        graph = self._at.model.graph
+        assert graph is not None
+        self._at.tell(Progress("bisecting cut points", 0, None, target))
+        case = Case(graph, inputs=few, weights=self._at.model.weights, seed=self._at.rules.seed)
+        return shortest_stretch(self._at.runner, case, target)
 
     def _confirm_fused(self, diagnosis: Diagnosis, case: Case, target: str, name: str) -> Diagnosis:
         """The same few inputs as a whole and step by step, in fresh workers: do they differ again?"""
         stepwise = replace(case, procedure=Procedure(trace=True))
         whole, traced = self._at.runner.run_pairs([(case, target), (stepwise, target)], fresh=True)
-        if name in whole.outputs and name in traced.outputs:
-            again = float(scaled_difference(whole.outputs[name], traced.outputs[name]).max(initial=0.0))
-            if again > AMPLIFIED:
-                return diagnosis
-        note = "did not show again in fresh processes, on these inputs alone"
-        return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, note))
+        both = name in whole.outputs and name in traced.outputs
+        if both and relative_difference(whole.outputs[name], traced.outputs[name]) > AMPLIFIED:
+            return diagnosis
+        return flaky(diagnosis, "did not show again in fresh processes, on these inputs alone")
 
 
 def stepping_outputs(model: Model, found: Examined) -> set[str]:
@@ -94,24 +89,3 @@ def stepping_outputs(model: Model, found: Examined) -> set[str]:
     if len(names) != len(graph.outputs):
         return set()
     return {name for name, ref in zip(names, graph.outputs, strict=True) if keys.get(ref.node) in stepped}
-
-
-def fused_differences(
-    outcomes: Mapping[str, Outcome], traces: Mapping[str, Outcome], name: str, picked: list[int]
-) -> dict[str, tuple[float, float]]:
-    """Per target, how far its whole run is from its own step-by-step run: in roundoffs, and relative."""
-    apart: dict[str, tuple[float, float]] = {}
-    for target, trace in traces.items():
-        if name in trace.outputs and name in outcomes[target].outputs:
-            output, stepwise = outcomes[target].outputs[name], trace.outputs[name]
-            if len(output) <= max(picked, default=0):
-                continue
-            whole = output[picked]
-            if whole.shape == stepwise.shape:  # otherwise the pair's verdict says so already
-                relative = float(scaled_difference(whole, stepwise).max(initial=0.0))
-                apart[target] = (output_units(whole, stepwise), relative)
-    return apart
-
-
-def relative_difference(a: Array, b: Array) -> float:
-    return float(scaled_difference(a, b).max(initial=0.0)) if a.shape == b.shape else float("inf")

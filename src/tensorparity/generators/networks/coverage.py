@@ -32,6 +32,7 @@ class Coverage:
         self.entries: Counter[tuple[str, str, str]] = Counter()
         self.pairs: Counter[tuple[str, str]] = Counter()
         self._declared = {name: declared_entries(layer(name)) for name in self.names}
+        self._missing = {name: set(entries) for name, entries in self._declared.items()}
 
     def choose_layer(
         self, rng: np.random.Generator, candidates: Sequence[str], before: Sequence[str], rank: int | None = None
@@ -53,7 +54,7 @@ class Coverage:
         if not self._steered:
             return score
         declared = self._declared[name]
-        missing = sum(entry not in self.entries for entry in declared)
+        missing = len(self._missing[name])
         score *= 1.0 + missing / max(1, len(declared)) + min(missing, 30) / 10.0
         return score * (_NEW_PAIR if any((other, name) not in self.pairs for other in before) else 1.0)
 
@@ -76,7 +77,9 @@ class Coverage:
         self.layers[spec.name] += 1
         complete = spec.complete(params)
         for parameter in (*spec.parameters, *spec.call_parameters):
-            self.entries[entry_of(spec.name, parameter.name, complete[parameter.name])] += 1
+            entry = entry_of(spec.name, parameter.name, complete[parameter.name])
+            self.entries[entry] += 1
+            self._missing.get(spec.name, set()).discard(entry)
         for other in before:
             self.pairs[other, spec.name] += 1
 
@@ -94,8 +97,15 @@ class Coverage:
         return [entry for entries in self._declared.values() for entry in entries if entry not in self.entries]
 
 
+#: Values by how Python writes them: the same few are asked for again and again.
+_CANONICAL: dict[str, str] = {}
+
+
 def entry_of(name: str, parameter: str, value: Json) -> tuple[str, str, str]:
-    return name, parameter, canonical(value)
+    written = repr(value)
+    if written not in _CANONICAL:
+        _CANONICAL[written] = canonical(value)
+    return name, parameter, _CANONICAL[written]
 
 
 def declared_entries(spec: LayerSpec) -> list[tuple[str, str, str]]:

@@ -47,6 +47,7 @@ class NetworkSettings:
         steered: prefer what has not been covered; otherwise exactly the paper's 1 / (c + 1).
         varied: beyond the paper: several inputs and outputs, shared layers, other dtype policies.
         goal: how far the networks are run.
+        training: the training flag of all networks; by default half of them have it.
     """
 
     layers: tuple[str, ...] = ()
@@ -57,6 +58,7 @@ class NetworkSettings:
     max_cells: int = MAX_CELLS
     max_vertices: int = MAX_VERTICES
     goal: Goal = Goal.UPDATE
+    training: bool | None = None
 
     def names(self) -> tuple[str, ...]:
         return self.layers or tuple(layer_names())
@@ -108,7 +110,8 @@ class _Build:
         self._single, self._multiple = single, multiple
         self._number = number
         self._data = self._draw_data()
-        self._training = bool(rng.random() < 0.5)
+        drawn = bool(rng.random() < 0.5)
+        self._training = drawn if settings.training is None else settings.training
         self._exotic = bool(rng.random() < _EXOTIC)
         self._style = draw_style(rng)
         shape = self._data.shape or draw_shape(rng, int(rng.choice((2, 3, 3, 4, 4, 5))))

@@ -14,6 +14,7 @@ from ...core.arrays import Array
 from ..rounding import growth
 from .helpers import (
     Binding,
+    Elementwise,
     Evaluation,
     Operand,
     Operator,
@@ -40,15 +41,16 @@ def softplus(m: Numbers, x: Array) -> Array:
     return np.maximum(x, 0) + m.log1p(m.exp(-abs(x)))
 
 
-def _elu(alpha: float, scale: float = 1.0, width: float = 1.0):  # type: ignore[no-untyped-def]
-    def low(x: Array) -> Array:
-        return np.minimum(x, 0) / width
+def _elu(alpha: float, scale: float) -> Elementwise:
+    return lambda m, x: scale * np.where(x > 0, x, alpha * m.expm1(np.minimum(x, 0)))
 
-    return (
-        lambda m, x: scale * np.where(x > 0, x, alpha * m.expm1(low(x))),
-        lambda m, x: np.where(x > 0, scale, scale * alpha / width * m.exp(low(x))),
-        lambda m, x: np.where(x > 0, 0, scale * alpha * (m.exp(low(x)) + 1)),
-    )
+
+def _elu_slope(alpha: float, scale: float) -> Elementwise:
+    return lambda m, x: np.where(x > 0, scale, scale * alpha * m.exp(np.minimum(x, 0)))
+
+
+def _elu_terms(alpha: float, scale: float) -> Elementwise:
+    return lambda m, x: np.where(x > 0, 0, scale * alpha * (m.exp(np.minimum(x, 0)) + 1))
 
 
 def _gelu(m: Numbers, x: Array) -> Array:
@@ -130,9 +132,6 @@ def _along_axis(name: str) -> dict[str, Binding]:
     }
 
 
-_elu_value, _elu_slope, _elu_own = _elu(1.0)
-_selu_value, _selu_slope, _selu_own = _elu(_SELU_ALPHA, _SELU_SCALE)
-
 OPERATORS = family(
     elementwise("relu", "max(x, 0)", lambda m, x: np.maximum(x, 0), lambda m, x: np.where(x > 0, 1, 0),
                 family="activations", tensorflow="nn.relu", torch="nn.functional.relu", jax="nn.relu", keras="relu",
@@ -160,13 +159,16 @@ OPERATORS = family(
     elementwise("softsign", "x / (1 + |x|)", lambda m, x: x / (1 + abs(x)), lambda m, x: 1 / m.square(1 + abs(x)),
                 family="activations", tensorflow="nn.softsign", torch="nn.functional.softsign", jax="nn.soft_sign",
                 keras="softsign", onnx="Softsign"),
-    elementwise("elu", "x, or exp(x) - 1 below 0", _elu_value, _elu_slope, own=_elu_own, family="activations",
-                tensorflow="nn.elu", torch="nn.functional.elu", jax="nn.elu", keras="elu", onnx="Elu"),
-    elementwise("selu", "elu, scaled to keep mean and variance", _selu_value, _selu_slope, own=_selu_own,
-                family="activations", tensorflow="nn.selu", torch="nn.functional.selu", jax="nn.selu", keras="selu",
+    elementwise("elu", "x, or exp(x) - 1 below 0", _elu(1.0, 1.0), _elu_slope(1.0, 1.0), own=_elu_terms(1.0, 1.0),
+                family="activations", tensorflow="nn.elu", torch="nn.functional.elu", jax="nn.elu", keras="elu",
+                onnx="Elu"),
+    elementwise("selu", "elu, scaled to keep mean and variance", _elu(_SELU_ALPHA, _SELU_SCALE),
+                _elu_slope(_SELU_ALPHA, _SELU_SCALE), own=_elu_terms(_SELU_ALPHA, _SELU_SCALE), family="activations",
+                tensorflow="nn.selu", torch="nn.functional.selu", jax="nn.selu", keras="selu",
                 onnx="Selu", unlike={"onnx": "alpha and gamma are attributes of type float"}),
-    elementwise("celu", "max(x, 0) + min(0, exp(x) - 1)", _elu_value, _elu_slope, own=_elu_own, family="activations",
-                torch="nn.functional.celu", jax="nn.celu", keras="celu", onnx="Celu"),
+    elementwise("celu", "max(x, 0) + min(0, exp(x) - 1)", _elu(1.0, 1.0), _elu_slope(1.0, 1.0),
+                own=_elu_terms(1.0, 1.0), family="activations", torch="nn.functional.celu", jax="nn.celu",
+                keras="celu", onnx="Celu"),
     elementwise("gelu", "x times the normal distribution function", _gelu, _gelu_slope, own=_gelu_terms,
                 family="activations",
                 tensorflow=plain("tensorflow.nn.gelu", X, approximate=False),

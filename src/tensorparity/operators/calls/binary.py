@@ -35,7 +35,7 @@ def _pow(m: Numbers, a: Array, b: Array) -> Array:
 
 
 def _xlogy(m: Numbers, a: Array, b: Array) -> Array:
-    return np.where(a == 0, 0 * a, a * m.log(b))
+    return np.where(a == 0, a, a * m.log(b))
 
 
 def _hypot(m: Numbers, a: Array, b: Array) -> Array:
@@ -68,7 +68,7 @@ OPERATORS = family(
     _pair("xlogy", "a log(b), and 0 where a is 0", _xlogy, lambda m, a, b: a, {}, {"low": 0.0, "points": (0.0, 1.0)},
           tensorflow="math.xlogy", torch="special.xlogy", jax="scipy.special.xlogy"),
     _pair("xlog1py", "a log(1 + b), and 0 where a is 0",
-          lambda m, a, b: np.where(a == 0, 0 * a, a * m.log1p(b)), lambda m, a, b: a * b / (1 + b), {},
+          lambda m, a, b: np.where(a == 0, a, a * m.log1p(b)), lambda m, a, b: a * b / (1 + b), {},
           {"low": -1.0, "points": (0.0, -1.0)},
           tensorflow="math.xlog1py", torch="special.xlog1py", jax="scipy.special.xlog1py"),
     _pair("squared_difference", "(a - b)^2", lambda m, a, b: m.square(a - b),

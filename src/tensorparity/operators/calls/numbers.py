@@ -16,6 +16,12 @@ import numpy as np
 from ...core.arrays import Array
 
 _DIGITS = 50
+#: Newton's steps, recurrences and terms of power series: more than any argument needs.
+_NEWTON, _RECURRENCES, _POWERS = 12, 12, 80
+#: Terms of asymptotic series, which are worth it from the size below on.
+_FAR_BESSEL, _FAR_NDTR = 24, 9
+#: Where one formula takes over from another; both hold around it.
+_MIRROR, _FROM_DIGAMMA, _FROM_BESSEL, _FROM_NDTR = 0.5, 10.0, 30.0, -20.0
 Function = Callable[[Array], Array]
 
 
@@ -75,15 +81,15 @@ def _lgamma(x: float) -> float:
 
 
 def _digamma(x: Array) -> Array:
-    """Recurrence up to 10, then the asymptotic series; reflection for negative arguments."""
+    """Recurrence up to a size, then the asymptotic series; reflection for negative arguments."""
     x = np.asarray(x)
     wide = x.astype(np.float64)
     with np.errstate(all="ignore"):
-        mirrored = wide < 0.5
+        mirrored = wide < _MIRROR
         z = np.where(mirrored, 1.0 - wide, wide)
         shift = np.zeros_like(z)
-        for _ in range(10):
-            low = z < 10.0
+        for _ in range(_RECURRENCES):
+            low = z < _FROM_DIGAMMA
             shift = np.where(low, shift + 1.0 / z, shift)
             z = np.where(low, z + 1.0, z)
         inverse = 1.0 / (z * z)
@@ -118,29 +124,36 @@ def _trigamma(x: Array) -> Array:
 
 
 def _scaled_bessel(order: int) -> Function:
-    """exp(-|x|) I_n(x): the power series up to 30, whose terms are all positive, then the asymptotic one."""
+    """exp(-|x|) I_n(x): the power series, whose terms are all positive, then the asymptotic one."""
 
     def apply(x: Array) -> Array:
         x = np.asarray(x)
         z = np.abs(x.astype(np.float64))
         with np.errstate(all="ignore"):
-            small = np.minimum(z, 30.0)
+            small = np.minimum(z, _FROM_BESSEL)
             term = (small / 2.0) ** order / math.factorial(order)
             series = term.copy()
-            for k in range(1, 80):
+            for k in range(1, _POWERS):
                 term = term * (small / 2.0) ** 2 / (k * (k + order))
                 series = series + term
-            large = np.maximum(z, 30.0)
+            large = np.maximum(z, _FROM_BESSEL)
             step = np.ones_like(large)
             tail = step.copy()
-            for k in range(1, 25):
+            for k in range(1, _FAR_BESSEL + 1):
                 step = step * ((2 * k - 1) ** 2 - 4.0 * order**2) / (8.0 * k * large)
                 tail = tail + step
-            value = np.where(z <= 30.0, series * np.exp(-small), tail / np.sqrt(2.0 * np.pi * large))
+            value = np.where(z <= _FROM_BESSEL, series * np.exp(-small), tail / np.sqrt(2.0 * np.pi * large))
             value = np.where(np.isinf(z), 0.0, np.where(np.isnan(z), np.nan, value))
         return (np.sign(x.astype(np.float64)) ** order * value).astype(x.dtype)
 
     return apply
+
+
+def _erfinv_guess(size: Array) -> Array:
+    log = np.log1p(-size) + np.log1p(size)
+    a = 2.0 / (np.pi * 0.147) + log / 2.0
+    guess: Array = np.sqrt(np.sqrt(a * a - log / 0.147) - a)
+    return guess
 
 
 def _erfinv(x: Array) -> Array:
@@ -149,10 +162,8 @@ def _erfinv(x: Array) -> Array:
     wide = x.astype(np.float64)
     size = np.minimum(np.abs(wide), 1.0)
     with np.errstate(all="ignore"):
-        log = np.log1p(-size) + np.log1p(size)
-        a = 2.0 / (np.pi * 0.147) + log / 2.0
-        y = np.sqrt(np.sqrt(a * a - log / 0.147) - a)
-        for _ in range(4):
+        y = _erfinv_guess(size)
+        for _ in range(_NEWTON):
             gap = np.where(size < 0.5, _erf(y) - size, (1.0 - size) - _erfc(y))
             y = y - gap * (np.sqrt(np.pi) / 2.0) * np.exp(y * y)
     y = np.where(size == 1.0, np.inf, np.where(size == 0.0, 0.0, y))
@@ -168,13 +179,19 @@ def _log_ndtr(x: Array) -> Array:
     with np.errstate(all="ignore"):
         plain = np.log(0.5 * _erfc(-wide / math.sqrt(2.0)))
         near_one = np.log1p(-0.5 * _erfc(wide / math.sqrt(2.0)))
-        z = np.minimum(wide, -10.0)
+        z = np.minimum(wide, _FROM_NDTR)
         tail, term = np.ones_like(z), np.ones_like(z)
-        for k in range(1, 10):
+        for k in range(1, _FAR_NDTR + 1):
             term = -term * (2 * k - 1) / (z * z)
             tail = tail + term
         far = -0.5 * z * z - np.log(-z) - 0.5 * math.log(2.0 * math.pi) + np.log(tail)
-    return np.where(wide > 0, near_one, np.where(wide < -10, far, plain)).astype(x.dtype)
+    return np.where(wide > 0, near_one, np.where(wide < _FROM_NDTR, far, plain)).astype(x.dtype)
+
+
+def _ndtri_guess(goal: Array) -> Array:
+    """Where the log of the distribution function is about ``goal``: from its first terms far out."""
+    guess: Array = -np.sqrt(np.maximum(-2.0 * goal - np.log(np.maximum(-4.0 * np.pi * goal, 1.0)), 0.0))
+    return guess
 
 
 def _ndtri(p: Array) -> Array:
@@ -184,8 +201,8 @@ def _ndtri(p: Array) -> Array:
     with np.errstate(all="ignore"):
         low = np.minimum(wide, 1.0 - wide)  # exact: the upper half is subtracted from one without rounding
         goal = np.log(low)
-        z = -np.sqrt(np.maximum(-2.0 * goal - np.log(np.maximum(-4.0 * np.pi * goal, 1.0)), 0.0))
-        for _ in range(12):
+        z = _ndtri_guess(goal)
+        for _ in range(_NEWTON):
             log = _log_ndtr(z)
             z = z - (log - goal) * np.exp(log + 0.5 * z * z) * math.sqrt(2.0 * math.pi)
             z = np.minimum(z, 0.0)

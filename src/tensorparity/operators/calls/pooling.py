@@ -136,7 +136,7 @@ def _weights(size: int, target: int) -> Array:
     """Linear interpolation between the centres of pixels, the edges held: a row per output."""
     found = np.zeros((target, size))
     for place in range(target):
-        at = min(max((place + 0.5) * size / target - 0.5, 0.0), size - 1.0)
+        at = max((place + 0.5) * size / target - 0.5, 0.0)
         low = int(at)
         high = min(low + 1, size - 1)
         found[place, low] += 1 - (at - low)

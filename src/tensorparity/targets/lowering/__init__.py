@@ -31,4 +31,8 @@ def lower(form: str | None, case: Case, calls: str = "") -> tuple[Json, dict[str
         if isinstance(case.subject, ModelFile) and case.subject.format == EXPORTED_ONNX:
             return lower_exported(case)
         return lower_to_onnx(case)
+    if form == "torch":
+        from .pytorch import lower_to_torch
+
+        return None if isinstance(case.subject, ModelFile) else lower_to_torch(case)
     raise ValueError(f"no lowering to {form!r}")

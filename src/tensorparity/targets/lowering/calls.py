@@ -9,7 +9,9 @@ import numpy as np
 
 from ...core.arrays import Array, dtype_name, dtype_named
 from ...core.case import ApiCall, ArrayArg, Case
+from ...core.errors import UsageError
 from ...core.jsontext import Json
+from ...operators.api import composed_call
 from ...operators.calls.catalogue import operator_of
 from ...operators.calls.spec import TIMES, Call, Lacking, Operator, Sizes, Tensor
 from . import protobuf
@@ -24,7 +26,13 @@ def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str 
     assert isinstance(case.subject, ApiCall)
     operator = operator_of(case.subject.api)
     if operator is None:
-        return None if library != "onnx" else f"ONNX has no {case.subject.api}"
+        try:
+            composed = composed_call(case.subject, case.inputs)
+        except UsageError as reason:
+            return str(reason)
+        if library == "onnx" or (composed and not case.subject.api.startswith(f"{library}.")):
+            return f"{library} has no {case.subject.api}"
+        return ({"kind": "api-call", **_plain(composed)}, dict(case.arrays())) if composed else None
     params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
     times = int(case.subject.kwargs.get(TIMES, 1))
     try:

@@ -21,6 +21,7 @@ from ...operators.evaluate import infer_shapes
 from ...operators.spec import ShapeError
 from .onnx_graph import Call, GraphWriter, Refusal, Sizes
 from .onnx_layers import LAYERS
+from .parameters import undeclared
 
 #: Layers compute in float32 by their default policy and cast these inputs to it; integers they leave alone.
 _CAST_BY_LAYERS = frozenset({"float16", "bfloat16", "float32", "float64"})
@@ -28,12 +29,6 @@ _CAST_BY_LAYERS = frozenset({"float16", "bfloat16", "float32", "float64"})
 #: Layers that take indices, and the dtypes of those.
 _TAKE_INDICES = frozenset({"Embedding"})
 _INDICES = frozenset({"int32", "int64"})
-
-#: Arguments the catalogue leaves out because they change nothing in inference.
-_WITHOUT_EFFECT = frozenset(
-    {"name", "trainable", "autocast", "synchronized", "renorm", "renorm_clipping", "renorm_momentum"}
-)
-_SUFFIXES_WITHOUT_EFFECT = ("_initializer", "_regularizer", "_constraint")
 
 
 def lower_to_onnx(case: Case) -> tuple[Json, dict[str, Array]] | str:
@@ -104,23 +99,9 @@ def _check_node(node: Node) -> None:
     if node.call_params:
         names = ", ".join(sorted(node.call_params))
         raise Refusal(f"node {node.name!r} is called with arguments that are not lowered to ONNX: {names}")
-    declared = layer(node.op).defaults()
-    for name, value in node.params.items():
-        if name not in declared and not _without_effect(name, value):
-            raise Refusal(f"parameter {name}={value!r} of node {node.name!r} ({node.op}) is not lowered to ONNX")
-
-
-def _without_effect(name: str, value: Json) -> bool:
-    if name == "dtype":
-        return _policy_name(value) in (None, "float32")
-    return name in _WITHOUT_EFFECT or name.endswith(_SUFFIXES_WITHOUT_EFFECT) or value is None or value is False
-
-
-def _policy_name(value: Json) -> Json:
-    """The name of a dtype policy, which a layer's configuration holds plainly or as a serialised object."""
-    if isinstance(value, dict):
-        return value.get("config", {}).get("name", value)
-    return value
+    unknown = undeclared(node)
+    if unknown:
+        raise Refusal(f"parameter {unknown} of node {node.name!r} ({node.op}) is not lowered to ONNX")
 
 
 # The graph

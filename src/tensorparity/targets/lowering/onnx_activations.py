@@ -36,6 +36,35 @@ def _silu(call: Call, x: str) -> str:
     return call.emit("Mul", x, call.emit("Sigmoid", x))
 
 
+def _hard_tanh(call: Call, x: str) -> str:
+    return call.emit("Clip", x, call.numbers(-1.0), call.numbers(1.0))
+
+
+def _log_sigmoid(call: Call, x: str) -> str:
+    return call.emit("Neg", call.emit("Softplus", call.emit("Neg", x)))
+
+
+def _tanh_shrink(call: Call, x: str) -> str:
+    return call.emit("Sub", x, call.emit("Tanh", x))
+
+
+def _sparse_plus(call: Call, x: str) -> str:
+    one = call.numbers(1.0)
+    raised = call.emit("Add", x, one)
+    middle = call.emit("Mul", call.emit("Mul", raised, raised), call.numbers(0.25))
+    above = call.emit("Where", call.emit("GreaterOrEqual", x, one), x, middle)
+    return call.emit("Where", call.emit("LessOrEqual", x, call.numbers(-1.0)), call.numbers(0.0), above)
+
+
+def _sparse_sigmoid(call: Call, x: str) -> str:
+    return _clip(call, call.emit("Mul", call.emit("Add", x, call.numbers(1.0)), call.numbers(0.5)), 1.0)
+
+
+def _squareplus(call: Call, x: str) -> str:
+    root = call.emit("Sqrt", call.emit("Add", call.emit("Mul", x, x), call.numbers(4.0)))
+    return call.emit("Mul", call.emit("Add", x, root), call.numbers(0.5))
+
+
 ACTIVATIONS: dict[str, Activate] = {
     "relu": _native("Relu"),
     "relu6": _relu6,
@@ -53,6 +82,18 @@ ACTIVATIONS: dict[str, Activate] = {
     "swish": _silu,
     "exponential": _native("Exp"),
     "hard_sigmoid": _native("HardSigmoid", alpha=1.0 / 6.0, beta=0.5),
+    "celu": _native("Celu", alpha=1.0),
+    "hard_shrink": _native("Shrink", lambd=0.5, bias=0.0),
+    "hard_silu": _native("HardSwish"),
+    "hard_swish": _native("HardSwish"),
+    "hard_tanh": _hard_tanh,
+    "log_sigmoid": _log_sigmoid,
+    "mish": _native("Mish"),
+    "soft_shrink": _native("Shrink", lambd=0.5, bias=0.5),
+    "sparse_plus": _sparse_plus,
+    "sparse_sigmoid": _sparse_sigmoid,
+    "squareplus": _squareplus,
+    "tanh_shrink": _tanh_shrink,
 }
 
 

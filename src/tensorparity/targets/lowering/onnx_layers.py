@@ -12,14 +12,15 @@ from functools import partial, reduce
 import numpy as np
 
 from ...core.arrays import Array
-from ...operators.arguments import axes_of, axis_of, channels_first, flag, number, pair, pair_of_pairs, positive
-from ...operators.spatial import Window, channel_axis, read_window, spatial_axes
+from ...operators.arguments import axes_of, axis_of, channels_first, flag, margins_of, number, pair, positive
+from ...operators.catalogue import layer, layer_names
+from ...operators.spatial import PADDINGS, Window, channel_axis, read_window, spatial_axes
 from .onnx_activations import ACTIVATION_LAYERS, ALONG_LAST_AXIS, activate
 from .onnx_graph import Call, Lowering, Sizes, inverse
 from .onnx_sequences import SEQUENCE_LAYERS
 from .protobuf import Attribute
 
-_TO_FIRST = (0, 3, 1, 2)
+_DIMS = (1, 2, 3)
 
 
 # Dense
@@ -39,92 +40,97 @@ def _dense(call: Call) -> str:
 # Images
 
 
-def _to_first(call: Call, x: str) -> str:
-    return x if channels_first(call.params) else call.transpose(x, _TO_FIRST)
+def _order(dims: int) -> Sizes:
+    return (0, dims + 1, *range(1, dims + 1))
 
 
-def _from_first(call: Call, x: str) -> str:
-    return x if channels_first(call.params) else call.transpose(x, inverse(_TO_FIRST))
+def _to_first(call: Call, x: str, dims: int) -> str:
+    return x if channels_first(call.params) else call.transpose(x, _order(dims))
+
+
+def _from_first(call: Call, x: str, dims: int) -> str:
+    return x if channels_first(call.params) else call.transpose(x, inverse(_order(dims)))
 
 
 def _window_attributes(call: Call, window: Window) -> dict[str, Attribute]:
-    heights, widths = (
-        window.margins(index, call.shapes[0][axis]) for index, axis in enumerate(spatial_axes(call.params))
-    )
+    axes = spatial_axes(call.params, window.dims)
+    margins = [window.margins(index, call.shapes[0][axis]) for index, axis in enumerate(axes)]
     return {
         "kernel_shape": window.size,
         "strides": window.strides,
-        "pads": (heights[0], widths[0], heights[1], widths[1]),
+        "pads": (*(before for before, _ in margins), *(after for _, after in margins)),
     }
 
 
 # Convolution
 
 
-def _convolution(call: Call, x: str, kernel: str, group: int, *, bias: bool) -> str:
+def _convolution(call: Call, x: str, kernel: str, group: int, *, dims: int, bias: bool) -> str:
     """``x`` channels first."""
-    window = read_window(call.params, "kernel_size", dilated=True)
+    paddings = (*PADDINGS, "causal") if dims == 1 else PADDINGS
+    window = read_window(call.params, "kernel_size", dilated=True, dims=dims, paddings=paddings)
     attributes = _window_attributes(call, window)
     more = [call.weight("bias")] if bias else []
     return call.emit("Conv", x, kernel, *more, dilations=window.dilation, group=group, **attributes)
 
 
-def _finish_convolution(call: Call, total: str) -> str:
+def _finish_convolution(call: Call, total: str, dims: int) -> str:
     """Activation and data format; an elementwise activation stays beside the convolution, where it can fuse."""
     name = call.params["activation"]
     if name in ALONG_LAST_AXIS:
-        return activate(call, name, _from_first(call, total))
-    return _from_first(call, activate(call, name, total))
+        return activate(call, name, _from_first(call, total, dims))
+    return _from_first(call, activate(call, name, total), dims)
 
 
 def _filters_first(kernel: Array) -> Array:
-    """(height, width, channels, filters) to (filters, channels, height, width)."""
-    return kernel.transpose(3, 2, 0, 1)
+    """(*sizes, channels, filters) to (filters, channels, *sizes)."""
+    dims = kernel.ndim - 2
+    return kernel.transpose(dims + 1, dims, *range(dims))
 
 
 def _one_channel_each(kernel: Array) -> Array:
-    """(height, width, channels, multiplier) to (channels * multiplier, 1, height, width)."""
-    height, width = kernel.shape[:2]
-    return kernel.transpose(2, 3, 0, 1).reshape(-1, 1, height, width)
+    """(*sizes, channels, multiplier) to (channels * multiplier, 1, *sizes)."""
+    dims = kernel.ndim - 2
+    return kernel.transpose(dims, dims + 1, *range(dims)).reshape(-1, 1, *kernel.shape[:dims])
 
 
-def _conv2d(call: Call) -> str:
-    x, kernel = _to_first(call, call.inputs[0]), call.weight("kernel", _filters_first)
-    bias = flag(call.params, "use_bias")
-    return _finish_convolution(call, _convolution(call, x, kernel, positive(call.params, "groups"), bias=bias))
+def _conv(call: Call, *, dims: int) -> str:
+    x, kernel = _to_first(call, call.inputs[0], dims), call.weight("kernel", _filters_first)
+    bias, groups = flag(call.params, "use_bias"), positive(call.params, "groups")
+    return _finish_convolution(call, _convolution(call, x, kernel, groups, dims=dims, bias=bias), dims)
 
 
-def _channels(call: Call) -> int:
-    return call.shapes[0][channel_axis(call.params)]
+def _channels(call: Call, dims: int) -> int:
+    return call.shapes[0][channel_axis(call.params, dims)]
 
 
-def _depthwise_conv2d(call: Call) -> str:
-    x, kernel = _to_first(call, call.inputs[0]), call.weight("kernel", _one_channel_each)
-    bias = flag(call.params, "use_bias")
-    return _finish_convolution(call, _convolution(call, x, kernel, _channels(call), bias=bias))
+def _depthwise_conv(call: Call, *, dims: int) -> str:
+    x, kernel = _to_first(call, call.inputs[0], dims), call.weight("kernel", _one_channel_each)
+    bias, groups = flag(call.params, "use_bias"), _channels(call, dims)
+    return _finish_convolution(call, _convolution(call, x, kernel, groups, dims=dims, bias=bias), dims)
 
 
-def _separable_conv2d(call: Call) -> str:
-    x, kernel = _to_first(call, call.inputs[0]), call.weight("depthwise_kernel", _one_channel_each)
-    inner = _convolution(call, x, kernel, _channels(call), bias=False)
+def _separable_conv(call: Call, *, dims: int) -> str:
+    x, kernel = _to_first(call, call.inputs[0], dims), call.weight("depthwise_kernel", _one_channel_each)
+    inner = _convolution(call, x, kernel, _channels(call, dims), dims=dims, bias=False)
     bias = [call.weight("bias")] if flag(call.params, "use_bias") else []
-    mixed = call.emit("Conv", inner, call.weight("pointwise_kernel", _filters_first), *bias, kernel_shape=(1, 1))
-    return _finish_convolution(call, mixed)
+    pointwise = call.weight("pointwise_kernel", _filters_first)
+    return _finish_convolution(call, call.emit("Conv", inner, pointwise, *bias, kernel_shape=(1,) * dims), dims)
 
 
 # Pooling
 
 
-def _pooling(call: Call, *, op: str, **attributes: Attribute) -> str:
-    window = read_window(call.params, "pool_size", dilated=False)
-    x = _to_first(call, call.inputs[0])
-    return _from_first(call, call.emit(op, x, **_window_attributes(call, window), **attributes))
+def _pooling(call: Call, *, op: str, dims: int, **attributes: Attribute) -> str:
+    window = read_window(call.params, "pool_size", dilated=False, dims=dims)
+    x = _to_first(call, call.inputs[0], dims)
+    return _from_first(call, call.emit(op, x, **_window_attributes(call, window), **attributes), dims)
 
 
-def _global_pooling(call: Call, *, op: str) -> str:
-    pooled = call.emit(op, _to_first(call, call.inputs[0]))
+def _global_pooling(call: Call, *, op: str, dims: int) -> str:
+    pooled = call.emit(op, _to_first(call, call.inputs[0], dims))
     if flag(call.params, "keepdims"):
-        return _from_first(call, pooled)
+        return _from_first(call, pooled, dims)
     return call.emit("Flatten", pooled, axis=1)
 
 
@@ -223,16 +229,26 @@ def _permute(call: Call) -> str:
     return call.emit("Transpose", call.inputs[0], perm=(0, *call.params["dims"]))
 
 
-def _zero_padding2d(call: Call) -> str:
-    margins = [(0, 0)] * 4
-    for axis, margin in zip(spatial_axes(call.params), pair_of_pairs(call.params, "padding"), strict=True):
+def _repeat_vector(call: Call) -> str:
+    column = call.reshape(call.inputs[0], (call.shape[0], 1, call.shape[2]))
+    return call.emit("Expand", column, call.sizes(call.shape))
+
+
+def _margin_axes(call: Call, dims: int) -> Sizes:
+    """Some layers have no data format, and mean channels last."""
+    return spatial_axes({"data_format": None, **call.params}, dims)
+
+
+def _zero_padding(call: Call, *, dims: int) -> str:
+    margins = [(0, 0)] * (dims + 2)
+    for axis, margin in zip(_margin_axes(call, dims), margins_of(call.params, "padding", dims), strict=True):
         margins[axis] = margin
     before, after = zip(*margins, strict=True)
     return call.emit("Pad", call.inputs[0], call.sizes([*before, *after]))
 
 
-def _cropping2d(call: Call) -> str:
-    axes, margins = spatial_axes(call.params), pair_of_pairs(call.params, "cropping")
+def _cropping(call: Call, *, dims: int) -> str:
+    axes, margins = _margin_axes(call, dims), margins_of(call.params, "cropping", dims)
     starts = [before for before, _ in margins]
     ends = [call.shapes[0][axis] - after for axis, (_, after) in zip(axes, margins, strict=True)]
     return call.emit("Slice", call.inputs[0], call.sizes(starts), call.sizes(ends), call.sizes(axes))
@@ -247,37 +263,39 @@ _RESIZE: dict[str, dict[str, Attribute]] = {
 
 def _up_sampling2d(call: Call) -> str:
     scales = call.numbers((1, 1, *pair(call.params, "size")))
-    x = _to_first(call, call.inputs[0])
-    return _from_first(call, call.emit("Resize", x, "", scales, **_RESIZE[call.params["interpolation"]]))
+    x = _to_first(call, call.inputs[0], 2)
+    return _from_first(call, call.emit("Resize", x, "", scales, **_RESIZE[call.params["interpolation"]]), 2)
 
 
 LAYERS: dict[str, Lowering] = {
     **ACTIVATION_LAYERS,
+    **{name: _identity for name in layer_names() if layer(name).random},
+    **{f"AveragePooling{dims}D": partial(_pooling, op="AveragePool", dims=dims, count_include_pad=0) for dims in _DIMS},
+    **{f"Conv{dims}D": partial(_conv, dims=dims) for dims in _DIMS},
+    **{f"Cropping{dims}D": partial(_cropping, dims=dims) for dims in _DIMS},
+    **{f"DepthwiseConv{dims}D": partial(_depthwise_conv, dims=dims) for dims in (1, 2)},
+    **{f"GlobalAveragePooling{dims}D": partial(_global_pooling, op="GlobalAveragePool", dims=dims) for dims in (2, 3)},
+    **{f"GlobalMaxPooling{dims}D": partial(_global_pooling, op="GlobalMaxPool", dims=dims) for dims in (2, 3)},
+    **{f"MaxPooling{dims}D": partial(_pooling, op="MaxPool", dims=dims) for dims in _DIMS},
+    **{f"SeparableConv{dims}D": partial(_separable_conv, dims=dims) for dims in (1, 2)},
+    **{f"ZeroPadding{dims}D": partial(_zero_padding, dims=dims) for dims in _DIMS},
     **SEQUENCE_LAYERS,
+    "ActivityRegularization": _identity,
     "Add": partial(_pairwise, op="Add"),
     "Average": partial(_together, op="Mean"),
-    "AveragePooling2D": partial(_pooling, op="AveragePool", count_include_pad=0),
     "BatchNormalization": _batch_normalization,
     "Concatenate": _concatenate,
-    "Conv2D": _conv2d,
-    "Cropping2D": _cropping2d,
     "Dense": _dense,
-    "DepthwiseConv2D": _depthwise_conv2d,
-    "Dropout": _identity,
     "Flatten": _flatten,
-    "GlobalAveragePooling2D": partial(_global_pooling, op="GlobalAveragePool"),
-    "GlobalMaxPooling2D": partial(_global_pooling, op="GlobalMaxPool"),
     "Identity": _identity,
     "LayerNormalization": _layer_normalization,
-    "MaxPooling2D": partial(_pooling, op="MaxPool"),
     "Maximum": partial(_together, op="Max"),
     "Minimum": partial(_together, op="Min"),
     "Multiply": partial(_pairwise, op="Mul"),
     "Permute": _permute,
+    "RepeatVector": _repeat_vector,
     "Rescaling": _rescaling,
     "Reshape": _reshape,
-    "SeparableConv2D": _separable_conv2d,
     "Subtract": partial(_pairwise, op="Sub"),
     "UpSampling2D": _up_sampling2d,
-    "ZeroPadding2D": _zero_padding2d,
 }

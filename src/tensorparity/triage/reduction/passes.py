@@ -12,12 +12,14 @@ from .reducer import Pass
 from .shapes import shrink_shapes
 from .training import shrink_training
 from .values import simplify_values
+from .worst import keep_worst
 
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("drop nodes", drop_nodes),
     ("replace by Identity", replace_by_identity),
     ("shrink training", shrink_training),
     ("reset parameters", reset_parameters),
+    ("keep the worst number", keep_worst),
     ("shrink shapes", shrink_shapes),
     ("shrink call", shrink_call),
     ("smallest batch", smallest_batch),

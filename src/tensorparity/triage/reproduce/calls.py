@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...core.case import ApiCall, ArrayArg, Case
-from ...operators.api import returns_several
+from ...operators.api import composed_call, returns_several
 from . import literals
 from .claim import Claim
+from .operator_scripts import call_text, leaves_of
 from .script import Parts
 
 
@@ -34,6 +37,24 @@ def _argument(item: object) -> str:
     if isinstance(item, (list, tuple)) and any(isinstance(part, ArrayArg) for part in item):
         return f"[{', '.join(_argument(part) for part in item)}]"
     return literals.value(item)
+
+
+def composed_parts(case: Case, library: str, flavour: str, *, watched: bool) -> Parts | None:
+    """The parts of a script for a call whose arguments are made of arrays; None for all others.
+
+    Raises:
+        Unprintable: if it is not written in the library's plain words.
+    """
+    call = case.subject
+    composed = composed_call(call, case.inputs) if isinstance(call, ApiCall) else None
+    if composed is None:
+        return None
+    if flavour not in ("eager", ""):
+        raise literals.Unprintable(f"{composed.api} in compiled code")
+    imports = [*(["import subprocess"] if watched else []), "import sys", "", "import numpy as np", f"import {library}"]
+    used = {leaf.name for leaf in leaves_of(composed)}
+    lines = argument_lines(replace(case, inputs={n: a for n, a in case.inputs.items() if n in used}), "")
+    return Parts(imports, [*lines, f"observed = np.array({call_text(composed, library)})"])
 
 
 def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool) -> Parts:

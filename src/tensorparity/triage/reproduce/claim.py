@@ -22,6 +22,7 @@ class Claim:
         formula: the documentation's sentence behind it.
         observed: what the suspect gave; None where it gave nothing.
         element: the one that is claimed, where only its own tolerance shows that it is wrong.
+        precise: the expectation was computed in a higher precision than what is tested.
     """
 
     group: str
@@ -32,6 +33,7 @@ class Claim:
     formula: str = ""
     observed: Array | None = None
     element: tuple[int, ...] | None = None
+    precise: bool = False
 
     @property
     def off(self) -> float | None:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...core.arrays import Array
+from ...core.arrays import Array, dtype_name
 from ...core.outcome import Record
+from ...operators.tolerances import tolerance_of
 from ..suspicion import Suspicion
 from .claim import Claim
 from .script import Reproducer
-from .tolerances import DEFAULTS
 
 _MOST_SHOWN = 16
 
@@ -100,13 +100,12 @@ def _judgement(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
     if claim is None:
         return ""
     lines = [
-        f"- Higher-precision baseline: {claim.source}"
-        + (", evaluated in float64 from the documented formula on the same inputs." if claim.formula else "."),
+        _baseline(claim),
         "- The inputs are exact in the dtype under test, and every weight is set: nothing is drawn.",
     ]
     if "tie" in suspicion.features:
         lines.append("- The inputs hold a tie; the gradient was compared with what the other libraries give there.")
-    tolerance = DEFAULTS.get(suspect.partition(":")[0].partition("@")[0].partition("{")[0])
+    tolerance = tolerance_of(suspect, _tested_dtype(claim))
     if tolerance is not None and claim.off is not None:
         index = claim.worst_element() if claim.expected.ndim else ()
         expected = float(np.abs(claim.expected[index])) if index is not None and claim.expected.size else 0.0
@@ -116,6 +115,21 @@ def _judgement(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
             f"atol={tolerance.atol:g}) is {'not ' if inside else ''}exceeded."
         )
     return "\n".join(lines)
+
+
+def _tested_dtype(claim: Claim) -> str:
+    """Of the answer; losses come as plain numbers."""
+    if claim.group == "losses" or claim.observed is None:
+        return "float32"
+    return dtype_name(claim.observed)
+
+
+def _baseline(claim: Claim) -> str:
+    if not claim.precise:
+        gives = "give" if " and " in claim.source else "gives"
+        return f"- Baseline: what {claim.source} {gives} on the same inputs, in {_tested_dtype(claim)} as well."
+    how = ", evaluated in float64 from the documented formula on the same inputs" if claim.formula else ""
+    return f"- Higher-precision baseline: {claim.source}{how}."
 
 
 def _environment(suspect: str, records: Mapping[str, Record]) -> str:

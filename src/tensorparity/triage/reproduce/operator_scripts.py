@@ -48,12 +48,12 @@ def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
     names = ", ".join(operands)
     if form:
         leaves = ", ".join(_TENSORS[library].format(name) for name in operands)
-        if any(leaf.perm for leaf in _leaves(called)):
+        if any(leaf.perm for leaf in leaves_of(called)):
             raise literals.Unprintable("axes are turned on the way into a compiled call")
-        steps.append(f"compiled = {form.format(f'lambda {names}: {_text(called, None)}')}")
+        steps.append(f"compiled = {form.format(f'lambda {names}: {call_text(called, None)}')}")
         expression = f"compiled({leaves})"
     else:
-        expression = _text(called, library)
+        expression = call_text(called, library)
     turned = f".transpose({list(called.perm)})" if called.perm else ""
     whole = f"keras.ops.convert_to_numpy({expression})" if library == "keras" else f"np.array({expression})"
     return Parts(_imports(library, flavour, called, watched), [*steps, f"observed = {whole}{turned}"])
@@ -94,11 +94,11 @@ def _sizes(operator: Operator, operands: Mapping[str, Array]) -> dict[str, Sizes
     return sizes
 
 
-def _leaves(value: object) -> list[Tensor]:
+def leaves_of(value: object) -> list[Tensor]:
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, Call):
-        return [leaf for item in (*value.args, *value.kwargs.values()) for leaf in _leaves(item)]
+        return [leaf for item in (*value.args, *value.kwargs.values()) for leaf in leaves_of(item)]
     return []
 
 
@@ -108,17 +108,17 @@ def _names(value: object) -> list[str]:
     return [value.api, *(name for item in (*value.args, *value.kwargs.values()) for name in _names(item))]
 
 
-def _text(value: object, library: str | None) -> str:
+def call_text(value: object, library: str | None) -> str:
     """The value as an expression; ``library`` makes its tensors, None leaves names."""
     if isinstance(value, Call):
-        arguments = [_text(item, library) for item in value.args]
-        arguments += [f"{literals.name(name)}={_text(item, library)}" for name, item in value.kwargs.items()]
+        arguments = [call_text(item, library) for item in value.args]
+        arguments += [f"{literals.name(name)}={call_text(item, library)}" for name, item in value.kwargs.items()]
         pick = "" if value.pick is None else f"[{value.pick}]"
         return f"{value.api}({', '.join(arguments)}){pick}"
     if isinstance(value, Tensor):
         return _tensor(value, library)
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_text(item, library) for item in value)}]"
+        return f"[{', '.join(call_text(item, library) for item in value)}]"
     return literals.value(value)
 
 

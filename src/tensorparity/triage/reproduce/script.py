@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.verdict import Kind
 from . import literals
+from .beside import Beside
 from .claim import Claim
 
 #: Lines beyond which nobody pastes a script into a report.
 MOST_LINES = 36
 _LONGEST_LINE = 4000
 _MOST_COMPARED = 64
+#: Numbers of so many bytes at most come back from nine digits.
+_NINE_DIGITS = 4
 
 #: Ends of a process or of patience: the script looks at itself from outside.
 _FROM_OUTSIDE = (Kind.CRASH, Kind.HANG)
@@ -24,11 +28,19 @@ _FROM_OUTSIDE = (Kind.CRASH, Kind.HANG)
 
 @dataclass(frozen=True)
 class Reproducer:
-    """A script and whether it has been seen to do what it says; ``remark`` says why not."""
+    """A script and whether it has been seen to do what it says; ``remark`` says why not.
+
+    Args:
+        beside: the files that it reads from its own folder.
+    """
 
     text: str
     verified: bool = False
     remark: str = ""
+    beside: tuple[Beside, ...] = ()
+
+    def with_files(self, files: Sequence[Beside]) -> Reproducer:
+        return replace(self, beside=tuple(files))
 
     @property
     def marked(self) -> str:
@@ -51,24 +63,32 @@ class Parts:
     steps: Sequence[str]
 
 
-def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None) -> str:
+def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None, exception: str = "") -> str:
     """The script: exits 1 while the defect exists, 0 once it is fixed.
+
+    Args:
+        exception: the type that must be raised for it to be the same defect; another one exits 2.
 
     Raises:
         Unprintable: if it gets too long to be read.
     """
-    head = [f'"""{_harmless(title)} Exits 1 while it is so, 0 once it is fixed."""', "", *parts.imports, ""]
+    head = [*heading(title), *parts.imports, ""]
     if kind in _FROM_OUTSIDE:
         lines = [*head, *_watched(kind), "", *parts.steps, 'print("observed:", np.asarray(observed).tolist())']
     elif kind is Kind.ACCEPTS_INVALID:
         lines = [*head, *_refused(parts.steps)]
     elif kind is Kind.ERROR or claim is None:
-        lines = [*head, *_guarded(parts.steps)]
+        lines = [*head, *_guarded(parts.steps, exception)]
     else:
         lines = [*head, *parts.steps, *_judged(kind, claim)]
     if len(lines) > MOST_LINES or max(map(len, lines)) > _LONGEST_LINE:
         raise literals.Unprintable(f"a script of {len(lines)} lines")
     return "\n".join(lines) + "\n"
+
+
+def heading(title: str) -> list[str]:
+    """What the script says of itself."""
+    return [f'"""{_harmless(title)} Exits 1 while it is so, 0 once it is fixed."""', ""]
 
 
 def _harmless(title: str) -> str:
@@ -94,7 +114,7 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
         lines.append(f"observed = observed[{', '.join(map(str, index))}]")
         expected = np.asarray(expected[index])
     lines += [
-        f"expected = {literals.array(_shortened(expected))}",
+        f"expected = {literals.array(_shortened(expected, claim.observed.dtype))}",
         'print("expected:", expected.tolist())',
         'print("observed:", observed.tolist())',
     ]
@@ -102,22 +122,23 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
     return [*lines, f"sys.exit(0 if {close} else 1)"]
 
 
-def _shortened(expected: Array) -> Array:
-    """Nine digits are more than float32 has."""
+def _shortened(expected: Array, observed: np.dtype[Any]) -> Array:
+    """As many digits as bring the observed dtype back: nine for float32 and less, all of them for float64."""
     array = np.asarray(expected)
-    if array.dtype.kind != "f":
+    if array.dtype.kind != "f" or observed.itemsize > _NINE_DIGITS:
         return array
     return np.array([float(f"{item:.9g}") for item in array.reshape(-1)], np.float64).reshape(array.shape)
 
 
-def _guarded(steps: Sequence[str]) -> list[str]:
+def _guarded(steps: Sequence[str], exception: str) -> list[str]:
+    code = f"1 if type(error).__name__ == {exception!r} else 2" if exception.isidentifier() else "1"
     return [
         "try:",
         *(f"    {line}" if line else "" for line in steps),
         "except Exception as error:",
         '    print("expected: an answer")',
         '    print("observed:", type(error).__name__, str(error).strip()[:500])',
-        "    sys.exit(1)",
+        f"    sys.exit({code})",
         'print("observed:", np.asarray(observed).tolist())',
     ]
 

@@ -291,14 +291,31 @@ class KerasAdapter(Adapter):
     def export_model(self, path, form, trust):
         from .to_onnx import export_onnx
 
+        self._require_export(form)
+        program = programs.load(path, trust)
+        with self.exporting():
+            model, steps, layers = export_onnx(program, self.unoptimized_export)
+        files = {"model": np.frombuffer(model, np.uint8), "steps": np.frombuffer(steps, np.uint8)}
+        return Export(self.EXPORTER, files, layers, len(program.steps))
+
+    def export_case(self, job, form):
+        from .to_onnx import export_as_users
+
+        self._require_export(form)
+        program = self.program(job)
+        with self.exporting():
+            model = export_as_users(program).model.SerializeToString()
+        return Export(self.EXPORTER, {"model": np.frombuffer(model, np.uint8)}, {}, len(program.steps))
+
+    def _require_export(self, form):
         if form != "onnx":
             raise Unsupported("Keras models are exported to onnx, not {}".format(form))
         if not self.EXPORTER:
             raise Unsupported("Keras on {} does not export to ONNX here".format(self.flavour))
-        program = programs.load(path, trust)
-        model, steps, layers = export_onnx(program, self.unoptimized_export)
-        files = {"model": np.frombuffer(model, np.uint8), "steps": np.frombuffer(steps, np.uint8)}
-        return Export(self.EXPORTER, files, layers, len(program.steps))
+
+    def exporting(self):
+        """Return a context in which the exporter is there, and silent."""
+        return _nothing()
 
     def unoptimized_export(self):
         """Return a context in which Keras' export to ONNX does not optimize the file."""

@@ -33,10 +33,11 @@ class TorchAdapter(KerasAdapter):
 
         return torch.no_grad()
 
-    def export_model(self, path, form, trust):
+    @contextlib.contextmanager
+    def exporting(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of tracing
-            return KerasAdapter.export_model(self, path, form, trust)
+            yield
 
     @contextlib.contextmanager
     def unoptimized_export(self):

@@ -37,10 +37,11 @@ class TensorFlowAdapter(KerasAdapter):
         record["versions"]["tensorflow"] = tf.__version__  # tensorflow-cpu has another distribution name
         return record
 
-    def export_model(self, path, form, trust):
+    @contextlib.contextmanager
+    def exporting(self):
         import_library("tf2onnx")
         logging.getLogger("tf2onnx").setLevel(logging.CRITICAL)  # what it cannot convert is found in the file
-        return KerasAdapter.export_model(self, path, form, trust)
+        yield
 
     @contextlib.contextmanager
     def unoptimized_export(self):

@@ -37,11 +37,18 @@ def export_onnx(program, unoptimized):
     layers = _map_layers(program, shown, steps)
     _set_metadata(steps.model, LAYERS, json.dumps(layers, sort_keys=True))
     serialized = steps.model.SerializeToString()
+    users = export_as_users(program)
+    _set_metadata(users.model, STEPS, hashlib.sha256(serialized).hexdigest())
+    return users.model.SerializeToString(), serialized, layers
+
+
+def export_as_users(program):
+    """Return the graph that users get, with the model's names at its ends."""
+    import_library("onnx")
     users = _exported(program.model)
     _name_inputs(users, [name for name, _ in program.inputs])
     _name_outputs(users, [(name, value.name) for (name, _), value in zip(program.outputs, users.outputs())])
-    _set_metadata(users.model, STEPS, hashlib.sha256(serialized).hexdigest())
-    return users.model.SerializeToString(), serialized, layers
+    return users
 
 
 class _Shown(object):

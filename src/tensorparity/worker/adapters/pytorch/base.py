@@ -1,4 +1,4 @@
-"""What eager and compiled torch share: loading programs, single calls, and the import of a program's layers."""
+"""What eager and compiled torch share: layers, loading programs, single calls, and the import of a program's layers."""
 
 import json
 
@@ -7,6 +7,7 @@ import numpy as np
 from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
 from ..expressions import Expression, outputs_of
 from ..native import resolve
+from .graphs import KIND as GRAPH
 from .tensors import to_numpy, to_tensor
 
 _PROGRAMS_KEPT = 2
@@ -14,10 +15,11 @@ _EXPRESSIONS_KEPT = 64
 
 
 class TorchAdapter(Adapter):
-    """Torch on exported programs; subclasses say how a program, its trace and single nodes are run."""
+    """Torch on layers and exported programs; subclasses say how a program, its trace and single nodes are run."""
 
     ABILITIES = frozenset(
         ["forward", "replay", "trace", "import", "export", "model-file", "batch_size", "call", "api-call"]
+        + ["layer-graph", "dtype"]
     )
     LIBRARIES = ("torch",)
 
@@ -46,6 +48,9 @@ class TorchAdapter(Adapter):
         if job.subject["kind"] == "api-call":
             self.require("api-call")
             return self._call(job)
+        if job.subject["kind"] == GRAPH:
+            torch.manual_seed(job.seed)
+            return self.run_graph(job)
         runs = {"forward": self._forward, "replay": self._replay}
         if job.goal not in runs:
             raise Unsupported("torch runs exported programs forward only, not {}".format(job.goal))
@@ -56,6 +61,10 @@ class TorchAdapter(Adapter):
         torch.manual_seed(job.seed)
         with torch.no_grad():
             return runs[job.goal](program, job)
+
+    def run_graph(self, job):
+        """Run layers, which the host has turned into calls of torch's functions."""
+        raise NotImplementedError(type(self).__name__ + ".run_graph")
 
     def program(self, subject):
         """Return the subject's program, from the last few if it is among them."""

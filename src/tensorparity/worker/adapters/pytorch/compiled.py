@@ -4,11 +4,14 @@ import json
 import os
 import shutil
 
-from ...contract import Unsupported
+from ...contract import Result, Unsupported
 from ..expressions import Pack
 from .base import TorchAdapter
+from .graphs import GraphProgram, joined, output_key, slices_of
+from .tensors import to_numpy
 
 _CALLS_KEPT = 6  # dynamo recompiles one function eight times at most, and all expressions are one function to it
+_GRAPHS_KEPT = 16
 
 
 class CompiledAdapter(TorchAdapter):
@@ -26,6 +29,7 @@ class CompiledAdapter(TorchAdapter):
         self._exposed = {}
         self._calls = {}
         self._pack = ("", None, None)
+        self._graphs = {}
 
     def start(self):
         TorchAdapter.start(self)
@@ -43,6 +47,50 @@ class CompiledAdapter(TorchAdapter):
         torch._dynamo.reset()  # the limit of recompilations counts per function, not per program
         self._wholes, self._exposed = {}, {}
         return TorchAdapter.load(self, path)
+
+    def run_graph(self, job):
+        """Layers as one unit: what is asked for decides what is exposed, and so what can be fused."""
+        import torch
+
+        if job.option("mode") == "eager":
+            raise Unsupported("eager torch is a target of its own, torch:eager")
+        if job.goal not in ("forward", "replay") or job.cotangents:
+            raise Unsupported("torch:compile runs layers forward only")
+        result = Result()
+        with torch.no_grad():
+            pieces = [self._run_layers(subject, part, result) for subject, part in slices_of(job)]
+        result.outputs = joined(pieces)
+        return result
+
+    def _run_layers(self, subject, job, result):
+        outputs, nodes = dict(subject["outputs"]), {}
+        if job.option("trace"):
+            nodes = dict(subject["traced"])
+        for key, _, names, _ in subject["replays"]:
+            nodes.update({output_key(key, index): name for index, name in enumerate(names)})
+        program = GraphProgram(subject, self._nowhere)
+        built, module = self._layers(subject, sorted(set(outputs.values()) | set(nodes.values())))
+        found = built.call(module, program.tensors(job))
+        result.nodes = {key: to_numpy(found[name]) for key, name in nodes.items()}
+        return {name: to_numpy(found[tensor]) for name, tensor in outputs.items()}
+
+    def _layers(self, subject, wanted):
+        """Return the program as a module, and that compiled, from the last few if it is among them."""
+        import torch
+
+        from .graph_modules import GraphModule
+
+        key = json.dumps([subject, wanted], sort_keys=True)
+        if key not in self._graphs:
+            if len(self._graphs) >= _GRAPHS_KEPT:
+                torch._dynamo.reset()
+                self._graphs.clear()
+            built = GraphModule(subject, wanted)
+            self._graphs[key] = (built, torch.compile(built.module, dynamic=False))
+        return self._graphs[key]
+
+    def _nowhere(self, key):
+        """Compiled code does not say where it is."""
 
     def call_program(self, program, tensors):
         import torch

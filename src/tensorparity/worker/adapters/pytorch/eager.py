@@ -1,12 +1,22 @@
-"""Eager torch: the program's own module, node after node."""
+"""Eager torch: layers by its functions, an exported program by its own module, node after node."""
 
 from .base import TorchAdapter
 
 
 class EagerAdapter(TorchAdapter):
+    ABILITIES = TorchAdapter.ABILITIES | frozenset(["gradients", "mode:eager"])
+
     def __init__(self, flavour, options):
         TorchAdapter.__init__(self, flavour, options)
         self.mode = "eager: ExportedProgram.module() under no_grad"
+
+    def run_graph(self, job):
+        from .graphs import run_graph
+
+        return run_graph(job, self._at_node)
+
+    def _at_node(self, key):
+        self.current_node = key
 
     def call_program(self, program, tensors):
         return program.call(program.module, tensors)

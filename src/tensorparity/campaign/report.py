@@ -1,0 +1,117 @@
+"""``report``: what a store holds, as facts for any renderer; nothing is run and nothing judged anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from ..core.errors import UsageError
+from ..core.finding import Finding
+from ..core.jsontext import Json
+from ..core.outcome import Status
+from ..core.verdict import Judgement
+from ..reporting.facts import Facts, TargetFacts
+from ..store.database import Campaign, Store
+
+#: The word for the latest run.
+LAST = "last"
+
+
+def stored_facts(store: Store, run: str | None = None) -> Facts:
+    """The findings of one run, or of all of them, with their scripts.
+
+    A finding that several runs have seen is told once, as the latest saw it.
+
+    Args:
+        run: the number of a campaign, or ``last``.
+
+    Raises:
+        UsageError: if the store has no such run.
+    """
+    campaigns = _chosen(store, run)
+    found: dict[str, Finding] = {}
+    for campaign in campaigns:
+        found.update({finding.id: finding for finding in store.findings(campaign.id)})
+    findings = tuple(found.values())
+    return Facts(
+        command="report",
+        seed=campaigns[-1].seed if len({campaign.seed for campaign in campaigns}) == 1 else 0,
+        targets=_targets(store, campaigns, findings),
+        stats=_stats(store, campaigns),
+        findings=findings,
+        subject=_subject(campaigns),
+        notes=tuple(_said(campaign) for campaign in campaigns),
+        scripts=_scripts(store, findings),
+    )
+
+
+def _chosen(store: Store, run: str | None) -> list[Campaign]:
+    campaigns = store.campaigns()
+    if not campaigns:
+        raise UsageError(f"store {store} has no runs")
+    if run is None:
+        return campaigns
+    chosen = [campaign for campaign in campaigns if run in (LAST, str(campaign.id))]
+    if not chosen:
+        known = ", ".join(f"{campaign.id} ({campaign.command})" for campaign in campaigns)
+        raise UsageError(f"store {store} has no run {run!r}; there are: {known}, or {LAST}")
+    return chosen[-1:]
+
+
+def _subject(campaigns: Sequence[Campaign]) -> str:
+    if len(campaigns) > 1:
+        return f"{len(campaigns)} runs"
+    model = campaigns[0].settings.get("model")
+    return f"run {campaigns[0].id}, {campaigns[0].command}" + (f" {model}" if isinstance(model, str) else "")
+
+
+def _said(campaign: Campaign) -> str:
+    model = campaign.settings.get("model")
+    what = f"{campaign.command} {model}" if isinstance(model, str) else campaign.command
+    ended = f"ended {campaign.finished[:19]} ({campaign.stop_reason})" if campaign.finished else "did not end"
+    return f"run {campaign.id}: {what}, seed {campaign.seed}, began {campaign.started[:19]}, {ended}"
+
+
+def _targets(store: Store, campaigns: Sequence[Campaign], findings: Iterable[Finding]) -> tuple[TargetFacts, ...]:
+    names: dict[str, dict[str, str]] = {}
+    for campaign in campaigns:
+        listed = campaign.settings.get("targets")
+        names.update(dict.fromkeys(map(str, listed), {}) if isinstance(listed, list) else {})
+        for result in (
+            result for engine in store.engines(campaign.id) for result in store.results(campaign.id, engine)
+        ):
+            ran = [target for target, status in result.statuses.items() if status is Status.COMPLETED]
+            names.update({target: {} for target in ran if target not in names})
+    for finding in findings:
+        for target in finding.targets:
+            names[target] = dict(finding.versions.get(target, names.get(target, {})))
+    return tuple(TargetFacts(name, versions) for name, versions in names.items())
+
+
+def _stats(store: Store, campaigns: Sequence[Campaign]) -> dict[str, Json]:
+    engines: dict[str, dict[str, Json]] = {}
+    for campaign in campaigns:
+        for engine in store.engines(campaign.id):
+            results = store.results(campaign.id, engine)
+            open_ones = sum(any(v.judgement is Judgement.UNDECIDED for v in result.verdicts) for result in results)
+            tally = engines.setdefault(engine, {"cases": 0, "seconds": 0.0, "undecided": 0})
+            tally["cases"] += len(results)
+            tally["undecided"] += open_ones
+    return {
+        "cases": sum(tally["cases"] for tally in engines.values()),
+        "undecided": sum(tally["undecided"] for tally in engines.values()),
+        "seconds": sum(_seconds(campaign) for campaign in campaigns),
+        "per_engine": engines,
+        "runs": len(campaigns),
+    }
+
+
+def _seconds(campaign: Campaign) -> float:
+    if campaign.finished is None:
+        return 0.0
+    return (datetime.fromisoformat(campaign.finished) - datetime.fromisoformat(campaign.started)).total_seconds()
+
+
+def _scripts(store: Store, findings: Iterable[Finding]) -> dict[str, str]:
+    paths = {finding.id: store.script_path(finding) for finding in findings}
+    return {name: path.read_text(encoding="utf-8") for name, path in paths.items() if path and path.is_file()}

@@ -1,0 +1,28 @@
+"""The layers of the catalogue that have a counterpart in torch, by family, in one table."""
+
+from __future__ import annotations
+
+from .activations import ACTIVATION_LAYERS
+from .attention import ATTENTION_LAYERS
+from .convolution import CONVOLUTION_LAYERS
+from .dense import DENSE_LAYERS
+from .moving import MOVING_LAYERS
+from .normalization import NORMALIZATION_LAYERS
+from .pooling import POOLING_LAYERS
+from .program import Lowering
+from .recurrent import RECURRENT_LAYERS
+from .spectrogram import SPECTROGRAM_LAYERS
+from .wrapping import wrapping_layers
+
+LAYERS: dict[str, Lowering] = {
+    **ACTIVATION_LAYERS,
+    **ATTENTION_LAYERS,
+    **CONVOLUTION_LAYERS,
+    **DENSE_LAYERS,
+    **MOVING_LAYERS,
+    **NORMALIZATION_LAYERS,
+    **POOLING_LAYERS,
+    **RECURRENT_LAYERS,
+    **SPECTROGRAM_LAYERS,
+}
+LAYERS.update(wrapping_layers(LAYERS))

@@ -1,0 +1,150 @@
+"""Layers that move values: shapes, margins, sizes of images, bins; and those that pass their input on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ....operators.arguments import Pair, channels_first, margins_of, positive
+from ....operators.catalogue import layer, layer_names
+from ....operators.spatial import spatial_axes
+from .layout import from_first, to_first
+from .program import Call, Dtype, Lowering, Refusal, Tensor
+
+
+def _pass_on(call: Call) -> Tensor:
+    return call.x
+
+
+def _as_numbers(call: Call) -> Tensor:
+    """The input in the dtype of the case, if it holds integers."""
+    return call.emit("Tensor.to", call.x, Dtype()) if 0 in call.integers else call.x
+
+
+def _rescaling(call: Call) -> Tensor:
+    scale, offset = (
+        call.numbers(value) if isinstance(value, (list, tuple)) else value
+        for value in (call.params["scale"], call.params["offset"])
+    )
+    return call.emit("add", call.emit("mul", _as_numbers(call), scale), offset)
+
+
+# Shapes
+
+
+def _flatten(call: Call) -> Tensor:
+    x = call.x
+    if channels_first(call.params) and call.rank > 2:
+        x = call.emit("movedim", x, 1, -1)
+    return call.reshape(x, call.shape)
+
+
+def _reshape(call: Call) -> Tensor:
+    return call.reshape(call.x, call.shape)
+
+
+def _permute(call: Call) -> Tensor:
+    return call.permute(call.x, (0, *call.params["dims"]))
+
+
+def _repeat_vector(call: Call) -> Tensor:
+    return call.emit("repeat_interleave", call.emit("unsqueeze", call.x, 1), positive(call.params, "n"), dim=1)
+
+
+# Margins
+
+
+def _pad(call: Call, *, name: str, dims: int) -> Tensor:
+    """A negative margin cuts."""
+    sign = -1 if name == "cropping" else 1
+    axes = spatial_axes({"data_format": None, **call.params}, dims)
+    margins: list[Pair] = [(0, 0)] * call.rank
+    for axis, (before, after) in zip(axes, margins_of(call.params, name, dims), strict=True):
+        margins[axis] = (sign * before, sign * after)
+    return call.emit("nn.functional.pad", call.x, [side for margin in reversed(margins) for side in margin])
+
+
+def _center_crop(call: Call) -> Tensor:
+    x = call.x
+    for axis, name in zip(spatial_axes(call.params), ("height", "width"), strict=True):
+        size = positive(call.params, name)
+        x = call.emit("narrow", x, axis, (call.shapes[0][axis] - size) // 2, size)
+    return x
+
+
+# Sizes
+
+
+def _interpolate(call: Call, mode: str, dims: int) -> Tensor:
+    wanted = [call.shape[axis] for axis in spatial_axes(call.params, dims)]
+    corners = {"align_corners": False} if mode == "bilinear" else {}
+    x = to_first(call, call.x, dims)
+    return from_first(call, call.emit("nn.functional.interpolate", x, size=wanted, mode=mode, **corners), dims)
+
+
+def _resizing(call: Call) -> Tensor:
+    return _interpolate(call, {"nearest": "nearest-exact"}.get(call.params["interpolation"], "bilinear"), 2)
+
+
+def _up_sampling1d(call: Call) -> Tensor:
+    return call.emit("repeat_interleave", call.x, positive(call.params, "size"), dim=1)
+
+
+def _up_sampling2d(call: Call) -> Tensor:
+    return _interpolate(call, call.params["interpolation"], 2)
+
+
+# Bins
+
+
+def _encoded(call: Call, indices: Tensor, mode: str, depth: int, single: bool) -> Tensor:
+    flags = call.emit("nn.functional.one_hot", indices, depth)
+    if mode == "one_hot":
+        found = call.emit("select", flags, -2, 0) if single else flags
+    else:
+        found = call.emit("sum" if mode == "count" else "amax", flags, dim=-2)
+    return call.emit("Tensor.to", found, Dtype())
+
+
+def _discretization(call: Call) -> Tensor:
+    boundaries, mode = list(call.params["bin_boundaries"]), call.params["output_mode"]
+    if mode != "int":
+        indices = call.emit("bucketize", call.x, call.numbers(boundaries), right=True)
+        return _encoded(call, indices, mode, len(boundaries) + 1, call.shapes[0][-1] == 1)
+    return call.emit("bucketize", call.x, call.numbers(boundaries), right=True, out_int32=True)
+
+
+def _category_encoding(call: Call) -> Tensor:
+    indices = call.emit("Tensor.to", call.x, Dtype("int64"))
+    single = call.shapes[0][-1] == 1
+    return _encoded(call, indices, call.params["output_mode"], positive(call.params, "num_tokens"), single)
+
+
+# In training they draw
+
+
+def _silent(call: Call) -> Tensor:
+    if call.training:
+        raise Refusal(f"{call.op} draws random numbers in training, and torch draws others")
+    return call.x
+
+
+_DIMS = (1, 2, 3)
+MOVING_LAYERS: dict[str, Lowering] = {
+    **{name: _silent for name in layer_names() if layer(name).random},
+    **{f"Cropping{dims}D": partial(_pad, name="cropping", dims=dims) for dims in _DIMS},
+    **{f"ZeroPadding{dims}D": partial(_pad, name="padding", dims=dims) for dims in _DIMS},
+    "ActivityRegularization": _pass_on,
+    "CategoryEncoding": _category_encoding,
+    "CenterCrop": _center_crop,
+    "Discretization": _discretization,
+    "Flatten": _flatten,
+    "Identity": _pass_on,
+    "Permute": _permute,
+    "RepeatVector": _repeat_vector,
+    "Rescaling": _rescaling,
+    "Reshape": _reshape,
+    "Resizing": _resizing,
+    "UpSampling1D": _up_sampling1d,
+    "UpSampling2D": _up_sampling2d,
+    "UpSampling3D": lambda call: _interpolate(call, "nearest", 3),
+}

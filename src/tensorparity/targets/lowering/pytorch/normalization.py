@@ -1,0 +1,102 @@
+"""Normalizations: of batches, layers, groups, root mean squares and lengths, and by given statistics."""
+
+from __future__ import annotations
+
+import math
+
+from ....operators.arguments import axes_of, axis_of, flag, is_integer, number
+from .program import Call, Lowering, Refusal, Tensor
+
+_LEAST_LENGTH = 1e-12
+_LEAST_DEVIATION = 1e-7
+
+
+def _optional(call: Call, name: str) -> Tensor | None:
+    return call.weight(name) if call.has(name) else None
+
+
+def _moved(call: Call, x: Tensor, source: int, target: int) -> Tensor:
+    return x if source == target else call.emit("movedim", x, source, target)
+
+
+def _batch(call: Call) -> Tensor:
+    axis = axis_of(call.params["axis"], "axis", call.rank)
+    if call.training and math.prod(call.shapes[0]) == call.shapes[0][axis]:
+        raise Refusal("torch normalizes no batch with one value per channel in training")
+    statistics = [None, None] if call.training else [call.weight("moving_mean"), call.weight("moving_variance")]
+    found = call.emit(
+        "nn.functional.batch_norm",
+        _moved(call, call.x, axis, 1),
+        *statistics,
+        _optional(call, "gamma"),
+        _optional(call, "beta"),
+        training=call.training,
+        eps=number(call.params, "epsilon"),
+    )
+    return _moved(call, found, 1, axis)
+
+
+def _over_last_axes(call: Call, api: str, *weights: Tensor | None) -> Tensor:
+    """Torch normalizes over the last axes: those of the layer are brought there."""
+    axes = sorted(axes_of(call.params["axis"], "axis", call.rank))
+    last = list(range(call.rank - len(axes), call.rank))
+    x = call.x if axes == last else call.emit("movedim", call.x, axes, last)
+    sizes = [call.shape[axis] for axis in axes]
+    found = call.emit(f"nn.functional.{api}", x, sizes, *weights, eps=number(call.params, "epsilon"))
+    return found if axes == last else call.emit("movedim", found, last, axes)
+
+
+def _layer(call: Call) -> Tensor:
+    return _over_last_axes(call, "layer_norm", _optional(call, "gamma"), _optional(call, "beta"))
+
+
+def _rms(call: Call) -> Tensor:
+    return _over_last_axes(call, "rms_norm", call.weight("scale"))
+
+
+def _group(call: Call) -> Tensor:
+    axis = axis_of(call.params["axis"], "axis", call.rank)
+    channels = call.shape[axis]
+    groups = channels if call.params["groups"] == -1 else int(call.params["groups"])
+    if math.prod(call.shape) == groups:
+        raise Refusal("torch normalizes no batch with one value per group")
+    found = call.emit(
+        "nn.functional.group_norm",
+        _moved(call, call.x, axis, 1),
+        groups,
+        _optional(call, "gamma"),
+        _optional(call, "beta"),
+        eps=number(call.params, "epsilon"),
+    )
+    return _moved(call, found, 1, axis)
+
+
+def _unit(call: Call) -> Tensor:
+    axes = axes_of(call.params["axis"], "axis", call.rank)
+    return call.emit("nn.functional.normalize", call.x, dim=axes, eps=_LEAST_LENGTH)
+
+
+def _given(call: Call) -> Tensor:
+    """By statistics that are arguments or weights."""
+    axis = call.params["axis"]
+    kept = set() if axis is None else set(axes_of([axis] if is_integer(axis) else axis, "axis", call.rank))
+    along = [size if index in kept else 1 for index, size in enumerate(call.shape)]
+    statistics = []
+    for name in ("mean", "variance"):
+        fixed = call.params[name]
+        statistics.append(call.reshape(call.weight(name), along) if fixed is None else call.numbers(float(fixed)))
+    mean, variance = statistics
+    deviation = call.emit("clamp", call.emit("sqrt", variance), min=_LEAST_DEVIATION)
+    if flag(call.params, "invert"):
+        return call.add(mean, call.emit("mul", call.x, deviation))
+    return call.emit("div", call.emit("sub", call.x, mean), deviation)
+
+
+NORMALIZATION_LAYERS: dict[str, Lowering] = {
+    "BatchNormalization": _batch,
+    "GroupNormalization": _group,
+    "LayerNormalization": _layer,
+    "Normalization": _given,
+    "RMSNormalization": _rms,
+    "UnitNormalization": _unit,
+}

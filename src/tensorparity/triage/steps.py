@@ -1,0 +1,206 @@
+"""The judges of a training step: the value of its loss, the loss' own gradient, the weights after the step.
+
+There is one judge per stage. Trials of what a campaign doubts and cases that are replayed or reduced ask the same
+one, so whatever is convicted here is convicted again there. Each asks the reference, on every target's own numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ..core.arrays import Array, Arrays, dtype_name
+from ..core.case import Case
+from ..core.graph import LayerGraph, Node
+from ..core.outcome import Outcome
+from ..operators.losses import LOSSES, evaluate_loss
+from ..operators.optimizers import OPTIMIZERS, evaluate_step
+from ..operators.rounding import error_units
+from ..operators.spec import Evaluation
+from .backward import Differentiated, GradientErrors, judge_gradients, loss_function, loss_terms
+from .replay import NodeErrors, absolute_error
+
+Outcomes = Mapping[str, Outcome]
+
+#: Squares of larger gradients overflow, and optimizers are made of squares.
+_LARGEST_GRADIENT = 1e15
+#: Errors this share of their size apart are the same error.
+_AS_FAR = 0.01
+
+
+# The value of the loss
+
+
+def loss_of(case: Case, outputs: Arrays) -> Evaluation:
+    """The sum over the outputs, as our adapters take it."""
+    recipe = case.procedure.loss
+    assert recipe is not None
+    parts = [evaluate_loss(recipe, labels, outputs[name]) for name, labels in case.labels.items()]
+    value, kappa = sum(part.value for part in parts), sum(part.kappa + np.abs(part.value) for part in parts)
+    return Evaluation(np.asarray(value), np.asarray(kappa))
+
+
+def loss_error(case: Case, outputs: Arrays, value: float) -> float:
+    """Decision 5's e of a loss against its reference on these very outputs."""
+    truth = loss_of(case, outputs)
+    return float(error_units(np.asarray(value, np.float32), truth, "float32").max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class _FromFormula:
+    """How far a loss is from its formula, in units of rounding: below it or above."""
+
+    observed: float
+    units: float
+
+    def apart(self, other: _FromFormula) -> float:
+        if np.isfinite(self.units) and np.isfinite(other.units):
+            return abs(self.units - other.units)
+        return 0.0 if np.array_equal(self.observed, other.observed, equal_nan=True) else float("inf")
+
+
+def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None:
+    """Each target's loss against the formula on its own outputs; None where there is no formula or no output."""
+    recipe = case.procedure.loss
+    if recipe is None or recipe.name not in LOSSES or not case.labels:
+        return None
+    errors: dict[str, float] = {}
+    absolute: dict[str, float] = {}
+    distances: list[_FromFormula] = []
+    for target, outcome in completed.items():
+        if outcome.trace.loss is None or not set(case.labels) <= set(outcome.outputs):
+            return None
+        truth = loss_of(case, outcome.outputs)
+        observed = np.asarray(outcome.trace.loss, np.float32)
+        errors[target] = float(error_units(observed, truth, "float32").max(initial=0.0))
+        absolute[target] = absolute_error(observed, truth)
+        below = bool(observed < truth.value)
+        distances.append(_FromFormula(float(observed), -errors[target] if below else errors[target]))
+    mutual = max((one.apart(other) for one, other in combinations(distances, 2)), default=0.0)
+    return NodeErrors(node, errors, absolute, mutual)
+
+
+# The gradient of the loss
+
+
+def is_loss_alone(case: Case) -> bool:
+    """Every output is an input, so that the graph's gradients are the loss' own."""
+    graph = case.subject
+    if not isinstance(graph, LayerGraph) or case.procedure.loss is None:
+        return False
+    given = {spec.name for spec in graph.inputs}
+    return all(_passes_on(node) and node.inputs[0].node in given for node in graph.nodes)
+
+
+def _passes_on(node: Node) -> bool:
+    if node.op == "Identity":
+        return True
+    return node.op == "Activation" and node.params.get("activation") == "linear"
+
+
+def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | None:
+    """What the loss passes back to its predictions; None where they are not the same on all targets."""
+    recipe = case.procedure.loss
+    if recipe is None or recipe.name not in LOSSES or not completed:
+        return None
+    node = Node("loss", recipe.name, ())
+    if is_loss_alone(case):
+        function = loss_function(case)
+        return judge_gradients(node, _answers(completed, function.arguments), function) if function else None
+    outputs = _outputs(case)
+    if not outputs or not _equal_outputs(completed, list(outputs)):
+        return None
+    names = {f"node:{key}": name for name, key in outputs.items()}
+    first = next(iter(completed.values()))
+    function = _loss_of_outputs(case, {at: first.outputs[name] for at, name in names.items()}, names)
+    return judge_gradients(node, _answers(completed, names), function)
+
+
+def _answers(completed: Outcomes, names: Mapping[str, object]) -> dict[str, dict[str, Array]]:
+    return {
+        target: {name: outcome.trace.gradients[name] for name in names if name in outcome.trace.gradients}
+        for target, outcome in completed.items()
+    }
+
+
+def _outputs(case: Case) -> dict[str, str]:
+    """The key of the node behind each output that has labels; nothing where the subject is no graph."""
+    graph = case.subject
+    if not isinstance(graph, LayerGraph):
+        return {}
+    nodes = {node.name: node.key for node in graph.nodes}
+    return {ref.node: nodes[ref.node] for ref in graph.outputs if ref.node in case.labels and ref.node in nodes}
+
+
+def _equal_outputs(completed: Outcomes, names: Sequence[str]) -> bool:
+    first, *others = completed.values()
+    if not all(name in first.outputs for name in names):
+        return False
+    return all(
+        name in other.outputs and np.array_equal(first.outputs[name], other.outputs[name])
+        for other in others
+        for name in names
+    )
+
+
+def _loss_of_outputs(case: Case, predictions: Mapping[str, Array], names: Mapping[str, str]) -> Differentiated:
+    recipe = case.procedure.loss
+    assert recipe is not None
+
+    def terms(arrays: Sequence[Array]) -> Evaluation:
+        given = {names[at]: array for at, array in zip(predictions, arrays, strict=True)}
+        return loss_terms(recipe, case.labels, given)
+
+    return Differentiated(terms, predictions)
+
+
+# The weights after the step
+
+
+def judge_update(case: Case, completed: Outcomes) -> NodeErrors | None:
+    """Every target's weights against the optimizer's formula on its own gradients; None without a formula."""
+    recipe = case.procedure.optimizer
+    if recipe is None or recipe.name not in OPTIMIZERS:
+        return None
+    errors = {target: update_error(case, outcome) for target, outcome in completed.items()}
+    return NodeErrors(Node(recipe.name, recipe.name, ()), errors, dict.fromkeys(errors, 0.0), _spread(errors.values()))
+
+
+def _spread(errors: Collection[float]) -> float:
+    """How differently the targets err. On gradients of their own, those that make one mistake are about as far off."""
+    least, most = min(errors, default=0.0), max(errors, default=0.0)
+    return 0.0 if most == least or most - least <= _AS_FAR * most else most - least
+
+
+def update_error(case: Case, outcome: Outcome) -> float:
+    """The largest e of a weight after the step, given the target's own gradient of it."""
+    recipe = case.procedure.optimizer
+    worst = 0.0
+    for name, gradient in stepped_weights(case, outcome).items():
+        assert recipe is not None
+        after = outcome.trace.weights[name]
+        truth = evaluate_step(recipe, case.weights[name], gradient).weight
+        if after.shape != truth.value.shape:
+            return float("inf")
+        worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))
+    return worst
+
+
+def stepped_weights(case: Case, outcome: Outcome) -> dict[str, Array]:
+    """The weights of an outcome that the optimizer's formula speaks of, and the gradient of each."""
+    recipe = case.procedure.optimizer
+    if recipe is None or recipe.name not in OPTIMIZERS:
+        return {}
+    gradients = {name: outcome.trace.gradients.get(f"weight:{name}") for name in outcome.trace.weights}
+    return {
+        name: gradient
+        for name, gradient in gradients.items()
+        if gradient is not None and name in case.weights and _can_be_squared(gradient)
+    }
+
+
+def _can_be_squared(gradient: Array) -> bool:
+    return bool(np.isfinite(gradient).all()) and float(np.abs(gradient).max(initial=0.0)) < _LARGEST_GRADIENT

@@ -1,0 +1,54 @@
+"""A program of torch's functions as one module, for compilers."""
+
+import operator
+
+import torch
+from torch import fx
+
+from .graphs import GraphProgram, function
+
+
+class GraphModule(object):
+    """The module, the names of the tensors it takes, and of those it gives, which are ``wanted``."""
+
+    def __init__(self, subject, wanted):
+        self.taken, self.given = [], list(wanted)
+        graph, values = fx.Graph(), {}
+        program = GraphProgram(subject, _nobody)
+        for name in _leaves(subject, wanted):
+            values[name] = graph.placeholder("leaf_{}".format(len(self.taken)))
+            self.taken.append(name)
+        for _, steps in subject["nodes"]:
+            for name, args, kwargs, result in steps:
+                given = [program.value(item, values) for item in args]
+                named = {key: program.value(item, values) for key, item in kwargs.items()}
+                node = graph.call_function(function(name), tuple(given), named)
+                if isinstance(result, list):
+                    for index, part in enumerate(result):
+                        values[part] = graph.call_function(operator.getitem, (node, index))
+                else:
+                    values[result] = node
+        graph.output(tuple(values[name] for name in self.given))
+        graph.eliminate_dead_code()
+        self.module = fx.GraphModule(torch.nn.Module(), graph)
+
+    def call(self, module, tensors):
+        """Return what ``module``, this one or a compiled one, gives, by name."""
+        return dict(zip(self.given, module(*[tensors[name] for name in self.taken])))
+
+
+def _nobody(key):
+    """Compiled code does not say which node is next."""
+
+
+def _leaves(subject, wanted):
+    """Return the names of inputs and weights that steps use or that are asked for, each once."""
+    found, waiting = {}, [{"$": name} for name in wanted]
+    waiting += [[args, list(kwargs.values())] for _, steps in subject["nodes"] for _, args, kwargs, _ in steps]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting.extend(item)
+        elif isinstance(item, dict) and item.get("$", "t")[:2] in ("x:", "w:"):
+            found[item["$"]] = True
+    return sorted(found)

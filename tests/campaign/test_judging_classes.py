@@ -1,0 +1,155 @@
+"""What class a difference gets: freedoms, refusals, deaths, one target alone, outputs after the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.judging import judge
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import ApiCall, ArrayArg, Case
+from tensorparity.core.finding import Class, Diagnosis
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.outcome import Failure, Outcome, Status
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.verdict import Kind
+from tensorparity.triage.suspicion import Suspicion
+
+TF, JAX, TORCH = "keras:tensorflow", "keras:jax", "keras:torch"
+
+
+def gave(target: str, *arrays: Array, name: str = "") -> Outcome:
+    outputs = {name or str(index): array for index, array in enumerate(arrays)}
+    return Outcome(target, Status.COMPLETED, outputs)
+
+
+def ended(target: str, status: Status, kind: str = "ValueError", message: str = "no") -> Outcome:
+    return Outcome(target, status, failure=Failure(kind, message))
+
+
+def called(api: str, *arrays: Array) -> Case:
+    names = "ab"[: len(arrays)]
+    call = ApiCall(api, tuple(ArrayArg(name) for name in names))
+    return Case(call, Procedure(goal=Goal.CALL), inputs=dict(zip(names, arrays, strict=True)))
+
+
+def one_layer(op: str, x: Array, weights: Mapping[str, Array] | None = None, **params: object) -> Case:
+    build = GraphBuilder()
+    graph = build.build(build.add(op, build.input("x", x.shape[1:], x.dtype.name), name="n", **params))
+    return Case(graph, inputs={"x": x}, weights=weights or {})
+
+
+def judged(case: Case, *outcomes: Outcome, convicted: tuple[str, ...] = ()) -> Suspicion:
+    suspicion, _ = judge(case, {outcome.target: outcome for outcome in outcomes}, convicted=convicted)
+    assert suspicion is not None
+    return suspicion
+
+
+def verdict(case: Case, *outcomes: Outcome) -> tuple[Class, tuple[str, ...]]:
+    diagnosis: Diagnosis = judged(case, *outcomes).diagnosis
+    return diagnosis.klass, diagnosis.suspects
+
+
+class TestFreedoms:
+    FMOD = called("torch.fmod", np.array([7, 1]), np.array([4, 0]))
+    TABLE = np.arange(8, dtype=np.float32).reshape(4, 2)
+    EMBEDDING = one_layer("Embedding", np.array([[1, 9]]), {"n/embeddings": TABLE}, input_dim=4, output_dim=2)
+
+    def test_any_answer_to_a_division_by_zero(self) -> None:
+        first, second = gave("torch:eager", np.array([3, -5])), gave("torch:compile", np.array([3, 77]))
+        assert verdict(self.FMOD, first, second) == (Class.SPECIFICATION, ())
+        assert "documented freedom" in " ".join(judged(self.FMOD, first, second).diagnosis.evidence)
+
+    def test_a_wrong_answer_beside_it_is_wrong(self) -> None:
+        first, second = gave("torch:eager", np.array([99, 0])), gave("torch:compile", np.array([3, 0]))
+        assert verdict(self.FMOD, first, second) == (Class.DEFECT, ("torch:eager",))
+
+    def test_it_may_raise(self) -> None:
+        raised = ended("torch:eager", Status.RAISED, "RuntimeError", "ZeroDivisionError")
+        assert verdict(self.FMOD, raised, gave("torch:compile", np.array([3, 0]))) == (Class.SPECIFICATION, ())
+
+    def test_it_may_not_die(self) -> None:
+        died = ended("torch:eager", Status.CRASHED, "SIGFPE")
+        assert verdict(self.FMOD, died, gave("torch:compile", np.array([3, 0])))[0] is Class.DEFECT
+
+    @pytest.mark.parametrize("row", [[0.0, 0.0], [np.nan, np.nan], [6.0, 7.0]])
+    def test_rows_of_indices_out_of_range(self, row: list[float]) -> None:
+        first = gave(JAX, np.array([[[2.0, 3.0], row]], np.float32), name="n")
+        second = gave(TORCH, np.array([[[2.0, 3.0], [-1.0, -1.0]]], np.float32), name="n")
+        assert verdict(self.EMBEDDING, first, second) == (Class.SPECIFICATION, ())
+        wrong = gave(TORCH, np.array([[[9.0, 3.0], [0.0, 0.0]]], np.float32), name="n")
+        assert verdict(self.EMBEDDING, first, wrong) == (Class.DEFECT, (TORCH,))
+
+    def test_embedding_may_raise(self) -> None:
+        raised = ended(TF, Status.RAISED, "InvalidArgumentError", "indices[0,1] = 9 is not in [0, 4)")
+        right = gave(JAX, np.array([[[2.0, 3.0], [0.0, 0.0]]], np.float32), name="n")
+        assert verdict(self.EMBEDDING, raised, right) == (Class.SPECIFICATION, ())
+
+
+class TestEndings:
+    CASE = one_layer("ReLU", np.ones((1, 2), np.float32))
+    RIGHT = gave(TORCH, np.ones((1, 2), np.float32), name="n")
+
+    def test_the_library_says_that_it_has_no_such_thing(self) -> None:
+        lacks = ended("keras:openvino", Status.RAISED, "NotImplementedError", "`relu` is not supported with openvino")
+        assert verdict(self.CASE, lacks, self.RIGHT)[0] is Class.UNSUPPORTED
+
+    def test_death_is_not_filed_under_an_exception(self) -> None:
+        died = ended(JAX, Status.CRASHED, "SIGSEGV")
+        for outcomes in ((ended(TF, Status.RAISED), died), (died, ended(TF, Status.RAISED))):
+            suspicion = judged(self.CASE, *outcomes, self.RIGHT)
+            assert (suspicion.kind, suspicion.exception) == (Kind.CRASH, "SIGSEGV")
+            assert suspicion.diagnosis.suspects == (JAX,)
+            assert len(suspicion.diagnosis.evidence) == 2
+
+    def test_those_who_end_alike_are_suspects_together(self) -> None:
+        assert judged(
+            self.CASE, ended(TF, Status.RAISED), ended(JAX, Status.RAISED), self.RIGHT
+        ).diagnosis.suspects == (
+            TF,
+            JAX,
+        )
+
+
+class TestAlone:
+    CASE = one_layer("ReLU", np.ones((1, 2), np.float32))
+    WRONG = gave(TF, np.full((1, 2), 3, np.float32), name="n")
+
+    def test_nobody_else_was_asked(self) -> None:
+        suspicion, undecided = judge(self.CASE, {TF: self.WRONG})
+        assert suspicion is None
+        assert "another target must tell" in undecided
+
+    def test_it_was_convicted_by_others(self) -> None:
+        assert judged(self.CASE, self.WRONG, convicted=(TF,)).diagnosis.suspects == (TF,)
+
+    def test_a_call_that_a_plain_evaluation_gets_right(self) -> None:
+        case = called("torch.fmod", np.array([2**60 + 1]), np.array([2]))
+        assert verdict(case, gave("torch:eager", np.array([0]))) == (Class.DEFECT, ("torch:eager",))
+
+    def test_a_call_that_is_ill_conditioned(self) -> None:
+        x = np.array([[1e8, 1.0, -1e8]], np.float32)
+        case = called("keras.ops.sum", x)
+        assert judge(case, {TF: gave(TF, np.float32(1.0))}) == (None, "")
+
+
+class TestFurtherOutputs:
+    MATRIX = np.array([[2.0, 1.0], [1.0, 2.0]], np.float32)
+    VALUES = np.array([1.0, 3.0], np.float32)
+    VECTORS = np.array([[-1.0, 1.0], [1.0, 1.0]], np.float32) / np.sqrt(np.float32(2))
+
+    def judged(self, vectors: Array) -> tuple[Suspicion | None, str]:
+        case = called("keras.ops.eigh", self.MATRIX)
+        right = gave(JAX, self.VALUES, -self.VECTORS)  # the sign is nobody's fault
+        return judge(case, {JAX: right, TORCH: gave(TORCH, self.VALUES, vectors.astype(np.float32))})
+
+    def test_eigenvectors_of_any_sign(self) -> None:
+        assert self.judged(self.VECTORS) == (None, "")
+
+    @pytest.mark.parametrize("wrong", [np.full((2, 2), 9.0), 2 * VECTORS, VECTORS[:, ::-1]])
+    def test_what_is_no_eigenvector(self, wrong: Array) -> None:
+        suspicion, _ = self.judged(wrong)
+        assert suspicion is not None
+        assert suspicion.diagnosis.suspects == (TORCH,)

@@ -1,0 +1,156 @@
+"""Dense layers, normalizations, tables and codes."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from .functions import ACTIVATIONS
+from .registry import Params, Tensor, Weights, layer
+
+
+@layer("Dense")
+def _dense(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    found = tf.tensordot(inputs[0], weights["kernel"], 1)
+    return ACTIVATIONS[p["activation"]](tf.nn.bias_add(found, weights["bias"]) if "bias" in weights else found)
+
+
+@layer("EinsumDense")
+def _einsum(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    found = tf.einsum(p["equation"], inputs[0], weights["kernel"])
+    return ACTIVATIONS[p["activation"]](found + weights["bias"] if "bias" in weights else found)
+
+
+@layer("Dot")
+def _dot(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    """Sample by sample."""
+    axes = [p["axes"]] * 2 if isinstance(p["axes"], int) else p["axes"]
+    axes = [axis % len(x.shape) for axis, x in zip(axes, inputs, strict=True)]
+    a, b = (_unit_length(x, axis, 1e-7) if p["normalize"] else x for x, axis in zip(inputs, axes, strict=True))
+    rows = [tf.tensordot(a[i], b[i], [[axes[0] - 1], [axes[1] - 1]]) for i in range(a.shape[0])]
+    found = tf.stack(rows)
+    return found[:, None] if len(found.shape) == 1 else found
+
+
+def _unit_length(x: Tensor, axis: int, least: float) -> Tensor:
+    return x / tf.maximum(tf.norm(x, axis=axis, keepdims=True), tf.constant(least, tf.float64))
+
+
+@layer("Embedding")
+def _embedding(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    return tf.nn.embedding_lookup(weights["embeddings"], inputs[0])
+
+
+@layer("Masking")
+def _masking(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    x = inputs[0]
+    return tf.where(tf.reduce_all(x == p["mask_value"], axis=-1, keepdims=True), tf.zeros_like(x), x)
+
+
+# Normalizations
+
+
+def _axes(p: Params, x: Tensor) -> list[int]:
+    items = [p["axis"]] if isinstance(p["axis"], int) else p["axis"]
+    return sorted(axis % len(x.shape) for axis in items)
+
+
+def _along(x: Tensor, axes: list[int], weight: Tensor | None) -> Tensor | None:
+    if weight is None:
+        return None
+    return tf.reshape(weight, [size if axis in axes else 1 for axis, size in enumerate(x.shape)])
+
+
+def _standardized(p: Params, x: Tensor, over: list[int], gamma: Tensor | None, beta: Tensor | None) -> Tensor:
+    mean, variance = tf.nn.moments(x, over, keepdims=True)
+    return tf.nn.batch_normalization(x, mean, variance, beta, gamma, p["epsilon"])
+
+
+@layer("BatchNormalization")
+def _batch(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    x = inputs[0]
+    axes = _axes(p, x)
+    named = {name: _along(x, axes, weights.get(name)) for name in ("moving_mean", "moving_variance", "gamma", "beta")}
+    if p["training"]:
+        others = [axis for axis in range(len(x.shape)) if axis not in axes]
+        return _standardized(p, x, others, named["gamma"], named["beta"])
+    return tf.nn.batch_normalization(
+        x, named["moving_mean"], named["moving_variance"], named["beta"], named["gamma"], p["epsilon"]
+    )
+
+
+@layer("LayerNormalization")
+def _layer(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    x = inputs[0]
+    axes = _axes(p, x)
+    return _standardized(p, x, axes, _along(x, axes, weights.get("gamma")), _along(x, axes, weights.get("beta")))
+
+
+@layer("GroupNormalization")
+def _group(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    """Group by group: its channels cut out, standardized over everything but the batch, put side by side again."""
+    x = inputs[0]
+    (axis,) = _axes(p, x)
+    groups = x.shape[axis] if p["groups"] == -1 else p["groups"]
+    over = list(range(1, len(x.shape)))
+    parts = [_standardized(p, part, over, None, None) for part in tf.split(x, groups, axis=axis)]
+    found = tf.concat(parts, axis=axis)
+    found = found * _along(x, [axis], weights["gamma"]) if "gamma" in weights else found
+    return found + _along(x, [axis], weights["beta"]) if "beta" in weights else found
+
+
+@layer("RMSNormalization")
+def _rms(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    x = inputs[0]
+    axes = _axes(p, x)
+    square = tf.reduce_mean(tf.square(x), axis=axes, keepdims=True)
+    return x * tf.math.rsqrt(square + p["epsilon"]) * _along(x, axes, weights["scale"])
+
+
+@layer("UnitNormalization")
+def _unit(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    """``tf.math.l2_normalize`` divides by no root of less than its epsilon."""
+    return tf.math.l2_normalize(inputs[0], axis=_axes(p, inputs[0]), epsilon=1e-24)
+
+
+@layer("Normalization")
+def _normalization(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    x = inputs[0]
+    kept = [] if p["axis"] is None else _axes(p, x)
+    mean, variance = (
+        _along(x, kept, weights[name]) if name in weights else tf.constant(float(p[name]), tf.float64)
+        for name in ("mean", "variance")
+    )
+    deviation = tf.maximum(tf.sqrt(variance), tf.constant(1e-7, tf.float64))
+    return mean + x * deviation if p["invert"] else tf.divide(tf.subtract(x, mean), deviation)
+
+
+@layer("Rescaling")
+def _rescaling(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    scale, offset = (tf.constant(p[name], tf.float64) for name in ("scale", "offset"))
+    return tf.multiply(inputs[0], scale) + offset
+
+
+# Codes
+
+
+def _encoded(mode: str, depth: int, indices: Tensor) -> Tensor:
+    if mode == "one_hot":
+        single = len(indices.shape) > 1 and indices.shape[-1] == 1
+        return tf.one_hot(tf.squeeze(indices, -1) if single else indices, depth, dtype=tf.float64)
+    flat = tf.cast(tf.reshape(indices, [-1, indices.shape[-1]]), tf.int32)
+    counted = tf.math.bincount(flat, minlength=depth, maxlength=depth, axis=-1, binary_output=mode == "multi_hot")
+    return tf.reshape(tf.cast(counted, tf.float64), [*indices.shape[:-1], depth])
+
+
+@layer("Discretization")
+def _discretization(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    bounds = tf.constant(p["bin_boundaries"], tf.float64)
+    flat = tf.searchsorted(bounds, tf.reshape(inputs[0], [-1]), side="right")
+    indices = tf.reshape(flat, inputs[0].shape)
+    mode = p["output_mode"]
+    return tf.cast(indices, tf.float64) if mode == "int" else _encoded(mode, len(p["bin_boundaries"]) + 1, indices)
+
+
+@layer("CategoryEncoding")
+def _categories(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    return _encoded(p["output_mode"], p["num_tokens"], inputs[0])

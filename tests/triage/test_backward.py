@@ -1,0 +1,112 @@
+"""The judge of gradients knows right ones from wrong ones, whether the targets agree or not, and leaves kinks alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.finding import Class
+from tensorparity.core.graph import Node, Ref
+from tensorparity.core.outcome import Outcome, Status, Trace
+from tensorparity.triage.diagnose import blame
+from tensorparity.triage.replay import NodeErrors
+from tensorparity.triage.trials import KINK, Trial, backward_trial
+
+KERAS = dict.fromkeys(["one", "two", "three"], "keras")
+
+
+def outcome(target: str, gradients: Mapping[str, Array]) -> Outcome:
+    return Outcome(target, Status.COMPLETED, trace=Trace(gradients=dict(gradients)))
+
+
+def judged(trial: Trial, **answers: Mapping[str, Array]) -> NodeErrors:
+    return trial.judge({target: outcome(target, gradients) for target, gradients in answers.items()})
+
+
+def dense(units: int, batch: int = 8) -> tuple[Trial, dict[str, Array]]:
+    """The backward pass of a dense layer, and its true gradients in float32."""
+    rng = np.random.default_rng(0)
+    x, kernel = (rng.standard_normal(shape).astype(np.float32) for shape in ((batch, units), (units, units)))
+    node = Node("d", "Dense", (Ref("x"),), {"units": units, "use_bias": False})
+    output = np.zeros((batch, units), np.float32)
+    trial = backward_trial(node, [x], output, {"d/kernel": kernel}, False, ["two"], 0)
+    g = trial.case.cotangents["d#0"].astype(np.float64)
+    right = {"input:d#0/0": g @ kernel.T, "weight:d/kernel": x.T @ g}
+    return trial, {name: array.astype(np.float32) for name, array in right.items()}
+
+
+@pytest.mark.parametrize("units", [64, 256])
+def test_one_entry_of_a_kernels_gradient_that_is_zero(units: int) -> None:
+    trial, right = dense(units)
+    wrong = {name: array.copy() for name, array in right.items()}
+    wrong["weight:d/kernel"][units // 3, units // 2] = 0.0
+    errors = judged(trial, one=right, two=wrong)
+    assert blame(errors, KERAS) == (Class.DEFECT, ("two",))
+
+
+def test_the_true_gradient_passes_and_a_per_mille_fails() -> None:
+    trial, right = dense(16)
+    assert blame(judged(trial, one=right, two=right), KERAS) == (None, ())
+    more = {name: array * np.float32(1.001) for name, array in right.items()}
+    assert blame(judged(trial, one=right, two=more), KERAS) == (Class.DEFECT, ("two",))
+
+
+def test_what_is_wrong_alike_everywhere_is_the_shared_code() -> None:
+    trial, right = dense(4)
+    doubled = {**right, "input:d#0/0": 2 * right["input:d#0/0"]}
+    errors = judged(trial, one=doubled, two=doubled, three=doubled)
+    assert blame(errors, KERAS) == (Class.DEFECT, ("keras",))
+
+
+def test_a_gradient_that_is_missing_counts_as_zero() -> None:
+    trial, right = dense(4)
+    errors = judged(trial, one=right, two={"input:d#0/0": right["input:d#0/0"]})
+    assert blame(errors, KERAS)[1] == ("two",)
+
+
+def test_what_nobody_differentiates_by_is_held() -> None:
+    """The moving statistics of a normalization matter to its output, and no library gives a gradient of them."""
+    node = Node("n", "BatchNormalization", (Ref("x"),), {"scale": False, "center": False, "epsilon": 0.0})
+    x = np.float32([[1.0, 2.0]])
+    weights = {"n/moving_mean": np.float32([0.5, 0.5]), "n/moving_variance": np.float32([4.0, 0.25])}
+    trial = backward_trial(node, [x], x, weights, False, ["two"], 0)
+    right = trial.case.cotangents["n#0"] / np.sqrt(weights["n/moving_variance"])
+    answer = {"input:n#0/0": right}
+    assert blame(judged(trial, one=answer, two=answer), KERAS) == (None, ())
+    assert blame(judged(trial, one=answer, two={"input:n#0/0": right * 2}), KERAS)[1] == ("two",)
+
+
+def relu(values: list[list[float]], **answers: list[list[float]]) -> NodeErrors:
+    x = np.asarray(values, np.float32)
+    trial = backward_trial(Node("relu", "ReLU", (Ref("x"),)), [x], x, {}, False, ["two"], 0)
+    g = trial.case.cotangents["relu#0"]
+    slopes = {target: {"input:relu#0/0": g * np.asarray(slope, np.float32)} for target, slope in answers.items()}
+    return judged(trial, **slopes)
+
+
+def test_two_targets_are_enough() -> None:
+    errors = relu([[1.0, -1.0]], one=[[1.0, 0.0]], two=[[1.0, 1.0]])
+    assert blame(errors, {})[1] == ("two",)
+
+
+def test_at_zero_relu_may_have_any_slope_between() -> None:
+    errors = relu([[0.0, 1.0]], one=[[0.0, 1.0]], two=[[1.0, 1.0]])
+    assert errors.judged_by == KINK
+    assert blame(errors, {}) == (None, ())
+
+
+def test_what_cancels_in_the_formula_may_cancel_in_its_gradient() -> None:
+    node = Node("norm", "LayerNormalization", (Ref("x0"),), {"epsilon": 1e-5, "center": False, "scale": False})
+    x = np.array([[0.0], [0.1]], np.float32)  # of one number, the deviation from the mean is nothing
+    trial = backward_trial(node, [x], x, {}, False, ["two"], 0)
+    one, two = ({"input:norm#0/0": np.float32(noise)} for noise in ([[0.0], [0.0]], [[3e-5], [-2e-5]]))
+    assert blame(judged(trial, one=one, two=two), {}) == (None, ())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_wrong(bad: float) -> None:
+    errors = relu([[1.0, -1.0]], one=[[1.0, 0.0]], two=[[bad, 0.0]])
+    assert blame(errors, {})[1] == ("two",)
