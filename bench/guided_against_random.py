@@ -9,29 +9,18 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import time
 
 import numpy as np
 
 from tensorparity.campaign.precision_operator import SearchTask, search_operators
 from tensorparity.core.arrays import Array
-from tensorparity.operators.calls.catalogue import OPERATORS, SEVEN
-from tensorparity.targets.runner import RunnerSettings, open_runner
+from tensorparity.operators.calls.catalogue import find_operators
+from tensorparity.operators.calls.spec import Operator
+from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 
-_SPECIAL = (
-    "erf",
-    "erfc",
-    "erfinv",
-    "lgamma",
-    "digamma",
-    "i0",
-    "i1",
-    "i0e",
-    "i1e",
-    "ndtr",
-    "log_ndtr",
-    "ndtri",
-    "logit",
-)
+#: Who is asked for an operator: the first that has it.
+_TARGETS = {"torch": "torch:eager", "jax": "jax:eager", "tensorflow": "tensorflow:eager"}
 
 
 def area(chronicle: list[Array]) -> float:
@@ -56,29 +45,40 @@ def mann_whitney(a: list[float], b: list[float]) -> float:
     return math.erfc(abs(u - n * m / 2) / spread / math.sqrt(2)) if spread else 1.0
 
 
+def areas_of(runner: LocalRunner, operator: Operator, strategy: str, options: argparse.Namespace) -> list[float]:
+    """The area of every seed."""
+    target = options.target or next(_TARGETS[library] for library in _TARGETS if library in operator.calls)
+    tasks = [
+        SearchTask(operator, options.dtype, (target,), strategy, options.inputs, seed) for seed in range(options.seeds)
+    ]
+    found = list(search_operators(runner, tasks, lambda done, detail: None))
+    return [area(notebook.records[target].chronicle) for notebook in found if notebook.records[target].inputs]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=400)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--target", default="torch:eager")
+    parser.add_argument("--target", help="torch:eager, or who has the operator")
     parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--op", action="append")
+    parser.add_argument("--op", action="append", default=[], help="glob; all operators by default")
     options = parser.parse_args()
-    print(f"{'operator':10} {'guided':>8} {'random':>8} {'p':>8}")
-    with open_runner([options.target], RunnerSettings()) as runner:
-        for name in options.op or (*SEVEN, *_SPECIAL):
-            areas: dict[str, list[float]] = {}
-            for strategy in ("guided", "random"):
-                tasks = [
-                    SearchTask(OPERATORS.get(name), options.dtype, (options.target,), strategy, options.inputs, seed)
-                    for seed in range(options.seeds)
-                ]
-                searches = search_operators(runner, tasks, lambda done, detail: None)
-                areas[strategy] = [area(s.notebook.records[options.target].chronicle) for s in searches]
-            p = mann_whitney(areas["guided"], areas["random"])
-            medians = [float(np.median(areas[strategy])) for strategy in ("guided", "random")]
+    print(f"{'operator':26} {'guided':>8} {'random':>8} {'p':>8}")
+    counts = dict.fromkeys(("better", "=", "WORSE"), 0)
+    with open_runner([options.target] if options.target else _TARGETS.values(), RunnerSettings()) as runner:
+        for operator in find_operators(tuple(options.op)):
+            guided, random = (areas_of(runner, operator, strategy, options) for strategy in ("guided", "random"))
+            if not guided or not random:
+                print(f"{operator.name:26} has no answer in {options.dtype}", flush=True)
+                continue
+            p = mann_whitney(guided, random)
+            medians = float(np.median(guided)), float(np.median(random))
             said = "=" if p >= 0.05 else ("better" if medians[0] > medians[1] else "WORSE")
-            print(f"{name:10} {medians[0]:8.3f} {medians[1]:8.3f} {p:8.2g} {said}", flush=True)
+            counts[said] += 1
+            print(f"{operator.name:26} {medians[0]:8.3f} {medians[1]:8.3f} {p:8.2g} {said}", flush=True)
+    print(", ".join(f"{count} {said}" for said, count in counts.items()))
+    workers = sum(runner.pool.cpu_seconds.values())
+    print(f"CPU seconds: {time.process_time():.0f} of this process, {workers:.0f} of the workers")
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 

@@ -11,9 +11,11 @@ import pytest
 
 from tensorparity.campaign.call_examination import examine_call
 from tensorparity.campaign.precision import PrecisionSettings, choose_operator_targets, precision
+from tensorparity.campaign.precision_compiled import search_compiled
+from tensorparity.campaign.precision_endings import endings_of
 from tensorparity.campaign.precision_findings import findings_of
-from tensorparity.campaign.precision_operator import SearchTask, search_operators
-from tensorparity.campaign.precision_paper import PaperTask, run_paper, spread_of
+from tensorparity.campaign.precision_operator import Notebook, SearchTask, search_operators
+from tensorparity.campaign.precision_paper import PaperTask, run_paper, search_paper, spread_of
 from tensorparity.core.arrays import Array, dtype_name, dtype_named
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.errors import UsageError
@@ -34,11 +36,16 @@ class Exact:
         self._odd = odd or {}
         self.asked: list[tuple[Case, str]] = []
         self.fresh = 0
+        self.packs: list[int] = []
 
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], *, fresh: bool = False, **_: Any) -> list[Outcome]:
         self.fresh += fresh
         self.asked += pairs
         return [self._one(case, target) for case, target in pairs]
+
+    def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
+        self.packs += [len(cases) for cases, _ in packs]
+        return [[self._one(case, target) for case in cases] for cases, target in packs]
 
     def _one(self, case: Case, target: str) -> Outcome:
         found = self._odd[target](case) if target in self._odd else exact(case)
@@ -75,7 +82,7 @@ def no_half(case: Case) -> Outcome | Array:
 
 def searched(runner: Exact, operator: str, dtypes: Sequence[str] = ("float32",), **options: Any) -> list[Any]:
     tasks = [SearchTask(OPERATORS.get(operator), dtype, runner.targets, inputs=200, **options) for dtype in dtypes]
-    return [search.notebook for search in search_operators(runner, tasks, lambda done, detail: None)]
+    return list(search_operators(runner, tasks, lambda done, detail: None))
 
 
 class TestOperatorMeasure:
@@ -134,6 +141,47 @@ class TestOperatorMeasure:
         (notebook,) = searched(Exact(["torch:eager"]), "erf", strategy=strategy)
         assert notebook.runs()[0].inputs == 200
 
+    def test_what_shows_only_in_long_arrays_is_shown_by_repeating_the_input(self) -> None:
+        def body_only(case: Case) -> Array:
+            found = exact(case)
+            return found * 2 if found.size >= 16 else found
+
+        runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": body_only})
+        (item,) = findings_of(runner, searched(runner, "tanh"))
+        assert item.finding.diagnosis.klass is Class.DEFECT
+        assert item.suspicion.case.inputs["x"].size >= 16
+
+
+class TestCompiled:
+    def searched(self, runner: Exact, names: Sequence[str], dtypes: Sequence[str] = ("float32",)) -> list[Notebook]:
+        compiled = frozenset(["torch:compile"])
+        tasks = [
+            SearchTask(OPERATORS.get(name), dtype, runner.targets, inputs=100, compiled=compiled)
+            for name in names
+            for dtype in dtypes
+        ]
+        notebooks = list(search_operators(runner, tasks, lambda done, detail: None))
+        assert set(search_compiled(runner, notebooks, lambda done, detail: None)) == set(notebooks)
+        return notebooks
+
+    def test_calls_of_a_dtype_are_packed_and_noted_beside_the_eager_ones(self) -> None:
+        runner = Exact(["torch:eager", "torch:compile"])
+        notebooks = self.searched(runner, ["tanh", "exp", "sum"], ("float32", "float16"))
+        assert set(runner.packs) == {3}
+        assert {run.inputs for notebook in notebooks for run in notebook.runs()} == {100}
+        assert "torch:compile" not in {target for _, target in runner.asked}
+
+    def test_the_eager_ones_bear_witness(self) -> None:
+        runner = Exact(["jax:eager", "torch:eager", "torch:compile"], {"torch:compile": absolute_sigmoid})
+        (item,) = findings_of(runner, self.searched(runner, ["sigmoid"]))
+        assert item.finding.diagnosis.suspects == ("torch:compile",)
+        assert "jax:eager says" in item.finding.diagnosis.evidence[1]
+
+    def test_what_the_budget_did_not_reach_says_so(self) -> None:
+        task = SearchTask(OPERATORS.get("tanh"), "float32", ("torch:compile",), compiled=frozenset(["torch:compile"]))
+        (run,) = Notebook(task).runs()
+        assert (run.status, run.reason) == ("not run", "the budget was used up")
+
 
 class TestPaperMeasure:
     def run(self, mode: str, strategy: str = "linf", operator: str = "sigmoid", **options: Any) -> Any:
@@ -176,6 +224,22 @@ class TestPaperMeasure:
         assert found.largest > 0
         (text,) = found.exceptions
         assert text.startswith("UnimplementedError")
+
+    def test_exceptions_are_filed_on_the_simplest_input(self) -> None:
+        runner = Exact(["jax:jit"], {"jax:jit": refusing})
+        task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=300)
+        (item,) = endings_of(runner, search_paper(runner, task).ended)
+        assert (item.finding.kind, item.finding.diagnosis.klass) == (Kind.ERROR, Class.DEFECT)
+        assert item.finding.diagnosis.parameters["dtype"] == "float32"
+        assert set(item.suspicion.case.inputs["x"].ravel().tolist()) == {1.0}
+
+    def test_what_was_refused_is_asked_again_with_one_input(self) -> None:
+        runner = Exact(["jax:jit"], {"jax:jit": refusing})
+        task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "random", "op_mode", shape=(28, 28, 3), inputs=1500)
+        found = run_paper(runner, task)
+        refused = [case for case, _ in runner.asked if case.subject.kwargs.get("data_format") == "channels_first"]  # type: ignore[union-attr]
+        assert sum(len(case.inputs["x"]) == 1 for case in refused) > len(refused) / 3
+        assert sum(found.exceptions.values()) > 3 * 500
 
     def test_several_times_in_a_row(self) -> None:
         assert self.run("op_mode", operator="relu", times=3).times == 3
@@ -221,3 +285,5 @@ def test_a_real_library(tmp_path: Path) -> None:
     assert found.facts.findings == ()
     assert found.facts.targets[0].versions["torch"]
     assert choose_operator_targets("torch:eager", "operator") == ["torch:eager"]
+    assert "torch:compile" in choose_operator_targets("all", "operator")
+    assert "torch:compile" not in choose_operator_targets(None, "operator")

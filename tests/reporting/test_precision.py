@@ -11,7 +11,16 @@ from tensorparity.core.operator_errors import ModelRun, OperatorRun, PaperRun, P
 from tensorparity.reporting import html, json_document, terminal
 from tensorparity.reporting.charts import Axis, bars, boxes, lines
 from tensorparity.reporting.facts import Facts, TargetFacts
-from tensorparity.reporting.precision import PAPER_TABLE_1, figures, operator_rows, table_1, table_2, unsupported
+from tensorparity.reporting.precision import (
+    PAPER_TABLE_1,
+    figures,
+    operator_rows,
+    silences,
+    table_1,
+    table_2,
+    tables,
+    unsupported,
+)
 
 
 def paper_run(operator: str, mode: str, strategy: str, largest: float) -> PaperRun:
@@ -75,11 +84,14 @@ def test_all_figures_are_there(paper: Precision) -> None:
         "Figure 2a", "Figure 2b", "Figure 3", "Figure 4", "Figure 5", "Growth over the groups"
     ]  # fmt: skip
     for figure in figures(paper):
-        assert str(figure.drawing).startswith("<svg")
+        assert str(figure.drawing).startswith('<svg class="plot"')  # .chart is styled for trainings
 
 
 def test_what_gave_no_answer_is_listed(operators: Precision) -> None:
     assert [(run.operator, run.reason) for run in unsupported(operators)] == [("mish", "keras has no mish")]
+    (silence,) = silences(operators)
+    assert (silence.why, silence.count, silence.operators) == ("keras has no such function", 1, ("mish",))
+    assert any(title.startswith("Without an answer: 1") for title, *_ in tables(operators))
     rows = operator_rows(operators)
     assert rows[0].worst is not None
     assert rows[0].worst.target == "onnxruntime"

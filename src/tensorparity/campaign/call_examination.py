@@ -13,7 +13,8 @@ from ..core.runner import Runner, run_case
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..operators.calls.catalogue import operator_of
 from ..operators.rounding import K
-from .precision_findings import Filed, findings_of
+from .precision_endings import Filed
+from .precision_findings import findings_of
 from .precision_operator import Notebook, SearchTask
 
 #: What an infinite error counts as where a number is needed.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import __version__
+from ..core.case import Case
 from ..core.errors import UsageError
 from ..core.finding import Finding
 from ..core.operator_errors import ModelRun, PaperRun, Precision
@@ -27,13 +28,20 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from .compare import CompareSettings, compare
 from .events import Listener, Progress, silent
 from .filing import file_findings, target_facts
-from .precision_findings import ENGINE, findings_of, prepared
-from .precision_operator import ALL_STRATEGIES, GUIDED, OperatorSearch, SearchTask, search_operators
-from .precision_paper import PAPER_DTYPES, PaperTask, run_paper
+from .precision_compiled import search_compiled
+from .precision_endings import ENGINE, Ended, endings_of
+from .precision_findings import findings_of, prepared
+from .precision_operator import ALL_STRATEGIES, GUIDED, Notebook, SearchTask, search_operators
+from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
 from .selection import named_targets
 
 #: Table 3: models of the zoo made of the paper's operators.
 TABLE_3 = ("zoo:lenet5", "zoo:vgg16")
+#: The paper's 20,000 inputs; and how many an operator gets in each dtype where all of them are swept.
+INPUTS, SWEEP_INPUTS = 20_000, 400
+#: What a user says for every installed target that can be called, compiled flavours too.
+ALL_TARGETS = "all"
+_INTERRUPTED, _BUDGET = "interrupted", "the budget was used up"
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class PrecisionSettings:
     strategies: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
     measure: str = "operator"
-    inputs: int = 2000
+    inputs: int = INPUTS
     times: int = 1
     seed: int = 0
     budget: float | None = None
@@ -109,36 +117,46 @@ class _Run:
         self._runner, self._store, self._tell = runner, store, tell
         self._began = time.monotonic()
         self._outcomes: dict[str, Outcome] = {}
+        self._paper: list[PaperRun] = []
+        self._ended: list[Ended] = []
+        self._notebooks: list[Notebook] = []
+        self._stop = "all searches were run"
 
     def run(self) -> Searched:
         settings = self._settings
         identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
         campaign = self._store.begin_campaign("precision", settings.seed, identity)
-        paper: list[PaperRun] = []
-        searches: list[OperatorSearch] = []
         findings: list[Finding] = []
-        stop = "all searches were run"
+        models: list[ModelRun] = []
         try:
             if settings.measure == "paper":
-                paper = self._paper()
+                self._search_paper()
             else:
-                searches = self._search()
-                filed = findings_of(self._runner, [search.notebook for search in searches])
-                self._tell(Progress("running reproducers", 0, None, f"{len(filed)} findings"))
-                findings = file_findings(self._store, campaign, prepared(self._runner, filed), settings.runner.faults)
+                self._search()
+            findings = self._findings(campaign)
+            models = self._models()
         except KeyboardInterrupt:
-            stop = "interrupted"
-        self._store.finish_campaign(campaign, stop)
-        models = self._models()
-        runs = [run for search in searches for run in search.notebook.runs()]
-        facts = self._facts(Precision(settings.measure, K, tuple(paper), tuple(runs), tuple(models)), findings, stop)
-        return Searched(facts, bool(self._runner.broken), self._store.folder)
+            self._stop = _INTERRUPTED
+        self._store.finish_campaign(campaign, self._stop)
+        runs = [run for notebook in self._notebooks for run in notebook.runs()]
+        precision = Precision(settings.measure, K, tuple(self._paper), tuple(runs), tuple(models))
+        return Searched(self._facts(precision, findings), bool(self._runner.broken), self._store.folder)
 
-    def _go_on(self) -> bool:
+    def _findings(self, campaign: int) -> list[Finding]:
+        self._tell(Progress("reducing and confirming", 0, None, ""))
+        filed = [*findings_of(self._runner, self._notebooks), *endings_of(self._runner, self._ended)]
+        self._tell(Progress("running reproducers", 0, None, f"{len(filed)} findings"))
+        return file_findings(self._store, campaign, prepared(self._runner, filed), self._settings.runner.faults)
+
+    def _go_on(self, share: float = 1.0) -> bool:
+        """Whether to begin something: not once this share of the budget is used up."""
         budget = self._settings.budget
-        return budget is None or time.monotonic() - self._began < budget
+        if budget is None or time.monotonic() - self._began < share * budget:
+            return True
+        self._stop = _BUDGET
+        return False
 
-    def _paper(self) -> list[PaperRun]:
+    def _search_paper(self) -> None:
         settings = self._settings
         modes = settings.modes or ("input_mode", "op_mode")
         tasks = [
@@ -151,15 +169,19 @@ class _Run:
             for mode in modes
             for strategy in settings.strategies or STRATEGIES
         ]  # fmt: skip
-        found: list[PaperRun] = []
+        for target in settings.targets:  # a worker's start is no part of anybody's time
+            first = self._operators[0]
+            run_paper(self._watched(), PaperTask(first, target, "random", "op_mode", shape=first.shapes[0], inputs=3))
         for done, task in enumerate(tasks):
             if not self._go_on():
                 break
             self._tell(Progress("search", done, len(tasks), f"{task.operator.name}, {task.mode}, {task.strategy}"))
-            found.append(run_paper(self._watched(), task))
-        return found
+            searched = search_paper(self._watched(), task)
+            self._paper.append(searched.run)
+            self._ended += searched.ended
 
-    def _search(self) -> list[OperatorSearch]:
+    def _search(self) -> None:
+        """What runs eagerly first, then what compiles, each with its share of the budget."""
         settings = self._settings
         compiled = frozenset(target for target in settings.targets if spec_of(parse_target(target)).compiled)
         tasks = [
@@ -170,10 +192,19 @@ class _Run:
             for strategy in settings.strategies or (GUIDED,)
         ]
 
-        def tell(done: int, detail: str) -> None:
-            self._tell(Progress("search", done, len(tasks), detail))
+        def telling(phase: str) -> Callable[[int, str], None]:
+            return lambda done, detail: self._tell(Progress(phase, done, len(tasks), detail))
 
-        return search_operators(self._watched(), tasks, tell, self._go_on)
+        if len(compiled) < len(settings.targets):
+            share = 0.5 if compiled else 1.0
+            found = search_operators(self._watched(), tasks, telling("search"), lambda: self._go_on(share))
+            self._notebooks.extend(found)
+        if compiled:
+            others = [Notebook(task) for task in tasks[len(self._notebooks) :]]
+            every = [*self._notebooks, *others]
+            for notebook in search_compiled(self._watched(), every, telling("search, compiled"), self._go_on):
+                if any(notebook is other for other in others):
+                    self._notebooks.append(notebook)
 
     def _watched(self) -> _Watched:
         return _Watched(self._runner, self._outcomes)
@@ -185,7 +216,7 @@ class _Run:
             found.append(_compared(model, self._settings))
         return found
 
-    def _facts(self, precision: Precision, findings: Sequence[Finding], stop: str) -> Facts:
+    def _facts(self, precision: Precision, findings: Sequence[Finding]) -> Facts:
         settings = self._settings
         inputs = sum(run.inputs for run in precision.paper) + sum(run.inputs for run in precision.operators)
         silent = [run for run in precision.operators if run.status != "measured"]
@@ -203,20 +234,21 @@ class _Run:
                 },
                 "operators": len(self._operators),
                 "unsupported": len(silent),
-                "stop_reason": stop,
+                "stop_reason": self._stop,
             },
             findings=tuple(findings),
             subject=f"{len(self._operators)} operators" if len(self._operators) > 1 else self._operators[0].name,
-            notes=self._notes(stop),
+            notes=self._notes(),
             isolated_threshold=K,
             precision=precision,
         )
 
-    def _notes(self, stop: str) -> tuple[str, ...]:
+    def _notes(self) -> tuple[str, ...]:
         planted = (
             f"fault {fault.name} is planted in {target}" for target, fault in self._settings.runner.faults.items()
         )
-        return (*([f"ended early: {stop}"] if stop == "interrupted" else []), *planted)
+        early = self._stop in (_INTERRUPTED, _BUDGET)
+        return (*([f"ended early: {self._stop}"] if early else []), *planted)
 
 
 class _Watched:
@@ -234,11 +266,19 @@ class _Watched:
 
     def run_pairs(self, pairs, **options):  # type: ignore[no-untyped-def]
         found = self._runner.run_pairs(pairs, **options)
-        for outcome in found:
+        self._remember(found)
+        return found
+
+    def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
+        found = self._runner.run_packs(packs)
+        self._remember([outcome for outcomes in found for outcome in outcomes])
+        return found
+
+    def _remember(self, outcomes: Sequence[Outcome]) -> None:
+        for outcome in outcomes:
             known = self._outcomes.get(outcome.target)
             if known is None or (outcome.completed and not known.completed):
                 self._outcomes[outcome.target] = _without_arrays(outcome)
-        return found
 
 
 def _without_arrays(outcome: Outcome) -> Outcome:
@@ -271,19 +311,20 @@ def _installed(target: str) -> bool:
 
 
 def choose_operator_targets(text: str | None, measure: str) -> list[str]:
-    """The targets a user named, or every installed library that can be called; compiled flavours only by name.
+    """The targets a user named, or every installed library that can be called; compiled flavours by name, or "all".
 
     Raises:
         UsageError: for an unknown target, one that is not installed or runs no calls, or none at all.
     """
-    if text is not None:
+    if text is not None and text != ALL_TARGETS:
         chosen = named_targets(text)
     elif measure == "paper":
         chosen = [name for name in ("tensorflow:eager",) if _installed(name)]
     else:
         specs = [TARGETS.get(name) for name in TARGETS.names()]
-        chosen = [s.name for s in specs if s.calls and not s.compiled and not s.arbiter and _installed(s.name)]
-        chosen = [name for name in chosen if name != "keras:openvino"]  # it compiles a model for every operation
+        chosen = [s.name for s in specs if s.calls and not s.arbiter and _installed(s.name)]
+        if text != ALL_TARGETS:
+            chosen = [name for name in chosen if not TARGETS.get(name).compiled]
     for name in chosen:
         if not spec_of(parse_target(name)).calls:
             raise UsageError(f"{name} runs no single calls")

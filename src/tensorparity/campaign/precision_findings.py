@@ -4,40 +4,34 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..core.arrays import Array, dtype_named
 from ..core.case import ApiCall, Case
 from ..core.finding import Class, Diagnosis, Finding
-from ..core.messages import gist
-from ..core.outcome import Outcome, Status
+from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.verdict import Kind, Measure, Stage
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
 from ..oracles.precision import measure_rows
-from ..targets.catalogue import spec_of
 from ..targets.lowering.calls import native_name
-from ..targets.names import parse_target
 from ..targets.runner import LocalRunner
 from ..triage.ballots import ballot_of
 from ..triage.call_reduction import reduce_call
 from ..triage.calls import CallBlame, blame_call
-from ..triage.confirm import HANG_FACTOR, flaky
+from ..triage.confirm import flaky
 from ..triage.suspicion import Suspicion
 from .filing import make_finding
-from .precision_operator import Ended, Notebook, Worst, one_input
+from .precision_endings import ENGINE, PREFERRED, Filed, endings_of, library_of
+from .precision_operator import Notebook, Worst
 from .reducing import Prepared
 from .scripts import reproduce
 
-ENGINE = "predoo"
-#: The dtype a finding is told in, if several show it: the one most people use first.
-_PREFERRED = ("float32", "float64", "float16", "bfloat16")
 _WITNESSES = 2
-_ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
+_COPIES = (16, 64)
 
 
 @dataclass(frozen=True)
@@ -49,27 +43,35 @@ class _Accused:
     also: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Filed:
-    """A finding with what it is made of; ``outcomes`` are those of its case in fresh processes."""
-
-    finding: Finding
-    suspicion: Suspicion
-    outcomes: Mapping[str, Outcome]
-
-
 def findings_of(runner: Runner, notebooks: Sequence[Notebook]) -> list[Filed]:
     """All findings of these, confirmed together: every library is imported once more, not once each."""
+    _call_witnesses(runner, notebooks)
     accused = [_reduced(runner, item) for item in _accused(notebooks)]
-    endings = _endings(runner, notebooks)
-    return [*_confirm_errors(runner, accused), *_confirm_endings(runner, endings)]
+    sightings = [sighting for notebook in notebooks for sighting in notebook.sightings()]
+    return [*_confirm_errors(runner, accused), *endings_of(runner, sightings)]
 
 
 def _by_operator(notebooks: Sequence[Notebook]) -> dict[str, list[Notebook]]:
     found: dict[str, list[Notebook]] = {}
-    for notebook in sorted(notebooks, key=lambda item: _PREFERRED.index(item.task.dtype)):
+    for notebook in sorted(notebooks, key=lambda item: PREFERRED.index(item.task.dtype)):
         found.setdefault(notebook.task.operator.name, []).append(notebook)
     return found
+
+
+def _call_witnesses(runner: Runner, notebooks: Sequence[Notebook]) -> None:
+    """Compiled targets are searched apart: what the others make of their worst inputs is asked now."""
+    missing = [
+        (record, target)
+        for notebook in notebooks
+        for name, record in notebook.records.items()
+        if name in notebook.task.compiled and record.worst is not None and record.units > K
+        for target in notebook.task.eager
+        if notebook.records[target].inputs and target not in record.worst.outputs
+    ]
+    pairs = [(record.worst.case, target) for record, target in missing if record.worst is not None]
+    for (record, target), outcome in zip(missing, runner.run_pairs(pairs) if pairs else (), strict=True):
+        if outcome.completed and record.worst is not None:
+            record.worst = replace(record.worst, outputs={**record.worst.outputs, target: outcome.outputs["0"]})
 
 
 def _accused(notebooks: Sequence[Notebook]) -> list[_Accused]:
@@ -125,7 +127,7 @@ def _reduced(runner: Runner, accused: _Accused) -> _Accused:
             found.append(same and _kind(blame, accused.worst.target) is kind)
         return found
 
-    worst = accused.worst
+    worst = replace(accused.worst, case=_alone_or_repeated(accused, fails))
     place = _worst_place(accused)
     case = reduce_call(accused.operator, worst.case, fails, place)
     outcomes = dict(zip(targets, runner.run_pairs([(case, target) for target in targets]), strict=True))
@@ -134,6 +136,18 @@ def _reduced(runner: Runner, accused: _Accused) -> _Accused:
     if blame.klass is not accused.blame.klass:  # reduced to something that is not steady: keep what was found
         return accused
     return replace(accused, worst=replace(worst, case=case, outputs=outputs), blame=blame)
+
+
+def _alone_or_repeated(accused: _Accused, fails: Callable[[Sequence[Case]], list[bool]]) -> Case:
+    """The input alone, or as often as it takes: some kernels treat the body of a long array in another way."""
+    case = accused.worst.case
+    stacked = [operand.name for operand in accused.operator.operands if operand.stacked]
+    for copies in (1, *_COPIES):
+        inputs = {n: np.repeat(a, copies, axis=0) if n in stacked else a for n, a in case.inputs.items()}
+        repeated = replace(case, inputs=inputs)
+        if fails([repeated])[0]:
+            return repeated
+    return case
 
 
 def _worst_place(accused: _Accused) -> int:
@@ -162,16 +176,12 @@ def _confirm_errors(runner: Runner, accused: Sequence[_Accused]) -> list[Filed]:
     return filed
 
 
-def _library(target: str) -> str:
-    return spec_of(parse_target(target)).calls
-
-
 def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> Filed:
     klass = item.blame.klass
     assert klass is not None
-    library = _library(item.worst.target)
+    library = library_of(item.worst.target)
     # All documented freedoms so far are about constants and cut-offs that only float64 can see.
-    freedom = item.operator.unlike.get(library) if item.dtype == "float64" else None
+    freedom = _freedom(item) if item.dtype == "float64" else None
     if freedom and klass is Class.DEFECT:
         klass = Class.SPECIFICATION
     case = item.worst.case
@@ -191,6 +201,12 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
     diagnosis = diagnosis if confirmed else flaky(diagnosis)
     suspicion = Suspicion(_kind(item.blame, item.worst.target), diagnosis, case, tuple(outcomes), stage=Stage.CALL)
     return Filed(make_finding(suspicion, ENGINE, outcomes, item.operator.name), suspicion, outcomes)
+
+
+def _freedom(item: _Accused) -> str | None:
+    """A freedom of the library that is called, or of the one that computes for it (torch under Keras)."""
+    unlike, target = item.operator.unlike, item.worst.target
+    return unlike.get(library_of(target)) or unlike.get(ballot_of(target))
 
 
 def _evidence(item: _Accused) -> list[str]:
@@ -226,74 +242,6 @@ def _shown(case: Case) -> str:
         more = f", … {flat.size} numbers" if flat.size > 4 else ""
         parts.append(f"{numbers}{more}" if len(case.inputs) == 1 else f"{name}={numbers}{more}")
     return "; ".join(parts)
-
-
-# Calls that ended badly
-
-
-@dataclass(frozen=True)
-class _Ending:
-    operator: Operator
-    dtype: str
-    ended: Ended
-    suspects: tuple[str, ...]
-
-
-def _endings(runner: Runner, notebooks: Sequence[Notebook]) -> list[_Ending]:
-    """One per operator, implementation and exception; what only a narrower dtype lacks is listed, not accused."""
-    found: dict[tuple[str, str, str], _Ending] = {}
-    for notebook in sorted(notebooks, key=lambda item: _PREFERRED.index(item.task.dtype)):
-        for target, record in notebook.records.items():
-            for ended in record.ended:
-                failure = ended.outcome.failure
-                key = (notebook.task.operator.name, ballot_of(target), failure.type if failure else "")
-                if key in found:
-                    known = found[key]
-                    suspects = tuple(dict.fromkeys((*known.suspects, target)))
-                    found[key] = replace(known, suspects=suspects)
-                elif not _only_this_dtype(runner, notebook, ended, target):
-                    found[key] = _Ending(notebook.task.operator, notebook.task.dtype, ended, (target,))
-    return list(found.values())
-
-
-def _only_this_dtype(runner: Runner, notebook: Notebook, ended: Ended, target: str) -> bool:
-    if ended.outcome.status is not Status.RAISED or notebook.task.dtype == "float32":
-        return False
-    inputs: dict[str, Array] = {name: array.astype(dtype_named("float32")) for name, array in ended.case.inputs.items()}
-    (again,) = runner.run_pairs([(replace(ended.case, inputs=inputs), target)])
-    return again.completed
-
-
-def _confirm_endings(runner: Runner, endings: Sequence[_Ending]) -> list[Filed]:
-    cases = [one_input(item.operator, item.ended.case, 0) for item in endings]
-    filed: list[Filed] = []
-    for item, case in zip(endings, cases, strict=True):
-        target = item.ended.outcome.target
-        factor = HANG_FACTOR if item.ended.outcome.status is Status.TIMED_OUT else 1.0
-        (again,) = runner.run_pairs([(case, target)], fresh=True, deadline_factor=factor)
-        same = again.status is item.ended.outcome.status
-        filed.append(_file_ending(item, case, again, same))
-    return filed
-
-
-def _file_ending(item: _Ending, case: Case, outcome: Outcome, confirmed: bool) -> Filed:
-    failure = item.ended.outcome.failure
-    assert isinstance(case.subject, ApiCall)
-    target = item.ended.outcome.target
-    told = f"{failure.type}: {gist(failure.message)}" if failure else item.ended.outcome.status.value
-    evidence = [f"{target} {item.ended.outcome.status.value}: {told}", f"formula: {item.operator.formula}"]
-    diagnosis = Diagnosis(
-        klass=Class.DEFECT,
-        suspects=item.suspects,
-        api=native_name(item.operator, _library(target), case),
-        parameters={"dtype": item.dtype, **case.subject.kwargs},
-        evidence=tuple(evidence),
-    )
-    kind = _ENDINGS[item.ended.outcome.status]
-    exception = failure.type if failure else ""
-    diagnosis = diagnosis if confirmed else flaky(diagnosis)
-    suspicion = Suspicion(kind, diagnosis, case, (target,), exception, Stage.CALL)
-    return Filed(make_finding(suspicion, ENGINE, {target: outcome}, item.operator.name), suspicion, {target: outcome})
 
 
 #: Seconds for all scripts of a run together: each is executed in a process that imports its library.

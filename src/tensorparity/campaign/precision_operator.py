@@ -6,24 +6,25 @@ All searches of a chunk advance together, a batch each, so that the workers have
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays
+from ..core.arrays import Array
 from ..core.case import ApiCall, Case
 from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.operator_errors import OperatorRun
 from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
-from ..engines.predoo.algorithm import GROUPS, STRATEGIES, PaperSearch
+from ..engines.predoo.algorithm import GROUPS, STRATEGIES, PaperSearch, seeds_for
 from ..engines.predoo.batch import Batch
 from ..engines.predoo.guided import GuidedSearch
 from ..generators.operator_inputs import SOURCES, fitted
 from ..operators.calls.spec import Operator, Sizes
 from ..operators.tolerances import tolerance_of
 from ..oracles.precision import RowErrors, measure_rows, usable
+from .precision_endings import ENDINGS, Ended, one_input
 
 #: Searches that advance together.
 _CHUNK = 8
@@ -47,14 +48,6 @@ class Worst:
     others: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A call that raised, crashed or hung on one target."""
-
-    outcome: Outcome
-    case: Case
-
-
 @dataclass
 class Record:
     """What is known of one operator in one dtype on one target."""
@@ -75,8 +68,8 @@ class SearchTask:
     """What is searched where.
 
     Args:
-        compiled: targets that compile every new call. They get the first variant in batches of one size, so that an
-            operator is compiled once per dtype.
+        compiled: those of the targets that compile every new call. They are asked by a search of their own
+            (``precision_compiled``), on the first variant in batches of one size.
     """
 
     operator: Operator
@@ -86,6 +79,10 @@ class SearchTask:
     inputs: int = 2000
     seed: int = 0
     compiled: frozenset[str] = frozenset()
+
+    @property
+    def eager(self) -> list[str]:
+        return [target for target in self.targets if target not in self.compiled]
 
 
 class Notebook:
@@ -119,8 +116,8 @@ class Notebook:
         """What raised is kept; what the library has no such thing for gets a reason, and is not asked again."""
         record = self.records[target]
         told = f"{outcome.failure.type}: {gist(outcome.failure.message)}" if outcome.failure else problem
-        if outcome.status in (Status.RAISED, Status.CRASHED, Status.TIMED_OUT):
-            record.ended.append(Ended(outcome, case))
+        if outcome.status in ENDINGS:
+            record.ended.append(Ended(self.task.operator, self.task.dtype, outcome, case))
             record.reason = record.reason or (told if outcome.status is Status.CRASHED else "")
         elif outcome.status is Status.UNSUPPORTED and outcome.failure is not None:
             record.reason = outcome.failure.message
@@ -152,6 +149,10 @@ class Notebook:
                 {name: float(found.units[row]) for name, found in measured.items()},
             )
 
+    def sightings(self) -> list[Ended]:
+        """Every call that ended badly."""
+        return [ended for record in self.records.values() for ended in record.ended]
+
     def runs(self) -> list[OperatorRun]:
         return [self._run(target, record) for target, record in self.records.items()]
 
@@ -160,19 +161,8 @@ class Notebook:
         tolerance = tolerance_of(target, task.dtype)
         known = OperatorRun(task.operator.name, task.operator.family, target, task.dtype, task.strategy, "measured")
         if not record.inputs:
-            ended = record.ended[0].outcome if record.ended else None
-            reason = record.reason or (
-                f"{ended.failure.type}: {gist(ended.failure.message)}" if ended and ended.failure else ""
-            )
-            return OperatorRun(
-                known.operator,
-                known.family,
-                target,
-                task.dtype,
-                task.strategy,
-                "raised" if ended else "unsupported",
-                reason,
-            )
+            status, reason = _silence(record)
+            return replace(known, status=status, reason=reason)
         chronicle = np.concatenate(record.chronicle)
         best = np.maximum.accumulate(np.nan_to_num(chronicle, posinf=1e30))
         assert record.worst is not None
@@ -197,12 +187,21 @@ class Notebook:
         )
 
 
+def _silence(record: Record) -> tuple[str, str]:
+    """Why nothing was measured: status and reason."""
+    if record.ended:
+        ended = record.ended[0].outcome
+        told = f"{ended.failure.type}: {gist(ended.failure.message)}" if ended.failure else ended.status.value
+        return ended.status.value, record.reason or told
+    return ("unsupported", record.reason) if record.reason else ("not run", "the budget was used up")
+
+
 class _Algorithm:
     """The paper's search under the interface of the guided one; its guide is the error in units."""
 
     def __init__(self, task: SearchTask, shape: Sizes, rng: np.random.Generator, total: int) -> None:
         self._task = task
-        self._search = PaperSearch(task.operator, shape, task.strategy, total, rng, size=min(1000, total), vary=False)
+        self._search = PaperSearch(task.operator, shape, task.strategy, total, rng, size=seeds_for(total), vary=False)
 
     def ask(self, count: int) -> Batch:
         (batch,) = self._search.ask(count)
@@ -216,6 +215,34 @@ class _Algorithm:
         self._search.tell(worst)
 
 
+Search = GuidedSearch | _Algorithm
+
+
+def make_search(
+    task: SearchTask,
+    params: Mapping[str, Json],
+    shape: Sizes,
+    rng: np.random.Generator,
+    total: int,
+    credit: dict[str, float] | None = None,
+) -> Search:
+    """The search that the task's strategy means, on one variant; ``credit`` is what earlier ones have learned."""
+    if task.strategy in STRATEGIES:
+        return _Algorithm(task, shape, rng, total)
+    source = None if task.strategy == GUIDED else task.strategy
+    return GuidedSearch(task.operator, task.dtype, shape, params, rng, source=source, credit=credit)
+
+
+def small_first(operator: Operator) -> list[Sizes]:
+    """The shapes of an operator; images of the paper's size come last, for an error shows in small ones as well."""
+    return sorted(operator.shapes, key=lambda shape: int(np.prod(shape)) > 512)
+
+
+def most_rows(shape: Sizes) -> int:
+    """Inputs of that shape in one batch, at most."""
+    return max(1, _ELEMENTS // max(1, int(np.prod(shape))))
+
+
 class OperatorSearch:
     """One operator in one dtype: variants of parameters and shapes one after another, each with a search of its own."""
 
@@ -225,17 +252,15 @@ class OperatorSearch:
         self._rng = np.random.default_rng([task.seed, 0x09E4A704, *f"{task.operator.name}/{task.dtype}".encode()])
         self._plan = self._batches()
         self._case: Case | None = None
-        self._search: GuidedSearch | _Algorithm | None = None
+        self._search: Search | None = None
+        self._credit: dict[str, float] = {}
         self._active: set[str] = set()
-        self._odd = False
 
     def ask(self) -> list[tuple[Case, str]]:
         """The next batch for every target that still answers; empty at the end."""
         for batch in self._plan:
             self._case = batch.case(self.task.operator, self.task.dtype, seed=self.task.seed)
             asked = [target for target in self.task.targets if target in self._active]
-            if self._odd:
-                asked = [target for target in asked if target not in self.task.compiled]
             if asked:
                 return [(self._case, target) for target in asked]
         return []
@@ -243,29 +268,20 @@ class OperatorSearch:
     def _batches(self) -> Iterator[Batch]:
         variants = self._variants()
         share = max(1, self.task.inputs // len(variants))
-        for index, (params, shape) in enumerate(variants):
-            self._active = {target for target in self.task.targets if not self.notebook.records[target].reason}
-            self._search = self._make(params, shape, share)
-            elements = max(1, int(np.prod(shape)))
-            step = max(1, min(-(-share // max(1, _BATCHES // len(variants))), max(1, _ELEMENTS // elements)))
-            for start in range(0, share, step):
-                self._odd = index > 0 or start + step > share
-                yield self._search.ask(min(step, share - start))
-
-    def _make(self, params: Mapping[str, Json], shape: Sizes, total: int) -> GuidedSearch | _Algorithm:
-        task = self.task
-        if task.strategy in STRATEGIES:
-            return _Algorithm(task, shape, self._rng, total)
-        source = None if task.strategy == GUIDED else task.strategy
-        return GuidedSearch(task.operator, task.dtype, shape, params, self._rng, source=source)
+        for params, shape in variants:
+            self._active = {target for target in self.task.eager if not self.notebook.records[target].reason}
+            self._search = make_search(self.task, params, shape, self._rng, share, self._credit)
+            step = min(-(-share // max(1, _BATCHES // len(variants))), most_rows(shape))
+            left = share
+            while left > 0:  # the paper's search may give less than was asked: its corpus ends
+                batch = self._search.ask(min(step, left))
+                left -= len(batch)
+                yield batch
 
     def _variants(self) -> list[tuple[dict[str, Json], Sizes]]:
-        """The default, then every other value of every parameter once, the rest drawn; every shape in turn.
-
-        Images of the paper's size come last: an error shows in small ones as well.
-        """
+        """The default, then every other value of every parameter once, the rest drawn; every shape in turn."""
         operator, rng = self.task.operator, self._rng
-        shapes = sorted(operator.shapes, key=lambda shape: int(np.prod(shape)) > 512)
+        shapes = small_first(operator)
         found: list[tuple[dict[str, Json], Sizes]] = [({}, shapes[0])]
         others = [(item, value) for item in operator.parameters for value in item.valid if value != item.default]
         for item, value in others:
@@ -286,31 +302,25 @@ class OperatorSearch:
         self._search.tell(units, {target: errors.place for target, errors in measured.items()})
 
 
-def one_input(operator: Operator, case: Case, row: int) -> Case:
-    """The case with one of its stacked inputs alone."""
-    stacked = {operand.name for operand in operator.operands if operand.stacked}
-    inputs: Arrays = {
-        name: array[row : row + 1].copy() if name in stacked else array for name, array in case.inputs.items()
-    }
-    return Case(case.subject, case.procedure, inputs, seed=case.seed)
-
-
 def search_operators(
     runner: Runner,
     tasks: Sequence[SearchTask],
     tell: Callable[[int, str], None],
     go_on: Callable[[], bool] = lambda: True,
-) -> list[OperatorSearch]:
-    """Run all searches, a chunk at a time; ``tell`` is told how many are done, ``go_on`` whether to begin another."""
-    finished: list[OperatorSearch] = []
+) -> Iterator[Notebook]:
+    """What each search found, a chunk at a time.
+
+    Args:
+        tell: told how many are done, and of which operators the next ones are.
+        go_on: asked whether to begin another chunk.
+    """
     for start in range(0, len(tasks), _CHUNK):
         if not go_on():
-            break
+            return
         chunk = [OperatorSearch(task) for task in tasks[start : start + _CHUNK]]
-        tell(len(finished), ", ".join(dict.fromkeys(task.operator.name for task in tasks[start : start + _CHUNK])))
+        tell(start, ", ".join(dict.fromkeys(task.operator.name for task in tasks[start : start + _CHUNK])))
         _exhaust(runner, chunk)
-        finished.extend(chunk)
-    return finished
+        yield from (search.notebook for search in chunk)
 
 
 def _exhaust(runner: Runner, searches: Sequence[OperatorSearch]) -> None:

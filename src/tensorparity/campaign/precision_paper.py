@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_named
-from ..core.case import Case
+from ..core.arrays import Array, Arrays, dtype_name, dtype_named
+from ..core.case import ApiCall, Case
 from ..core.messages import gist
 from ..core.operator_errors import PaperRun, Spread
 from ..core.outcome import Outcome
 from ..core.runner import Runner
-from ..engines.predoo.algorithm import GROUPS, SIZE, PaperSearch, grouped_largest
+from ..engines.predoo.algorithm import GROUPS, PaperSearch, grouped_largest, seeds_for
 from ..engines.predoo.batch import Batch
 from ..operators.calls.spec import Operator, Sizes
 from ..operators.tolerances import tolerance_of
 from ..oracles.precision import measure_instances
+from .precision_endings import ENDINGS, Ended, one_input
 
 #: The paper's precisions; bfloat16 came later and is measured when asked for.
 PAPER_DTYPES: tuple[str, ...] = ("float16", "float32", "float64")
@@ -30,7 +31,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class PaperTask:
-    """One run: what is searched, where and how."""
+    """One run: what is searched, where and how; ``size`` seeds make a corpus, by default as many as a group."""
 
     operator: Operator
     target: str
@@ -40,12 +41,17 @@ class PaperTask:
     shape: Sizes = (28, 28, 3)
     inputs: int = 20_000
     seed: int = 0
-    size: int = SIZE
+    size: int | None = None
     times: int = 1
 
     @property
     def ordered(self) -> list[str]:
         return sorted(self.dtypes, key=lambda name: _WIDTHS[name])
+
+    def search(self) -> PaperSearch:
+        rng = np.random.default_rng([self.seed, 0x9EED00, *self.operator.name.encode()])
+        size = self.size or seeds_for(self.inputs)
+        return PaperSearch(self.operator, self.shape, self.strategy, self.inputs, rng, size=size, times=self.times)
 
 
 @dataclass
@@ -53,15 +59,29 @@ class _Tally:
     linf: list[Array] = field(default_factory=list)
     l1: list[Array] = field(default_factory=list)
     exceptions: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, Ended] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
     library_seconds: float = 0.0
     worst: tuple[float, Array | None] = (0.0, None)
 
 
+@dataclass(frozen=True)
+class PaperSearched:
+    """A run, and one call of every kind of exception in it."""
+
+    run: PaperRun
+    ended: tuple[Ended, ...]
+
+
 def run_paper(runner: Runner, task: PaperTask) -> PaperRun:
     """Run Algorithm 1 to its end."""
+    return search_paper(runner, task).run
+
+
+def search_paper(runner: Runner, task: PaperTask) -> PaperSearched:
+    """Run Algorithm 1 to its end; exceptions are recorded (line 31) and handed on."""
     began = time.monotonic()
-    rng = np.random.default_rng([task.seed, 0x9EED00, *task.operator.name.encode()])
-    search = PaperSearch(task.operator, task.shape, task.strategy, task.inputs, rng, size=task.size, times=task.times)
+    search = task.search()
     most = max(3, _BATCH_BYTES // (8 * max(1, int(np.prod(task.shape)))))
     tally = _Tally()
     while not search.done:
@@ -69,12 +89,13 @@ def run_paper(runner: Runner, task: PaperTask) -> PaperRun:
         count = sum(len(batch) for batch in batches)
         linf, l1 = np.full(count, np.nan), np.full(count, np.nan)
         groups = [group for batch in batches for group in _groups(task, batch)]
-        for group, outcomes in zip(groups, _run(runner, task, groups), strict=True):
+        for group, outcomes in zip(groups, _run(runner, task, groups, tally.refused), strict=True):
             _measure(task, group, outcomes, tally, linf, l1)
         tally.linf.append(linf)
         tally.l1.append(l1)
         search.tell(l1 if task.strategy == "l1" else linf)
-    return _result(task, search, tally, time.monotonic() - began)
+    run = _result(task, search, tally, time.monotonic() - began)
+    return PaperSearched(run, tuple(tally.ended.values()))
 
 
 @dataclass(frozen=True)
@@ -128,22 +149,39 @@ def _rounded_twice(task: PaperTask, batch: Batch, narrow: str, between: str) -> 
     return part(batch.arrays), part(again)
 
 
-def _run(runner: Runner, task: PaperTask, groups: Sequence[_Group]) -> list[list[Outcome]]:
-    pairs = [(case, task.target) for group in groups for case in group.cases]
-    outcomes = iter(runner.run_pairs(pairs))
+def _run(runner: Runner, task: PaperTask, groups: Sequence[_Group], refused: set[str]) -> list[list[Outcome]]:
+    """The outcomes of all groups.
+
+    What has refused these parameters in this dtype is first asked with one input of the batch: most often it still
+    refuses, and a batch need not be carried over for that.
+    """
+    cases = [case for group in groups for case in group.cases]
+    doubtful = [_question(case) in refused for case in cases]
+    asked = [one_input(task.operator, case, 0) if doubt else case for case, doubt in zip(cases, doubtful, strict=True)]
+    found = runner.run_pairs([(case, task.target) for case in asked])
+    willing = [place for place, outcome in enumerate(found) if doubtful[place] and outcome.completed]
+    for place, outcome in zip(willing, runner.run_pairs([(cases[p], task.target) for p in willing]), strict=True):
+        found[place] = outcome
+    refused.update(_question(case) for case, outcome in zip(cases, found, strict=True) if not outcome.completed)
+    outcomes = iter(found)
     return [[next(outcomes) for _ in group.cases] for group in groups]
+
+
+def _question(case: Case) -> str:
+    """Parameters and dtypes: what a refusal depends on."""
+    assert isinstance(case.subject, ApiCall)
+    dtypes = [dtype_name(array) for array in case.inputs.values()]
+    return repr((sorted(case.subject.kwargs.items()), dtypes, case.procedure.dtype))
 
 
 def _measure(task: PaperTask, group: _Group, outcomes: list[Outcome], tally: _Tally, linf: Array, l1: Array) -> None:
     """The largest difference of any instance from the last; exceptions are recorded."""
     batch = group.batch
-    tally.library_seconds += sum(outcome.seconds for outcome in outcomes)
+    tally.library_seconds += sum(outcome.cpu_seconds for outcome in outcomes)
     completed = [outcome for outcome in outcomes if outcome.completed]
-    for outcome in outcomes:
+    for case, outcome in zip(group.cases, outcomes, strict=True):
         if not outcome.completed:
-            told = outcome.failure
-            text = f"{told.type}: {gist(told.message)}" if told else outcome.status.value
-            tally.exceptions[text] = tally.exceptions.get(text, 0) + len(batch)
+            _recorded(task, case, outcome, len(batch), tally)
     if len(completed) < 2:
         return
     widest = completed[-1].outputs["0"].astype(np.float64)
@@ -156,6 +194,15 @@ def _measure(task: PaperTask, group: _Group, outcomes: list[Outcome], tally: _Ta
     if at is not None and linf[places][at] > tally.worst[0]:
         stacked = next(operand.name for operand in task.operator.operands if operand.stacked)
         tally.worst = (float(linf[places][at]), batch.arrays[stacked][at].copy())
+
+
+def _recorded(task: PaperTask, case: Case, outcome: Outcome, inputs: int, tally: _Tally) -> None:
+    told = outcome.failure
+    text = f"{told.type}: {gist(told.message)}" if told else outcome.status.value
+    tally.exceptions[text] = tally.exceptions.get(text, 0) + inputs
+    if outcome.status in ENDINGS:
+        dtype = case.procedure.dtype or dtype_name(next(iter(case.inputs.values())))
+        tally.ended.setdefault(f"{dtype} {text}", Ended(task.operator, dtype, outcome, case))
 
 
 def _result(task: PaperTask, search: PaperSearch, tally: _Tally, seconds: float) -> PaperRun:

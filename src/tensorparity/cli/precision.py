@@ -20,7 +20,9 @@ from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_
     "--measure", default="operator", show_default=True, help="operator: true error; paper: between precisions."
 )
 @click.option(
-    "--inputs", type=click.IntRange(min=1), default=2000, show_default=True, help="Inputs per operator and run."
+    "--inputs",
+    type=click.IntRange(min=1),
+    help="Inputs per operator, dtype and run.  [default: 20000; 400 for a sweep of all operators]",
 )
 @click.option(
     "--times", type=click.IntRange(min=1), default=1, help="Apply the operator so often, for --measure paper."
@@ -28,7 +30,7 @@ from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_
 @click.option(
     "--models/--no-models", default=None, help="Compare LeNet-5 and VGG-16 too.  [default: with the paper's seven]"
 )
-@click.option("--budget", type=Duration(), help="Begin no operator after so long.")
+@click.option("--budget", type=Duration(), help="Begin no operator after so long; compiled targets get half of it.")
 @click.option("--store", metavar="URL", help="Where findings are kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @running_options
@@ -38,7 +40,7 @@ def command(
     strategies: tuple[str, ...],
     modes: tuple[str, ...],
     measure: str,
-    inputs: int,
+    inputs: int | None,
     times: int,
     models: bool | None,
     budget: float | None,
@@ -53,7 +55,14 @@ def command(
 ) -> int:
     """Search the largest precision error of operators, and say which are wrong."""
     from ..campaign.known import with_known
-    from ..campaign.precision import TABLE_3, PrecisionSettings, choose_operator_targets, precision
+    from ..campaign.precision import (
+        INPUTS,
+        SWEEP_INPUTS,
+        TABLE_3,
+        PrecisionSettings,
+        choose_operator_targets,
+        precision,
+    )
     from ..operators.calls.catalogue import SEVEN
     from .progress import progress
 
@@ -67,7 +76,7 @@ def command(
         strategies=_split(strategies),
         modes=_split(modes),
         measure=measure,
-        inputs=inputs,
+        inputs=inputs or (INPUTS if operators else SWEEP_INPUTS),
         times=times,
         seed=seed,
         budget=budget,

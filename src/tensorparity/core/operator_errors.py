@@ -27,7 +27,7 @@ class PaperRun:
     Args:
         largest: epsilon, the largest elementwise difference between instances of different precision.
         groups: le_g, the largest of each of the 20 groups.
-        seconds: of the whole run; ``library_seconds`` of the library's calls alone.
+        seconds: of the whole run; ``library_seconds`` are CPU seconds of the worker, for the library's calls alone.
         exceptions: how many inputs raised one, by its first line.
         tolerance: what the library's own testing helper allows in the narrowest dtype: rtol, atol.
     """

@@ -97,7 +97,8 @@ def cancelling(rng: np.random.Generator, shape: tuple[int, ...], operand: Operan
 def special(rng: np.random.Generator, shape: tuple[int, ...], operand: Operand, dtype: str) -> Array:
     """Zeros of both signs, ones, halves, the smallest and largest numbers, among ordinary ones; constant rows."""
     limits = Range.of(dtype)
-    values = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, limits.smallest, -limits.smallest, 2.0, 3.0, -2.0])
+    ends = [limits.smallest, -limits.smallest, limits.largest, -limits.largest]
+    values = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -2.0, *ends])
     drawn = values[rng.integers(len(values), size=shape)]
     drawn = np.where(rng.random(shape) < 0.5, drawn, rng.standard_normal(shape))
     constant = rng.random((shape[0], *(1,) * (len(shape) - 1))) < 0.2

@@ -11,8 +11,13 @@ from markupsafe import Markup, escape
 from ..core.operator_errors import Spread
 
 _WIDTH, _HEIGHT = 720.0, 260.0
-_LEFT, _BOTTOM, _TOP = 64.0, 46.0, 12.0
-_COLOURS = ("var(--accent)", "var(--undecided)", "var(--pass)", "var(--fail)", "var(--soft)")
+_LEFT, _BOTTOM, _TOP = 64.0, 26.0, 12.0
+#: To be told apart on a light and on a dark ground.
+_COLOURS = ("#4a7dbd", "#c4622d", "#3a8a5f", "#b3405a", "#8a5fb0", "#a08400", "#2f9aa5", "#7d7d7d")
+#: Names in one row of a legend, and its height.
+_PER_ROW, _ROW = 5, 18.0
+#: So few decades leave room for lines between them.
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,14 @@ class Axis:
         exponents = [math.log10(value) for value in values if 0 < value < math.inf]
         low, high = (math.floor(min(exponents)), math.ceil(max(exponents))) if exponents else (-1, 0)
         return cls(max(low, high - 12), max(high, low + 1))
+
+    def ticks(self, step: int) -> list[tuple[float, str]]:
+        """Where lines are drawn, and what they say: decades, and between few of them the twos and fives."""
+        powers = range(self.low, self.high + 1, step)
+        found = [(10.0**power, f"1e{power}") for power in powers]
+        if self.high - self.low <= _FEW:
+            found += [(digit * 10.0**power, f"{digit}e{power}") for power in powers[:-1] for digit in (2, 5)]
+        return found
 
     def at(self, value: float) -> float:
         floor = _HEIGHT - _BOTTOM
@@ -49,18 +62,27 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str = "var(--line)
 def _frame(axis: Axis, parts: Iterable[str], label: str, legend: Sequence[str] = ()) -> Markup:
     step = max(1, (axis.high - axis.low) // 6)
     ticks = [
-        _line(_LEFT, axis.at(10.0**power), _WIDTH, axis.at(10.0**power))
-        + _text(_LEFT - 6, axis.at(10.0**power) + 4, f"1e{power}", "end")
-        for power in range(axis.low, axis.high + 1, step)
+        _line(_LEFT, axis.at(value), _WIDTH, axis.at(value)) + _text(_LEFT - 6, axis.at(value) + 4, said, "end")
+        for value, said in axis.ticks(step)
     ]
-    marks = [_mark(_LEFT + 130 * index, name, _COLOURS[index % 5]) for index, name in enumerate(legend)]
-    size = f'viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{escape(label)}"'
-    return Markup(f'<svg class="chart" {size} width="100%">{"".join((*ticks, *parts, *marks))}</svg>')
+    rows = -(-len(legend) // _PER_ROW)
+    width = (_WIDTH - _LEFT) / max(1, min(_PER_ROW, len(legend)))
+    marks = [
+        _mark(_LEFT + width * (index % _PER_ROW), _HEIGHT + _ROW * (index // _PER_ROW), name, _colour(index))
+        for index, name in enumerate(legend)
+    ]
+    height = _HEIGHT + _ROW * rows
+    size = f'viewBox="0 0 {_WIDTH:.0f} {height:.0f}" role="img" aria-label="{escape(label)}"'
+    return Markup(f'<svg class="plot" {size} width="100%">{"".join((*ticks, *parts, *marks))}</svg>')
 
 
-def _mark(x: float, name: str, colour: str) -> str:
-    square = f'<rect x="{x:.1f}" y="{_HEIGHT - 12:.1f}" width="10" height="10" fill="{colour}"/>'
-    return square + _text(x + 14, _HEIGHT - 3, name, "start")
+def _colour(index: int) -> str:
+    return _COLOURS[index % len(_COLOURS)]
+
+
+def _mark(x: float, y: float, name: str, colour: str) -> str:
+    square = f'<rect x="{x:.1f}" y="{y:.1f}" width="10" height="10" fill="{colour}"/>'
+    return square + _text(x + 14, y + 9, name, "start")
 
 
 def _slots(names: Sequence[str]) -> dict[str, float]:
@@ -85,7 +107,7 @@ def boxes(series: Mapping[str, Mapping[str, Spread]], label: str) -> Markup:
     for index, values in enumerate(series.values()):
         shift = (index - (len(series) - 1) / 2) * width
         parts += [
-            _box(slots[name] + shift, width * 0.8, spread, axis, _COLOURS[index % 5]) for name, spread in values.items()
+            _box(slots[name] + shift, width * 0.8, spread, axis, _colour(index)) for name, spread in values.items()
         ]
     return _frame(axis, [*parts, *_names(slots)], label, list(series) if len(series) > 1 else ())
 
@@ -119,20 +141,21 @@ def bars(series: Mapping[str, Mapping[str, float | None]], label: str) -> Markup
             y = axis.at(value)
             parts.append(
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{width * 0.85:.1f}" height="{floor - y:.1f}" '
-                f'fill="{_COLOURS[index % 5]}"><title>{escape(name)}: {value:.3g}</title></rect>'
+                f'fill="{_colour(index)}"><title>{escape(name)}: {value:.3g}</title></rect>'
             )
     return _frame(axis, [*parts, *_names(slots)], label, list(series))
 
 
 def lines(series: Mapping[str, Sequence[float]], label: str) -> Markup:
-    """One line per series over equal steps; at most five are told apart by colour."""
+    """One line per series over equal steps; what the colours do not suffice for is dashed."""
     axis = Axis.over(value for values in series.values() for value in values)
     count = max((len(values) for values in series.values()), default=1)
     step = (_WIDTH - _LEFT - 20) / max(1, count - 1)
     parts = []
     for index, (name, values) in enumerate(series.items()):
         points = " ".join(f"{_LEFT + step * place:.1f},{axis.at(value):.1f}" for place, value in enumerate(values))
-        look = f'fill="none" stroke="{_COLOURS[index % 5]}"' + (' stroke-dasharray="4 3"' if index >= 5 else "")
+        dashed = ' stroke-dasharray="4 3"' if index >= len(_COLOURS) else ""
+        look = f'fill="none" stroke="{_colour(index)}" stroke-width="1.6"{dashed}'
         parts.append(f'<polyline points="{points}" {look}><title>{escape(name)}</title></polyline>')
     marks = [_text(_LEFT + step * place, _HEIGHT - _BOTTOM + 16, place + 1) for place in range(0, count, 4)]
-    return _frame(axis, [*parts, *marks], label, list(series)[:5])
+    return _frame(axis, [*parts, *marks], label, list(series))

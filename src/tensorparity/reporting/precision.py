@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ..core.operator_errors import OperatorRun, PaperRun, Precision, Spread
-from . import charts
+from . import charts, wording
 
 #: Table 1: the largest error by input precision and by operator precision.
 PAPER_TABLE_1 = {
@@ -120,6 +120,36 @@ def unsupported(precision: Precision) -> list[OperatorRun]:
 
 
 @dataclass(frozen=True, slots=True)
+class Silence:
+    """Combinations that no answer came from, for one reason."""
+
+    why: str
+    count: int
+    operators: tuple[str, ...]
+    targets: tuple[str, ...]
+    dtypes: tuple[str, ...]
+
+
+def silences(precision: Precision) -> list[Silence]:
+    """What is missing, by reason; the most frequent first."""
+    groups: dict[str, list[OperatorRun]] = {}
+    for run in unsupported(precision):
+        why = run.reason.replace(f"has no {run.operator}", "has no such function") or run.status
+        groups.setdefault(why, []).append(run)
+    found = [
+        Silence(
+            why,
+            len(runs),
+            tuple(dict.fromkeys(run.operator for run in runs)),
+            tuple(dict.fromkeys(run.target for run in runs)),
+            tuple(dict.fromkeys(run.dtype for run in runs)),
+        )
+        for why, runs in groups.items()
+    ]
+    return sorted(found, key=lambda silence: -silence.count)
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     title: str
     text: str
@@ -162,7 +192,7 @@ def _paper_figures(precision: Precision, target: str) -> list[Figure]:
     growth = {
         run.operator: run.groups for run in _one_strategy(runs) if run.mode == _OPERATOR or len(_modes(runs)) == 1
     }
-    text = f"Largest error of each of the 20 groups of inputs, in the order they were run{where}."
+    text = f"Largest error of each of the 20 groups of inputs, in the order they were run{where}, operator precision."
     found.append(Figure("Growth over the groups", text, charts.lines(growth, "largest error per group")))
     return found
 
@@ -230,6 +260,7 @@ class View:
     rows: Sequence[OperatorRow]
     targets: Sequence[str]
     unsupported: Sequence[OperatorRun]
+    silences: Sequence[Silence]
     number: Callable[[float | None], str] = number
     interval: Callable[[tuple[float, float]], str] = interval
 
@@ -244,11 +275,13 @@ def view(precision: Precision) -> View:
         operator_rows(precision),
         targets,
         unsupported(precision),
+        silences(precision),
     )
 
 
-#: Operators the terminal lists; the page has all.
-_LISTED = 15
+#: Operators the terminal lists; the page has all. So many names are spelled out.
+_LISTED, _NAMED = 15, 2
+_ALL_DTYPES = 4
 
 
 def tables(precision: Precision) -> list[Table]:
@@ -271,7 +304,17 @@ def tables(precision: Precision) -> list[Table]:
         found.append(("Table 3: what compare sees of the same operators", columns, rows))
     if precision.operators:
         found.append(_worst_table(precision))
+    if unsupported(precision):
+        found.append(_silent_table(precision))
     return found
+
+
+def _untargeted(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table whose second column is the target; where there is only one, the title says it."""
+    targets = {row[1] for row in rows}
+    if len(targets) != 1:
+        return (title, columns, rows)
+    return (f"{title} on {targets.pop()}", [columns[0], *columns[2:]], [[row[0], *row[2:]] for row in rows])
 
 
 def _first_table(precision: Precision) -> Table:
@@ -287,11 +330,11 @@ def _first_table(precision: Precision) -> Table:
         )
         for row in table_1(precision)
     ]
-    return ("Table 1: largest error for each operator", columns, rows)
+    return _untargeted("Table 1: largest error for each operator", columns, rows)
 
 
 def _second_table(precision: Precision) -> Table:
-    columns = ("operator", "target", "inputs", "built-in tests'", "seconds", "in the library", "the paper's seconds")
+    columns = ("operator", "target", "inputs", "built-in tests'", "seconds", "CPU s of calls", "the paper's s")
     rows = [
         (
             row.operator,
@@ -304,7 +347,28 @@ def _second_table(precision: Precision) -> Table:
         )
         for row in table_2(precision)
     ]
-    return ("Table 2: inputs and time", columns, rows)
+    return _untargeted("Table 2: inputs and time", columns, rows)
+
+
+def _silent_table(precision: Precision) -> Table:
+    columns = ("combinations", "operators", "targets", "dtypes", "why")
+    every = silences(precision)
+    cells = [
+        (
+            str(item.count),
+            _few(item.operators),
+            _few(item.targets),
+            "all" if len(item.dtypes) == _ALL_DTYPES else ", ".join(item.dtypes),
+            wording.one_line(item.why),
+        )
+        for item in every[:_LISTED]
+    ]
+    rest = f"; {len(every) - _LISTED} further reasons are in the report" if len(every) > _LISTED else ""
+    return (f"Without an answer: {len(unsupported(precision))} combinations{rest}", columns, cells)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)}"
 
 
 def _worst_table(precision: Precision) -> Table:
@@ -324,7 +388,4 @@ def _worst_table(precision: Precision) -> Table:
         )
         for run in rows[:_LISTED]
     ]
-    title = (
-        f"Largest errors: {len(rows)} operators by dtype, {len(unsupported(precision))} combinations without an answer"
-    )
-    return (title, columns, cells)
+    return (f"Largest errors: the first {len(cells)} of {len(rows)} operators by dtype", columns, cells)

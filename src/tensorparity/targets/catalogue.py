@@ -70,7 +70,11 @@ KERAS_NUMPY = replace(
     hunted=False,
 )
 KERAS_OPENVINO = replace(
-    _keras("openvino", "openvino"), summary="Keras 3 on OpenVINO, forward only", furthest=Goal.FORWARD, hunted=False
+    _keras("openvino", "openvino"),
+    summary="Keras 3 on OpenVINO, forward only",
+    furthest=Goal.FORWARD,
+    compiled=True,
+    hunted=False,
 )
 ONNXRUNTIME = TargetSpec(
     name="onnxruntime",

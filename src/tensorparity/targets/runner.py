@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,7 +18,7 @@ import platformdirs
 from ..core.arrays import Arrays
 from ..core.case import Case
 from ..core.errors import UsageError, WorkerStartError
-from ..core.outcome import Failure, Outcome, Record, Status
+from ..core.outcome import Outcome
 from ..core.runner import Runner
 from .cache import CachedRunner, OutcomeCache, drop_unused
 from .catalogue import TargetSpec, install_hint, spec_of
@@ -27,8 +27,10 @@ from .faults import Fault
 from .limits import Limits
 from .lowering import lower
 from .names import TargetName, parse_target
-from .pool import End, Plan, Pool, Reply, Request
+from .packing import run_packs
+from .pool import Plan, Pool, Reply, Request
 from .process import WORKER_FOLDER, Launch
+from .replies import outcome_of, unsupported
 
 #: Variables that pin every thread pool a library may own; the adapters pin the rest by call.
 _THREAD_VARIABLES = (
@@ -240,6 +242,10 @@ class LocalRunner:
         with self._new_pool(desks, fresh=True) as pool:
             return self._outcomes(pool, pairs, deadline_factor, tell)
 
+    def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
+        """Packs of calls, each compiled as one unit by its target; one that fails is halved, down to single cases."""
+        return run_packs(packs, self.prepare, self._pool, self.run_pairs)
+
     def ask(self, target: str, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float) -> Reply:
         """A request that is not a case (importing a model, training); the reply as it is.
 
@@ -264,7 +270,7 @@ class LocalRunner:
         requests: list[Request] = []
         positions: list[int] = []
         for position, (case, target) in enumerate(pairs):
-            prepared = self._prepare(case, target, deadline_factor)
+            prepared = self.prepare(case, target, deadline_factor)
             if isinstance(prepared, Outcome):
                 answers[position] = prepared
             else:
@@ -278,13 +284,14 @@ class LocalRunner:
             tell(outcome)
         return [answers[position] for position in range(len(pairs))]
 
-    def _prepare(self, case: Case, target: str, deadline_factor: float) -> Request | Outcome:
+    def prepare(self, case: Case, target: str, deadline_factor: float = 1.0) -> Request | Outcome:
+        """The request of a case; or the outcome, if the target need not even be asked."""
         spec = self._desks[target].spec
         arrays: Arrays = case.arrays()
         header: dict[str, Any] = {**case.header(), "trust": self._settings.trust}
         lowered = lower(spec.lowering, case, spec.calls)
         if isinstance(lowered, str):
-            return _unsupported(target, lowered)
+            return unsupported(target, lowered)
         if lowered is not None:
             header["subject"], arrays = lowered
         cpu = self._settings.limits.cpu_seconds * deadline_factor
@@ -293,45 +300,6 @@ class LocalRunner:
 
 def _nobody(outcome: Outcome) -> None:
     """Nobody asked to be told."""
-
-
-def outcome_of(target: str, reply: Reply) -> Outcome:
-    """What the host makes of a reply: every way to end has its status."""
-    if reply.error:
-        return _unsupported(target, reply.error.reason, type(reply.error).__name__)
-    try:
-        record = Record.from_json(reply.header["record"]) if reply.header.get("record") else Record()
-        if reply.end is End.ANSWERED:
-            answer = {**reply.header, "target": target, "record": record.to_json()}
-            return replace(Outcome.from_parts(answer, reply.arrays), seconds=reply.seconds)
-    except (KeyError, TypeError, ValueError) as error:  # an adapter that does not keep the contract
-        failure = Failure("protocol", f"the worker's answer is not an outcome: {error!r}")
-        return Outcome(target, Status.CRASHED, failure=failure, seconds=reply.seconds)
-    if reply.end is End.NOT_SENT:
-        return replace(_unsupported(target, reply.detail, "ProtocolError"), record=record)
-    status, failure = _ended(reply)
-    return Outcome(target, status, failure=failure, seconds=reply.seconds, cpu_seconds=reply.cpu_seconds, record=record)
-
-
-def _ended(reply: Reply) -> tuple[Status, Failure]:
-    first = (reply.detail.splitlines() or [""])[0]
-    if reply.end is End.DEADLINE:
-        return Status.TIMED_OUT, Failure("deadline", first, detail=reply.detail)
-    if reply.end is End.MEMORY:
-        return Status.OUT_OF_MEMORY, Failure("memory limit", first, detail=reply.detail)
-    if reply.end is End.GARBAGE:
-        return Status.CRASHED, Failure("protocol", f"the worker's answer was not a frame: {first}", detail=reply.detail)
-    how = str(reply.ending)
-    message = f"the worker process ended with {how}"
-    if reply.ending is not None and reply.ending.failed is not None:
-        message = f"the worker process was lost: {how}"
-    elif how == "SIGKILL":
-        message += " (not by us: perhaps the kernel was out of memory)"
-    return Status.CRASHED, Failure(how, message, detail=reply.detail)
-
-
-def _unsupported(target: str, reason: str, kind: str = "Unsupported") -> Outcome:
-    return Outcome(target, Status.UNSUPPORTED, failure=Failure(kind, reason))
 
 
 def open_runner(targets: Iterable[str], settings: RunnerSettings | None = None) -> LocalRunner:

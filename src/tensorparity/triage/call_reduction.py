@@ -84,7 +84,8 @@ def _shorter(array: Array) -> Iterator[Array]:
         with np.errstate(all="ignore"):
             unit = 10.0 ** (exponent - digits + 1)
             rounded = np.where(np.isfinite(wide), np.round(wide / unit) * unit, wide)
-        yield rounded.astype(dtype_named(dtype_name(array)))
+            narrow = rounded.astype(dtype_named(dtype_name(array)))
+        yield narrow
 
 
 def _zeroed(array: Array, places: Array) -> Array:

@@ -19,6 +19,9 @@ from ..operators.rounding import K
 from ..oracles.precision import measure_rows, precise_units, stable_errors
 from .ballots import ballot_of
 
+#: Numbers of an output that 50 digits are spent on.
+_PRECISELY = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class CallBlame:
@@ -64,6 +67,6 @@ def _units(
 ) -> float:
     """In float64 arithmetic; what exceeds K in float64 itself is asked of 50 digits, which alone can tell."""
     found = float(measure_rows(output, truth, dtype).units.max(initial=0.0))  # type: ignore[arg-type]
-    if dtype == "float64" and found > K / 4 and output.size <= 64:
+    if dtype == "float64" and found > K / 4 and output.size <= _PRECISELY:
         return precise_units(operator, params, arrays, output, dtype)
     return found

@@ -125,6 +125,10 @@ class Adapter(object):
         """Run one job and return its Result."""
         raise NotImplementedError(type(self).__name__ + ".run")
 
+    def run_pack(self, jobs):
+        """Run several calls compiled as one unit and return their Results; one failure is the failure of all."""
+        raise Unsupported("this target packs no calls")
+
     def import_model(self, path, trust):
         """Read a model file into (graph JSON, weights, notes)."""
         raise Unsupported("this target does not import model files")

@@ -51,6 +51,7 @@ class Session(object):
         handlers = {
             "start": self._start,
             "run": self._run,
+            "pack": self._pack,
             "import": self._import,
             "train": self._train,
             "make": self._make,
@@ -92,6 +93,20 @@ class Session(object):
         result = self._adapter.run(Job(frame.header["case"], frame.arrays))
         header = {"status": "completed", "loss": result.loss, "losses": result.losses}
         return header, result.arrays()
+
+    def _pack(self, frame):
+        """Several cases as one unit; array names begin with the case's place."""
+        cases = frame.header["cases"]
+        arrays = [{} for _ in cases]
+        for name, array in frame.arrays.items():
+            place, _, rest = name.partition("/")
+            arrays[int(place)][rest] = array
+        results = self._adapter.run_pack([Job(case, own) for case, own in zip(cases, arrays)])
+        found = {}
+        for place, result in enumerate(results):
+            for name, array in result.arrays().items():
+                found["{}/{}".format(place, name)] = array
+        return {"status": "completed", "loss": None, "losses": []}, found
 
     def _import(self, frame):
         graph, weights, notes = self._adapter.import_model(

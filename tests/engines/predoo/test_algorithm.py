@@ -117,7 +117,7 @@ def test_other_parameters_are_drawn_per_candidate_and_equal_ones_share_a_call() 
 
 
 def test_times_reach_the_case() -> None:
-    search = PaperSearch(OPERATORS.get("tanh"), SHAPE, "random", 3, np.random.default_rng(0), times=4)
+    search = PaperSearch(OPERATORS.get("tanh"), SHAPE, "random", 3, np.random.default_rng(0), size=1, times=4)
     (batch,) = search.ask(3)
     assert batch.case(OPERATORS.get("tanh"), "float16").subject.kwargs["times"] == 4  # type: ignore[union-attr]
 

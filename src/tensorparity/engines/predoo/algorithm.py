@@ -22,12 +22,18 @@ from .batch import Batch, shared_arrays
 THETAS = (1e-4, 1e-6, 1e-8)
 #: Section 4.1.
 GROUPS = 20
-#: Seeds of a corpus.
-SIZE = 1000
 
 #: How the error of an input is measured for guidance: not at all, by its largest element, by the sum of all.
 STRATEGIES = ("random", "linf", "l1")
 MODES = ("input_mode", "op_mode", "default")
+
+
+def seeds_for(total: int) -> int:
+    """The size of a corpus, which the paper leaves open: the inputs of one group, 1000 of 20,000.
+
+    What is added is picked after the seeds, so a corpus as large as all inputs would never be guided.
+    """
+    return max(1, total // GROUPS)
 
 
 class PaperSearch:
@@ -36,6 +42,7 @@ class PaperSearch:
     Args:
         strategy: ``random`` adds nothing to the corpus: each input is independent of the others.
         total: tn, after which the search ends.
+        size: seeds of a corpus.
         times: how often in a row the operator is applied.
         vary: draw the other parameters anew for every candidate; otherwise they stay at their defaults.
     """
@@ -48,7 +55,7 @@ class PaperSearch:
         total: int,
         rng: np.random.Generator,
         *,
-        size: int = SIZE,
+        size: int,
         times: int = 1,
         vary: bool = True,
     ) -> None:
@@ -68,12 +75,14 @@ class PaperSearch:
 
     def ask(self, most: int) -> list[Batch]:
         """The next inputs of the queue, at most so many, grouped by their parameters."""
-        if not self._corpus:
-            self._refill()
         rows: list[dict[str, Array]] = []
         params: list[dict[str, Json]] = []
         most = min(most, self._total - self.proposed)
-        while self._corpus and len(rows) < most:
+        while len(rows) < most:
+            if not self._corpus:
+                if rows and self._strategy != "random":
+                    break  # what these inputs add comes before new seeds; at random nothing is added
+                self._refill()
             candidate = self._corpus.popleft()
             chosen = self._params()
             for mutated in self._mutated(candidate)[: most - len(rows)]:

@@ -1,8 +1,10 @@
 """The search of our own: many sources of inputs, and descendants of those that did worst.
 
-Half of a round is drawn from the sources, more from those that did well; the other half are neighbours of the inputs
-with the largest errors so far, per target, so that one bad library does not draw all attention. Where the error of an
-input sits in one element, its neighbours look around that element.
+Half of a round are neighbours of the inputs with the largest errors so far, per target, so that one bad library does
+not draw all attention; where the error of an input sits in one element, its neighbours look around that element. A
+sixth are the paper's standard normal, because a function that is tame everywhere errs most on ordinary numbers; the
+rest are drawn from all sources, more from those that did well. Where there are several operands, half of the rows have
+operands of one size: what matters is often how they compare.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ class GuidedSearch:
 
     Args:
         source: one source alone instead of the mixture: no guidance.
+        credit: what each source has earned, learned from and added to: searches of one operator share it.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class GuidedSearch:
         rng: np.random.Generator,
         *,
         source: str | None = None,
+        credit: dict[str, float] | None = None,
     ) -> None:
         self._operator, self._dtype, self._rng = operator, dtype, rng
         self._params = dict(params)
@@ -54,7 +58,9 @@ class GuidedSearch:
         self._only = source
         self._shared = dict(shared_arrays(operator, self._sizes, rng, dtype))
         self._elites: dict[str, list[_Elite]] = {}
-        self._credit = dict.fromkeys(MIXED, 1.0)
+        self._credit = credit if credit is not None else {}
+        for name in MIXED:
+            self._credit.setdefault(name, 1.0)
         self._origin: list[str] = []
         self._asked: dict[str, Array] = {}
         self._order = 0
@@ -81,30 +87,52 @@ class GuidedSearch:
         if self._only is not None:
             return [self._only] * count
         inherited = count // 2 if self._elites else 0
+        ordinary = (count - inherited) // 3
         names = list(self._credit)
         shares = np.array([self._credit[name] for name in names])
-        drawn = self._rng.choice(len(names), size=count - inherited, p=shares / shares.sum())
-        return ["neighbours"] * inherited + [names[index] for index in drawn]
+        drawn = self._rng.choice(len(names), size=count - inherited - ordinary, p=shares / shares.sum())
+        return [MIXED[0]] * ordinary + ["neighbours"] * inherited + [names[index] for index in drawn]
 
     def _drawn(self, name: str, count: int) -> dict[str, Array]:
         if name == "neighbours":
             return self._neighbours(count)
         middle = self._operator.accumulates
-        return {
+        found = {
             operand.name: draw(
                 name, self._rng, (count, *self._sizes[operand.name]), operand, self._dtype, middle=middle
             )
             for operand in self._operator.operands
             if operand.stacked
         }
+        return found if self._only is not None or name == MIXED[0] else self._related(found)
+
+    def _related(self, drawn: dict[str, Array]) -> dict[str, Array]:
+        """In half of the rows the other operands are of the first one's size, some of them very near to it."""
+        first = next(iter(drawn.values()))
+        shape = (len(first), *(1,) * (first.ndim - 1))
+        for operand in self._operator.operands:
+            other = drawn.get(operand.name)
+            if other is None or other is first or other.shape != first.shape:
+                continue
+            near = 1 + self._rng.choice([-1.0, 1.0], first.shape) * np.exp2(self._rng.uniform(-20, 0, first.shape))
+            apart = self._rng.choice([-1.0, 1.0], first.shape) * np.exp2(self._rng.standard_normal(first.shape) * 2)
+            with np.errstate(over="ignore"):
+                moved = first * np.where(self._rng.random(shape) < 0.3, near, apart)
+            moved = fitted(moved, operand, self._dtype, middle=self._operator.accumulates)
+            drawn[operand.name] = np.where(self._rng.random(shape) < 0.5, moved, other)
+        return drawn
 
     def _reward(self, values: Array) -> None:
-        """A source earns by the largest error that it found, on a logarithmic scale; what it earned fades."""
+        """A source earns by the largest error that it found, on a logarithmic scale; what it earned fades.
+
+        Squared, so that in a tame function, where good places are a little better than others, they still show.
+        """
         scale = np.log1p(max(self.best, 1e-300))
         for name in self._credit:
             found = [value for value, origin in zip(values.tolist(), self._origin, strict=True) if origin == name]
             if found and scale > 0:
-                self._credit[name] = 0.7 * self._credit[name] + 0.3 * (0.1 + float(np.log1p(max(found))) / scale)
+                share = float(np.log1p(max(found))) / scale
+                self._credit[name] = 0.5 * self._credit[name] + 0.5 * (0.05 + share * share)
 
     def _keep(self, target: str, values: Array, places: Array) -> None:
         kept = self._elites.setdefault(target, [])
@@ -124,20 +152,21 @@ class GuidedSearch:
         parents = [pool[index] for index in self._rng.integers(len(pool), size=count)]
         found: dict[str, Array] = {}
         ways = self._rng.integers(4, size=count)
+        factors = np.exp2(self._rng.uniform(-1, 1, count))  # one for all operands: their ratio stays
         for operand in self._operator.operands:
             if operand.stacked:
                 rows = np.stack([parent.row[operand.name] for parent in parents])
-                moved = self._moved(rows, parents, ways)
+                moved = self._moved(rows, parents, ways, factors)
                 found[operand.name] = fitted(moved, operand, self._dtype, middle=self._operator.accumulates)
         return found
 
-    def _moved(self, rows: Array, parents: list[_Elite], ways: Array) -> Array:
+    def _moved(self, rows: Array, parents: list[_Elite], ways: Array, factors: Array) -> Array:
         """Each row in one of four ways: a few ulps, a factor, around its worst element, or halved towards zero."""
         rng, digits = self._rng, Range.of(self._dtype).digits
         shape = (len(rows), *(1,) * (rows.ndim - 1))
         way = ways.reshape(shape)
         ulps = rows * (1 + rng.integers(-8, 9, rows.shape) * 2.0**-digits)
-        factor = rows * np.exp2(rng.uniform(-1, 1, shape)) * (1 + rng.standard_normal(rows.shape) * 0.01)
+        factor = rows * factors.reshape(shape) * (1 + rng.standard_normal(rows.shape) * 0.01)
         flat = rows.reshape(len(rows), -1)
         at = np.array([parent.place % flat.shape[1] for parent in parents])
         worst = flat[np.arange(len(rows)), at].reshape(shape)

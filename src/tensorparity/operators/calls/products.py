@@ -10,6 +10,7 @@ import numpy as np
 from ...core.arrays import Array
 from ..rounding import growth
 from .helpers import (
+    DTYPES,
     Binding,
     Evaluation,
     Numbers,
@@ -95,8 +96,11 @@ def _operator(
     calls: Mapping[str, Binding],
     operands: tuple[Operand, ...] = (Operand("x"), Operand("y")),
     shapes: tuple[Sizes, ...] = _MATRICES,
+    dtypes: tuple[str, ...] = DTYPES,
 ) -> Operator:
-    return Operator(name, "products", formula, operands, reference, calls, (), shapes, resolve, unary=False)
+    return Operator(
+        name, "products", formula, operands, reference, calls, (), shapes, resolve, dtypes=dtypes, unary=False
+    )
 
 
 _Q, _K, _V = Tensor("q"), Tensor("k"), Tensor("v")
@@ -163,7 +167,7 @@ OPERATORS = family(
               shapes=((7,), (1,), (16,))),
     _operator("cosine_similarity", "x y over the product of their lengths", _cosine, _pair(lambda s: s),
               {"torch": lambda p, s: call("torch.nn.functional.cosine_similarity", X, Y, dim=-1, eps=1e-30)},
-              shapes=((16,), (3,), (64,))),
+              shapes=((16,), (3,), (64,)), dtypes=("float32",)),  # in others the epsilon is seen, or is zero
     _operator("cdist", "distances between the rows of x and of y", _cdist, _pair(lambda s: (4, s[1])),
               {"torch": lambda p, s: call("torch.cdist", X, Y, compute_mode="donot_use_mm_for_euclid_dist")},
               shapes=((3, 16), (2, 3), (5, 64))),

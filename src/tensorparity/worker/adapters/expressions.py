@@ -17,11 +17,13 @@ class Expression(object):
         self._subject = subject
         self._prefixes = prefixes
         self._resolve = resolve
+        self._functions = {}
         self.leaves = {}
         self._look(subject)
 
     def _look(self, subject):
-        self._function(subject["api"])  # what is not there is found out before a compiler hides it
+        # What is not there is found out before a compiler hides it; and compilers do not follow imports.
+        self._functions[subject["api"]] = self._function(subject["api"])
         for argument in list(subject["args"]) + list(subject["kwargs"].values()):
             self._look_at(argument)
 
@@ -53,7 +55,7 @@ class Expression(object):
         return value
 
     def _call(self, subject, tensors):
-        function = self._function(subject["api"])
+        function = self._functions[subject["api"]]
         args = [self._value(argument, tensors) for argument in subject["args"]]
         kwargs = {key: self._value(argument, tensors) for key, argument in subject["kwargs"].items()}
         value = function(*args, **kwargs)
@@ -75,6 +77,21 @@ class Expression(object):
         if isinstance(argument, (list, tuple)):
             return [self._value(item, tensors) for item in argument]
         return argument
+
+
+class Pack(object):
+    """Several expressions as one function, of which a compiler makes one unit."""
+
+    def __init__(self, expressions):
+        self.expressions = expressions
+
+    def __call__(self, tensors):
+        """Return a list of results per expression; ``tensors`` has those of each by its place."""
+        values = []
+        for place, expression in enumerate(self.expressions):
+            value = expression(tensors[str(place)])
+            values.append(list(value) if isinstance(value, (list, tuple)) else [value])
+        return values
 
 
 def _key(leaf):

@@ -4,7 +4,7 @@ import importlib
 import json
 
 from ..contract import Adapter, Result, Unsupported
-from .expressions import Expression, outputs_of
+from .expressions import Expression, Pack, outputs_of
 
 _KEPT = 64
 
@@ -15,25 +15,48 @@ class NativeAdapter(Adapter):
     ABILITIES = frozenset(["call", "api-call", "dtype"])
     #: Where the public names of the library begin.
     PREFIXES = ()
+    #: The flavour that compiles nothing.
+    EAGER = "eager"
 
     def __init__(self, flavour, options):
         Adapter.__init__(self, flavour, options)
         self._compiled = {}
+        self._pack = ("", None)
+        if flavour != self.EAGER:
+            self.ABILITIES = self.ABILITIES | frozenset(["pack"])
 
     def run(self, job):
+        self._check(job)
+        with self.context(job):
+            expression = self._expression(job.subject)
+            values = self.evaluate(expression, self._tensors(expression, job))
+            values = values if isinstance(values, (list, tuple)) else [values]
+            return self._result(job, values)
+
+    def run_pack(self, jobs):
+        for job in jobs:
+            self._check(job)
+        self.require("pack")
+        with self.context(jobs[0]):
+            pack = self._packed([job.subject for job in jobs])
+            tensors = {str(place): self._tensors(pack.expressions[place], job) for place, job in enumerate(jobs)}
+            return [self._result(job, values) for job, values in zip(jobs, self.evaluate(pack, tensors))]
+
+    def _check(self, job):
         if job.subject["kind"] != "api-call":
             raise Unsupported("this target runs single calls, not {}".format(job.subject["kind"]))
         if job.goal != "call":
             raise Unsupported("goal {!r} is not supported by this target".format(job.goal))
-        with self.context(job):
-            expression = self._expression(job.subject)
-            tensors = expression.tensors(job.inputs, self.to_tensor)
-            if job.option("dtype"):
-                tensors = {key: self.cast(tensor, job.option("dtype")) for key, tensor in tensors.items()}
-            values = self.evaluate(expression, tensors)
-            values = values if isinstance(values, (list, tuple)) else [values]
-            result = Result()
-            result.outputs = outputs_of(job, [self.to_numpy(value) for value in values])
+
+    def _tensors(self, expression, job):
+        tensors = expression.tensors(job.inputs, self.to_tensor)
+        if job.option("dtype"):
+            tensors = {key: self.cast(tensor, job.option("dtype")) for key, tensor in tensors.items()}
+        return tensors
+
+    def _result(self, job, values):
+        result = Result()
+        result.outputs = outputs_of(job, [self.to_numpy(value) for value in values])
         return result
 
     def _expression(self, subject):
@@ -45,6 +68,14 @@ class NativeAdapter(Adapter):
                 self.forget()
             self._compiled[key] = Expression(subject, self.PREFIXES, resolve)
         return self._compiled[key]
+
+    def _packed(self, subjects):
+        """Return the pack of these calls; only the last one is kept, for it is large."""
+        key = json.dumps(subjects, sort_keys=True)
+        if self._pack[0] != key:
+            self.forget()
+            self._pack = (key, Pack([Expression(subject, self.PREFIXES, resolve) for subject in subjects]))
+        return self._pack[1]
 
     def forget(self):
         """Drop what was compiled."""

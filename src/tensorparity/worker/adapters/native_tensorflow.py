@@ -4,9 +4,12 @@ import contextlib
 
 import numpy as np
 
-from ..contract import import_library
+from ..contract import Unsupported, import_library
 from ..protocol import Bits
 from .native import NativeAdapter
+
+#: How XLA says that it has no such operation.
+_NOT_COMPILED = "Detected unsupported operations when trying to compile graph"
 
 
 def make_adapter(flavour, options):
@@ -47,7 +50,12 @@ class TensorFlowAdapter(NativeAdapter):
 
         if expression not in self._functions:
             self._functions[expression] = tensorflow.function(expression, jit_compile=True, autograph=False)
-        return self._functions[expression](tensors)
+        try:
+            return self._functions[expression](tensors)
+        except tensorflow.errors.InvalidArgumentError as error:
+            if _NOT_COMPILED in str(error):  # no kernel for XLA: a lack, which users are told of
+                raise Unsupported(str(error).split(_NOT_COMPILED)[1].split(":", 1)[-1].strip().splitlines()[0])
+            raise
 
     def forget(self):
         self._functions.clear()

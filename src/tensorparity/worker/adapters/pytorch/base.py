@@ -152,20 +152,29 @@ class TorchAdapter(Adapter):
     def _call(self, job):
         import torch
 
-        expression = self._expression(job.subject)
+        expression = self.expression_of(job.subject)
+        tensors = self.tensors_of(expression, job)
+        with torch.no_grad():
+            values = self.call_expression(expression, tensors)
+        return self.result_of(job, values if isinstance(values, (list, tuple)) else [values])
+
+    def tensors_of(self, expression, job):
+        """Return the arrays of a call as tensors, in the dtype the job asks for."""
+        import torch
+
         tensors = expression.tensors(job.inputs, to_tensor)
         dtype = job.option("dtype")
         if dtype:
             wanted = getattr(torch, dtype)
             tensors = {key: item.to(wanted) if item.is_floating_point() else item for key, item in tensors.items()}
-        with torch.no_grad():
-            values = self.call_expression(expression, tensors)
-        values = values if isinstance(values, (list, tuple)) else [values]
+        return tensors
+
+    def result_of(self, job, values):
         result = Result()
         result.outputs = outputs_of(job, [to_numpy(value) for value in values])
         return result
 
-    def _expression(self, subject):
+    def expression_of(self, subject):
         """Keep expressions: the compiler knows again what it has compiled by the function's identity."""
         key = json.dumps(subject, sort_keys=True)
         if key not in self._expressions:

@@ -5,6 +5,7 @@ import os
 import shutil
 
 from ...contract import Result, Unsupported
+from ..expressions import Pack
 from .base import TorchAdapter
 from .graphs import GraphProgram, joined, output_key, slices_of
 from .tensors import to_numpy
@@ -19,12 +20,15 @@ class CompiledAdapter(TorchAdapter):
     Both are compiled code like the whole, only cut in other places.
     """
 
+    ABILITIES = TorchAdapter.ABILITIES | frozenset(["pack"])
+
     def __init__(self, flavour, options):
         TorchAdapter.__init__(self, flavour, options)
         self.mode = "inductor: torch.compile(ExportedProgram.module()) under no_grad"
         self._wholes = {}
         self._exposed = {}
         self._calls = {}
+        self._pack = ("", None, None)
         self._graphs = {}
 
     def start(self):
@@ -104,6 +108,23 @@ class CompiledAdapter(TorchAdapter):
                 self._calls.clear()
             self._calls[expression] = torch.compile(expression.__call__, dynamic=False, fullgraph=True)
         return self._calls[expression](tensors)
+
+    def run_pack(self, jobs):
+        import torch
+
+        _require_compiler()
+        if any(job.subject["kind"] != "api-call" or job.goal != "call" for job in jobs):
+            raise Unsupported("only single calls are packed")
+        key = json.dumps([job.subject for job in jobs], sort_keys=True)
+        if self._pack[0] != key:
+            torch._dynamo.reset()
+            self._calls.clear()
+            pack = Pack([self.expression_of(job.subject) for job in jobs])
+            self._pack = (key, pack, torch.compile(pack.__call__, dynamic=False, fullgraph=True))
+        _, pack, compiled = self._pack
+        tensors = {str(place): self.tensors_of(pack.expressions[place], job) for place, job in enumerate(jobs)}
+        with torch.no_grad():
+            return [self.result_of(job, values) for job, values in zip(jobs, compiled(tensors))]
 
     def trace_program(self, program, tensors):
         import torch

@@ -1,0 +1,94 @@
+"""Many small calls for a compiler, a unit at a time.
+
+Compiling one call takes torch or XLA seconds, and sixteen in one unit not much longer. A pack travels as one request
+and is answered as one; if any of its calls fails, all do, and the halves are asked instead, down to single calls,
+which are run as users run them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..core.arrays import Array
+from ..core.case import Case
+from ..core.outcome import Outcome
+from .pool import End, Pool, Reply, Request
+from .replies import outcome_of
+
+#: A pack's deadline grows with it: so many calls share that of one.
+_SHARING = 16
+
+Pack = tuple[Sequence[Case], str]
+Prepare = Callable[[Case, str], Request | Outcome]
+Single = Callable[[Sequence[tuple[Case, str]]], list[Outcome]]
+
+
+def run_packs(packs: Sequence[Pack], prepare: Prepare, pool: Pool, single: Single) -> list[list[Outcome]]:
+    """The outcomes of every pack, in the order of its cases.
+
+    Args:
+        prepare: the request of one case, or the outcome if there is nothing to ask.
+        single: runs cases one by one.
+    """
+    found: dict[tuple[int, int], Outcome] = {}
+    waiting: list[list[tuple[tuple[int, int], Case, str]]] = []
+    requests: dict[tuple[int, int], Request] = {}
+    for number, (cases, target) in enumerate(packs):
+        together = []
+        for place, case in enumerate(cases):
+            prepared = prepare(case, target)
+            if isinstance(prepared, Outcome):
+                found[number, place] = prepared
+            else:
+                requests[number, place] = prepared
+                together.append(((number, place), case, target))
+        if together:
+            waiting.append(together)
+    while waiting:
+        packed = [len(group) > 1 and _able(pool, group[0][2]) for group in waiting]
+        groups = [group for group, together in zip(waiting, packed, strict=True) if together]
+        alone = [item for group, together in zip(waiting, packed, strict=True) if not together for item in group]
+        if alone:
+            outcomes = single([(case, target) for _, case, target in alone])
+            found.update(zip((key for key, _, _ in alone), outcomes, strict=True))
+        waiting = []
+        for index, reply in pool.ask([_together([requests[key] for key, _, _ in group]) for group in groups]):
+            group = groups[index]
+            if reply.end is End.ANSWERED and reply.header["status"] == "completed":
+                parts = _parted(reply, len(group))
+                for (key, _, target), part in zip(group, parts, strict=True):
+                    found[key] = outcome_of(target, part)
+            else:
+                half = (len(group) + 1) // 2
+                waiting += [group[:half], group[half:]]
+    return [[found[number, place] for place in range(len(cases))] for number, (cases, _) in enumerate(packs)]
+
+
+def _able(pool: Pool, target: str) -> bool:
+    """Whether the target takes packs; one that has not been started may."""
+    return "pack" in pool.abilities.get(target, ("pack",))
+
+
+def _together(requests: Sequence[Request]) -> Request:
+    arrays: dict[str, Array] = {
+        f"{place}/{name}": array for place, request in enumerate(requests) for name, array in request.arrays.items()
+    }
+    cases = [request.header["case"] for request in requests]
+    seconds = (requests[0].cpu_seconds or 0.0) * max(1.0, len(requests) / _SHARING)
+    return Request(requests[0].target, {"do": "pack", "cases": cases}, arrays, seconds or None)
+
+
+def _parted(reply: Reply, count: int) -> list[Reply]:
+    """The reply to each case; time is shared equally, for nobody can tell."""
+    arrays: list[dict[str, Array]] = [{} for _ in range(count)]
+    for name, array in reply.arrays.items():
+        place, _, rest = name.partition("/")
+        arrays[int(place)][rest] = array
+    header: Mapping[str, Any] = {
+        **reply.header,
+        "seconds": reply.header["seconds"] / count,
+        "cpu_seconds": reply.header["cpu_seconds"] / count,
+    }
+    seconds, cpu = reply.seconds / count, reply.cpu_seconds / count
+    return [Reply(reply.end, header, own, seconds=seconds, cpu_seconds=cpu) for own in arrays]

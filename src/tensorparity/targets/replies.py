@@ -1,0 +1,47 @@
+"""What the host makes of a worker's reply: every way to end has its status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..core.outcome import Failure, Outcome, Record, Status
+from .pool import End, Reply
+
+
+def outcome_of(target: str, reply: Reply) -> Outcome:
+    """What the host makes of a reply: every way to end has its status."""
+    if reply.error:
+        return unsupported(target, reply.error.reason, type(reply.error).__name__)
+    try:
+        record = Record.from_json(reply.header["record"]) if reply.header.get("record") else Record()
+        if reply.end is End.ANSWERED:
+            answer = {**reply.header, "target": target, "record": record.to_json()}
+            return replace(Outcome.from_parts(answer, reply.arrays), seconds=reply.seconds)
+    except (KeyError, TypeError, ValueError) as error:  # an adapter that does not keep the contract
+        failure = Failure("protocol", f"the worker's answer is not an outcome: {error!r}")
+        return Outcome(target, Status.CRASHED, failure=failure, seconds=reply.seconds)
+    if reply.end is End.NOT_SENT:
+        return replace(unsupported(target, reply.detail, "ProtocolError"), record=record)
+    status, failure = _ended(reply)
+    return Outcome(target, status, failure=failure, seconds=reply.seconds, cpu_seconds=reply.cpu_seconds, record=record)
+
+
+def _ended(reply: Reply) -> tuple[Status, Failure]:
+    first = (reply.detail.splitlines() or [""])[0]
+    if reply.end is End.DEADLINE:
+        return Status.TIMED_OUT, Failure("deadline", first, detail=reply.detail)
+    if reply.end is End.MEMORY:
+        return Status.OUT_OF_MEMORY, Failure("memory limit", first, detail=reply.detail)
+    if reply.end is End.GARBAGE:
+        return Status.CRASHED, Failure("protocol", f"the worker's answer was not a frame: {first}", detail=reply.detail)
+    how = str(reply.ending)
+    message = f"the worker process ended with {how}"
+    if reply.ending is not None and reply.ending.failed is not None:
+        message = f"the worker process was lost: {how}"
+    elif how == "SIGKILL":
+        message += " (not by us: perhaps the kernel was out of memory)"
+    return Status.CRASHED, Failure(how, message, detail=reply.detail)
+
+
+def unsupported(target: str, reason: str, kind: str = "Unsupported") -> Outcome:
+    return Outcome(target, Status.UNSUPPORTED, failure=Failure(kind, reason))

@@ -1,0 +1,101 @@
+"""Packs of calls: one unit of a compiler, halved where one of them fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.core.case import Case
+from tensorparity.core.outcome import Failure, Outcome, Record, Status
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.targets.packing import run_packs
+from tensorparity.targets.pool import End, Reply, Request
+from tensorparity.targets.runner import open_runner
+
+TARGET = "jax:jit"
+
+
+class Compiler:
+    """A pool whose worker returns each case's seed; a pack with a bad seed fails as a whole."""
+
+    def __init__(self, bad: Sequence[int] = (), abilities: Sequence[str] = ("pack",)) -> None:
+        self._bad = set(bad)
+        self.abilities = {TARGET: frozenset(abilities)}
+        self.packs: list[int] = []
+
+    def ask(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+        for index, request in reversed(list(enumerate(requests))):
+            seeds = [case["seed"] for case in request.header["cases"]]
+            self.packs.append(len(seeds))
+            header: dict[str, Any] = {"status": "completed", "seconds": 4.0, "cpu_seconds": 2.0}
+            header["record"] = Record().to_json()
+            arrays = {f"{place}/outputs:0": np.array([seed]) for place, seed in enumerate(seeds)}
+            if self._bad & set(seeds):
+                header, arrays = {**header, "status": "raised", "failure": {"type": "E"}}, {}
+            yield index, Reply(End.ANSWERED, header, arrays)
+
+
+def case(seed: int) -> Case:
+    return Case(OPERATORS.get("tanh").api_call({}), Procedure(goal=Goal.CALL), {"x": np.ones((1, 2))}, seed=seed)
+
+
+def run(pool: Compiler, seeds: Sequence[int], lacking: Sequence[int] = ()) -> list[Any]:
+    def prepare(case: Case, target: str) -> Request | Outcome:
+        if case.seed in lacking:
+            return Outcome(target, Status.UNSUPPORTED, failure=Failure("Unsupported", "none"))
+        return Request(target, {"do": "run", "case": {"seed": case.seed}}, {"inputs:x": case.inputs["x"]}, 1.0)
+
+    def single(pairs: Sequence[tuple[Case, str]]) -> list[Outcome]:
+        return [Outcome(target, Status.RAISED, failure=Failure("E", str(case.seed))) for case, target in pairs]
+
+    (found,) = run_packs([([case(seed) for seed in seeds], TARGET)], prepare, pool, single)  # type: ignore[arg-type]
+    return [int(o.outputs["0"][0]) if o.completed else o.status for o in found]
+
+
+def test_a_pack_is_one_request_and_every_case_gets_its_own_answer() -> None:
+    pool = Compiler()
+    assert run(pool, [5, 6, 7]) == [5, 6, 7]
+    assert pool.packs == [3]
+
+
+def test_one_failure_is_found_by_halving() -> None:
+    pool = Compiler(bad=[6])
+    assert run(pool, list(range(8))) == [0, 1, 2, 3, 4, 5, Status.RAISED, 7][:6] + [Status.RAISED, Status.RAISED]
+    assert pool.packs == [8, 4, 4, 2, 2]
+
+
+def test_what_the_library_lacks_never_travels() -> None:
+    pool = Compiler()
+    assert run(pool, [1, 2, 3], lacking=[2]) == [1, Status.UNSUPPORTED, 3]
+    assert pool.packs == [2]
+
+
+def test_targets_that_take_no_packs_get_single_cases() -> None:
+    pool = Compiler(abilities=())
+    assert run(pool, [1, 2]) == [Status.RAISED, Status.RAISED]
+    assert pool.packs == []
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param("jax:jit", marks=pytest.mark.jax),
+        pytest.param("tensorflow:xla", marks=[pytest.mark.tensorflow, pytest.mark.slow]),
+        pytest.param("torch:compile", marks=[pytest.mark.torch, pytest.mark.slow]),
+    ],
+)
+def test_a_pack_answers_as_its_calls_do(target: str) -> None:
+    x = np.linspace(0.5, 2, 24, dtype=np.float32).reshape(2, 12)
+    cases = [
+        Case(OPERATORS.get(name).api_call({}), Procedure(goal=Goal.CALL), {"x": x}) for name in ("tanh", "log", "sum")
+    ]
+    with open_runner([target]) as runner:
+        (packed,) = runner.run_packs([(cases, target)])
+        alone = runner.run_pairs([(case, target) for case in cases])
+    for together, single in zip(packed, alone, strict=True):
+        assert together.completed, together.failure
+        np.testing.assert_allclose(together.outputs["0"], single.outputs["0"], rtol=3e-6)
