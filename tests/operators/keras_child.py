@@ -53,13 +53,26 @@ def run_loss(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.n
     return {}, [keras.ops.convert_to_numpy(loss(labels, predictions))]
 
 
+def apply_gradient(optimizer: keras.optimizers.Optimizer, gradient: object, variable: keras.Variable) -> None:
+    """As a training step does: without state where the backend wants it so."""
+    if keras.backend.backend() != "jax":
+        optimizer.apply([gradient], [variable])
+        return
+    slots = [slot.value for slot in optimizer.variables]
+    (value,), slots = optimizer.stateless_apply(slots, [gradient], [variable.value])
+    variable.assign(value)
+    for slot, state in zip(optimizer.variables, slots, strict=True):
+        slot.assign(state)
+
+
 def run_optimizer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
-    """Two steps with the same gradient; the weight after each."""
-    optimizer = getattr(keras.optimizers, case["op"])(**case["params"])
-    weight, gradient = (arrays[name] for name in case["inputs"])
+    """A step for every gradient; the weight after each."""
+    optimizer = getattr(keras.optimizers, case["op"]).from_config(dict(case["params"]))
+    weight, gradients = (arrays[name] for name in case["inputs"])
     variable, after = keras.Variable(weight), []
-    for _ in range(2):
-        optimizer.apply([keras.ops.convert_to_tensor(gradient)], [variable])
+    optimizer.build([variable])
+    for gradient in gradients:
+        apply_gradient(optimizer, keras.ops.convert_to_tensor(gradient), variable)
         after.append(keras.ops.convert_to_numpy(variable.value).copy())
     return {}, [np.stack(after)]
 
@@ -71,7 +84,7 @@ def main(cases_path: str, inputs_path: str, outputs_path: str, answers_path: str
     with open(cases_path) as file:
         cases = json.load(file)
     arrays = dict(np.load(inputs_path, allow_pickle=False))
-    answers, outputs = {}, {}
+    answers, outputs = {"backend": keras.backend.backend()}, {}
     for case in cases:
         try:
             answers[case["id"]], found = RUN[case["kind"]](case, arrays)

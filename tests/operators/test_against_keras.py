@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -29,6 +30,8 @@ from tensorparity.operators.spec import Parameter
 #: Uses of each layer: enough to meet a wrong axis or a lost term; a sweep asks for hundreds. JAX compiles every one.
 DRAWS = {"torch": 4, "tensorflow": 3, "jax": 1}
 ATTEMPTS = 50
+#: Of one loss or optimizer; most have far fewer.
+MOST_SETTINGS = 64
 CHILD = Path(__file__).with_name("keras_child.py")
 BACKENDS = [
     pytest.param("torch", marks=pytest.mark.torch),
@@ -145,18 +148,23 @@ def _recipes() -> dict[str, tuple[str, Recipe, tuple[np.ndarray, ...]]]:
             labels = classes.astype(np.int32) if spec.sparse else np.eye(5, dtype=np.float32)[classes]
             found[f"{name}-loss-{index}"] = ("loss", Recipe(name, params), (labels, predictions))
     for name, optimizer_spec in OPTIMIZERS.items():
-        for index, params in enumerate(_settings(optimizer_spec.parameters)):
-            arrays = tuple(rng.normal(size=(4, 3)).astype(np.float32) for _ in range(2))
+        plain = _settings(optimizer_spec.parameters)
+        for index, params in enumerate([*plain, *({**plain[0], **extra} for extra in optimizer_spec.settings())]):
+            shape = ((4, 3), (3, 5), (4,))[index % 3]
+            weight, gradients = rng.normal(size=shape), rng.normal(size=(3, *shape))
+            arrays = (weight.astype(np.float32), gradients.astype(np.float32))
             found[f"{name}-optimizer-{index}"] = ("optimizer", Recipe(name, params), arrays)
     return found
 
 
 def _settings(parameters: tuple[Parameter, ...]) -> list[dict[str, Any]]:
+    """All combinations of values, or where these are too many, the first values but for one parameter at a time."""
+    names = [parameter.name for parameter in parameters]
     choices = [parameter.valid for parameter in parameters]
-    return [
-        dict(zip((parameter.name for parameter in parameters), values, strict=True))
-        for values in itertools.product(*choices)
-    ]
+    if math.prod(len(values) for values in choices) <= MOST_SETTINGS:
+        return [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
+    first = dict(zip(names, (values[0] for values in choices), strict=True))
+    return [first, *({**first, p.name: value} for p in parameters for value in p.valid[1:])]
 
 
 RECIPES = _recipes()
@@ -263,10 +271,12 @@ def test_loss_is_what_the_catalogue_says(answered, key):
 @pytest.mark.parametrize("key", [key for key, (kind, _, _) in RECIPES.items() if kind == "optimizer"])
 def test_optimizer_is_what_the_catalogue_says(answered, key):
     _, answers, outputs = answered
-    _, recipe, (weight, gradient) = RECIPES[key]
+    _, recipe, (weight, gradients) = RECIPES[key]
     assert "error" not in answers[key], answers[key]["error"]
     state = None
-    for number, after in enumerate(outputs[f"{key}.0"], start=1):
+    for number, (gradient, after) in enumerate(zip(gradients, outputs[f"{key}.0"], strict=True), start=1):
+        if recipe.name == "ScheduleFreeAdamW" and number > 1 and answers["backend"] != "jax":
+            break  # a defect: the old momentum is read after it was overwritten (trophies/)
         found = evaluate_step(recipe, weight, gradient, state, number)
         units = error_units(after, found.weight, "float32")
         assert units.max() < K, f"{recipe}, step {number}: e = {units.max():.3g}"

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from ..core.jsontext import Json, canonical
 from .catalogue import layer, layer_names
 from .losses import LOSSES
+from .optimizer_options import OPTIONS
 from .optimizers import OPTIMIZERS
+from .schedules import SCHEDULES
 from .spec import LayerSpec, Parameter
 
 _MOST_VALUES = 8
@@ -24,7 +26,8 @@ def _lines() -> Iterator[str]:
     yield "# The catalogue"
     yield ""
     yield "Made from `src/tensorparity/operators/` by `python -m tensorparity.operators.page`; a test holds it."
-    yield f"{len(names)} layer types, {len(LOSSES)} losses, {len(OPTIMIZERS)} optimizers."
+    counts = f"{len(names)} layer types, {len(LOSSES)} losses, {len(OPTIMIZERS)} optimizers, {len(SCHEDULES)} schedules"
+    yield f"{counts}."
     yield "Values are those that are tried; a bold one is the default, `!` stands before one that is ruled out."
     yield ""
     yield "## Layers"
@@ -38,6 +41,13 @@ def _lines() -> Iterator[str]:
     yield "## Optimizers"
     for optimizer in OPTIMIZERS.values():
         yield from _entry(optimizer.name, optimizer.formula, optimizer.parameters)
+    yield ""
+    yield "What all of them but LossScaleOptimizer can be asked for besides:"
+    yield from _parameters(OPTIONS)
+    yield ""
+    yield "## Schedules of the learning rate"
+    for schedule in SCHEDULES.values():
+        yield from _entry(schedule.name, schedule.formula, schedule.parameters)
 
 
 def _layer(spec: LayerSpec) -> Iterator[str]:

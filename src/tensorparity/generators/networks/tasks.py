@@ -10,9 +10,12 @@ from ...core.arrays import Array
 from ...core.procedure import Recipe
 from ...operators.loss_spec import LossSpec
 from ...operators.losses import LOSSES
+from ...operators.optimizers import OPTIMIZERS
 from .assembly import Assembly, Tensor
 from .palettes import DataShape
 
+#: How often an optimizer is also asked to clip, decay, average or follow a schedule.
+_OPTIONS = 0.4
 _CLASSES = (2, 3, 5, 10)
 _VALUES = (1, 3)
 _FLAT = 512  # more elements than that are cropped before a Dense layer reads them
@@ -80,3 +83,14 @@ def draw_task(rng: np.random.Generator, data: DataShape) -> Task:
     }
     sizes = _CLASSES if spec.task == "classification" else _VALUES
     return Task(Recipe(spec.name, params), data.outputs or int(rng.choice(sizes)))
+
+
+def draw_optimizer(rng: np.random.Generator) -> Recipe:
+    """Any optimizer with any of its values, and sometimes with what all of them can be asked for."""
+    names = list(OPTIMIZERS)
+    spec = OPTIMIZERS[names[int(rng.integers(len(names)))]]
+    chosen = {parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))] for parameter in spec.parameters}
+    settings = spec.settings()
+    if settings and rng.random() < _OPTIONS:
+        chosen.update(settings[int(rng.integers(len(settings)))])
+    return Recipe(spec.name, chosen)

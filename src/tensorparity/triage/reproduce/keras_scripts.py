@@ -246,7 +246,10 @@ def _pull(node: Node, arrays: list[str], backend: str, training: str, wanted: st
 
 def _recipe(kind: str, recipe: Recipe | None) -> str:
     assert recipe is not None
-    return f"keras.{kind}.{literals.dotted(recipe.name)}({_arguments(dict(recipe.params))})"
+    params = dict(recipe.params)
+    if any(isinstance(item, dict) for item in params.values()):  # a schedule or an optimizer inside
+        return f"keras.{kind}.{literals.dotted(recipe.name)}.from_config({params!r})"
+    return f"keras.{kind}.{literals.dotted(recipe.name)}({_arguments(params)})"
 
 
 def _labels(case: Case, graph: LayerGraph) -> tuple[list[str], str]:

@@ -1,6 +1,7 @@
 """What the Keras adapters share: everything but differentiation, which is each backend's own."""
 
 import contextlib
+import copy
 import os
 import random
 import tempfile
@@ -235,12 +236,10 @@ class KerasAdapter(Adapter):
 
     def update(self, program, recipe, grads):
         """One step of the optimizer on the trainable weights that have a gradient."""
-        import keras
-
-        optimizer = getattr(keras.optimizers, recipe["name"])(**recipe["params"])
+        optimizer = make_optimizer(recipe)
         trainable = {name: v for name, v in program.trainable().items() if grads.get(name) is not None}
         optimizer.build(list(trainable.values()))
-        optimizer.apply([grads[name] for name in trainable], list(trainable.values()))
+        optimizer.apply(scaled(optimizer, [grads[name] for name in trainable]), list(trainable.values()))
 
     def to_tensor(self, array):
         import keras
@@ -402,6 +401,21 @@ def make_loss(job):
         return total
 
     return loss
+
+
+def make_optimizer(recipe):
+    """Return the optimizer; ``from_config`` reads schedules and optimizers inside, and changes what it is given."""
+    import keras
+
+    return getattr(keras.optimizers, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
+
+
+def scaled(optimizer, grads):
+    """Return the gradients of the loss as a training step scales it; the optimizer divides by the same factor."""
+    import keras
+
+    factor = float(keras.ops.convert_to_numpy(optimizer.scale_loss(1.0)))
+    return grads if factor == 1.0 else [gradient * factor for gradient in grads]
 
 
 def replay_inputs(inputs, key):
