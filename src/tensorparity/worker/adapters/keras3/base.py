@@ -215,8 +215,8 @@ class KerasAdapter(Adapter):
         result = Result()
         loss, optimizer = job.option("loss"), job.option("optimizer")
         program.model.compile(
-            optimizer=keras.optimizers.get({"class_name": optimizer["name"], "config": dict(optimizer["params"])}),
-            loss=keras.losses.get({"class_name": loss["name"], "config": dict(loss["params"])}),
+            optimizer=make_optimizer(optimizer),
+            loss=getattr(keras.losses, loss["name"]).from_config(dict(loss["params"])),
         )
         self._programs = []  # it is not the model it was
         _silence_random_layers(program)
@@ -391,7 +391,7 @@ def make_loss(job):
     recipe = job.option("loss")
     if not recipe:
         raise ValueError("goal {!r} needs a loss".format(job.goal))
-    function = keras.losses.get({"class_name": recipe["name"], "config": dict(recipe["params"])})
+    function = getattr(keras.losses, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
 
     def loss(labels, outputs):
         total = None
