@@ -77,7 +77,17 @@ def run_optimizer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list
     return {}, [np.stack(after)]
 
 
-RUN = {"layer": run_layer, "loss": run_loss, "optimizer": run_optimizer}
+def run_metric(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
+    """Two batches, and the result after both."""
+    metric = getattr(keras.metrics, case["op"])(**case["params"])
+    given = [arrays[name] for name in case["inputs"]]
+    half = len(given[0]) // 2
+    for part in (slice(0, half), slice(half, None)):
+        metric.update_state(*(keras.ops.convert_to_tensor(array[part]) for array in given))
+    return {}, [keras.ops.convert_to_numpy(metric.result())]
+
+
+RUN = {"layer": run_layer, "loss": run_loss, "optimizer": run_optimizer, "metric": run_metric}
 
 
 def main(cases_path: str, inputs_path: str, outputs_path: str, answers_path: str) -> None:

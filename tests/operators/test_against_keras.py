@@ -23,6 +23,7 @@ from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import evaluate_node
 from tensorparity.operators.loss_spec import LossSpec
 from tensorparity.operators.losses import LOSSES, evaluate_loss
+from tensorparity.operators.metrics.catalogue import METRICS, metric_case
 from tensorparity.operators.optimizers import OPTIMIZERS, evaluate_step
 from tensorparity.operators.rounding import K, error_units
 from tensorparity.operators.spatial import read_window, spatial_axes
@@ -115,6 +116,13 @@ def _jax_defect(example: Any) -> bool:
     return False
 
 
+def _metric_defect(recipe: Recipe, backend: str) -> bool:
+    """The adjusted R2 counts outputs as samples; on torch no k may exceed the number of classes (both in trophies/)."""
+    if recipe.name == "R2Score":
+        return bool(recipe.params["num_regressors"])
+    return backend == "torch" and recipe.params.get("k") == 5
+
+
 def _either(own: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda example: _keras_defect(example) or own(example)
 
@@ -152,6 +160,12 @@ def _recipes() -> dict[str, tuple[str, Recipe, tuple[np.ndarray, ...]]]:
             weight, gradients = rng.normal(size=shape), rng.normal(size=(3, *shape))
             arrays = (weight.astype(np.float32), gradients.astype(np.float32))
             found[f"{name}-optimizer-{index}"] = ("optimizer", Recipe(name, params), arrays)
+    for name, metric_spec in METRICS.items():
+        for index, params in enumerate(_settings(metric_spec.parameters)):
+            case = metric_case(metric_spec, params, rng, weighted=index % 2 == 1)
+            found[f"{name}-metric-{index}"] = ("metric", Recipe(name, params), tuple(case.inputs.values()))
+        case = metric_case(metric_spec, params, rng, weighted=True)
+        found[f"{name}-metric-weighted"] = ("metric", Recipe(name, params), tuple(case.inputs.values()))
     return found
 
 
@@ -192,10 +206,16 @@ def _settings(parameters: tuple[Parameter, ...]) -> list[dict[str, Any]]:
 RECIPES = _recipes()
 
 
-def _write(folder: Path, examples: dict[str, Any]) -> None:
+def _asked(backend: str, key: str, kind: str) -> bool:
+    return backend != "jax" or kind != "metric" or key.endswith(("-0", "-weighted"))
+
+
+def _write(folder: Path, backend: str, examples: dict[str, Any]) -> None:
     cases: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {}
     for key, (kind, recipe, inputs) in RECIPES.items():
+        if not _asked(backend, key, kind):
+            continue
         names = [f"{key}/input/{index}" for index in range(len(inputs))]
         arrays.update(zip(names, inputs, strict=True))
         cases.append({"kind": kind, "id": key, "op": recipe.name, "params": dict(recipe.params), "inputs": names})
@@ -212,7 +232,7 @@ def _write(folder: Path, examples: dict[str, Any]) -> None:
 
 def _launch(backend: str, folder: Path, examples: dict[str, Any]) -> subprocess.Popen[str]:
     """A Keras process on the examples; what it says goes into a file, so that nobody waits for a full pipe."""
-    _write(folder, examples)
+    _write(folder, backend, examples)
     environment = {**os.environ, "KERAS_BACKEND": backend, "KERAS_HOME": str(folder), "TF_CPP_MIN_LOG_LEVEL": "3"}
     files = [str(folder / name) for name in ("cases.json", "inputs.npz", "outputs.npz", "answers.json")]
     with open(folder / "messages", "w") as messages:
@@ -305,3 +325,18 @@ def test_optimizer_is_what_the_catalogue_says(answered, key):
         units = error_units(after, found.weight, "float32")
         assert units.max() < K, f"{recipe}, step {number}: e = {units.max():.3g}"
         weight, state = after, found.state
+
+
+@pytest.mark.parametrize("key", [key for key, (kind, _, _) in RECIPES.items() if kind == "metric"])
+def test_metric_is_what_the_catalogue_says(answered, key):
+    _, answers, outputs = answered
+    _, recipe, arrays = RECIPES[key]
+    if key not in answers:
+        pytest.skip("JAX compiles every use, so it is asked for few")
+    if _metric_defect(recipe, answers["backend"]):
+        return
+    assert "error" not in answers[key], answers[key]["error"]
+    truth = METRICS[recipe.name].evaluate(recipe.params, arrays)
+    assert outputs[f"{key}.0"].shape == truth.value.shape
+    units = error_units(outputs[f"{key}.0"], truth, "float32")
+    assert units.max() < K, f"{recipe}: e = {units.max():.3g}, {outputs[f'{key}.0']} instead of {truth.value}"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..core.jsontext import Json, canonical
 from .catalogue import layer, layer_names
 from .losses import LOSSES
+from .metrics.catalogue import METRICS
 from .optimizer_options import OPTIONS
 from .optimizers import OPTIMIZERS
 from .schedules import SCHEDULES
@@ -26,8 +27,8 @@ def _lines() -> Iterator[str]:
     yield "# The catalogue"
     yield ""
     yield "Made from `src/tensorparity/operators/` by `python -m tensorparity.operators.page`; a test holds it."
-    counts = f"{len(names)} layer types, {len(LOSSES)} losses, {len(OPTIMIZERS)} optimizers, {len(SCHEDULES)} schedules"
-    yield f"{counts}."
+    counts = f"{len(names)} layer types, {len(LOSSES)} losses, {len(METRICS)} metrics, {len(OPTIMIZERS)} optimizers"
+    yield f"{counts}, {len(SCHEDULES)} schedules."
     yield "Values are those that are tried; a bold one is the default, `!` stands before one that is ruled out."
     yield ""
     yield "## Layers"
@@ -37,6 +38,10 @@ def _lines() -> Iterator[str]:
     yield "## Losses"
     for loss in LOSSES.values():
         yield from _entry(loss.name, loss.formula, loss.parameters)
+    yield ""
+    yield "## Metrics"
+    for metric in METRICS.values():
+        yield from _entry(metric.name, metric.formula, metric.parameters)
     yield ""
     yield "## Optimizers"
     for optimizer in OPTIMIZERS.values():

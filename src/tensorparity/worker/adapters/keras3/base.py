@@ -256,7 +256,7 @@ class KerasAdapter(Adapter):
 
     def _call(self, job):
         result = Result()
-        expression = Expression(job.subject, ("keras.ops.",), self.resolve_api)
+        expression = Expression(job.subject, ("keras.ops.", "keras.metrics."), self.resolve_api)
         with self.no_gradients():
             tensors = expression.tensors(job.inputs, self._operand(job.option("dtype")))
             outputs = [self.to_numpy(output) for output in _flat(expression(tensors))]
@@ -277,6 +277,8 @@ class KerasAdapter(Adapter):
     def resolve_api(self, name):
         import keras
 
+        if name.startswith("keras.metrics."):
+            return in_batches(getattr(keras.metrics, name[len("keras.metrics.") :]))
         found = keras.ops
         for part in name[len("keras.ops.") :].split("."):
             found = getattr(found, part)
@@ -401,6 +403,19 @@ def make_loss(job):
         return total
 
     return loss
+
+
+def in_batches(metric_class):
+    """Return a function that gives the metric's arrays to it in two batches, and returns its result."""
+
+    def result(*arrays, **params):
+        metric = metric_class(**params)
+        half = len(arrays[0]) // 2
+        for part in (slice(0, half), slice(half, None)) if half else (slice(None),):
+            metric.update_state(*[array[part] for array in arrays])
+        return metric.result()
+
+    return result
 
 
 def make_optimizer(recipe):
