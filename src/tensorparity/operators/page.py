@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ..core.jsontext import Json, canonical
 from .catalogue import layer, layer_names
+from .left_out import LEFT_OUT
 from .losses import LOSSES
 from .metrics.catalogue import METRICS
 from .optimizer_options import OPTIONS
@@ -34,6 +35,11 @@ def _lines() -> Iterator[str]:
     yield "## Layers"
     for name in names:
         yield from _layer(layer(name))
+    yield ""
+    yield "### Not declared"
+    yield ""
+    for name, reason in sorted(LEFT_OUT.items()):
+        yield f"- {name}: {reason}."
     yield ""
     yield "## Losses"
     for loss in LOSSES.values():
