@@ -78,6 +78,8 @@ def _tensorflow_lacks(example: Any) -> bool:
     if op in ("DepthwiseConv2D", "SeparableConv2D"):
         strides = pair(params, "strides")
         return strides[0] != strides[1]
+    if op == "MelSpectrogram":  # a defect: windows of odd length are not periodic (trophies/)
+        return (params["sequence_length"] or params["fft_length"]) % 2 == 1
     if op == "MultiHeadAttention":
         return 1 in (params["key_dim"], params["value_dim"]) and _as_many_steps(example, params["num_heads"])
     if op == "GroupQueryAttention":
@@ -114,6 +116,10 @@ def _jax_defect(example: Any) -> bool:
         fused = not params["dropout"] and not params["return_attention_scores"]
         return fused and params["value_dim"] not in (None, params["key_dim"])
     return False
+
+
+#: A defect of Keras: what the layer was made with is lost when it is saved (trophies/).
+NOT_IN_THE_CONFIG = {"RandomGrayscale": {"data_format", "seed"}}
 
 
 def _metric_defect(recipe: Recipe, backend: str) -> bool:
@@ -296,7 +302,7 @@ def test_layer_is_what_the_catalogue_says(answered, name):
 @pytest.mark.parametrize("name", layer_names())
 def test_declared_parameters_are_constructor_arguments(answered, name):
     examples, answers, _ = answered
-    declared = {parameter.name for parameter in layer(name).parameters}
+    declared = {parameter.name for parameter in layer(name).parameters} - NOT_IN_THE_CONFIG.get(name, set())
     key = next(key for key in examples if key.rpartition("-")[0] == name)
     assert declared <= set(answers[key]["config"])
 
