@@ -119,7 +119,7 @@ def _jax_defect(example: Any) -> bool:
 
 
 #: A defect of Keras: what the layer was made with is lost when it is saved (trophies/).
-NOT_IN_THE_CONFIG = {"RandomGrayscale": {"data_format", "seed"}}
+NOT_IN_THE_CONFIG = {"RandomGrayscale": {"seed"}}
 
 
 def _metric_defect(recipe: Recipe, backend: str) -> bool:
