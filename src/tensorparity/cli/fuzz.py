@@ -26,7 +26,7 @@ from .options import (
 @click.option("--cases", type=click.IntRange(min=0), help="The same as --models.")
 @click.option("--budget", type=Duration(), default=300.0, help="Time to go on for.  [default: 5m]")
 @click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from; by default the whole catalogue.")
-@click.option("--stages", default="forward,loss,backward,update", show_default=True, help="Stages to compare.")
+@click.option("--stages", default="forward,loss,backward,update,metrics", show_default=True, help="Stages to compare.")
 @click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes networks are made for, or paper.")
 @click.option("--unit", is_flag=True, help="One layer per network, with reshaping around it (the paper's Muffin-UT).")
 @click.option("--plain", is_flag=True, help="As in the paper: layers by 1/(c+1) alone, one input, one output.")
@@ -61,7 +61,7 @@ def command(
     **running: Any,
 ) -> int:
     """Generate networks and compare a training step of each across targets: forward, loss, backward, update."""
-    from ..campaign.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_stages
+    from ..campaign.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_stages, wants_metrics
     from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
     from ..generators.networks.networks import NetworkSettings
@@ -73,6 +73,7 @@ def command(
         budget=budget,
         models=models if models is not None else cases,
         stages=read_stages(stages),
+        metrics=wants_metrics(stages),
         oracle=oracle,
         networks=NetworkSettings(
             layers=read_layers(layers),

@@ -17,7 +17,7 @@ from ..core.case import Case
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
 from ..operators.losses import LOSSES, evaluate_loss
-from ..operators.optimizers import OPTIMIZERS, evaluate_step
+from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
 from ..operators.spec import Evaluation
 from .backward import Differentiated, GradientErrors, judge_gradients, loss_function, loss_terms
@@ -183,10 +183,11 @@ def update_error(case: Case, outcome: Outcome) -> float:
     """The largest e of a weight after the step, given the target's own gradient of it."""
     recipe = case.procedure.optimizer
     worst = 0.0
+    pulls = {name[7:]: array for name, array in outcome.trace.gradients.items() if name.startswith("weight:")}
     for name, gradient in stepped_weights(case, outcome).items():
         assert recipe is not None
         after = outcome.trace.weights[name]
-        truth = evaluate_step(recipe, case.weights[name], gradient).weight
+        truth = evaluate_step(recipe, case.weights[name], gradient, around=surroundings(pulls, name)).weight
         if after.shape != truth.value.shape:
             return float("inf")
         worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))

@@ -9,16 +9,15 @@ import numpy as np
 
 from ...core.case import Case
 from ...core.jsontext import Json
-from ...core.procedure import Goal, Mode, Procedure, Recipe
+from ...core.procedure import Goal, Mode, Procedure
 from ...operators.catalogue import layer, layer_names
-from ...operators.optimizers import OPTIMIZERS
 from ...operators.spec import Domain, LayerSpec
 from .assembly import Assembly, Tensor
 from .coverage import Coverage
 from .palettes import DATA, DataShape, draw_shape, draw_style, draw_values, factorized
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
 from .support import ambiguous, hopeless, lacking
-from .tasks import draw_task
+from .tasks import draw_optimizer, draw_task
 
 _ATTEMPTS = 24
 _FITTINGS = 6
@@ -307,18 +306,13 @@ class _Build:
         outputs = [task.head(self._net, end, rng) for end in ends]
         graph = self._net.graph(outputs, f"muffin-{self._number}")
         labels = {output.ref.node: task.labels(rng, self._net.batch) for output in outputs}
-        names = list(OPTIMIZERS)
-        spec = OPTIMIZERS[names[int(rng.integers(len(names)))]]
-        chosen = {
-            parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))] for parameter in spec.parameters
-        }
         procedure = Procedure(
             goal=settings.goal,
             mode=Mode.EAGER,
             trace=settings.goal is Goal.FORWARD,
             training=self._training,
             loss=task.loss,
-            optimizer=Recipe(spec.name, chosen) if settings.goal is Goal.UPDATE else None,
+            optimizer=draw_optimizer(rng) if settings.goal is Goal.UPDATE else None,
         )
         case = Case(
             graph,

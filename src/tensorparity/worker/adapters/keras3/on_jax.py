@@ -1,7 +1,7 @@
 """Keras on JAX: one jit per model; node gradients with respect to zeros added to each node's output."""
 
 from ...contract import Unsupported, import_library
-from .base import KerasAdapter, is_float
+from .base import KerasAdapter, is_float, make_optimizer, scaled
 from .program import no_random_initializers, output_key
 
 
@@ -211,16 +211,15 @@ class JaxAdapter(KerasAdapter):
     def update(self, program, recipe, grads):
         """One step in one compilation: taken operation by operation, each of them would be compiled alone."""
         import jax
-        import keras
 
         with no_random_initializers():
-            optimizer = getattr(keras.optimizers, recipe["name"])(**recipe["params"])
+            optimizer = make_optimizer(recipe)
             trainable = {name: v for name, v in program.trainable().items() if grads.get(name) is not None}
             optimizer.build(list(trainable.values()))
         step = jax.jit(optimizer.stateless_apply, compiler_options=self._compiler_options)
         slots = [variable.value for variable in optimizer.variables]
         weights = [variable.value for variable in trainable.values()]
-        after, _ = step(slots, [grads[name] for name in trainable], weights)
+        after, _ = step(slots, scaled(optimizer, [grads[name] for name in trainable]), weights)
         for variable, value in zip(trainable.values(), after):
             variable.assign(value)
 
