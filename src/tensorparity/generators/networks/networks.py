@@ -32,6 +32,8 @@ _INFERENCE_ONLY = ("SpectralNormalization",)
 _MORE_INPUTS, _MORE_OUTPUTS, _SHARED = 0.1, 0.15, 0.06
 #: What a target is known not to have costs its vote for the whole network, so few networks have any of it.
 _EXOTIC, _HOPELESS = 0.12, 0.02
+#: How often a network runs the way users get, which compilers take several times as long for.
+_AS_USERS = 1 / 16
 #: How often a layer gets its input as it is, where the rank fits; and reshaped without cropping, where it does not.
 _AS_IT_IS, _RESHAPED_ONLY = 0.95, 0.8
 
@@ -314,7 +316,7 @@ class _Build:
         }
         procedure = Procedure(
             goal=settings.goal,
-            mode=Mode.EAGER,
+            mode=Mode.USER if rng.random() < _AS_USERS else Mode.EAGER,
             trace=settings.goal is Goal.FORWARD,
             training=self._training,
             loss=task.loss,

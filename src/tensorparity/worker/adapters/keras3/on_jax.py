@@ -84,7 +84,8 @@ class JaxAdapter(KerasAdapter):
             outputs, _ = self._stateless(program, state, lambda: program.run(tensors, training, watch, self._at))
             return outputs, nodes
 
-        outputs, nodes = jax.jit(compute)(self._state(program), self.to_tensors(inputs))
+        compiled = jax.jit(compute, compiler_options=self._compiler_options)
+        outputs, nodes = compiled(self._state(program), self.to_tensors(inputs))
         result.outputs = {name: self.to_numpy(tensor) for name, tensor in outputs.items()}
         result.nodes = {key: self.to_numpy(tensor) for key, tensor in nodes.items()}
 
