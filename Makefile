@@ -7,7 +7,7 @@ BUDGET ?= 5m
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
-.PHONY: install hunt test lint unit museum slow quality conformance bench clean
+.PHONY: install hunt test lint unit museum slow quality conformance false-alarms bench clean
 
 install: $(INSTALLED)
 
@@ -48,6 +48,11 @@ quality: install
 DRAWS ?= 200
 conformance: install
 	TENSORPARITY_DRAWS=$(DRAWS) $(BIN)/python -m pytest tests/operators/test_against_keras.py
+
+# One library against itself: threads, oneDNN, batch order. No defect may be found.
+MODELS ?= 300
+false-alarms: install
+	$(BIN)/python bench/false_alarms.py $(MODELS)
 
 bench: install
 	$(BIN)/python bench/compare_overhead.py

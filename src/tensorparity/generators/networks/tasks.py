@@ -15,6 +15,8 @@ from .palettes import DataShape
 
 _CLASSES = (2, 3, 5, 10)
 _VALUES = (1, 3)
+#: How often chances and probabilities come out as good as 0 and 1, and how that is done.
+_SHARP, _SHARPLY = 0.12, 64.0
 _FLAT = 512  # more elements than that are cropped before a Dense layer reads them
 
 #: What the head ends in, by what the loss wants to be given.
@@ -40,6 +42,8 @@ class Task:
     def head(self, net: Assembly, end: Tensor, rng: np.random.Generator) -> Tensor:
         """SetOutputLayer: reshape to the output's size, or let a Dense layer do it, so that all of it counts."""
         takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
+        if takes in ("chances", "probabilities") and rng.random() < _SHARP:
+            return self._sharp_head(net, end, takes)
         if rng.random() < 0.5:
             flat = net.bring(end, (min(end.elements, _FLAT),))
             dense = net.add("Dense", [flat], {"units": self.outputs, "activation": _ENDS[takes]})
@@ -48,6 +52,11 @@ class Task:
         line = net.bring(end, (self.outputs,))
         name = _ENDS[takes]
         return (net.add("Activation", [line], {"activation": name}) if name else None) or _named(net, line)
+
+    def _sharp_head(self, net: Assembly, end: Tensor, takes: str) -> Tensor:
+        line = net.bring(end, (self.outputs,))
+        loud = net.add("Rescaling", [line], {"scale": _SHARPLY}) or line
+        return net.add("Activation", [loud], {"activation": _ENDS[takes]}) or _named(net, line)
 
     def labels(self, rng: np.random.Generator, batch: int) -> Array:
         shape = (batch, self.outputs)

@@ -9,8 +9,8 @@ class _OtherShape(Exception):
     """A node's output is not of the shape or dtype that Keras said it would be."""
 
 
-#: A network that is run once costs more to optimize than to run. XLA's fusion emitters go through MLIR, which takes four
-#: times as long as the emitters before them; and parts to be compiled in parallel are worth it on many cores only.
+#: A network that is run once costs more to optimize than to run. XLA's fusion emitters go through MLIR and take four
+#: times as long as those before them; and parts to be compiled in parallel are worth it on many cores only.
 _QUICK = {
     "xla_backend_optimization_level": 0,
     "xla_cpu_use_fusion_emitters": False,
