@@ -21,7 +21,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
-from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.operators.evaluate import draw_weights, evaluate_node
 from tensorparity.triage.confirm import HANG_FACTOR
 from tensorparity.triage.sign import value_classes
 from tensorparity.triage.steps import loss_of
@@ -244,6 +244,38 @@ def test_a_layer_that_raises_is_found_alone():
     }
     assert all(len(s.case.subject.nodes) == 1 for s in found)
     assert any(step.known for step in steps)
+
+
+class AfterRescaling(ReferenceRunner):
+    """Its third target cannot run Dense behind Rescaling; alone it can."""
+
+    def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
+        dense = next((node for node in case.subject.nodes if node.op == "Dense"), None)
+        behind = any(node.op == "Rescaling" for node in case.subject.nodes)
+        if target == "keras:three" and dense is not None and behind:
+            return Outcome(target, Status.RAISED, failure=Failure("ValueError", "no such mask", dense.key))
+        if case.procedure.goal is Goal.REPLAY:
+            return Outcome(target, Status.COMPLETED)
+        return super()._run(case, target, fresh)
+
+
+def test_a_layer_that_raises_behind_another_only_is_named_and_cut_out():
+    builder = GraphBuilder("behind")
+    scaled = builder.add("Rescaling", builder.input("x", (3,)), scale=0.5)
+    dense = builder.add("Dense", scaled, name="guilty", units=2)
+    graph = builder.build(builder.add("ReLU", builder.add("Flatten", dense)))
+    x = np.ones((2, 3), np.float32)
+    case = Case(graph, Procedure(trace=True), {"x": x}, weights=draw_weights(graph, np.random.default_rng(0)))
+    examiner = StepExaminer(AfterRescaling(), TARGETS, FAMILIES)
+    examiner.examine([case])
+    (found,) = examiner.confirm()
+    assert (found.kind, found.diagnosis.suspects, found.diagnosis.api, found.diagnosis.node) == (
+        Kind.ERROR,
+        ("keras:three",),
+        "keras.layers.Dense",
+        "guilty#0",
+    )
+    assert [node.op for node in found.case.subject.nodes] == ["Rescaling", "Dense"]
 
 
 def test_a_documented_lack_is_counted_and_not_reported():

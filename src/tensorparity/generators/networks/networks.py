@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.case import Case
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode, Procedure, Recipe
@@ -15,7 +16,7 @@ from ...operators.optimizers import OPTIMIZERS
 from ...operators.spec import Domain, LayerSpec, no_weights
 from .assembly import Assembly, Tensor
 from .coverage import Coverage
-from .palettes import DATA, EDGES, SHAPES, DataShape, draw_shape, draw_style, draw_values, factorized
+from .palettes import DATA, EDGES, SHAPES, DataShape, Samples, draw_shape, draw_style, draw_values, factorized
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
 from .support import ambiguous, hopeless, lacking
 from .tasks import draw_task
@@ -85,10 +86,17 @@ class Network:
 
 
 class NetworkGenerator:
-    """Draws one network after another; the n-th depends on the seed and on those before it."""
+    """Draws one network after another; the n-th depends on the seed and on those before it.
 
-    def __init__(self, seed: int, settings: NetworkSettings | None = None) -> None:
+    Args:
+        samples: by data set; the others are drawn.
+    """
+
+    def __init__(
+        self, seed: int, settings: NetworkSettings | None = None, samples: Mapping[str, Samples] | None = None
+    ) -> None:
         self._settings = settings or NetworkSettings()
+        self._samples = samples or {}
         self._seed = seed
         self._index = 0
         names = self._settings.names()
@@ -99,7 +107,8 @@ class NetworkGenerator:
     def next(self) -> Network:
         rng = np.random.default_rng([self._seed, 0x3FF1, self._index])
         self._index += 1
-        return _Build(rng, self._settings, self.coverage, self._single, self._multiple, self._index).run()
+        build = _Build(rng, self._settings, self.coverage, self._single, self._multiple, self._index)
+        return build.run(self._samples)
 
 
 class _Build:
@@ -128,6 +137,7 @@ class _Build:
         most = max(_MOST_ELEMENTS, 2 * int(np.prod(shape)))
         self._net = Assembly(rng, int(rng.choice(_BATCHES)), most, self._training)
         self._first_shape = shape
+        self._labels: Array | None = None
         self._functional: list[str] = []
 
     def _draw_data(self) -> DataShape:
@@ -136,11 +146,12 @@ class _Build:
         shares = np.array([1.0 if named else data.share for data in choices])
         return choices[int(self._rng.choice(len(choices), p=shares / shares.sum()))]
 
-    def run(self) -> Network:
-        if self._settings.varied and not self._settings.unit and self._rng.random() < _EDGES:
+    def run(self, samples: Mapping[str, Samples]) -> Network:
+        free = self._settings.varied and not self._settings.unit and self._data.shape is None
+        if free and self._rng.random() < _EDGES:
             return self._edges()
         structure = self._structure()
-        tensors = [self._new_input(self._first_shape)]
+        tensors = [self._first_input(samples.get(self._data.name))]
         for vertex in range(1, structure.size):
             sources = [tensors[source] for source in structure.predecessors[vertex]]
             tensors.append(self._vertex(sources, vertex in structure.reducing))
@@ -151,6 +162,13 @@ class _Build:
         if not settings.unit:
             return draw_structure(self._rng, settings.max_cells, settings.max_vertices)
         return Structure(((), (0,)), template="unit")
+
+    def _first_input(self, samples: Samples | None) -> Tensor:
+        if samples is None:
+            return self._new_input(self._first_shape)
+        rows = self._rng.integers(len(samples.inputs), size=self._net.batch)
+        self._labels = samples.labels[rows]
+        return self._net.input(samples.inputs[rows].astype(np.float32))
 
     def _new_input(self, shape: tuple[int, ...], domain: Domain | None = None) -> Tensor:
         full = (self._net.batch, *shape)
@@ -364,7 +382,7 @@ class _Build:
             ends.append(tensors[int(rng.integers(1, len(tensors) - 1))])
         outputs = [task.head(self._net, end, rng) for end in ends]
         graph = self._net.graph(outputs, f"muffin-{self._number}")
-        labels = {output.ref.node: task.labels(rng, self._net.batch) for output in outputs}
+        labels = {output.ref.node: task.labels(rng, self._net.batch, self._labels) for output in outputs}
         names = list(OPTIMIZERS)
         spec = OPTIMIZERS[names[int(rng.integers(len(names)))]]
         chosen = {

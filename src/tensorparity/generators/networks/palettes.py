@@ -38,6 +38,14 @@ class DataShape:
     share: float
 
 
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Instances of a data set, and their labels: class indices, or values of shape (n, 1)."""
+
+    inputs: Array
+    labels: Array
+
+
 #: The paper's six by shape (section 4.1.2), and the palette, which costs little and differs most.
 DATA: dict[str, DataShape] = {
     data.name: data

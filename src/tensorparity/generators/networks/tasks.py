@@ -58,11 +58,14 @@ class Task:
         loud = net.add("Rescaling", [line], {"scale": _SHARPLY}) or line
         return net.add("Activation", [loud], {"activation": _ENDS[takes]}) or _named(net, line)
 
-    def labels(self, rng: np.random.Generator, batch: int) -> Array:
+    def labels(self, rng: np.random.Generator, batch: int, real: Array | None = None) -> Array:
+        """Labels that the loss takes; those of the data set, where they are of that kind."""
         shape = (batch, self.outputs)
         kind = self._spec.labels
+        if real is not None and kind == "values" and real.shape == shape:
+            return real.astype(np.float32)
         if kind == "classes":
-            classes = rng.integers(0, self.outputs, batch)
+            classes = rng.integers(0, self.outputs, batch) if real is None or real.ndim > 1 else real
             return classes.astype(np.int32) if self._spec.sparse else np.eye(self.outputs, dtype=np.float32)[classes]
         if kind == "binary":
             return rng.integers(0, 2, shape).astype(np.float32)
