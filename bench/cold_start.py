@@ -25,12 +25,13 @@ from tensorparity.testing.museum import EXHIBITS, Exhibit
 from tensorparity.triage.suspicion import Suspicion
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
-#: Part of the name of every layer or loss that runs the faulty code.
+#: Where it is planted, and part of the name of every layer or loss that runs the faulty code. Average pooling on torch
+#: has a defect of its own, which would be found first, and again and again.
 PLACES = {
-    "avgpool-window-as-large-as-input": "AveragePooling",
-    "bce-epsilon-twice": "Binary",
-    "maxpool-gradient-to-all": "MaxPooling1D",
-    "globalmaxpool-ignores-nan": "GlobalMaxPooling",
+    "avgpool-window-as-large-as-input": ("keras:jax", "AveragePooling"),
+    "bce-epsilon-twice": ("keras:torch", "Binary"),
+    "maxpool-gradient-to-all": ("keras:torch", "MaxPooling1D"),
+    "globalmaxpool-ignores-nan": ("keras:tensorflow", "GlobalMaxPooling"),
 }
 WANTED = 0.8
 
@@ -52,13 +53,14 @@ class ColdStart:
 
     def __init__(self, exhibit: Exhibit, seed: int, minutes: float, clean: LocalRunner) -> None:
         self._exhibit = exhibit
+        self._target, self._place = PLACES[exhibit.fault]
         self._seed = seed
         self._budget = 60.0 * minutes
         self._clean = clean
 
     def run(self) -> Found | None:
         began = time.monotonic()
-        settings = RunnerSettings(workers=len(TARGETS), faults={self._exhibit.target: load_fault(self._exhibit.fault)})
+        settings = RunnerSettings(workers=len(TARGETS), faults={self._target: load_fault(self._exhibit.fault)})
         with open_runner(TARGETS, settings) as runner:
             examiner = StepExaminer(runner, TARGETS, families_of(TARGETS))
             for count, candidates in self._rounds(examiner, began):
@@ -81,8 +83,8 @@ class ColdStart:
 
     def _is_it(self, suspicion: Suspicion) -> bool:
         said = suspicion.diagnosis
-        right = suspicion.stage is self._exhibit.stage and said.suspects == (self._exhibit.target,)
-        return right and PLACES[self._exhibit.fault] in (said.api or "")
+        right = suspicion.stage is self._exhibit.stage and said.suspects == (self._target,)
+        return right and self._place in (said.api or "")
 
     def _innocent_without(self, suspicion: Suspicion) -> bool:
         checked, _ = examine_case(self._clean, suspicion.case, TARGETS)

@@ -128,6 +128,10 @@ class Assembly:
         self._shapes[node.name] = sources[0].shape
         if node.op in _GIVES_INTEGERS:
             return self.add("Rescaling", [Tensor(Ref(node.name), value, node.op)], {"scale": 0.5})
+        if _leaves_open(node):
+            return self.add(
+                "Reshape", [Tensor(Ref(node.name), value, node.op)], {"target_shape": list(value.shape[1:])}
+            )
         return self._quietened(Tensor(Ref(node.name), value, node.op))
 
     def _draw(self, node: Node, values: Sequence[Array]) -> dict[str, Array]:
@@ -208,6 +212,12 @@ def _recounted(nodes: Sequence[Node]) -> list[Node]:
 
 def _complete(node: Node) -> dict[str, Json]:
     return layer(node.op).complete({**node.params, **node.call_params})
+
+
+def _leaves_open(node: Node) -> bool:
+    """Whether Keras was told not to know a size of the output, which layers with weights then refuse."""
+    shape = node.params.get("output_shape") if node.op == "EinsumDense" else None
+    return isinstance(shape, (list, tuple)) and None in shape
 
 
 def _useful(value: Array, finite: bool) -> bool:
