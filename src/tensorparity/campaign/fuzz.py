@@ -31,6 +31,7 @@ from .fuzz_metrics import STAGE as METRICS
 from .fuzz_metrics import MetricRounds
 from .fuzz_tally import FuzzTally
 from .hunt import StopReason
+from .line_coverage import line_coverage
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
 from .stages import STAGES, StepExaminer, Stepped
@@ -169,7 +170,7 @@ class Fuzz:
         self._preparation = Preparation(runner, runner, settings.reducing, listener)
         self.occurrences: dict[str, int] = {}
         self.stop = StopReason.CASES
-        self.host_seconds = 0.0
+        self._lines: dict[str, Json] = {}
 
     def run(self) -> None:
         """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
@@ -181,6 +182,9 @@ class Fuzz:
                 self._round(networks)
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
+        if self._settings.runner.lines:
+            self._tell(Progress("counting executed lines", self._index, self._settings.models))
+            self._lines = line_coverage(self._runner, self._settings.targets)
         self._confirm()
         self._store.finish_campaign(self._campaign, self.stop.value)
 
@@ -258,6 +262,8 @@ class Fuzz:
             **tally.stats(),
             "coverage": self._engine.generator.coverage.to_json(),
             "tables": {**tally.tables(), "only_here": _only_here(tally.tables()["voted"], earlier)},
+            "samples": dict(self._engine.samples),
+            **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
             "again": dict(self.occurrences),
             "metric_cases": self._metrics.count if self._metrics else 0,
         }

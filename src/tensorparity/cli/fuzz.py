@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ from .options import (
 @click.option("--plain", is_flag=True, help="As in the paper: layers by 1/(c+1) alone, one input, one output.")
 @click.option("--vertices", type=click.IntRange(min=1), default=30, show_default=True, help="MAX_v of the paper.")
 @click.option("--cells", type=click.IntRange(min=1), default=5, show_default=True, help="MAX_c of the paper.")
+@click.option(
+    "--line-coverage", default="", metavar="PACKAGE", help="Count executed Python lines of a package, keras say; slow."
+)
 @click.option("--oracle", type=click.Choice(["parity", "muffin"]), default="parity", show_default=True)
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
@@ -48,6 +52,7 @@ def command(
     plain: bool,
     vertices: int,
     cells: int,
+    line_coverage: str,
     oracle: str,
     store: str | None,
     out: Path,
@@ -87,7 +92,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         reducing=reducing_settings(no_reduce, reduce_budget),
-        runner=runner_settings(**running),
+        runner=replace(runner_settings(**running), lines=line_coverage),
     )
     with progress(quiet) as listener:
         fuzzed = fuzz(settings, listener)

@@ -18,6 +18,8 @@ from .palettes import DataShape
 _OPTIONS = 0.4
 _CLASSES = (2, 3, 5, 10)
 _VALUES = (1, 3)
+#: How often chances and probabilities come out as good as 0 and 1, and how that is done.
+_SHARP, _SHARPLY = 0.12, 64.0
 _FLAT = 512  # more elements than that are cropped before a Dense layer reads them
 
 #: What the head ends in, by what the loss wants to be given.
@@ -52,6 +54,8 @@ class Task:
         if takes == "unit":
             line = net.bring(end, (self.outputs,))
             return net.add("UnitNormalization", [line], {}) or _named(net, line)
+        if takes in ("chances", "probabilities") and rng.random() < _SHARP:
+            return self._sharp_head(net, end, takes)
         if rng.random() < 0.5:
             flat = net.bring(end, (min(end.elements, _FLAT),))
             dense = net.add("Dense", [flat], {"units": self.outputs, "activation": _ENDS[takes]})
@@ -61,11 +65,19 @@ class Task:
         name = _ENDS[takes]
         return (net.add("Activation", [line], {"activation": name}) if name else None) or _named(net, line)
 
-    def labels(self, rng: np.random.Generator, batch: int) -> Array:
+    def _sharp_head(self, net: Assembly, end: Tensor, takes: str) -> Tensor:
+        line = net.bring(end, (self.outputs,))
+        loud = net.add("Rescaling", [line], {"scale": _SHARPLY}) or line
+        return net.add("Activation", [loud], {"activation": _ENDS[takes]}) or _named(net, line)
+
+    def labels(self, rng: np.random.Generator, batch: int, real: Array | None = None) -> Array:
+        """Labels that the loss takes; those of the data set, where they are of that kind."""
         shape = (batch, self.outputs)
         kind = self._spec.labels
+        if real is not None and kind == "values" and real.shape == shape:
+            return real.astype(np.float32)
         if kind == "classes":
-            classes = rng.integers(0, self.outputs, batch)
+            classes = rng.integers(0, self.outputs, batch) if real is None or real.ndim > 1 else real
             return classes.astype(np.int32) if self._spec.sparse else np.eye(self.outputs, dtype=np.float32)[classes]
         if kind == "sequences":
             symbols = rng.integers(1, max(self.outputs, 2), (batch, _SYMBOLS))

@@ -9,8 +9,13 @@ class _OtherShape(Exception):
     """A node's output is not of the shape or dtype that Keras said it would be."""
 
 
-#: A network that is run once costs more to optimize than to run.
-_QUICK = {"xla_backend_optimization_level": 0}
+#: A network that is run once costs more to optimize than to run. XLA's fusion emitters go through MLIR and take four
+#: times as long as those before them; and parts to be compiled in parallel are worth it on many cores only.
+_QUICK = {
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
 
 
 def _symbolic_offsets(program, batch):
@@ -79,7 +84,8 @@ class JaxAdapter(KerasAdapter):
             outputs, _ = self._stateless(program, state, lambda: program.run(tensors, training, watch, self._at))
             return outputs, nodes
 
-        outputs, nodes = jax.jit(compute)(self._state(program), self.to_tensors(inputs))
+        compiled = jax.jit(compute, compiler_options=self._compiler_options)
+        outputs, nodes = compiled(self._state(program), self.to_tensors(inputs))
         result.outputs = {name: self.to_numpy(tensor) for name, tensor in outputs.items()}
         result.nodes = {key: self.to_numpy(tensor) for key, tensor in nodes.items()}
 
