@@ -7,7 +7,7 @@ BUDGET ?= 5m
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
-.PHONY: install hunt test lint unit museum slow quality conformance references bench clean
+.PHONY: install hunt test lint unit museum slow quality conformance references false-alarms bench clean
 
 install: $(INSTALLED)
 
@@ -53,7 +53,12 @@ conformance: install
 REFERENCE_DRAWS ?= 20
 references: install
 	TENSORPARITY_DRAWS=$(REFERENCE_DRAWS) TENSORPARITY_REFERENCES=docs/references.md \
-	$(BIN)/python -m pytest -m 'not slow' tests/operators/sources
+	$(BIN)/python -m pytest -m 'not slow' tests/operators/sources/test_sources.py tests/operators/sources/test_calls.py
+
+# One library against itself: threads, oneDNN, batch order. No defect may be found.
+MODELS ?= 300
+false-alarms: install
+	$(BIN)/python bench/false_alarms.py $(MODELS)
 
 bench: install
 	$(BIN)/python bench/compare_overhead.py

@@ -20,7 +20,7 @@ from tensorparity.targets.runner import RunnerSettings
 TARGETS = "keras:tensorflow,keras:jax,keras:torch"
 
 
-def main(models: int = 60, vertices: int = 18, targets: str = TARGETS) -> None:
+def main(models: int = 60, vertices: int = 20, targets: str = TARGETS) -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = FuzzSettings(
             targets=targets.split(","),

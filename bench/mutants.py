@@ -21,11 +21,6 @@ from dataclasses import dataclass
 
 #: (module, function or name) -> why a change in it changes no value.
 EQUIVALENT: dict[tuple[str, str], str] = {
-    ("adjoint", "_STEP"): "the step of a difference: one near it serves as well",
-    ("adjoint", "_KINK"): "from where on sides that part are a kink: a limit, not a value",
-    ("adjoint", "_ALLOWED"): "how much rounding explains: a bound under another name",
-    ("adjoint", "noise"): "how much rounding explains: a bound under another name",
-    ("adjoint", "scale"): "the size of the terms: it reaches bounds only",
     ("calls/numbers", "_NEWTON"): "steps beyond convergence change nothing",
     ("calls/numbers", "_RECURRENCES"): "steps beyond the last that is needed change nothing",
     ("calls/numbers", "_POWERS"): "terms below the roundoff change nothing",
@@ -67,7 +62,7 @@ _DECLARING_KEYWORDS = frozenset(
 #: Arguments of our own functions that are bounds: by place (from 0), or by name.
 _BOUND_PLACES = {
     "Evaluation": (1,), "Function": (1, 2), "elementwise": (3,), "_pair": (3,), "_loss": (3,), "einsum": (3,),
-    "Slope": (2,),
+    "Slope": (2, 3),
 }  # fmt: skip
 _BOUND_KEYWORDS = frozenset(["kappa", "slope", "own"])
 _LIBRARIES = frozenset(["tensorflow", "torch", "jax", "keras", "onnx"])

@@ -34,18 +34,14 @@ PACKAGE = ROOT / "src" / "tensorparity"
 OPERATORS = PACKAGE / "operators"
 TESTS = ROOT / "tests"
 
-#: Modules of the folder that hold no reference: contracts, tables, plumbing, the reading of arguments.
+#: Modules of the folder that hold no reference: contracts, tables, plumbing, readers of arguments, an encoder.
 _NO_REFERENCE = frozenset(
-    ["__init__", "arguments", "catalogue", "evaluate", "known_classes", "nested", "page", "rounding", "spec",
+    ["__init__", "arguments", "catalogue", "evaluate", "gif", "known_classes", "nested", "page", "rounding", "spec",
      "tolerances", "calls/__init__", "calls/catalogue", "calls/helpers", "calls/spec"]
 )  # fmt: skip
-#: Of gradients there is no formula but this: differences of the reference itself.
-_ELSEWHERE = {"adjoint": PACKAGE / "triage" / "adjoint.py"}
-
 #: Test files of families that bear another name, or lie elsewhere.
 _TESTED_BY = {
     "adaptive_steps": ("operators/test_optimizers_by_hand.py", "operators/test_optimizers_by_loops.py"),
-    "adjoint": ("triage/test_adjoint.py",),
     "carried": ("operators/test_layers_by_loops.py", "operators/test_spectrogram.py"),
     "directional": ("triage/test_kinks.py",),
     "loss_spec": ("operators/test_losses_by_loops.py", "operators/test_losses.py"),
@@ -116,7 +112,7 @@ class _About:
 def families() -> list[Family]:
     declared = _declared()
     paths = {str(path.relative_to(OPERATORS).with_suffix("")): path for path in sorted(OPERATORS.rglob("*.py"))}
-    paths = {name: path for name, path in paths.items() if name not in _NO_REFERENCE} | _ELSEWHERE
+    paths = {name: path for name, path in paths.items() if name not in _NO_REFERENCE}
     return [Family(name, path, declared.get(name, frozenset())) for name, path in paths.items()]
 
 

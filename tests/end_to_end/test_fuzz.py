@@ -14,12 +14,22 @@ pytestmark = [pytest.mark.torch, pytest.mark.tensorflow]
 TARGETS = "keras:tensorflow,keras:torch"
 
 
+def planted_run(tensorparity: Any, out: Path, *more: Any) -> Any:
+    options = ("--models", 8, "--layers", "AveragePooling2D", "--stages", "forward", "--unit", "--no-reduce")
+    fault = ("--fault", "keras:tensorflow=avgpool-counts-padding")
+    return tensorparity("fuzz", *options, *fault, "--targets", TARGETS, "--format", "json", "--out", out, *more)
+
+
 @pytest.fixture(scope="module")
 def planted(tensorparity: Any, folder: Path) -> Any:
     """Units of average pooling with CRADLE's fault in TensorFlow."""
-    options = ("--models", 8, "--layers", "AveragePooling2D", "--stages", "forward", "--unit", "--no-reduce")
-    fault = ("--fault", "keras:tensorflow=avgpool-counts-padding")
-    return tensorparity("fuzz", *options, *fault, "--targets", TARGETS, "--format", "json", "--out", folder / "planted")
+    return planted_run(tensorparity, folder / "planted")
+
+
+def verdicts(out: Path) -> list[Any]:
+    with open_store(out) as store:
+        results = store.results(store.campaigns()[-1].id, "muffin")
+        return [(r.case_digest, [v.judgement for v in r.verdicts]) for r in results]
 
 
 def test_a_planted_fault_is_found_in_its_layer(planted: Any, valid: Callable[[Any], Any]) -> None:
@@ -31,6 +41,14 @@ def test_a_planted_fault_is_found_in_its_layer(planted: Any, valid: Callable[[An
     assert {row["target"] for row in document["stats"]["tables"]["endings"]} == set(TARGETS.split(","))
 
 
+def test_one_worker_gives_the_same_cases_verdicts_and_findings(planted: Any, tensorparity: Any, folder: Path) -> None:
+    again = planted_run(tensorparity, folder / "one-worker", "--workers", 1)
+    assert len(verdicts(folder / "planted")) == 8
+    assert verdicts(folder / "one-worker") == verdicts(folder / "planted")
+    ids = [[finding["id"] for finding in run.document["findings"]] for run in (planted, again)]
+    assert ids[0] == ids[1]
+
+
 @pytest.mark.slow
 def test_the_same_seed_with_other_workers_gives_the_same_verdicts(tensorparity: Any, folder: Path) -> None:
     found = []
@@ -38,8 +56,6 @@ def test_the_same_seed_with_other_workers_gives_the_same_verdicts(tensorparity: 
         out = folder / f"workers-{workers}"
         options = ("--models", 16, "--vertices", 8, "--seed", 4, "--workers", workers, "--no-reduce", "--out", out)
         tensorparity("fuzz", *options, "--targets", TARGETS, "--format", "json")
-        with open_store(out) as store:
-            results = store.results(store.campaigns()[-1].id, "muffin")
-            found.append([(r.case_digest, [v.judgement for v in r.verdicts]) for r in results])
+        found.append(verdicts(out))
     assert len(found[0]) == 16
     assert found[0] == found[1]

@@ -53,25 +53,48 @@ def run_loss(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.n
     return {}, [keras.ops.convert_to_numpy(loss(labels, predictions))]
 
 
+def apply_gradient(optimizer: keras.optimizers.Optimizer, gradient: object, variable: keras.Variable) -> None:
+    """As a training step does: without state where the backend wants it so."""
+    if keras.backend.backend() != "jax":
+        optimizer.apply([gradient], [variable])
+        return
+    slots = [slot.value for slot in optimizer.variables]
+    (value,), slots = optimizer.stateless_apply(slots, [gradient], [variable.value])
+    variable.assign(value)
+    for slot, state in zip(optimizer.variables, slots, strict=True):
+        slot.assign(state)
+
+
 def run_optimizer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
-    """Two steps with the same gradient; the weight after each."""
-    optimizer = getattr(keras.optimizers, case["op"])(**case["params"])
-    weight, gradient = (arrays[name] for name in case["inputs"])
+    """A step for every gradient; the weight after each."""
+    optimizer = getattr(keras.optimizers, case["op"]).from_config(dict(case["params"]))
+    weight, gradients = (arrays[name] for name in case["inputs"])
     variable, after = keras.Variable(weight), []
-    for _ in range(2):
-        optimizer.apply([keras.ops.convert_to_tensor(gradient)], [variable])
+    optimizer.build([variable])
+    for gradient in gradients:
+        apply_gradient(optimizer, keras.ops.convert_to_tensor(gradient), variable)
         after.append(keras.ops.convert_to_numpy(variable.value).copy())
     return {}, [np.stack(after)]
 
 
-RUN = {"layer": run_layer, "loss": run_loss, "optimizer": run_optimizer}
+def run_metric(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
+    """Two batches, and the result after both."""
+    metric = getattr(keras.metrics, case["op"])(**case["params"])
+    given = [arrays[name] for name in case["inputs"]]
+    half = len(given[0]) // 2
+    for part in (slice(0, half), slice(half, None)):
+        metric.update_state(*(keras.ops.convert_to_tensor(array[part]) for array in given))
+    return {}, [keras.ops.convert_to_numpy(metric.result())]
+
+
+RUN = {"layer": run_layer, "loss": run_loss, "optimizer": run_optimizer, "metric": run_metric}
 
 
 def main(cases_path: str, inputs_path: str, outputs_path: str, answers_path: str) -> None:
     with open(cases_path) as file:
         cases = json.load(file)
     arrays = dict(np.load(inputs_path, allow_pickle=False))
-    answers, outputs = {}, {}
+    answers, outputs = {"backend": keras.backend.backend()}, {}
     for case in cases:
         try:
             answers[case["id"]], found = RUN[case["kind"]](case, arrays)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -20,7 +21,9 @@ from tensorparity.core.procedure import Recipe
 from tensorparity.operators.arguments import channels_first, pair
 from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.operators.loss_spec import LossSpec
 from tensorparity.operators.losses import LOSSES, evaluate_loss
+from tensorparity.operators.metrics.catalogue import METRICS, metric_case
 from tensorparity.operators.optimizers import OPTIMIZERS, evaluate_step
 from tensorparity.operators.rounding import K, error_units
 from tensorparity.operators.spatial import read_window, spatial_axes
@@ -29,6 +32,8 @@ from tensorparity.operators.spec import Parameter
 #: Uses of each layer: enough to meet a wrong axis or a lost term; a sweep asks for hundreds. JAX compiles every one.
 DRAWS = {"torch": 4, "tensorflow": 3, "jax": 1}
 ATTEMPTS = 50
+#: Of one loss or optimizer; most have far fewer.
+MOST_SETTINGS = 64
 CHILD = Path(__file__).with_name("keras_child.py")
 BACKENDS = [
     pytest.param("torch", marks=pytest.mark.torch),
@@ -73,6 +78,8 @@ def _tensorflow_lacks(example: Any) -> bool:
     if op in ("DepthwiseConv2D", "SeparableConv2D"):
         strides = pair(params, "strides")
         return strides[0] != strides[1]
+    if op == "MelSpectrogram":  # a defect: windows of odd length are not periodic (trophies/)
+        return (params["sequence_length"] or params["fft_length"]) % 2 == 1
     if op == "MultiHeadAttention":
         return 1 in (params["key_dim"], params["value_dim"]) and _as_many_steps(example, params["num_heads"])
     if op == "GroupQueryAttention":
@@ -111,6 +118,17 @@ def _jax_defect(example: Any) -> bool:
     return False
 
 
+#: A defect of Keras: what the layer was made with is lost when it is saved (trophies/).
+NOT_IN_THE_CONFIG = {"RandomGrayscale": {"seed"}}
+
+
+def _metric_defect(recipe: Recipe, backend: str) -> bool:
+    """The adjusted R2 counts outputs as samples; on torch no k may exceed the number of classes (both in trophies/)."""
+    if recipe.name == "R2Score":
+        return bool(recipe.params["num_regressors"])
+    return backend == "torch" and recipe.params.get("k") == 5
+
+
 def _either(own: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda example: _keras_defect(example) or own(example)
 
@@ -138,34 +156,72 @@ def _recipes() -> dict[str, tuple[str, Recipe, tuple[np.ndarray, ...]]]:
     found: dict[str, tuple[str, Recipe, tuple[np.ndarray, ...]]] = {}
     for name, spec in LOSSES.items():
         for index, params in enumerate(_settings(spec.parameters)):
-            logits = rng.normal(0, 4, (6, 5)).astype(np.float32)
-            chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-            predictions = logits if params.get("from_logits") else chances.astype(np.float32)
-            classes = rng.integers(0, 5, 6)
-            labels = classes.astype(np.int32) if spec.sparse else np.eye(5, dtype=np.float32)[classes]
-            found[f"{name}-loss-{index}"] = ("loss", Recipe(name, params), (labels, predictions))
+            found[f"{name}-loss-{index}"] = ("loss", Recipe(name, params), _loss_arrays(spec, params, rng))
+        params = {**_settings(spec.parameters)[0], "reduction": "sum"}
+        found[f"{name}-loss-sum"] = ("loss", Recipe(name, params), _loss_arrays(spec, params, rng))
     for name, optimizer_spec in OPTIMIZERS.items():
-        for index, params in enumerate(_settings(optimizer_spec.parameters)):
-            arrays = tuple(rng.normal(size=(4, 3)).astype(np.float32) for _ in range(2))
+        plain = _settings(optimizer_spec.parameters)
+        for index, params in enumerate([*plain, *({**plain[0], **extra} for extra in optimizer_spec.settings())]):
+            shape = ((4, 3), (3, 5), (4,))[index % 3]
+            weight, gradients = rng.normal(size=shape), rng.normal(size=(3, *shape))
+            arrays = (weight.astype(np.float32), gradients.astype(np.float32))
             found[f"{name}-optimizer-{index}"] = ("optimizer", Recipe(name, params), arrays)
+    for name, metric_spec in METRICS.items():
+        for index, params in enumerate(_settings(metric_spec.parameters)):
+            case = metric_case(metric_spec, params, rng, weighted=index % 2 == 1)
+            found[f"{name}-metric-{index}"] = ("metric", Recipe(name, params), tuple(case.inputs.values()))
+        case = metric_case(metric_spec, params, rng, weighted=True)
+        found[f"{name}-metric-weighted"] = ("metric", Recipe(name, params), tuple(case.inputs.values()))
     return found
 
 
+def _loss_arrays(spec: LossSpec, params: dict[str, Any], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and predictions that fit the loss."""
+    if spec.labels == "sequences":
+        labels = np.array([[1, 2, 0], [2, 2, 0], [3, 0, 0], [1, 2, 3], [4, 4, 4], [2, 0, 0]], np.int32)
+        return labels, rng.normal(0, 4, (6, 7, 5)).astype(np.float32)
+    logits = rng.normal(0, 4, (6, 5)).astype(np.float32)
+    classes = rng.integers(0, 5, 6)
+    if spec.predictions == "unit":
+        drawn = rng.normal(0, 1, (6, 5))
+        return (classes % 3).astype(np.int32), (drawn / np.linalg.norm(drawn, axis=1)[:, None]).astype(np.float32)
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    drawn = {"chances": 1.0 / (1.0 + np.exp(-logits)), "probabilities": shares, "positive": np.abs(logits)}
+    predictions = logits if params.get("from_logits") else drawn.get(spec.predictions, logits)
+    truths = {
+        "classes": classes.astype(np.int32) if spec.sparse else np.eye(5)[classes],
+        "binary": rng.integers(0, 2, (6, 5)),
+        "distribution": shares[::-1],
+        "positive": np.abs(logits[::-1]),
+        "values": rng.normal(0, 2, (6, 5)),
+    }
+    truth = truths[spec.labels]
+    return truth if spec.sparse else truth.astype(np.float32), predictions.astype(np.float32)
+
+
 def _settings(parameters: tuple[Parameter, ...]) -> list[dict[str, Any]]:
+    """All combinations of values, or where these are too many, the first values but for one parameter at a time."""
+    names = [parameter.name for parameter in parameters]
     choices = [parameter.valid for parameter in parameters]
-    return [
-        dict(zip((parameter.name for parameter in parameters), values, strict=True))
-        for values in itertools.product(*choices)
-    ]
+    if math.prod(len(values) for values in choices) <= MOST_SETTINGS:
+        return [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
+    first = dict(zip(names, (values[0] for values in choices), strict=True))
+    return [first, *({**first, p.name: value} for p in parameters for value in p.valid[1:])]
 
 
 RECIPES = _recipes()
 
 
-def _write(folder: Path, examples: dict[str, Any]) -> None:
+def _asked(backend: str, key: str, kind: str) -> bool:
+    return backend != "jax" or kind != "metric" or key.endswith(("-0", "-weighted"))
+
+
+def _write(folder: Path, backend: str, examples: dict[str, Any]) -> None:
     cases: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {}
     for key, (kind, recipe, inputs) in RECIPES.items():
+        if not _asked(backend, key, kind):
+            continue
         names = [f"{key}/input/{index}" for index in range(len(inputs))]
         arrays.update(zip(names, inputs, strict=True))
         cases.append({"kind": kind, "id": key, "op": recipe.name, "params": dict(recipe.params), "inputs": names})
@@ -182,7 +238,7 @@ def _write(folder: Path, examples: dict[str, Any]) -> None:
 
 def _launch(backend: str, folder: Path, examples: dict[str, Any]) -> subprocess.Popen[str]:
     """A Keras process on the examples; what it says goes into a file, so that nobody waits for a full pipe."""
-    _write(folder, examples)
+    _write(folder, backend, examples)
     environment = {**os.environ, "KERAS_BACKEND": backend, "KERAS_HOME": str(folder), "TF_CPP_MIN_LOG_LEVEL": "3"}
     files = [str(folder / name) for name in ("cases.json", "inputs.npz", "outputs.npz", "answers.json")]
     with open(folder / "messages", "w") as messages:
@@ -246,7 +302,7 @@ def test_layer_is_what_the_catalogue_says(answered, name):
 @pytest.mark.parametrize("name", layer_names())
 def test_declared_parameters_are_constructor_arguments(answered, name):
     examples, answers, _ = answered
-    declared = {parameter.name for parameter in layer(name).parameters}
+    declared = {parameter.name for parameter in layer(name).parameters} - NOT_IN_THE_CONFIG.get(name, set())
     key = next(key for key in examples if key.rpartition("-")[0] == name)
     assert declared <= set(answers[key]["config"])
 
@@ -255,6 +311,8 @@ def test_declared_parameters_are_constructor_arguments(answered, name):
 def test_loss_is_what_the_catalogue_says(answered, key):
     _, answers, outputs = answered
     _, recipe, (labels, predictions) = RECIPES[key]
+    if recipe.name == "Tversky" and recipe.params["alpha"] != recipe.params["beta"]:
+        return  # a defect of all backends: alpha weighs the misses, beta the false alarms (trophies/)
     assert "error" not in answers[key], answers[key]["error"]
     units = error_units(outputs[f"{key}.0"], evaluate_loss(recipe, labels, predictions), "float32")
     assert units.max() < K, f"{recipe}: e = {units.max():.3g}"
@@ -263,11 +321,28 @@ def test_loss_is_what_the_catalogue_says(answered, key):
 @pytest.mark.parametrize("key", [key for key, (kind, _, _) in RECIPES.items() if kind == "optimizer"])
 def test_optimizer_is_what_the_catalogue_says(answered, key):
     _, answers, outputs = answered
-    _, recipe, (weight, gradient) = RECIPES[key]
+    _, recipe, (weight, gradients) = RECIPES[key]
     assert "error" not in answers[key], answers[key]["error"]
     state = None
-    for number, after in enumerate(outputs[f"{key}.0"], start=1):
+    for number, (gradient, after) in enumerate(zip(gradients, outputs[f"{key}.0"], strict=True), start=1):
+        if recipe.name == "ScheduleFreeAdamW" and number > 1 and answers["backend"] != "jax":
+            break  # a defect: the old momentum is read after it was overwritten (trophies/)
         found = evaluate_step(recipe, weight, gradient, state, number)
         units = error_units(after, found.weight, "float32")
         assert units.max() < K, f"{recipe}, step {number}: e = {units.max():.3g}"
         weight, state = after, found.state
+
+
+@pytest.mark.parametrize("key", [key for key, (kind, _, _) in RECIPES.items() if kind == "metric"])
+def test_metric_is_what_the_catalogue_says(answered, key):
+    _, answers, outputs = answered
+    _, recipe, arrays = RECIPES[key]
+    if key not in answers:
+        pytest.skip("JAX compiles every use, so it is asked for few")
+    if _metric_defect(recipe, answers["backend"]):
+        return
+    assert "error" not in answers[key], answers[key]["error"]
+    truth = METRICS[recipe.name].evaluate(recipe.params, arrays)
+    assert outputs[f"{key}.0"].shape == truth.value.shape
+    units = error_units(outputs[f"{key}.0"], truth, "float32")
+    assert units.max() < K, f"{recipe}: e = {units.max():.3g}, {outputs[f'{key}.0']} instead of {truth.value}"

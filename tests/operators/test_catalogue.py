@@ -75,6 +75,8 @@ def test_batch_size_may_be_unknown(name, draw_example, seed):
 
 #: Activations whose formula subtracts: their result may be nothing but rounding, also where it is the largest.
 CANCELLING = ("hard_shrink", "soft_shrink", "sparse_plus", "squareplus", "tanh_shrink")
+#: Layers whose largest output may be the logarithm of nothing but rounding.
+LOGARITHMS = ("MelSpectrogram",)
 
 
 @pytest.mark.parametrize("name", layer_names())
@@ -86,7 +88,8 @@ def test_rounding_the_true_value_is_below_k_and_a_per_mille_is_above(name, draw_
         rounded = truth.value.astype(np.float32)
         assert error_units(rounded, truth, "float32").max(initial=0.0) <= 1.0
         largest = np.abs(truth.value) >= np.abs(truth.value).max(initial=0.0) * 0.999
-        if np.abs(truth.value).max(initial=0.0) > 0 and example.params.get("activation") not in CANCELLING:
+        cancels = example.params.get("activation") in CANCELLING or name in LOGARITHMS
+        if np.abs(truth.value).max(initial=0.0) > 0 and not cancels:
             wrong = error_units((truth.value * 1.001).astype(np.float32), truth, "float32")
             assert wrong[largest].min() > K
 

@@ -115,3 +115,14 @@ def test_integers_are_to_be_refused() -> None:
     assert refused_dtypes(COSINE, whole) == ["int8"]
     assert refused_dtypes(COSINE, {name: array.astype(np.float32) for name, array in whole.items()}) == []
     assert refused_dtypes(SPARSE, ARRAYS) == []
+
+
+def test_cosine_similarity_runs_along_the_second_axis_and_tiny_lengths_count_as_eps() -> None:
+    x, y = np.arange(1.0, 13.0).reshape(2, 3, 2), np.ones((2, 3, 2))
+    found = cosine_similarity(x, y).value
+    assert found.shape == (2, 2)
+    for n, c in np.ndindex(2, 2):
+        column = x[n, :, c]
+        assert found[n, c] == pytest.approx(column.sum() / np.sqrt((column**2).sum() * 3.0), rel=1e-12)
+    assert cosine_similarity(np.array([[3e-9, 4e-9]]), np.array([[1.0, 0.0]])).value == pytest.approx([0.3])
+    assert cosine_similarity(np.array([[3e-9, 4e-9]]), np.array([[1.0, 0.0]]), eps=1e-12).value == pytest.approx([0.6])

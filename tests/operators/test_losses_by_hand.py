@@ -71,7 +71,7 @@ def test_overlaps() -> None:
     labels, guess = [[1.0, 0.0, 1.0]], [[0.5, 0.25, 1.0]]
     assert loss("Dice", labels, guess) == pytest.approx(1.0 - 2.0 * 1.5 / (2.0 + 1.75 + E), abs=1e-12)
     assert loss("Dice", [[0.0]], [[0.0]]) == 1.0  # nothing over epsilon
-    expected = 1.0 - 1.5 / (1.5 + 0.3 * 0.5 + 0.7 * 0.25 + E)
+    expected = 1.0 - 1.5 / (1.5 + 0.3 * 0.25 + 0.7 * 0.5 + E)
     assert loss("Tversky", labels, guess, alpha=0.3, beta=0.7) == pytest.approx(expected, abs=1e-12)
     assert loss("Tversky", [[0.0]], [[0.0]]) == 1.0
 

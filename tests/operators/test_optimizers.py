@@ -57,4 +57,4 @@ def test_unknown_optimizer():
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
 def test_declaration(name):
     assert OPTIMIZERS[name].api == f"keras.optimizers.{name}"
-    assert all(parameter.default in parameter.valid for parameter in OPTIMIZERS[name].parameters)
+    assert all(p.required or p.default in p.valid for p in OPTIMIZERS[name].parameters)

@@ -77,13 +77,13 @@ def test_another_exception_is_another_ending(fake_runner: Any, network: Model, i
     assert not same
 
 
-def test_a_layer_that_answers_otherwise_each_time_is_flaky(
+def test_a_layer_that_is_wrong_otherwise_each_time_is_wrong_and_says_so(
     fake_runner: Any, network: Model, images: dict[str, Array]
 ) -> None:
     rng = np.random.default_rng(0)
     runner = fake_runner(planted={"fake:b": {"conv1": lambda y: y + rng.uniform(-1, 1, y.shape).astype(np.float32)}})
     _, after = confirmed(runner, network, images)
-    assert after.diagnosis.klass is Class.FLAKY
+    assert after.diagnosis.klass is Class.DEFECT
     assert after.diagnosis.evidence[-1] == "fake:b gives two different answers on the same case"
 
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from tensorparity.core.case import Case
+from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
 from tensorparity.operators.rounding import K
 from tensorparity.triage.diagnose import blame
-from tensorparity.triage.steps import update_error
+from tensorparity.triage.steps import judge_update, update_error
 from tensorparity.triage.trials import loss_trials
 
 
@@ -43,6 +44,13 @@ def test_a_step_is_held_against_the_targets_own_gradient(case):
 @pytest.mark.parametrize("gradient", [1e30, np.inf, np.nan])
 def test_a_gradient_whose_square_overflows_says_nothing_of_the_optimizer(case, gradient):
     assert update_error(case, stepped(0.0, gradient)) == 0.0
+
+
+def test_who_gave_no_weights_is_not_right_for_that(case):
+    outcomes = {"one": stepped(1.5, 4.0), "two": stepped(1.5, 4.0), "three": Outcome("three", Status.COMPLETED)}
+    errors = judge_update(case, outcomes)
+    assert errors is not None
+    assert blame(errors, dict.fromkeys(outcomes, "keras")) == (Class.DEFECT, ("keras",))
 
 
 PREDICTIONS = np.array([[1.0], [3.0]], np.float32)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..core.finding import Class
 from ..core.outcome import Outcome
-from ..triage.confirm import flaky, two_answers
+from ..triage.confirm import flaky, two_answers, unsteady
 from ..triage.reduction.reducer import Checked
 from ..triage.suspicion import Suspicion
 from .examining import Outcomes, examine_case
@@ -33,7 +33,7 @@ def confirmed_fresh(opened: OpenCase, checked: Checked, outcomes: Outcomes) -> t
 
 
 def agreed(examined: Sequence[Checked], outcomes: Sequence[Mapping[str, Outcome]] = ()) -> tuple[list[Suspicion], str]:
-    """What all looks say; what is not in each of them, or of a target that does not answer the same, is flaky.
+    """What all looks say; what is not in each of them is flaky.
 
     Args:
         outcomes: what the targets did in each look, where it is known.
@@ -53,12 +53,10 @@ def agreed(examined: Sequence[Checked], outcomes: Sequence[Mapping[str, Outcome]
 
 
 def steady(suspicion: Suspicion, outcomes: Sequence[Mapping[str, Outcome]]) -> Suspicion:
-    """The suspicion, flaky where a suspect gave different answers in two looks."""
+    """The suspicion; where a suspect gave different answers in two looks, it says so."""
     if suspicion.diagnosis.klass is not Class.DEFECT or len(outcomes) < 2:
         return suspicion
     before, *others = outcomes
     suspects, families = suspicion.diagnosis.suspects, families_of(list(before))
     notes = [note for again in others for note in two_answers(suspects, families, before, again)]
-    if not notes:
-        return suspicion
-    return replace(suspicion, diagnosis=flaky(suspicion.diagnosis, *dict.fromkeys(notes)))
+    return replace(suspicion, diagnosis=unsteady(suspicion.diagnosis, *notes))

@@ -27,8 +27,11 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .filing import file_findings, make_finding, scripts_of, target_facts
+from .fuzz_metrics import STAGE as METRICS
+from .fuzz_metrics import MetricRounds
 from .fuzz_tally import FuzzTally
 from .hunt import StopReason
+from .line_coverage import line_coverage
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
 from .stages import STAGES, StepExaminer, Stepped
@@ -45,6 +48,7 @@ class FuzzSettings:
         budget: seconds; ``models`` is a count instead.
         stages: of the training step; the earlier ones are always run.
         networks: what the networks are made of.
+        metrics: whether metrics are run beside the networks.
         reducing: how much work goes into reducing what is found; None files it as it is.
     """
 
@@ -55,6 +59,7 @@ class FuzzSettings:
     stages: Sequence[Stage] = STAGES
     oracle: str = "parity"
     networks: NetworkSettings = field(default_factory=NetworkSettings)
+    metrics: bool = False
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
     reducing: ReducingSettings | None = None
@@ -76,6 +81,7 @@ class FuzzSettings:
             "unit": networks.unit,
             "layers": list(networks.layers),
             "data": list(networks.data),
+            **({"metrics": True} if self.metrics else {}),
         }
 
 
@@ -106,11 +112,20 @@ def read_stages(text: str) -> tuple[Stage, ...]:
         UsageError: for a stage that a training step does not have.
     """
     known = {stage.value: stage for stage in STAGES}
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = [name for name in _words(text) if name != METRICS]
     for name in names:
         if name not in known:
-            raise UsageError(f"unknown stage {name!r}; known are {', '.join(known)}")
+            raise UsageError(f"unknown stage {name!r}; known are {', '.join(known)} and {METRICS}")
     return tuple(dict.fromkeys([Stage.BUILD, *(known[name] for name in names)]))
+
+
+def wants_metrics(text: str) -> bool:
+    """Whether a list of stages asks for metrics, which are no stage of a training step."""
+    return METRICS in _words(text)
+
+
+def _words(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def read_data(text: str) -> tuple[str, ...]:
@@ -151,10 +166,11 @@ class Fuzz:
         self.tally = FuzzTally(settings.targets)
         self.findings: dict[str, Finding] = {}
         self.scripts: dict[str, str] = {}
+        self._metrics = MetricRounds(runner, settings.targets, settings.seed) if settings.metrics else None
         self._preparation = Preparation(runner, runner, settings.reducing, listener)
         self.occurrences: dict[str, int] = {}
         self.stop = StopReason.CASES
-        self.host_seconds = 0.0
+        self._lines: dict[str, Json] = {}
 
     def run(self) -> None:
         """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
@@ -166,6 +182,9 @@ class Fuzz:
                 self._round(networks)
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
+        if self._settings.runner.lines:
+            self._tell(Progress("counting executed lines", self._index, self._settings.models))
+            self._lines = line_coverage(self._runner, self._settings.targets)
         self._confirm()
         self._store.finish_campaign(self._campaign, self.stop.value)
 
@@ -185,6 +204,8 @@ class Fuzz:
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
             self.tally.add(step, network.data, len(network.layers), each)
             self._record(step)
+        if self._metrics:
+            self._metrics.round()
         if self._unconfirmed >= _CONFIRM_EVERY:
             self._confirm()
         self._progress()
@@ -201,7 +222,8 @@ class Fuzz:
     def _confirm(self) -> None:
         self._unconfirmed = 0
         self._tell(Progress("confirming in fresh processes", self._index, self._settings.models))
-        new = [s for s in self._examiner.confirm() if self._finding(s, s).id not in self.findings]
+        confirmed = [*self._examiner.confirm(), *(self._metrics.confirm() if self._metrics else ())]
+        new = [s for s in confirmed if self._finding(s, s).id not in self.findings]
         prepared = self._preparation.prepare(new)
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
@@ -240,7 +262,10 @@ class Fuzz:
             **tally.stats(),
             "coverage": self._engine.generator.coverage.to_json(),
             "tables": {**tally.tables(), "only_here": _only_here(tally.tables()["voted"], earlier)},
+            "samples": dict(self._engine.samples),
+            **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
             "again": dict(self.occurrences),
+            "metric_cases": self._metrics.count if self._metrics else 0,
         }
         return Facts(
             command="fuzz",

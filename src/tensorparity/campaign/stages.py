@@ -23,7 +23,7 @@ from ..oracles.muffin import THRESHOLD, Inconsistency, inconsistencies, judge_pa
 from ..targets.catalogue import TARGETS, spec_of
 from ..targets.names import parse_target
 from ..triage.ballots import ballot_of
-from ..triage.confirm import flaky, run_fresh, two_answers
+from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
 from ..triage.diagnose import accusation_of, blame, public_name
 from ..triage.endings import EndingTrial, ending_trials
 from ..triage.replay import NodeErrors
@@ -98,12 +98,21 @@ class StepExaminer:
         self._suspects: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def examine(self, cases: Sequence[Case]) -> list[Stepped]:
-        """Run a batch and judge each case of it."""
+        """Run a batch and judge each case of it; the trials of all of them are a second batch."""
         pairs = [(as_far_as(case, target), target) for case in cases for target in self._targets]
         answers = iter(self._runner.run_pairs(pairs))
-        return [self._judge(case, {target: next(answers) for target in self._targets}) for case in cases]
+        steps = [self._screened(case, {target: next(answers) for target in self._targets}) for case in cases]
+        if self._oracle == "muffin":
+            for step in steps:
+                self._file_paper(step)
+        else:
+            self._try_doubts(steps)
+        for step in steps:
+            self._try_endings(step)
+            step.verdicts = list(self._verdicts(step))
+        return steps
 
-    def _judge(self, case: Case, outcomes: dict[str, Outcome]) -> Stepped:
+    def _screened(self, case: Case, outcomes: dict[str, Outcome]) -> Stepped:
         step = Stepped(case, outcomes)
         for target, outcome in outcomes.items():
             failure = outcome.failure
@@ -113,12 +122,6 @@ class StepExaminer:
             elif outcome.status is Status.UNSUPPORTED and failure:
                 step.unsupported[target] = gist(failure.message)
         step.inconsistent = self._by_paper(case, step.outcomes)
-        if self._oracle == "muffin":
-            self._file_paper(step)
-        else:
-            self._try_doubts(step)
-        self._try_endings(step)
-        step.verdicts = list(self._verdicts(step))
         return step
 
     # The paper's rule
@@ -158,26 +161,35 @@ class StepExaminer:
 
     # Decision 5
 
-    def _try_doubts(self, step: Stepped) -> None:
-        for trial in Screening(step.case, step.outcomes).trials():
-            if trial.stage not in self._stages:
-                continue
+    def _try_doubts(self, steps: Sequence[Stepped]) -> None:
+        """Run the trials of all steps at once; judge them in the order in which one by one would have been."""
+        doubts = [
+            (step, trial)
+            for step in steps
+            for trial in Screening(step.case, step.outcomes).trials()
+            if trial.stage in self._stages
+        ]
+        wanted = [trial for _, trial in doubts if not self._is_known(trial)]
+        pairs = [(trial.case, target) for trial in wanted for target in self._targets]
+        answers = iter(self._runner.run_pairs(pairs) if pairs else ())
+        outcomes = {id(trial): {target: next(answers) for target in self._targets} for trial in wanted}
+        for step, trial in doubts:
             if self._is_known(trial):
                 step.known.append(trial.place)
-                continue
-            if any(suspicion.case is trial.case for suspicion in step.convicted):
-                continue  # a loss whose value is wrong has a wrong gradient, too
-            outcomes = run_case(self._runner, trial.case, self._targets)
-            errors = trial.judge(outcomes)
-            suspicion = self._convict(trial, errors)
-            if suspicion is None and errors.judged_by in ("reference", KINK):
-                self._settle(step, errors)
-            elif suspicion is None:
-                step.open.append(trial)
-            else:
-                self._count(trial)
-                self._suspects[trial.place] = suspicion.diagnosis.suspects
-                self._keep(step, suspicion, trial, outcomes)
+            elif not any(suspicion.case is trial.case for suspicion in step.convicted):
+                self._try(step, trial, outcomes[id(trial)])  # a loss whose value is wrong has a wrong gradient, too
+
+    def _try(self, step: Stepped, trial: Trial, outcomes: Mapping[str, Outcome]) -> None:
+        errors = trial.judge(outcomes)
+        suspicion = self._convict(trial, errors)
+        if suspicion is None and errors.judged_by in ("reference", KINK):
+            self._settle(step, errors)
+        elif suspicion is None:
+            step.open.append(trial)
+        else:
+            self._count(trial)
+            self._suspects[trial.place] = suspicion.diagnosis.suspects
+            self._keep(step, suspicion, trial, outcomes)
 
     def _is_known(self, trial: Trial | EndingTrial) -> bool:
         return self._places[trial.key] >= _ENOUGH or self._places[trial.place] >= _MORE_THAN_ENOUGH
@@ -324,7 +336,7 @@ class StepExaminer:
         if not self._again(item, outcomes):
             return replace(suspicion, diagnosis=flaky(diagnosis))
         notes = two_answers(diagnosis.suspects, self._families, item.outcomes, outcomes)
-        return replace(suspicion, diagnosis=flaky(diagnosis, *notes)) if notes else suspicion
+        return replace(suspicion, diagnosis=unsteady(diagnosis, *notes))
 
     def _again(self, item: _Pending, outcomes: Mapping[str, Outcome]) -> bool:
         diagnosis, trial = item.suspicion.diagnosis, item.trial
@@ -356,12 +368,6 @@ def as_far_as(case: Case, target: str) -> Case:
     if procedure.goal is Goal.UPDATE and spec.furthest is Goal.GRADIENTS:
         procedure = replace(procedure, goal=Goal.GRADIENTS, optimizer=None)
     return replace(case, procedure=procedure) if procedure is not case.procedure else case
-
-
-def _flaky(suspicion: Suspicion) -> Suspicion:
-    note = "did not fail again in fresh processes"
-    diagnosis = replace(suspicion.diagnosis, klass=Class.FLAKY, evidence=(*suspicion.diagnosis.evidence, note))
-    return replace(suspicion, diagnosis=diagnosis)
 
 
 def _api(name: str, stage: Stage) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,15 @@ from .options import (
 @click.option("--cases", type=click.IntRange(min=0), help="The same as --models.")
 @click.option("--budget", type=Duration(), default=300.0, help="Time to go on for.  [default: 5m]")
 @click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from; by default the whole catalogue.")
-@click.option("--stages", default="forward,loss,backward,update", show_default=True, help="Stages to compare.")
+@click.option("--stages", default="forward,loss,backward,update,metrics", show_default=True, help="Stages to compare.")
 @click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes networks are made for, or paper.")
 @click.option("--unit", is_flag=True, help="One layer per network, with reshaping around it (the paper's Muffin-UT).")
 @click.option("--plain", is_flag=True, help="As in the paper: layers by 1/(c+1) alone, one input, one output.")
 @click.option("--vertices", type=click.IntRange(min=1), default=30, show_default=True, help="MAX_v of the paper.")
 @click.option("--cells", type=click.IntRange(min=1), default=5, show_default=True, help="MAX_c of the paper.")
+@click.option(
+    "--line-coverage", default="", metavar="PACKAGE", help="Count executed Python lines of a package, keras say; slow."
+)
 @click.option("--oracle", type=click.Choice(["parity", "muffin"]), default="parity", show_default=True)
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
@@ -48,6 +52,7 @@ def command(
     plain: bool,
     vertices: int,
     cells: int,
+    line_coverage: str,
     oracle: str,
     store: str | None,
     out: Path,
@@ -61,7 +66,7 @@ def command(
     **running: Any,
 ) -> int:
     """Generate networks and compare a training step of each across targets: forward, loss, backward, update."""
-    from ..campaign.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_stages
+    from ..campaign.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_stages, wants_metrics
     from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
     from ..generators.networks.networks import NetworkSettings
@@ -73,6 +78,7 @@ def command(
         budget=budget,
         models=models if models is not None else cases,
         stages=read_stages(stages),
+        metrics=wants_metrics(stages),
         oracle=oracle,
         networks=NetworkSettings(
             layers=read_layers(layers),
@@ -86,7 +92,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         reducing=reducing_settings(no_reduce, reduce_budget),
-        runner=runner_settings(**running),
+        runner=replace(runner_settings(**running), lines=line_coverage),
     )
     with progress(quiet) as listener:
         fuzzed = fuzz(settings, listener)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.arrays import Array
+from .optimizer_options import Surroundings
 from .optimizer_spec import OptimizerSpec, State, slot
 from .rounding import growth
 from .spec import Evaluation, Parameter, Params
@@ -34,14 +35,18 @@ def _moments(params: Params, gradient: Array, state: State) -> tuple[Array, Arra
     )
 
 
-def _adagrad(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _adagrad(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     start = np.full_like(gradient, params["initial_accumulator_value"])
     total = state.get("accumulator", start) + np.square(gradient)
     change = -params["learning_rate"] * gradient / np.sqrt(total + params["epsilon"])
     return Evaluation(change, 4.0 * np.abs(change)), {"accumulator": total}
 
 
-def _adadelta(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _adadelta(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     rho, epsilon = params["rho"], params["epsilon"]
     squares = rho * slot(state, "squares", gradient) + (1.0 - rho) * np.square(gradient)
     moved = slot(state, "moved", gradient)
@@ -52,7 +57,9 @@ def _adadelta(params: Params, weight: Array, gradient: Array, state: State, numb
     return Evaluation(change, (8.0 + 1.0 / (1.0 - rho)) * np.abs(change)), slots
 
 
-def _rmsprop(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _rmsprop(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     rho, momentum = params["rho"], params["momentum"]
     velocity = rho * slot(state, "velocity", gradient) + (1.0 - rho) * np.square(gradient)
     slots: dict[str, Array] = {"velocity": velocity}
@@ -70,7 +77,9 @@ def _rmsprop(params: Params, weight: Array, gradient: Array, state: State, numbe
     return Evaluation(-step, kappa), slots
 
 
-def _adamax(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _adamax(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     first = slot(state, "momentum", gradient)
     first = first + (gradient - first) * (1.0 - params["beta_1"])
     largest = np.maximum(params["beta_2"] * slot(state, "norm", gradient), np.abs(gradient))
@@ -79,7 +88,9 @@ def _adamax(params: Params, weight: Array, gradient: Array, state: State, number
     return Evaluation(change, _powers_rounding(params, number) * np.abs(change)), {"momentum": first, "norm": largest}
 
 
-def _nadam(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _nadam(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     beta_1 = params["beta_1"]
     now, following = (beta_1 * (1.0 - 0.5 * 0.96**step) for step in (number, number + 1))
     product = state.get("product", np.ones(())) * now
@@ -92,7 +103,9 @@ def _nadam(params: Params, weight: Array, gradient: Array, state: State, number:
     return Evaluation(change, _powers_rounding(params, number) * size), slots
 
 
-def _lion(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _lion(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     carried = slot(state, "momentum", gradient)
     mixed = params["beta_1"] * carried + (1.0 - params["beta_1"]) * gradient
     change = -params["learning_rate"] * np.sign(mixed)
@@ -104,7 +117,9 @@ def _lion(params: Params, weight: Array, gradient: Array, state: State, number: 
     return Evaluation(change, kappa), slots
 
 
-def _lamb(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _lamb(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     first, second = _moments(params, gradient, state)
     left_1, left_2 = _powers_left(params, number)
     update = (first / left_1) / (np.sqrt(second / left_2) + params["epsilon"])
@@ -115,7 +130,9 @@ def _lamb(params: Params, weight: Array, gradient: Array, state: State, number: 
     return Evaluation(change, terms * np.abs(change)), {"momentum": first, "velocity": second}
 
 
-def _ftrl(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _ftrl(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     rate, power = params["learning_rate"], -params["learning_rate_power"]
     l1, l2 = params["l1_regularization_strength"], params["l2_regularization_strength"]
     before = state.get("accumulator", np.full_like(gradient, params["initial_accumulator_value"]))

@@ -42,12 +42,17 @@ def _divergence(params: Params, labels: Array, predictions: Array) -> Evaluation
 
 def _binary_focal(params: Params, labels: Array, predictions: Array) -> Evaluation:
     chances = 1.0 / (1.0 + np.exp(-predictions)) if params["from_logits"] else predictions
+    if params["label_smoothing"]:
+        labels = labels * (1.0 - params["label_smoothing"]) + 0.5 * params["label_smoothing"]
     each = binary_probabilities(labels, chances)
     missed = 1.0 - (labels * chances + (1.0 - labels) * (1.0 - chances))
     gamma = float(params["gamma"])
     factor = missed**gamma
     # 1 - p rounds at the size of 1; raised to a power, that counts so many times.
     loss_of_factor = gamma * np.abs(missed) ** max(gamma - 1.0, 0.0) * np.abs(each.value) * 2.0
+    if params["apply_class_balancing"]:
+        alpha = float(params["alpha"])
+        factor = factor * (labels * alpha + (1.0 - labels) * (1.0 - alpha))
     return mean_last(Evaluation(factor * each.value, factor * each.kappa + loss_of_factor))
 
 
@@ -65,20 +70,27 @@ def _categorical_focal(params: Params, labels: Array, predictions: Array) -> Eva
 
 
 def _dice(params: Params, labels: Array, predictions: Array) -> Evaluation:
-    together, total = np.sum(labels * predictions), np.sum(labels) + np.sum(predictions) + EPSILON
-    kappa = 1.0 + 4.0 * growth(labels.size) * np.sum(np.abs(labels * predictions)) / np.abs(total)
+    axis = params["axis"]
+    together = np.sum(labels * predictions, axis=axis)
+    total = np.sum(labels, axis=axis) + np.sum(predictions, axis=axis) + EPSILON
+    kappa = 1.0 + 4.0 * growth(labels.size) * np.sum(np.abs(labels * predictions), axis=axis) / np.abs(total)
     return Evaluation(np.asarray(1.0 - 2.0 * together / total), np.asarray(kappa))
 
 
 def _tversky(params: Params, labels: Array, predictions: Array) -> Evaluation:
-    together = np.sum(labels * predictions)
-    missed, extra = np.sum((1.0 - predictions) * labels), np.sum(predictions * (1.0 - labels))
-    total = together + missed * float(params["alpha"]) + extra * float(params["beta"]) + EPSILON
-    kappa = 1.0 + 4.0 * growth(labels.size) * (np.sum(np.abs(labels * predictions)) + labels.size) / np.abs(total)
+    axis = params["axis"]
+    together = np.sum(labels * predictions, axis=axis)
+    extra = np.sum(predictions * (1.0 - labels), axis=axis)
+    missed = np.sum((1.0 - predictions) * labels, axis=axis)
+    total = together + extra * float(params["alpha"]) + missed * float(params["beta"]) + EPSILON
+    size = np.sum(np.abs(labels * predictions), axis=axis) + labels.size
+    kappa = 1.0 + 4.0 * growth(labels.size) * size / np.abs(total)
     return Evaluation(np.asarray(1.0 - together / total), np.asarray(kappa))
 
 
 _FROM_LOGITS = Parameter("from_logits", False, (False, True))
+_SMOOTHING = Parameter("label_smoothing", 0.0, (0.0, 0.1))
+_AXIS = Parameter("axis", None, (None, 1))
 _GAMMA = Parameter("gamma", 2.0, (2.0, 1.0, 0.5))
 
 CLASSIFICATION_LOSSES = (
@@ -122,9 +134,16 @@ CLASSIFICATION_LOSSES = (
     LossSpec(
         "BinaryFocalCrossentropy",
         "keras.losses.BinaryFocalCrossentropy",
-        (_GAMMA, _FROM_LOGITS),
+        (
+            _GAMMA,
+            _FROM_LOGITS,
+            _SMOOTHING,
+            Parameter("apply_class_balancing", False, (False, True)),
+            Parameter("alpha", 0.25, (0.25, 0.75)),
+        ),
         _binary_focal,
-        "binary cross-entropy times (1 - p of the truth)^gamma, averaged over the last axis",
+        "binary cross-entropy times (1 - p of the truth)^gamma, averaged over the last axis; balancing, times alpha "
+        "where the label is 1 and 1 - alpha where it is 0",
         task="classification",
         labels="binary",
         predictions="chances",
@@ -142,9 +161,9 @@ CLASSIFICATION_LOSSES = (
     LossSpec(
         "Dice",
         "keras.losses.Dice",
-        (),
+        (_AXIS,),
         _dice,
-        "1 - 2 sum(label prediction) / (sum(label) + sum(prediction) + 1e-7) over the whole batch",
+        "1 - 2 sum(label prediction) / (sum(label) + sum(prediction) + 1e-7) over the whole batch or the axis",
         task="classification",
         labels="binary",
         predictions="chances",
@@ -152,9 +171,10 @@ CLASSIFICATION_LOSSES = (
     LossSpec(
         "Tversky",
         "keras.losses.Tversky",
-        (Parameter("alpha", 0.5, (0.5, 0.3)), Parameter("beta", 0.5, (0.5, 0.7))),
+        (Parameter("alpha", 0.5, (0.5, 0.3)), Parameter("beta", 0.5, (0.5, 0.7)), _AXIS),
         _tversky,
-        "1 - TP / (TP + alpha FP + beta FN + 1e-7) over the whole batch, with FP = sum((1 - prediction) label)",
+        "1 - TP / (TP + alpha FP + beta FN + 1e-7) over the whole batch or the axis, with FP = sum(prediction "
+        "(1 - label)): alpha is documented as the coefficient of false positives",
         task="classification",
         labels="binary",
         predictions="chances",

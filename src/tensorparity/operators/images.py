@@ -124,7 +124,7 @@ def _share(params: Params, name: str) -> None:
         refuse(name, "a number or a pair of them", value)
 
 
-def _random(name: str, *parameters: Parameter, formatted: bool = True) -> LayerSpec:
+def augmenting(name: str, *parameters: Parameter, formatted: bool = True) -> LayerSpec:
     """A layer that changes images in training and passes them on in inference."""
 
     def check(params: Params) -> None:
@@ -144,15 +144,15 @@ def _random(name: str, *parameters: Parameter, formatted: bool = True) -> LayerS
         check,
         "in inference, output = input; in training the image is changed at random",
         random=True,
-        domain=_pixels,
+        domain=pixels,
     )
 
 
-def _pixels(params: Params) -> Domain:
+def pixels(params: Params) -> Domain:
     return Domain("float32", 0.0, 255.0)
 
 
-def _of_colours(spec: LayerSpec) -> LayerSpec:
+def of_colours(spec: LayerSpec) -> LayerSpec:
     """The layer, for images of red, green and blue only."""
 
     def shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
@@ -167,10 +167,10 @@ def _of_colours(spec: LayerSpec) -> LayerSpec:
 _FACTOR = Parameter("factor", None, (0.2, 0.5), ("much",), required=True)
 _SHIFT = Parameter("height_factor", None, (0.2, (-0.3, 0.1)), ("much",), required=True)
 
-RANDOM_BRIGHTNESS = _random("RandomBrightness", _FACTOR, formatted=False)
-RANDOM_COLOR_DEGENERATION = _of_colours(_random("RandomColorDegeneration", _FACTOR))
-RANDOM_CONTRAST = _random("RandomContrast", _FACTOR, formatted=False)
-RANDOM_FLIP = _random(
+RANDOM_BRIGHTNESS = augmenting("RandomBrightness", _FACTOR, formatted=False)
+RANDOM_COLOR_DEGENERATION = of_colours(augmenting("RandomColorDegeneration", _FACTOR))
+RANDOM_CONTRAST = augmenting("RandomContrast", _FACTOR, formatted=False)
+RANDOM_FLIP = augmenting(
     "RandomFlip",
     Parameter(
         "mode",
@@ -179,14 +179,14 @@ RANDOM_FLIP = _random(
         ("diagonal",),
     ),
 )
-RANDOM_HUE = _random("RandomHue", _FACTOR)
-RANDOM_ROTATION = _random("RandomRotation", _FACTOR)
-RANDOM_SATURATION = _random("RandomSaturation", _FACTOR)
-RANDOM_SHARPNESS = _random("RandomSharpness", _FACTOR)
-RANDOM_SHEAR = _random(
+RANDOM_HUE = augmenting("RandomHue", _FACTOR)
+RANDOM_ROTATION = augmenting("RandomRotation", _FACTOR)
+RANDOM_SATURATION = augmenting("RandomSaturation", _FACTOR)
+RANDOM_SHARPNESS = augmenting("RandomSharpness", _FACTOR)
+RANDOM_SHEAR = augmenting(
     "RandomShear", Parameter("x_factor", 0.0, (0.0, 0.2), ("much",)), Parameter("y_factor", 0.0, (0.0, 0.2), ("much",))
 )
-RANDOM_TRANSLATION = _random(
+RANDOM_TRANSLATION = augmenting(
     "RandomTranslation", _SHIFT, Parameter("width_factor", None, (0.2, (-0.3, 0.1)), ("much",), required=True)
 )
-RANDOM_ZOOM = _random("RandomZoom", _SHIFT, Parameter("width_factor", None, (None, 0.2), ("much",)))
+RANDOM_ZOOM = augmenting("RandomZoom", _SHIFT, Parameter("width_factor", None, (None, 0.2), ("much",)))

@@ -14,6 +14,9 @@ from .spec import Evaluation, Parameter, Params
 #: Probabilities are kept this far from 0 and 1 before their logarithm is taken.
 EPSILON = 1e-7
 
+#: Every loss has it: how samples become one number.
+REDUCTION = Parameter("reduction", "sum_over_batch_size", ("sum_over_batch_size", "sum"), ("product",))
+
 #: Loss per sample and position, and its rounding.
 PerSample = Callable[[Params, Array, Array], Evaluation]
 
@@ -26,9 +29,10 @@ class LossSpec:
         per_sample: from parameters, labels and predictions, both float64 (or integer labels).
         sparse: labels are class indices, without the axis of classes.
         task: ``classification`` or ``regression``.
-        labels: ``classes`` (one of them is one), ``binary``, ``distribution``, ``positive`` or ``values``.
+        labels: ``classes`` (one of them is one), ``sequences`` (of classes, filled up with 0), ``binary``,
+            ``distribution``, ``positive`` or ``values``.
         predictions: what the loss wants to be given: ``probabilities`` (of classes), ``chances`` (each its own),
-            ``positive`` or ``values``.
+            ``positive``, ``unit`` (vectors of length one) or ``values``.
     """
 
     name: str
@@ -42,14 +46,16 @@ class LossSpec:
     predictions: str = "values"
 
     def value(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
-        """The mean over all samples, as a scalar."""
+        """The mean over all samples or, by ``reduction``, their sum, as a scalar."""
         each = self.each(params, labels, predictions)
         kappa = each.kappa + growth(each.value.size) * np.abs(each.value)
-        return Evaluation(np.asarray(np.mean(each.value)), np.asarray(np.mean(kappa)))
+        reduce = np.sum if params.get(REDUCTION.name) == "sum" else np.mean
+        return Evaluation(np.asarray(reduce(each.value)), np.asarray(reduce(kappa)))
 
     def each(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
-        """The loss of every sample, before the mean."""
-        complete = {**{parameter.name: parameter.default for parameter in self.parameters}, **params}
+        """The loss of every sample, before they are reduced."""
+        declared = (REDUCTION, *self.parameters)
+        complete = {**{parameter.name: parameter.default for parameter in declared}, **params}
         truth = labels if self.sparse else labels.astype(np.float64)
         with np.errstate(all="ignore"):
             return self.per_sample(complete, truth, predictions.astype(np.float64))

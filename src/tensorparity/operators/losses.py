@@ -13,6 +13,7 @@ from .loss_spec import EPSILON, LossSpec, binary_probabilities, mean_last
 from .regression_losses import REGRESSION_LOSSES
 from .rounding import exact, growth
 from .spec import Evaluation, Parameter, Params
+from .structured_losses import STRUCTURED_LOSSES
 
 _FROM_LOGITS = Parameter("from_logits", False, (False, True))
 _SMOOTHING = Parameter("label_smoothing", 0.0, (0.0, 0.1))
@@ -120,7 +121,8 @@ _CROSS_ENTROPIES_AND_NORMS = (
 
 
 LOSSES: dict[str, LossSpec] = {
-    spec.name: spec for spec in (*_CROSS_ENTROPIES_AND_NORMS, *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES)
+    spec.name: spec
+    for spec in (*_CROSS_ENTROPIES_AND_NORMS, *REGRESSION_LOSSES, *CLASSIFICATION_LOSSES, *STRUCTURED_LOSSES)
 }
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.errors import UsageError
 from ..core.procedure import Recipe
 from .adaptive_steps import ADAPTIVE_OPTIMIZERS
+from .loss_scale import loss_scale
+from .matrix_steps import MATRIX_OPTIMIZERS
+from .optimizer_options import Surroundings
 from .optimizer_spec import OptimizerSpec, State, Step, slot
 from .spec import Evaluation, Parameter, Params
 
 
-def _sgd(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _sgd(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     pull, momentum = params["learning_rate"] * gradient, params["momentum"]
     if not momentum:
         return Evaluation(-pull, np.abs(pull)), {}
@@ -25,7 +32,9 @@ def _sgd(params: Params, weight: Array, gradient: Array, state: State, number: i
     return Evaluation(change, 2.0 * momentum * rounding + np.abs(pull)), {"momentum": velocity}
 
 
-def _adam(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
+def _adam(
+    params: Params, weight: Array, gradient: Array, state: State, number: int, around: Surroundings
+) -> tuple[Evaluation, State]:
     beta_1, beta_2 = params["beta_1"], params["beta_2"]
     old, old_square = slot(state, "momentum", gradient), slot(state, "velocity", gradient)
     first = old + (gradient - old) * (1.0 - beta_1)
@@ -41,13 +50,6 @@ def _adam(params: Params, weight: Array, gradient: Array, state: State, number: 
     relative = number * (1.0 / left_1 + 0.5 / left_2) + 4.0
     cancelled = rate * (np.abs(old) + np.abs(gradient - old) * (1.0 - beta_1)) / bottom
     return Evaluation(change, relative * np.abs(change) + 2.0 * cancelled), slots
-
-
-def _adamw(params: Params, weight: Array, gradient: Array, state: State, number: int) -> tuple[Evaluation, State]:
-    """Adam on the weight that has decayed."""
-    change, slots = _adam(params, weight, gradient, state, number)
-    decay = params["weight_decay"] * params["learning_rate"] * weight
-    return Evaluation(change.value - decay, change.kappa + np.abs(decay)), slots
 
 
 _ADAM = (
@@ -83,13 +85,14 @@ _PLAIN = (
         "AdamW",
         "keras.optimizers.AdamW",
         (*_ADAM, Parameter("weight_decay", 0.004, (0.004, 0.1))),
-        _adamw,
+        _adam,
         "Adam's step, and w -= weight_decay * learning_rate * w",
     ),
 )
 
 
-OPTIMIZERS: dict[str, OptimizerSpec] = {spec.name: spec for spec in (*_PLAIN, *ADAPTIVE_OPTIMIZERS)}
+OPTIMIZERS: dict[str, OptimizerSpec] = {spec.name: spec for spec in (*_PLAIN, *ADAPTIVE_OPTIMIZERS, *MATRIX_OPTIMIZERS)}
+OPTIMIZERS["LossScaleOptimizer"] = loss_scale(OPTIMIZERS)
 
 
 def optimizer(name: str) -> OptimizerSpec:
@@ -103,6 +106,22 @@ def optimizer(name: str) -> OptimizerSpec:
     return OPTIMIZERS[name]
 
 
-def evaluate_step(recipe: Recipe, weight: Array, gradient: Array, state: State | None = None, number: int = 1) -> Step:
+def evaluate_step(
+    recipe: Recipe,
+    weight: Array,
+    gradient: Array,
+    state: State | None = None,
+    number: int = 1,
+    around: Surroundings | None = None,
+) -> Step:
     """One float64 step of the optimizer a procedure names."""
-    return optimizer(recipe.name).step(recipe.params, weight, gradient, state, number)
+    return optimizer(recipe.name).step(recipe.params, weight, gradient, state, number, around)
+
+
+def surroundings(gradients: Mapping[str, Array], path: str) -> Surroundings:
+    """What the training step of the weight of this name depends on, from the gradients of all weights."""
+    with np.errstate(all="ignore"):
+        squares = sum(float(np.sum(np.square(gradient.astype(np.float64)))) for gradient in gradients.values())
+    finite = all(bool(np.isfinite(gradient).all()) for gradient in gradients.values())
+    elements = sum(gradient.size for gradient in gradients.values())
+    return Surroundings(float(np.sqrt(squares)), elements, finite, path, loss_scaled=True)

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from ..core.jsontext import Json, canonical
 from .catalogue import layer, layer_names
+from .left_out import LEFT_OUT
 from .losses import LOSSES
+from .metrics.catalogue import METRICS
+from .optimizer_options import OPTIONS
 from .optimizers import OPTIMIZERS
+from .schedules import SCHEDULES
 from .spec import LayerSpec, Parameter
 
 _MOST_VALUES = 8
@@ -24,20 +28,37 @@ def _lines() -> Iterator[str]:
     yield "# The catalogue"
     yield ""
     yield "Made from `src/tensorparity/operators/` by `python -m tensorparity.operators.page`; a test holds it."
-    yield f"{len(names)} layer types, {len(LOSSES)} losses, {len(OPTIMIZERS)} optimizers."
+    counts = f"{len(names)} layer types, {len(LOSSES)} losses, {len(METRICS)} metrics, {len(OPTIMIZERS)} optimizers"
+    yield f"{counts}, {len(SCHEDULES)} schedules."
     yield "Values are those that are tried; a bold one is the default, `!` stands before one that is ruled out."
     yield ""
     yield "## Layers"
     for name in names:
         yield from _layer(layer(name))
     yield ""
+    yield "### Not declared"
+    yield ""
+    for name, reason in sorted(LEFT_OUT.items()):
+        yield f"- {name}: {reason}."
+    yield ""
     yield "## Losses"
     for loss in LOSSES.values():
         yield from _entry(loss.name, loss.formula, loss.parameters)
     yield ""
+    yield "## Metrics"
+    for metric in METRICS.values():
+        yield from _entry(metric.name, metric.formula, metric.parameters)
+    yield ""
     yield "## Optimizers"
     for optimizer in OPTIMIZERS.values():
         yield from _entry(optimizer.name, optimizer.formula, optimizer.parameters)
+    yield ""
+    yield "What all of them but LossScaleOptimizer can be asked for besides:"
+    yield from _parameters(OPTIONS)
+    yield ""
+    yield "## Schedules of the learning rate"
+    for schedule in SCHEDULES.values():
+        yield from _entry(schedule.name, schedule.formula, schedule.parameters)
 
 
 def _layer(spec: LayerSpec) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import Console
@@ -32,6 +32,8 @@ def render(facts: Facts, console: Console) -> None:
     console.print(Text(f"Inconsistencies by t: {thresholds}"))
     console.print(Text("Seconds by data set: " + ", ".join(f"{n}: {s:.1f}" for n, s in tables["seconds"].items())))
     console.print(Text(_coverage(facts.stats)))
+    for line in (*_samples(facts.stats), *_lines(facts.stats)):
+        console.print(Text(line))
 
 
 def _grid(console: Console, title: str, rows: Sequence[Json], key: str, columns: Sequence[str]) -> None:
@@ -66,3 +68,15 @@ def _coverage(stats: Mapping[str, Json]) -> str:
     depth = f"{stats['mean_layers']:.1f} layers ({stats['mean_nodes']:.1f} with reshaping) per network"
     speed = f"{stats['models_per_minute']:.1f} networks per minute"
     return f"Covered: {', '.join(parts)}; {depth}; {share}; {stats['unbuildable']} that nobody could build; {speed}"
+
+
+def _samples(stats: Mapping[str, Json]) -> Iterator[str]:
+    for name, said in stats.get("samples", {}).items():
+        yield f"Data set {name}: {said}"
+
+
+def _lines(stats: Mapping[str, Json]) -> Iterator[str]:
+    found = stats.get("line_coverage", {})
+    for target, part in found.get("targets", {}).items():
+        share = 100 * part["executed"] / max(1, part["lines"])
+        yield f"Lines of {found['package']} on {target}: {part['executed']} of {part['lines']} ({share:.1f} %)"

@@ -53,6 +53,7 @@ class RunnerSettings:
         import_paths: where to look for them.
         trust: model files may run code of their own.
         cache: folder of the outcome and compiler caches; None switches both off.
+        lines: a package whose executed Python lines each worker records; makes everything slower.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -63,6 +64,7 @@ class RunnerSettings:
     trust: bool = False
     cache: Path | None = None
     config: Path | None = None
+    lines: str = ""
 
 
 def default_cache() -> Path:
@@ -144,6 +146,8 @@ class Desk:
             "import_paths": list(settings.import_paths),
             "hint": self._hint(),
         }
+        if settings.lines and not fresh:
+            start["lines"] = settings.lines
         if self.fault:
             start["fault"] = {"name": self.fault.name, "source": self.fault.source}
             start["fault_name"] = self.fault.name

@@ -24,6 +24,7 @@ from ..core.verdict import Kind
 from ..operators.catalogue import has_layer, layer
 from ..operators.directional import Terms
 from ..operators.evaluate import evaluate, evaluate_node
+from ..operators.loss_spec import REDUCTION
 from ..operators.losses import loss
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
@@ -130,12 +131,17 @@ def loss_function(case: Case) -> Differentiated | None:
 
 
 def loss_terms(recipe: Recipe, labels: Arrays, predictions: Arrays) -> Evaluation:
-    """What is summed up to the loss: of every sample of every output, its share of that output's mean."""
+    """What is summed up to the loss: of every sample of every output, its share of that output's mean or sum."""
     parts = [loss(recipe.name).each(recipe.params, labels[name], array) for name, array in predictions.items()]
+    whole = recipe.params.get(REDUCTION.name) == "sum"
+    counts = [1 if whole else max(1, part.value.size) for part in parts]
     return Evaluation(
-        np.concatenate([np.ravel(part.value) / max(1, part.value.size) for part in parts]),
+        np.concatenate([np.ravel(part.value) / count for part, count in zip(parts, counts, strict=True)]),
         np.concatenate(
-            [np.ravel(np.broadcast_to(part.kappa, part.value.shape)) / max(1, part.value.size) for part in parts]
+            [
+                np.ravel(np.broadcast_to(part.kappa, part.value.shape)) / count
+                for part, count in zip(parts, counts, strict=True)
+            ]
         ),
     )
 

@@ -31,6 +31,11 @@ def flaky(diagnosis: Diagnosis, *notes: str) -> Diagnosis:
     return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, *(notes or (NOT_AGAIN,))))
 
 
+def unsteady(diagnosis: Diagnosis, *notes: str) -> Diagnosis:
+    """What was wrong every time, but not with the same answer, stays what it is; that it wavers is evidence."""
+    return replace(diagnosis, evidence=(*diagnosis.evidence, *dict.fromkeys(notes)))
+
+
 def run_fresh(runner: Runner, pairs: Sequence[tuple[Case, str]]) -> list[Outcome]:
     """In fresh workers; whoever does not answer in time is asked again alone, at ten times its deadline."""
     outcomes = runner.run_pairs(pairs, fresh=True) if pairs else []
@@ -50,7 +55,7 @@ def two_answers(
 ) -> list[str]:
     """In words, which of the suspects gave one answer and then another, further apart than rounding explains."""
     return [
-        _unsteady(target)
+        _wavering(target)
         for target in before
         if _is_suspect(target, suspects, families)
         and target in again
@@ -60,7 +65,7 @@ def two_answers(
     ]
 
 
-def _unsteady(target: str) -> str:
+def _wavering(target: str) -> str:
     return f"{target} gives two different answers on the same case"
 
 
@@ -107,13 +112,13 @@ def _confirmed(accusation: Accusation, again: NodeErrors | None, families: Mappi
         return replace(accusation, diagnosis=flaky(diagnosis))
     before = accusation.first
     notes = [
-        _unsteady(target)
+        _wavering(target)
         for target in before.answers
         if _is_suspect(target, diagnosis.suspects, families)
         and target in again.answers
         and _apart(_numbered(before.answers[target]), _numbered(again.answers[target]))
     ]
-    return replace(accusation, diagnosis=flaky(diagnosis, *notes)) if notes else accusation
+    return replace(accusation, diagnosis=unsteady(diagnosis, *notes)) if notes else accusation
 
 
 def _numbered(arrays: Sequence[Array]) -> dict[str, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.case import Case
 from ..core.finding import Class, Diagnosis
-from ..core.graph import LayerGraph, Node
+from ..core.graph import LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.messages import gist, normalised
 from ..core.outcome import Outcome
@@ -90,7 +90,7 @@ class EndingTrial:
 
 
 def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list[EndingTrial]:
-    """From the smallest case to the whole one: the layer alone forward, its backward pass, the network."""
+    """From the smallest case to the whole one: the layer alone forward, its backward pass, the network so far, all."""
     failure = outcome.failure
     assert failure is not None
     assert isinstance(case.subject, LayerGraph)
@@ -99,20 +99,46 @@ def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list
     node = next((node for node in case.subject.nodes if node.key == failure.node), None)
     # Alone the layer may be well, and the network not: then the layer that happened to run last is not named.
     whole = EndingTrial(case, stage, outcome.target, ending)
+    upto = _so_far(whole, node) if node and stage is not Stage.UPDATE else []
     given = first_given(case, node, done) if node else None
     if node is None or given is None:
-        return [whole]
+        return [*upto, whole]
     try:
         single = alone(node, given, case.weights, case.seed)
         backward = _pulled(single, given, case.procedure.training)
     except (ShapeError, ValueError, KeyError):
-        return [whole]
+        return [*upto, whole]
     forward = replace(single, procedure=Procedure(training=case.procedure.training))
     first = replace(whole, case=forward, node=_only(single), parameters=_parameters(node))
     found = [first, replace(first, case=backward, stage=Stage.BACKWARD)]
     if node is case.subject.nodes[-1]:  # the forward pass came to its end, so it may be any layer's backward pass
         found += _backward_trials(whole, case.subject.nodes[:-1], done)
-    return [*found, whole]
+    return [*found, *upto, whole]
+
+
+def _so_far(whole: EndingTrial, node: Node) -> list[EndingTrial]:
+    """The forward pass of what the layer depends on and itself: what comes before may hand it a mask or a state."""
+    case = whole.case
+    assert isinstance(case.subject, LayerGraph)
+    graph = case.subject
+    if node is graph.nodes[-1] or not node.inputs:
+        return []
+    needed = {node.name}
+    for earlier in reversed(graph.nodes):
+        if earlier.name in needed:
+            needed.update(ref.node for ref in earlier.inputs)
+    nodes = tuple(other for other in graph.nodes if other.name in needed)
+    specs = tuple(spec for spec in graph.inputs if spec.name in needed)
+    layers = {other.layer for other in nodes}
+    cut = replace(
+        case,
+        subject=LayerGraph(specs, nodes, (Ref(node.name),), name=f"{graph.name}-cut"),
+        procedure=Procedure(training=case.procedure.training),
+        inputs={spec.name: case.inputs[spec.name] for spec in specs},
+        labels={},
+        weights={name: array for name, array in case.weights.items() if name.partition("/")[0] in layers},
+    )
+    return [replace(whole, case=cut, node=node, parameters=_parameters(node))]
 
 
 def _backward_trials(whole: EndingTrial, nodes: Sequence[Node], done: Sequence[Outcome]) -> list[EndingTrial]:

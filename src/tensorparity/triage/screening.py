@@ -56,17 +56,26 @@ class Screening:
         for node in self._graph.nodes:
             known: list[tuple[list[Array], list[Evaluation] | None]] = []
             wrong: dict[str, list[Array]] = {}
+            judged = 0
+            at_edge = self._reads_no_number(node)
             for target, outcome in self._done.items():
-                given = self._given(node, outcome)
+                given = [self._case.inputs[ref.node] for ref in node.inputs] if at_edge else self._given(node, outcome)
                 outputs = node_outputs(node, outcome)
                 if given is None or not outputs:
                     continue
+                judged += 1
                 reference = self._reference(node, given, known)
                 if reference is not None and not reference_error(outputs, reference) <= K:
                     wrong[target] = given
-            if wrong:
+            if wrong and not (at_edge and len(wrong) == judged):  # what becomes of NaN is seldom documented
                 given = next(iter(wrong.values()))
                 yield forward_trial(node, given, self._case.weights, self._training, list(wrong), self._case.seed)
+
+    def _reads_no_number(self, node: Node) -> bool:
+        """Whether it reads inputs of the case, the same for all targets, with something in them that is not finite."""
+        own = [self._case.inputs.get(ref.node) for ref in node.inputs]
+        known = [array for array in own if array is not None]
+        return len(known) == len(own) and not all(is_finite(array).all() for array in known)
 
     def _given(self, node: Node, outcome: Outcome) -> list[Array] | None:
         """A node's inputs on this target; None where they are not known, or not finite."""

@@ -17,7 +17,7 @@ from ..core.case import Case
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
 from ..operators.losses import LOSSES, evaluate_loss
-from ..operators.optimizers import OPTIMIZERS, evaluate_step
+from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
 from ..operators.spec import Evaluation
 from .backward import Differentiated, GradientErrors, judge_gradients, loss_function, loss_terms
@@ -161,11 +161,15 @@ def _loss_of_outputs(case: Case, predictions: Mapping[str, Array], names: Mappin
 
 
 def judge_update(case: Case, completed: Outcomes) -> NodeErrors | None:
-    """Every target's weights against the optimizer's formula on its own gradients; None without a formula."""
+    """Every target's weights against the optimizer's formula on its own gradients; None without a formula.
+
+    A target that gave nothing to hold against it is not judged: that does not make it right.
+    """
     recipe = case.procedure.optimizer
     if recipe is None or recipe.name not in OPTIMIZERS:
         return None
-    errors = {target: update_error(case, outcome) for target, outcome in completed.items()}
+    stepped = {target: outcome for target, outcome in completed.items() if stepped_weights(case, outcome)}
+    errors = {target: update_error(case, outcome) for target, outcome in stepped.items()}
     return NodeErrors(Node(recipe.name, recipe.name, ()), errors, dict.fromkeys(errors, 0.0), _spread(errors.values()))
 
 
@@ -179,10 +183,11 @@ def update_error(case: Case, outcome: Outcome) -> float:
     """The largest e of a weight after the step, given the target's own gradient of it."""
     recipe = case.procedure.optimizer
     worst = 0.0
+    pulls = {name[7:]: array for name, array in outcome.trace.gradients.items() if name.startswith("weight:")}
     for name, gradient in stepped_weights(case, outcome).items():
         assert recipe is not None
         after = outcome.trace.weights[name]
-        truth = evaluate_step(recipe, case.weights[name], gradient).weight
+        truth = evaluate_step(recipe, case.weights[name], gradient, around=surroundings(pulls, name)).weight
         if after.shape != truth.value.shape:
             return float("inf")
         worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))

@@ -9,6 +9,7 @@ import traceback
 
 from . import protocol
 from .contract import Job, LibraryMissing, Unsupported, VersionMismatch, inspected_path
+from .lines import LineCoverage
 
 
 def serve(read_fd, write_fd):
@@ -44,6 +45,7 @@ class Session(object):
 
     def __init__(self):
         self._adapter = None
+        self._lines = None
         self._last_record = {}
 
     def answer(self, frame):
@@ -56,6 +58,7 @@ class Session(object):
             "train": self._train,
             "make": self._make,
             "export": self._export,
+            "lines": self._report_lines,
         }
         handler = handlers.get(frame.header.get("do"))
         started, cpu = time.time(), time.process_time()
@@ -80,6 +83,9 @@ class Session(object):
 
     def _start(self, frame):
         header = frame.header
+        if header.get("lines"):
+            self._lines = LineCoverage(header["lines"])
+            self._lines.start()
         module = load_adapter_module(header["adapter"])
         adapter = module.make_adapter(header.get("flavour", ""), header.get("options", {}))
         adapter.start()
@@ -130,6 +136,11 @@ class Session(object):
             export = self._adapter.export_model(inspected_path(header), header["form"], header.get("trust", False))
         answer = {"status": "completed", "exporter": export.exporter, "layers": export.layers, "count": export.count}
         return answer, {"weights:" + name: array for name, array in export.files.items()}
+
+    def _report_lines(self, frame):
+        if self._lines is None:
+            raise Unsupported("this worker was not started with a package to watch")
+        return {"status": "completed", "lines": self._lines.report()}, {}
 
     def _failure(self, error):
         node = getattr(self._adapter, "current_node", None)

@@ -28,9 +28,9 @@ PAIRS = [
 
 
 class Sources:
-    """One process per library, all at once: they mostly wait for a core."""
+    """One process per library that some selected test asks for, all at once: they mostly wait for a core."""
 
-    def __init__(self, folder: Path, draws: int, draw_example) -> None:
+    def __init__(self, folder: Path, draws: int, draw_example, wanted: set[str]) -> None:
         self._folder = folder
         self._cases = list(draw_cases(draws, draw_example))
         self._judge = Judge(self._cases)
@@ -38,7 +38,7 @@ class Sources:
         self._running = {
             library: launch(library, folder / library, self._cases)
             for library in table.LIBRARIES
-            if importlib.util.find_spec(library) is not None
+            if library in wanted and importlib.util.find_spec(library) is not None
         }
 
     def ask(self, library: str) -> dict[Name, Confirmation]:
@@ -61,7 +61,9 @@ class Sources:
 
 @pytest.fixture(scope="module", params=[pytest.param(FEW, id="few"), pytest.param(MANY, marks=pytest.mark.slow)])
 def sources(request, tmp_path_factory, draw_example) -> Iterator[Sources]:
-    found = Sources(tmp_path_factory.mktemp("sources"), request.param, draw_example)
+    items = (item for item in request.session.items if hasattr(item, "callspec"))
+    wanted = {str(item.callspec.params.get("library")) for item in items}
+    found = Sources(tmp_path_factory.mktemp("sources"), request.param, draw_example, wanted)
     yield found
     found.stop()
 

@@ -41,11 +41,12 @@ GATED_TERM = {"LSTM": 2.0, "GRU": 2.0}
 
 def _choices(spec: LayerSpec, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Every valid value of every parameter, the others at their default, and then random combinations."""
-    required = {item.name: item.valid[0] for item in spec.parameters if item.required}
+    # two filters, so that two groups fit
+    required = {item.name: 2 if item.name == "filters" else item.valid[0] for item in spec.parameters if item.required}
     for parameter in spec.parameters:
         for value in parameter.valid:
             yield {**required, parameter.name: value}
-    for _ in range(RANDOM_DRAWS):
+    for _ in range(0 if spec.random else RANDOM_DRAWS):  # in inference those pass their input on
         yield {item.name: item.valid[rng.integers(len(item.valid))] for item in spec.parameters}
 
 

@@ -31,9 +31,9 @@ from tensorparity.triage.trials import Trial, backward_trial
 
 TARGET = "torch:eager"
 #: Networks of one layer, drawn so that each has values of parameters that those before it have not.
-DRAWN = 5
+DRAWN = 4
 #: Gradients pulled back per layer; the references of recurrent ones take a while.
-PULLED_BACK = 2
+PULLED_BACK = 1
 #: torch has no gradient here: trophies/torch-group-norm-bias-alone.
 NO_GRADIENT = "tensor does not have a device"
 

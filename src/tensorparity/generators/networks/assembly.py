@@ -49,11 +49,18 @@ class Tensor:
 
 
 class Assembly:
-    """Adds nodes one by one and keeps what they compute."""
+    """Adds nodes one by one and keeps what they compute.
 
-    def __init__(self, rng: np.random.Generator, batch: int, most_elements: int, training: bool) -> None:
+    Args:
+        finite: whether every output has to be.
+    """
+
+    def __init__(
+        self, rng: np.random.Generator, batch: int, most_elements: int, training: bool, *, finite: bool = True
+    ) -> None:
         self._rng = rng
         self._training = training
+        self._finite = finite
         self.batch = batch
         self.most_elements = most_elements
         self.inputs: dict[str, Array] = {}
@@ -108,11 +115,12 @@ class Assembly:
                 return None
             if node.call == 0:
                 weights = self._draw(node, values)
-            outputs = evaluate_node(node, values, {**self.weights, **weights}, training=self._training)
+            with np.errstate(all="warn" if self._finite else "ignore"):
+                outputs = evaluate_node(node, values, {**self.weights, **weights}, training=self._training)
         except (ShapeError, TensorParityError):
             return None
         value = outputs[0].value
-        if not _useful(value):
+        if not _useful(value, self._finite):
             return None
         self.weights.update(weights)
         self.nodes.append(node)
@@ -120,6 +128,10 @@ class Assembly:
         self._shapes[node.name] = sources[0].shape
         if node.op in _GIVES_INTEGERS:
             return self.add("Rescaling", [Tensor(Ref(node.name), value, node.op)], {"scale": 0.5})
+        if _leaves_open(node):
+            return self.add(
+                "Reshape", [Tensor(Ref(node.name), value, node.op)], {"target_shape": list(value.shape[1:])}
+            )
         return self._quietened(Tensor(Ref(node.name), value, node.op))
 
     def _draw(self, node: Node, values: Sequence[Array]) -> dict[str, Array]:
@@ -130,7 +142,7 @@ class Assembly:
 
     def _quietened(self, tensor: Tensor) -> Tensor:
         loudest = float(np.abs(tensor.value).max(initial=0.0))
-        if loudest <= _LOUD or tensor.op in ("Rescaling", "Embedding"):
+        if not loudest > _LOUD or not math.isfinite(loudest) or tensor.op in ("Rescaling", "Embedding"):
             return tensor
         scale = 2.0 ** -math.ceil(math.log2(loudest))
         return self.add("Rescaling", [tensor], {"scale": scale}) or tensor
@@ -202,9 +214,15 @@ def _complete(node: Node) -> dict[str, Json]:
     return layer(node.op).complete({**node.params, **node.call_params})
 
 
-def _useful(value: Array) -> bool:
+def _leaves_open(node: Node) -> bool:
+    """Whether Keras was told not to know a size of the output, which layers with weights then refuse."""
+    shape = node.params.get("output_shape") if node.op == "EinsumDense" else None
+    return isinstance(shape, (list, tuple)) and None in shape
+
+
+def _useful(value: Array, finite: bool) -> bool:
     if not value.size:
         return False
     if not is_floating(value.dtype.name):
         return value.dtype.kind in "iub"
-    return bool(np.isfinite(value).all()) and float(np.abs(value).max()) <= _LARGEST
+    return not finite or bool(np.isfinite(value).all()) and float(np.abs(value).max()) <= _LARGEST

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.case import Case
 from ...core.jsontext import Json
-from ...core.procedure import Goal, Mode, Procedure, Recipe
+from ...core.procedure import Goal, Mode, Procedure
 from ...operators.catalogue import layer, layer_names
-from ...operators.optimizers import OPTIMIZERS
-from ...operators.spec import Domain, LayerSpec
+from ...operators.spec import Domain, LayerSpec, no_weights
 from .assembly import Assembly, Tensor
 from .coverage import Coverage
-from .palettes import DATA, DataShape, draw_shape, draw_style, draw_values, factorized
+from .palettes import DATA, EDGES, SHAPES, DataShape, Samples, draw_shape, draw_style, draw_values, factorized
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
 from .support import ambiguous, hopeless, lacking
-from .tasks import draw_task
+from .tasks import draw_optimizer, draw_task
 
 _ATTEMPTS = 24
 _FITTINGS = 6
@@ -29,9 +29,19 @@ _MOST_ELEMENTS = 1024
 _REDUCING = ("Pooling", "Cropping", "Conv1D", "Conv2D", "Conv3D", "CenterCrop", "Resizing")
 #: Layers whose training changes their own weights before they are used; their reference is of inference.
 _INFERENCE_ONLY = ("SpectralNormalization",)
-_MORE_INPUTS, _MORE_OUTPUTS, _SHARED = 0.1, 0.15, 0.06
+_MORE_INPUTS, _MORE_OUTPUTS = 0.1, 0.15
+#: How often a layer that fits is used again; few fit.
+_SHARED = 0.35
 #: What a target is known not to have costs its vote for the whole network, so few networks have any of it.
 _EXOTIC, _HOPELESS = 0.12, 0.02
+#: How often a network is one of edges: so many layers without weights side by side, each on an input of its own.
+_EDGES, _BRANCHES, _JOINT = 1 / 16, 16, (4, 1)
+#: Whether a weight of 0 makes a NaN disappear is nobody's promise.
+_BLENDING = ("Resizing", "UpSampling2D")
+#: How often a window is as large as what it slides over.
+_FILLS = 0.15
+#: How often a network runs the way users get, which compilers take several times as long for.
+_AS_USERS = 1 / 16
 #: How often a layer gets its input as it is, where the rank fits; and reshaped without cropping, where it does not.
 _AS_IT_IS, _RESHAPED_ONLY = 0.95, 0.8
 
@@ -75,10 +85,17 @@ class Network:
 
 
 class NetworkGenerator:
-    """Draws one network after another; the n-th depends on the seed and on those before it."""
+    """Draws one network after another; the n-th depends on the seed and on those before it.
 
-    def __init__(self, seed: int, settings: NetworkSettings | None = None) -> None:
+    Args:
+        samples: by data set; the others are drawn.
+    """
+
+    def __init__(
+        self, seed: int, settings: NetworkSettings | None = None, samples: Mapping[str, Samples] | None = None
+    ) -> None:
         self._settings = settings or NetworkSettings()
+        self._samples = samples or {}
         self._seed = seed
         self._index = 0
         names = self._settings.names()
@@ -89,7 +106,8 @@ class NetworkGenerator:
     def next(self) -> Network:
         rng = np.random.default_rng([self._seed, 0x3FF1, self._index])
         self._index += 1
-        return _Build(rng, self._settings, self.coverage, self._single, self._multiple, self._index).run()
+        build = _Build(rng, self._settings, self.coverage, self._single, self._multiple, self._index)
+        return build.run(self._samples)
 
 
 class _Build:
@@ -118,6 +136,7 @@ class _Build:
         most = max(_MOST_ELEMENTS, 2 * int(np.prod(shape)))
         self._net = Assembly(rng, int(rng.choice(_BATCHES)), most, self._training)
         self._first_shape = shape
+        self._labels: Array | None = None
         self._functional: list[str] = []
 
     def _draw_data(self) -> DataShape:
@@ -126,9 +145,12 @@ class _Build:
         shares = np.array([1.0 if named else data.share for data in choices])
         return choices[int(self._rng.choice(len(choices), p=shares / shares.sum()))]
 
-    def run(self) -> Network:
+    def run(self, samples: Mapping[str, Samples]) -> Network:
+        free = self._settings.varied and not self._settings.unit and self._data.shape is None
+        if free and self._rng.random() < _EDGES:
+            return self._edges()
         structure = self._structure()
-        tensors = [self._new_input(self._first_shape)]
+        tensors = [self._first_input(samples.get(self._data.name))]
         for vertex in range(1, structure.size):
             sources = [tensors[source] for source in structure.predecessors[vertex]]
             tensors.append(self._vertex(sources, vertex in structure.reducing))
@@ -140,9 +162,61 @@ class _Build:
             return draw_structure(self._rng, settings.max_cells, settings.max_vertices)
         return Structure(((), (0,)), template="unit")
 
+    def _first_input(self, samples: Samples | None) -> Tensor:
+        if samples is None:
+            return self._new_input(self._first_shape)
+        rows = self._rng.integers(len(samples.inputs), size=self._net.batch)
+        self._labels = samples.labels[rows]
+        return self._net.input(samples.inputs[rows].astype(np.float32))
+
     def _new_input(self, shape: tuple[int, ...], domain: Domain | None = None) -> Tensor:
         full = (self._net.batch, *shape)
         return self._net.input(draw_values(self._rng, full, domain or Domain(), self._style))
+
+    # Beyond the paper: what flows into a layer deep in a network has seldom a tie, and never a NaN
+
+    def _edges(self) -> Network:
+        rng = self._rng
+        self._style = EDGES[int(rng.integers(len(EDGES)))]
+        self._net = Assembly(rng, self._net.batch, _MOST_ELEMENTS, self._training, finite=self._style != "nan")
+        names = [name for name in self._single if layer(name).weights is no_weights]
+        if self._style == "nan":
+            names = [name for name in names if name not in _BLENDING]
+        ends = [self._branch(names) for _ in range(_BRANCHES if names else 0)]
+        joined = [self._net.bring(end, _JOINT) for end in ends if end is not None]
+        if not joined:
+            joined = [self._fallback(self._new_input(draw_shape(rng, 2)))]
+        total = self._net.add("Add", joined, {}) if len(joined) > 1 else None
+        return self._finish(Structure(((),), template="edges"), [total or joined[0]])
+
+    def _branch(self, names: Sequence[str]) -> Tensor | None:
+        """One layer on a fresh input; None where nothing was found that takes one."""
+        for _ in range(_FITTINGS):
+            spec = layer(self._coverage.choose_layer(self._rng, names, ["Input"]))
+            chosen = self._choose(spec)
+            ranks = [rank for rank in spec.ranks if rank in SHAPES]
+            if chosen is None or not ranks or spec.domain(spec.complete({**chosen[0], **chosen[1]})).low is not None:
+                continue
+            params, call_params = chosen
+            before = self._net.mark()
+            fresh = self._new_input(draw_shape(self._rng, int(self._rng.choice(ranks))))
+            params = self._filling(spec, params, fresh)
+            refused = self._refuses(spec, params, len(fresh.shape) + 1)
+            added = None if refused else self._net.add(spec.name, [fresh], params, call_params)
+            if added is not None and added.shape:
+                self._count(spec, params, call_params, [fresh.op])
+                return added
+            self._net.restore(before)
+        return None
+
+    def _filling(self, spec: LayerSpec, params: dict[str, Json], given: Tensor) -> dict[str, Json]:
+        """The parameters, at times with a window over the whole of the input."""
+        name = next((p.name for p in spec.parameters if p.name in ("pool_size", "kernel_size")), None)
+        if name is None or not len(given.shape) > 1 or self._rng.random() >= _FILLS:
+            return params
+        first = spec.complete(params).get("data_format") == "channels_first"
+        sizes = list(given.shape[1:] if first else given.shape[:-1])
+        return {**params, name: sizes if len(sizes) > 1 else sizes[0]}
 
     # Lines 19 to 29
 
@@ -170,9 +244,9 @@ class _Build:
         return self._fallback(source)
 
     def _single_input(self, source: Tensor, reducing: bool) -> Tensor:
-        if self._settings.varied and self._rng.random() < _SHARED:
-            known = self._net.reusable(source)
-            again = self._net.add_again(known[int(self._rng.integers(len(known)))], source) if known else None
+        known = self._net.reusable(source) if self._settings.varied else []
+        if known and self._rng.random() < _SHARED:
+            again = self._net.add_again(known[int(self._rng.integers(len(known)))], source)
             if again is not None:
                 self._functional.append(again.op)
                 return again
@@ -209,6 +283,7 @@ class _Build:
                 return self._beside(spec, params, call_params, source, domain)
             before = self._net.mark()
             given = self._fit(spec, source)
+            params = self._filling(spec, params, given)
             refused = self._refuses(spec, params, len(given.shape) + 1)
             added = None if refused else self._net.add(name, [given], params, call_params)
             if added is not None:
@@ -306,19 +381,14 @@ class _Build:
             ends.append(tensors[int(rng.integers(1, len(tensors) - 1))])
         outputs = [task.head(self._net, end, rng) for end in ends]
         graph = self._net.graph(outputs, f"muffin-{self._number}")
-        labels = {output.ref.node: task.labels(rng, self._net.batch) for output in outputs}
-        names = list(OPTIMIZERS)
-        spec = OPTIMIZERS[names[int(rng.integers(len(names)))]]
-        chosen = {
-            parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))] for parameter in spec.parameters
-        }
+        labels = {output.ref.node: task.labels(rng, self._net.batch, self._labels) for output in outputs}
         procedure = Procedure(
             goal=settings.goal,
-            mode=Mode.EAGER,
+            mode=Mode.USER if rng.random() < _AS_USERS else Mode.EAGER,
             trace=settings.goal is Goal.FORWARD,
             training=self._training,
             loss=task.loss,
-            optimizer=Recipe(spec.name, chosen) if settings.goal is Goal.UPDATE else None,
+            optimizer=draw_optimizer(rng) if settings.goal is Goal.UPDATE else None,
         )
         case = Case(
             graph,

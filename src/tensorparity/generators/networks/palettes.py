@@ -38,6 +38,14 @@ class DataShape:
     share: float
 
 
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Instances of a data set, and their labels: class indices, or values of shape (n, 1)."""
+
+    inputs: Array
+    labels: Array
+
+
 #: The paper's six by shape (section 4.1.2), and the palette, which costs little and differs most.
 DATA: dict[str, DataShape] = {
     data.name: data
@@ -63,6 +71,10 @@ def _offset(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return 100.0 + rng.normal(0.0, 0.01, shape)
 
 
+def _with_nan(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return np.where(rng.random(shape) < 0.2, np.nan, rng.standard_normal(shape))
+
+
 #: Values by style; smooth ones more often, because ties make gradients a matter of convention.
 STYLES: dict[str, tuple[float, Style]] = {
     "normal": (0.6, lambda rng, shape: rng.standard_normal(shape)),
@@ -73,7 +85,10 @@ STYLES: dict[str, tuple[float, Style]] = {
     "constant": (0.03, lambda rng, shape: np.full(shape, rng.normal())),
     "small": (0.04, lambda rng, shape: rng.normal(0.0, 1e-4, shape)),
     "large": (0.03, lambda rng, shape: rng.normal(0.0, 50.0, shape)),
+    "nan": (0.0, _with_nan),
 }
+#: Those of networks of the third kind: ties, zeros of both signs, constants, and what is no number.
+EDGES = ("few", "special", "constant", "nan")
 
 
 def draw_style(rng: np.random.Generator) -> str:

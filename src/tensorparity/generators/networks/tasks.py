@@ -8,13 +8,18 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.procedure import Recipe
-from ...operators.loss_spec import LossSpec
+from ...operators.loss_spec import REDUCTION, LossSpec
 from ...operators.losses import LOSSES
+from ...operators.optimizers import OPTIMIZERS
 from .assembly import Assembly, Tensor
 from .palettes import DataShape
 
+#: How often an optimizer is also asked to clip, decay, average or follow a schedule.
+_OPTIONS = 0.4
 _CLASSES = (2, 3, 5, 10)
 _VALUES = (1, 3)
+#: How often chances and probabilities come out as good as 0 and 1, and how that is done.
+_SHARP, _SHARPLY = 0.12, 64.0
 _FLAT = 512  # more elements than that are cropped before a Dense layer reads them
 
 #: What the head ends in, by what the loss wants to be given.
@@ -23,7 +28,11 @@ _ENDS: dict[str, str | None] = {
     "chances": "sigmoid",
     "positive": "softplus",
     "values": None,
+    "unit": None,
 }
+#: Steps of a sequence, and symbols of its label: few enough that a path spells it even if all of them repeat.
+_STEPS, _SYMBOLS = 5, 2
+_SUM = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,13 @@ class Task:
     def head(self, net: Assembly, end: Tensor, rng: np.random.Generator) -> Tensor:
         """SetOutputLayer: reshape to the output's size, or let a Dense layer do it, so that all of it counts."""
         takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
+        if self._spec.labels == "sequences":
+            return _named(net, net.bring(end, (_STEPS, self.outputs)))
+        if takes == "unit":
+            line = net.bring(end, (self.outputs,))
+            return net.add("UnitNormalization", [line], {}) or _named(net, line)
+        if takes in ("chances", "probabilities") and rng.random() < _SHARP:
+            return self._sharp_head(net, end, takes)
         if rng.random() < 0.5:
             flat = net.bring(end, (min(end.elements, _FLAT),))
             dense = net.add("Dense", [flat], {"units": self.outputs, "activation": _ENDS[takes]})
@@ -49,12 +65,24 @@ class Task:
         name = _ENDS[takes]
         return (net.add("Activation", [line], {"activation": name}) if name else None) or _named(net, line)
 
-    def labels(self, rng: np.random.Generator, batch: int) -> Array:
+    def _sharp_head(self, net: Assembly, end: Tensor, takes: str) -> Tensor:
+        line = net.bring(end, (self.outputs,))
+        loud = net.add("Rescaling", [line], {"scale": _SHARPLY}) or line
+        return net.add("Activation", [loud], {"activation": _ENDS[takes]}) or _named(net, line)
+
+    def labels(self, rng: np.random.Generator, batch: int, real: Array | None = None) -> Array:
+        """Labels that the loss takes; those of the data set, where they are of that kind."""
         shape = (batch, self.outputs)
         kind = self._spec.labels
+        if real is not None and kind == "values" and real.shape == shape:
+            return real.astype(np.float32)
         if kind == "classes":
-            classes = rng.integers(0, self.outputs, batch)
+            classes = rng.integers(0, self.outputs, batch) if real is None or real.ndim > 1 else real
             return classes.astype(np.int32) if self._spec.sparse else np.eye(self.outputs, dtype=np.float32)[classes]
+        if kind == "sequences":
+            symbols = rng.integers(1, max(self.outputs, 2), (batch, _SYMBOLS))
+            lengths = rng.integers(1, _SYMBOLS + 1, (batch, 1))
+            return np.where(np.arange(_SYMBOLS) < lengths, symbols, 0).astype(np.int32)
         if kind == "binary":
             return rng.integers(0, 2, shape).astype(np.float32)
         if kind == "distribution":
@@ -78,5 +106,18 @@ def draw_task(rng: np.random.Generator, data: DataShape) -> Task:
         for parameter in spec.parameters
         if rng.random() < 0.5
     }
+    if rng.random() < _SUM:
+        params[REDUCTION.name] = "sum"
     sizes = _CLASSES if spec.task == "classification" else _VALUES
     return Task(Recipe(spec.name, params), data.outputs or int(rng.choice(sizes)))
+
+
+def draw_optimizer(rng: np.random.Generator) -> Recipe:
+    """Any optimizer with any of its values, and sometimes with what all of them can be asked for."""
+    names = list(OPTIMIZERS)
+    spec = OPTIMIZERS[names[int(rng.integers(len(names)))]]
+    chosen = {parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))] for parameter in spec.parameters}
+    settings = spec.settings()
+    if settings and rng.random() < _OPTIONS:
+        chosen.update(settings[int(rng.integers(len(settings)))])
+    return Recipe(spec.name, chosen)

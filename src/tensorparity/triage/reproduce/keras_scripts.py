@@ -6,13 +6,14 @@ import keyword
 import re
 
 from ...core.arrays import Arrays
-from ...core.case import ApiCall, Case
+from ...core.case import ApiCall, ArrayArg, Case
 from ...core.graph import LayerGraph, Node, Ref
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode, Recipe
 from ...operators.api import returns_several
 from ...operators.catalogue import layer
 from ...operators.evaluate import declare_weights
+from ...operators.metrics.catalogue import metric_of
 from ...operators.spec import ShapeError
 from . import literals
 from .calls import argument_lines, call_expression, position
@@ -39,6 +40,8 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
         "import numpy as np",
         *([_MODULES[backend]] if needs_backend and backend in _MODULES else []),
     ]
+    if isinstance(case.subject, ApiCall) and metric_of(case.subject.api):
+        return Parts(imports, _metric(case, case.subject))
     if isinstance(case.subject, ApiCall):
         call = call_expression(case.subject)
         steps = [*argument_lines(case, ""), f"observed = keras.ops.convert_to_numpy({call})"]
@@ -48,6 +51,19 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
     if not isinstance(case.subject, LayerGraph):
         raise literals.Unprintable("a model file is no text; the case file runs it")
     return Parts(imports, _graph_steps(case, case.subject, backend, claim))
+
+
+def _metric(case: Case, call: ApiCall) -> list[str]:
+    """In two batches, as a training loop would and the worker does."""
+    half = len(next(iter(case.inputs.values()))) // 2
+    names = [literals.name(item.name) for item in call.args if isinstance(item, ArrayArg)]
+    parts = [f"[:{half}]", f"[{half}:]"] if half else [""]
+    return [
+        *argument_lines(case, ""),
+        f"metric = {literals.dotted(call.api)}({_arguments(dict(call.kwargs))})",
+        *(f"metric.update_state({', '.join(name + part for name in names)})" for part in parts),
+        "observed = keras.ops.convert_to_numpy(metric.result())",
+    ]
 
 
 def _graph_steps(case: Case, graph: LayerGraph, backend: str, claim: Claim | None) -> list[str]:
@@ -246,7 +262,10 @@ def _pull(node: Node, arrays: list[str], backend: str, training: str, wanted: st
 
 def _recipe(kind: str, recipe: Recipe | None) -> str:
     assert recipe is not None
-    return f"keras.{kind}.{literals.dotted(recipe.name)}({_arguments(dict(recipe.params))})"
+    params = dict(recipe.params)
+    if any(isinstance(item, dict) for item in params.values()):  # a schedule or an optimizer inside
+        return f"keras.{kind}.{literals.dotted(recipe.name)}.from_config({params!r})"
+    return f"keras.{kind}.{literals.dotted(recipe.name)}({_arguments(params)})"
 
 
 def _labels(case: Case, graph: LayerGraph) -> tuple[list[str], str]:

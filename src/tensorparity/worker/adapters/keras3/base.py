@@ -1,6 +1,7 @@
 """What the Keras adapters share: everything but differentiation, which is each backend's own."""
 
 import contextlib
+import copy
 import os
 import random
 import tempfile
@@ -214,8 +215,8 @@ class KerasAdapter(Adapter):
         result = Result()
         loss, optimizer = job.option("loss"), job.option("optimizer")
         program.model.compile(
-            optimizer=keras.optimizers.get({"class_name": optimizer["name"], "config": dict(optimizer["params"])}),
-            loss=keras.losses.get({"class_name": loss["name"], "config": dict(loss["params"])}),
+            optimizer=make_optimizer(optimizer),
+            loss=getattr(keras.losses, loss["name"]).from_config(dict(loss["params"])),
         )
         self._programs = []  # it is not the model it was
         _silence_random_layers(program)
@@ -235,12 +236,10 @@ class KerasAdapter(Adapter):
 
     def update(self, program, recipe, grads):
         """One step of the optimizer on the trainable weights that have a gradient."""
-        import keras
-
-        optimizer = getattr(keras.optimizers, recipe["name"])(**recipe["params"])
+        optimizer = make_optimizer(recipe)
         trainable = {name: v for name, v in program.trainable().items() if grads.get(name) is not None}
         optimizer.build(list(trainable.values()))
-        optimizer.apply([grads[name] for name in trainable], list(trainable.values()))
+        optimizer.apply(scaled(optimizer, [grads[name] for name in trainable]), list(trainable.values()))
 
     def to_tensor(self, array):
         import keras
@@ -257,7 +256,7 @@ class KerasAdapter(Adapter):
 
     def _call(self, job):
         result = Result()
-        expression = Expression(job.subject, ("keras.ops.",), self.resolve_api)
+        expression = Expression(job.subject, ("keras.ops.", "keras.metrics."), self.resolve_api)
         with self.no_gradients():
             tensors = expression.tensors(job.inputs, self._operand(job.option("dtype")))
             outputs = [self.to_numpy(output) for output in _flat(expression(tensors))]
@@ -278,6 +277,8 @@ class KerasAdapter(Adapter):
     def resolve_api(self, name):
         import keras
 
+        if name.startswith("keras.metrics."):
+            return in_batches(getattr(keras.metrics, name[len("keras.metrics.") :]))
         found = keras.ops
         for part in name[len("keras.ops.") :].split("."):
             found = getattr(found, part)
@@ -392,7 +393,7 @@ def make_loss(job):
     recipe = job.option("loss")
     if not recipe:
         raise ValueError("goal {!r} needs a loss".format(job.goal))
-    function = keras.losses.get({"class_name": recipe["name"], "config": dict(recipe["params"])})
+    function = getattr(keras.losses, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
 
     def loss(labels, outputs):
         total = None
@@ -402,6 +403,34 @@ def make_loss(job):
         return total
 
     return loss
+
+
+def in_batches(metric_class):
+    """Return a function that gives the metric's arrays to it in two batches, and returns its result."""
+
+    def result(*arrays, **params):
+        metric = metric_class(**params)
+        half = len(arrays[0]) // 2
+        for part in (slice(0, half), slice(half, None)) if half else (slice(None),):
+            metric.update_state(*[array[part] for array in arrays])
+        return metric.result()
+
+    return result
+
+
+def make_optimizer(recipe):
+    """Return the optimizer; ``from_config`` reads schedules and optimizers inside, and changes what it is given."""
+    import keras
+
+    return getattr(keras.optimizers, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
+
+
+def scaled(optimizer, grads):
+    """Return the gradients of the loss as a training step scales it; the optimizer divides by the same factor."""
+    import keras
+
+    factor = float(keras.ops.convert_to_numpy(optimizer.scale_loss(1.0)))
+    return grads if factor == 1.0 else [gradient * factor for gradient in grads]
 
 
 def replay_inputs(inputs, key):

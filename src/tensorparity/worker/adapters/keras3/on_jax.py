@@ -1,7 +1,7 @@
 """Keras on JAX: one jit per model; node gradients with respect to zeros added to each node's output."""
 
 from ...contract import Unsupported, import_library
-from .base import KerasAdapter, is_float
+from .base import KerasAdapter, is_float, make_optimizer, scaled
 from .program import no_random_initializers, output_key
 
 
@@ -9,8 +9,13 @@ class _OtherShape(Exception):
     """A node's output is not of the shape or dtype that Keras said it would be."""
 
 
-#: A network that is run once costs more to optimize than to run.
-_QUICK = {"xla_backend_optimization_level": 0}
+#: A network that is run once costs more to optimize than to run. XLA's fusion emitters go through MLIR and take four
+#: times as long as those before them; and parts to be compiled in parallel are worth it on many cores only.
+_QUICK = {
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
 
 
 def _symbolic_offsets(program, batch):
@@ -79,7 +84,8 @@ class JaxAdapter(KerasAdapter):
             outputs, _ = self._stateless(program, state, lambda: program.run(tensors, training, watch, self._at))
             return outputs, nodes
 
-        outputs, nodes = jax.jit(compute)(self._state(program), self.to_tensors(inputs))
+        compiled = jax.jit(compute, compiler_options=self._compiler_options)
+        outputs, nodes = compiled(self._state(program), self.to_tensors(inputs))
         result.outputs = {name: self.to_numpy(tensor) for name, tensor in outputs.items()}
         result.nodes = {key: self.to_numpy(tensor) for key, tensor in nodes.items()}
 
@@ -211,16 +217,15 @@ class JaxAdapter(KerasAdapter):
     def update(self, program, recipe, grads):
         """One step in one compilation: taken operation by operation, each of them would be compiled alone."""
         import jax
-        import keras
 
         with no_random_initializers():
-            optimizer = getattr(keras.optimizers, recipe["name"])(**recipe["params"])
+            optimizer = make_optimizer(recipe)
             trainable = {name: v for name, v in program.trainable().items() if grads.get(name) is not None}
             optimizer.build(list(trainable.values()))
         step = jax.jit(optimizer.stateless_apply, compiler_options=self._compiler_options)
         slots = [variable.value for variable in optimizer.variables]
         weights = [variable.value for variable in trainable.values()]
-        after, _ = step(slots, [grads[name] for name in trainable], weights)
+        after, _ = step(slots, scaled(optimizer, [grads[name] for name in trainable]), weights)
         for variable, value in zip(trainable.values(), after):
             variable.assign(value)
 

@@ -17,6 +17,8 @@ class TorchAdapter(KerasAdapter):
     def import_backend(self):
         torch = import_library("torch", least=(2, 0))
         torch.set_num_threads(self.threads)
+        if self.options.get("onednn") == "0":  # torch has no environment variable for it
+            torch.backends.mkldnn.set_flags(False)
         try:
             torch.set_num_interop_threads(self.threads)
         except RuntimeError:  # only before the first parallel work

@@ -1,0 +1,112 @@
+"""From a cold start to the museum's Muffin faults: is each found, how soon, and is the right thing said?
+
+Usage: cold_start.py [SEEDS] [MINUTES] [FAULT,...]
+
+Plants a fault in one of three Keras targets and generates networks until one convicts the right target in the right
+stage and layer, confirmed in fresh processes, and innocent without the fault: what today's libraries have of their own
+does not count. Time includes starting the workers. Exit code 1 if fewer than four seeds of five find a fault.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tensorparity.campaign.examining import examine_case
+from tensorparity.campaign.selection import families_of
+from tensorparity.campaign.stages import StepExaminer
+from tensorparity.core.finding import Class
+from tensorparity.engines.muffin import MuffinEngine
+from tensorparity.targets.faults import load_fault
+from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
+from tensorparity.testing.museum import EXHIBITS, Exhibit
+from tensorparity.triage.suspicion import Suspicion
+
+TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
+#: Where it is planted, and part of the name of every layer or loss that runs the faulty code. Average pooling on torch
+#: has a defect of its own, which would be found first, and again and again.
+PLACES = {
+    "avgpool-window-as-large-as-input": ("keras:jax", "AveragePooling"),
+    "bce-epsilon-twice": ("keras:torch", "Binary"),
+    "maxpool-gradient-to-all": ("keras:torch", "MaxPooling1D"),
+    "globalmaxpool-ignores-nan": ("keras:tensorflow", "GlobalMaxPooling"),
+}
+WANTED = 0.8
+
+
+@dataclass(frozen=True)
+class Found:
+    suspicion: Suspicion
+    networks: int
+    seconds: float
+
+    def __str__(self) -> str:
+        said = self.suspicion.diagnosis
+        where = f"{self.suspicion.stage.value}, {', '.join(said.suspects)}, {said.api} {dict(said.parameters)}"
+        return f"{self.seconds:.0f} s, {self.networks} networks: {where}"
+
+
+class ColdStart:
+    """One fault, one seed."""
+
+    def __init__(self, exhibit: Exhibit, seed: int, minutes: float, clean: LocalRunner) -> None:
+        self._exhibit = exhibit
+        self._target, self._place = PLACES[exhibit.fault]
+        self._seed = seed
+        self._budget = 60.0 * minutes
+        self._clean = clean
+
+    def run(self) -> Found | None:
+        began = time.monotonic()
+        settings = RunnerSettings(workers=len(TARGETS), faults={self._target: load_fault(self._exhibit.fault)})
+        with open_runner(TARGETS, settings) as runner:
+            examiner = StepExaminer(runner, TARGETS, families_of(TARGETS))
+            for count, candidates in self._rounds(examiner, began):
+                if not any(self._is_it(s) for s in candidates):
+                    continue
+                for suspicion in examiner.confirm():
+                    confirmed = suspicion.diagnosis.klass is Class.DEFECT and self._is_it(suspicion)
+                    if confirmed and self._innocent_without(suspicion):
+                        return Found(suspicion, count, time.monotonic() - began)
+        return None
+
+    def _rounds(self, examiner: StepExaminer, began: float) -> Iterator[tuple[int, list[Suspicion]]]:
+        engine = MuffinEngine(self._seed)
+        count = 0
+        while time.monotonic() - began < self._budget:
+            cases = [network.case for network in engine.networks()]
+            steps = examiner.examine(cases)
+            count += len(cases)
+            yield count, [suspicion for step in steps for suspicion in step.convicted]
+
+    def _is_it(self, suspicion: Suspicion) -> bool:
+        said = suspicion.diagnosis
+        right = suspicion.stage is self._exhibit.stage and said.suspects == (self._target,)
+        return right and self._place in (said.api or "")
+
+    def _innocent_without(self, suspicion: Suspicion) -> bool:
+        checked, _ = examine_case(self._clean, suspicion.case, TARGETS)
+        return not any(self._is_it(other) for other in checked.suspicions)
+
+
+def main(seeds: int = 5, minutes: float = 10.0, names: str = "") -> int:
+    chosen = [name for name in names.split(",") if name] or list(PLACES)
+    exhibits = [next(exhibit for exhibit in EXHIBITS if exhibit.fault == name) for name in chosen]
+    missed = 0
+    with open_runner(TARGETS) as clean:
+        for exhibit in exhibits:
+            found = 0
+            for seed in range(seeds):
+                answer = ColdStart(exhibit, seed, minutes, clean).run()
+                found += answer is not None
+                print(f"{exhibit.fault}, seed {seed}: {answer or 'not found'}", flush=True)
+            print(f"{exhibit.fault}: {found} of {seeds} seeds", flush=True)
+            missed += found < WANTED * seeds
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    given = sys.argv[1:]
+    sys.exit(main(*(int(text) for text in given[:1]), *(float(text) for text in given[1:2]), *given[2:3]))

@@ -1,0 +1,78 @@
+"""One library against itself, where nothing but rounding may differ: what is called a defect there is a false alarm.
+
+Usage: false_alarms.py [MODELS] [LIBRARIES] [SEED]
+
+Generated networks, all stages, on one library in four ways: as it is, with two threads, with oneDNN off (another
+instruction set for XLA), and with every batch reversed. What is wrong in all four is a defect of the library, no alarm
+of this kind, and listed apart; so is what raises in one way and completes in another. Exit code 1 for a false alarm.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from tensorparity.campaign.stages import StepExaminer, Stepped
+from tensorparity.core.finding import Class
+from tensorparity.core.verdict import Kind
+from tensorparity.engines.muffin import MuffinEngine
+from tensorparity.targets.runner import open_runner
+from tensorparity.testing.batch_order import ReversedBatch, reversed_name
+from tensorparity.triage.suspicion import Suspicion
+
+#: The other kernels that each library has for the same operations.
+OTHER_KERNELS = {
+    "tensorflow": "{TF_ENABLE_ONEDNN_OPTS=0}",
+    "jax": "{XLA_FLAGS=--xla_cpu_max_isa=SSE4_2}",
+    "torch": "{onednn=0}",
+}
+
+
+def examine(library: str, models: int, seed: int) -> tuple[list[Stepped], list[Suspicion], tuple[str, ...]]:
+    """All steps, all convictions after confirmation, and the variants."""
+    own = f"keras:{library}"
+    started = (own, own + "{threads=2}", own + OTHER_KERNELS[library])
+    variants = (*started, reversed_name(own))
+    engine = MuffinEngine(seed)
+    steps: list[Stepped] = []
+    with open_runner(started) as local:
+        runner = ReversedBatch(local, [own])
+        examiner = StepExaminer(runner, variants, dict.fromkeys(variants, "keras"))
+        while len(steps) < models:
+            networks = engine.networks()[: models - len(steps)]
+            steps += examiner.examine([network.case for network in networks])
+        return steps, examiner.confirm(), variants
+
+
+def report(library: str, models: int, seed: int) -> int:
+    began = time.monotonic()
+    steps, found, variants = examine(library, models, seed)
+    groups: dict[str, list[Suspicion]] = {"FALSE ALARM": [], "raises in one way": [], "wrong in every way": []}
+    for suspicion in found:
+        if suspicion.diagnosis.klass is Class.DEFECT:
+            everywhere = set(suspicion.diagnosis.suspects) in ({"keras"}, set(variants))
+            alone = "raises in one way" if suspicion.kind in (Kind.ERROR, Kind.CRASH) else "FALSE ALARM"
+            groups["wrong in every way" if everywhere else alone].append(suspicion)
+    alarms = groups["FALSE ALARM"]
+    undecided = sum(any(verdict.judgement.value == "undecided" for verdict in step.verdicts) for step in steps)
+    others = sorted({s.diagnosis.klass.value for s in found} - {Class.DEFECT.value})
+    print(
+        f"{library}: {len(steps)} networks in {len(variants)} ways, {time.monotonic() - began:.0f} s: "
+        f"{len(alarms)} false alarms, {undecided} networks undecided, other classes: {', '.join(others) or 'none'}"
+    )
+    for name, group in groups.items():
+        for suspicion in group:
+            diagnosis = suspicion.diagnosis
+            where = f"{suspicion.stage.value} {diagnosis.api} {dict(diagnosis.parameters)}"
+            print(f"  {name}: {where}, {', '.join(diagnosis.suspects)}: {diagnosis.evidence[0]}")
+    return len(alarms)
+
+
+def main(models: int = 60, libraries: str = "tensorflow,jax,torch", seed: int = 0) -> int:
+    return sum(report(library, models, seed) for library in libraries.split(","))
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    count = int(arguments[0]) if arguments else 60
+    sys.exit(1 if main(count, *arguments[1:2], seed=int(arguments[2]) if arguments[2:] else 0) else 0)

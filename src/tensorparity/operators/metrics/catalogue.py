@@ -1,0 +1,109 @@
+"""All metrics by name, and cases of them: labels and predictions that fit, in two batches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.arrays import Array, Arrays
+from ...core.case import ApiCall, ArrayArg, Case
+from ...core.errors import UsageError
+from ...core.jsontext import Json
+from ...core.procedure import Goal, Procedure
+from ..spec import Evaluation
+from .confusion import CONFUSIONS
+from .means import MEANS
+from .overlaps import OVERLAPS
+from .spec import MetricSpec
+
+METRICS: dict[str, MetricSpec] = {spec.name: spec for spec in (*MEANS, *CONFUSIONS, *OVERLAPS)}
+
+PREFIX = "keras.metrics."
+_SAMPLES, _CLASSES = 8, 4
+#: Arguments of ``update_state``, in their order.
+_NAMES = ("y_true", "y_pred", "sample_weight")
+
+
+def metric_of(api: str) -> MetricSpec | None:
+    """The metric a call names, if it names one."""
+    return METRICS.get(api.removeprefix(PREFIX)) if api.startswith(PREFIX) else None
+
+
+def evaluate_metric(call: ApiCall, inputs: Arrays) -> Evaluation:
+    """The true value of a metric's case.
+
+    Raises:
+        UsageError: if the arrays do not fit the metric.
+    """
+    spec = metric_of(call.api)
+    if spec is None:
+        raise UsageError(f"unknown metric {call.api!r}; known are {', '.join(METRICS)}")
+    try:
+        return spec.evaluate(call.kwargs, tuple(inputs[item.name] for item in call.args if isinstance(item, ArrayArg)))
+    except (TypeError, ValueError, IndexError, KeyError) as error:
+        raise UsageError(f"{call.api}: the reference does not cover these arguments: {error}") from error
+
+
+def draw_params(spec: MetricSpec, rng: np.random.Generator) -> dict[str, Json]:
+    """Required parameters always, others every second time."""
+    return {
+        parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))]
+        for parameter in spec.parameters
+        if parameter.required or rng.random() < 0.5
+    }
+
+
+def metric_case(spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, *, weighted: bool) -> Case:
+    """One metric on labels and predictions of its kind."""
+    shape = (_SAMPLES, _CLASSES)
+    classes = rng.integers(0, _CLASSES, _SAMPLES)
+    logits = rng.normal(0.0, 2.0, shape)
+    predictions = "logits" if params.get("from_logits") else spec.predictions
+    drawn: list[Array] = [] if not spec.labels else [_labels(spec.labels, classes, rng)]
+    drawn.append(_predictions(predictions, logits, classes, rng))
+    if weighted and spec.weights:
+        shape_of = drawn[-1].shape if not spec.labels else drawn[-1].shape[:1]
+        if spec.weights == "whole":
+            drawn.append(np.asarray(rng.integers(0, 4, shape_of), dtype=np.int32))
+        else:
+            drawn.append(np.asarray(rng.uniform(0.1, 2.0, shape_of), dtype=np.float32))
+    names = _NAMES if spec.labels else ("values", "sample_weight")
+    inputs = dict(zip(names, drawn, strict=False))
+    call = ApiCall(spec.api, tuple(ArrayArg(name) for name in inputs), params)
+    return Case(call, Procedure(goal=Goal.CALL), inputs=inputs, seed=int(rng.integers(2**31)))
+
+
+def _labels(kind: str, classes: Array, rng: np.random.Generator) -> Array:
+    shape = (_SAMPLES, _CLASSES)
+    if kind == "indices":
+        return classes.astype(np.int32)
+    if kind == "bits":
+        return np.asarray(classes % 2, dtype=np.int32)
+    shares = rng.random(shape) + 0.05
+    found = {
+        "classes": np.eye(_CLASSES)[classes],
+        "binary": rng.integers(0, 2, shape),
+        "grid": rng.integers(0, 3, shape),
+        "distribution": shares / shares.sum(axis=1, keepdims=True),
+        "positive": rng.gamma(2.0, 1.0, shape) + 0.1,
+        "values": rng.normal(0.0, 2.0, shape),
+    }
+    return np.asarray(found[kind], dtype=np.float32)
+
+
+def _predictions(kind: str, logits: Array, classes: Array, rng: np.random.Generator) -> Array:
+    if kind == "indices":
+        others = rng.integers(0, _CLASSES, len(classes))
+        return np.where(rng.random(len(classes)) < 0.5, classes, others).astype(np.int32)
+    powers = np.exp(logits)
+    chances = powers / (1.0 + powers)
+    found = {
+        "probabilities": powers / powers.sum(axis=1, keepdims=True),
+        "chances": chances,
+        "flat chances": chances[:, 0],
+        "grid": rng.integers(0, 3, logits.shape),
+        "positive": np.abs(logits) + 0.1,
+        "logits": logits,
+        "scores": logits,
+        "values": logits,
+    }
+    return np.asarray(found[kind], dtype=np.float32)

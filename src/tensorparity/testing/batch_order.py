@@ -1,0 +1,72 @@
+"""A target against itself with the batch the other way round: rows do not know of each other, so nothing may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..core.arrays import Arrays
+from ..core.case import Case
+from ..core.outcome import Outcome
+from ..core.runner import Runner
+
+_SUFFIX = "{batch=reversed}"
+
+
+def reversed_name(target: str) -> str:
+    """The name under which ``ReversedBatch`` runs a target on reversed batches."""
+    return target + _SUFFIX
+
+
+class ReversedBatch:
+    """A runner around a runner: targets named by ``reversed_name`` get each batch in reverse, and are read in reverse.
+
+    For cases whose arrays, weights and their gradients aside, all have the batch as their first axis.
+    """
+
+    def __init__(self, runner: Runner, targets: Sequence[str]) -> None:
+        self._runner = runner
+        self._targets = tuple(targets)
+
+    @property
+    def targets(self) -> Sequence[str]:
+        return (*self._runner.targets, *map(reversed_name, self._targets))
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        turned = [(_turned(case), _plain(target)) if _is_turned(target) else (case, target) for case, target in pairs]
+        outcomes = self._runner.run_pairs(turned, fresh=fresh, deadline_factor=deadline_factor, on_outcome=on_outcome)
+        return [
+            _turned_back(outcome, target) if _is_turned(target) else outcome
+            for (_, target), outcome in zip(pairs, outcomes, strict=True)
+        ]
+
+
+def _is_turned(target: str) -> bool:
+    return target.endswith(_SUFFIX)
+
+
+def _plain(target: str) -> str:
+    return target[: -len(_SUFFIX)]
+
+
+def _turned(case: Case) -> Case:
+    return replace(case, inputs=_rows(case.inputs), labels=_rows(case.labels), cotangents=_rows(case.cotangents))
+
+
+def _turned_back(outcome: Outcome, target: str) -> Outcome:
+    gradients = outcome.trace.gradients
+    of_weights = {name: array for name, array in gradients.items() if name.startswith("weight:")}
+    others = {name: array for name, array in gradients.items() if name not in of_weights}
+    trace = replace(outcome.trace, nodes=_rows(outcome.trace.nodes), gradients={**_rows(others), **of_weights})
+    return replace(outcome, target=target, outputs=_rows(outcome.outputs), trace=trace)
+
+
+def _rows(arrays: Arrays) -> Arrays:
+    return {name: array[::-1].copy() if array.ndim else array for name, array in arrays.items()}
