@@ -148,10 +148,10 @@ class _Run:
         self._tell(Progress("running reproducers", 0, None, f"{len(filed)} findings"))
         return file_findings(self._store, campaign, prepared(self._runner, filed), self._settings.runner.faults)
 
-    def _go_on(self, share: float = 1.0) -> bool:
-        """Whether to begin something: not once this share of the budget is used up."""
-        budget = self._settings.budget
-        if budget is None or time.monotonic() - self._began < share * budget:
+    def _go_on(self, share: float = 1.0, since: float | None = None) -> bool:
+        """Whether to begin something: not once this share of the budget is used up, counted from ``since`` on."""
+        budget, began = self._settings.budget, self._began if since is None else since
+        if budget is None or time.monotonic() - began < share * budget:
             return True
         self._stop = _BUDGET
         return False
@@ -195,14 +195,16 @@ class _Run:
         def telling(phase: str) -> Callable[[int, str], None]:
             return lambda done, detail: self._tell(Progress(phase, done, len(tasks), detail))
 
+        share = 0.5 if 0 < len(compiled) < len(settings.targets) else 1.0
         if len(compiled) < len(settings.targets):
-            share = 0.5 if compiled else 1.0
             found = search_operators(self._watched(), tasks, telling("search"), lambda: self._go_on(share))
             self._notebooks.extend(found)
         if compiled:
             others = [Notebook(task) for task in tasks[len(self._notebooks) :]]
             every = [*self._notebooks, *others]
-            for notebook in search_compiled(self._watched(), every, telling("search, compiled"), self._go_on):
+            since = time.monotonic()  # their share is theirs, however long the others took
+            tell, go_on = telling("search, compiled"), lambda: self._go_on(share, since)
+            for notebook in search_compiled(self._watched(), every, tell, go_on):
                 if any(notebook is other for other in others):
                     self._notebooks.append(notebook)
 
