@@ -19,6 +19,8 @@ from .onnx_graph import IR_VERSION, OPSET
 
 #: Key under which a binding finds the number of stacked inputs.
 _COUNT = "#"
+#: Libraries that people write otherwise than we name them.
+_SHOWN = {"onnx": "ONNX"}
 
 
 def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str | None:
@@ -31,7 +33,7 @@ def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str 
         except UsageError as reason:
             return str(reason)
         if library == "onnx" or (composed and not case.subject.api.startswith(f"{library}.")):
-            return f"{library} has no {case.subject.api}"
+            return f"{_SHOWN.get(library, library)} has no {case.subject.api}"
         return ({"kind": "api-call", **_plain(composed)}, dict(case.arrays())) if composed else None
     params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
     times = int(case.subject.kwargs.get(TIMES, 1))
