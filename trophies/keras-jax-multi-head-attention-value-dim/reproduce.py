@@ -1,5 +1,7 @@
+import logging
 import os
 
+logging.disable()  # the backend logs the traceback of what it tries first
 os.environ["KERAS_BACKEND"] = "jax"
 import keras
 import numpy as np
