@@ -15,7 +15,7 @@ from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.graph import GraphBuilder, InputSpec, LayerGraph, Node, Ref
 from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
-from tensorparity.operators.catalogue import layer
+from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import draw_weights, evaluate_node
 from tensorparity.operators.rounding import K, error_units
 from tensorparity.operators.spec import Domain, Evaluation, LayerSpec, Shape, ShapeError
@@ -498,3 +498,9 @@ def test_an_activation_without_counterpart_is_refused():
     reason = lower_to_onnx(case)
     assert isinstance(reason, str)
     assert "sparsemax" in reason
+
+
+@pytest.mark.parametrize("name", sorted(set(layer_names()) - set(LAYERS)))
+def test_a_layer_without_counterpart_is_refused(name):
+    found = lower_to_onnx(_layer(name))
+    assert found == f"layer {name} of node 'layer' has no ONNX counterpart here"

@@ -18,13 +18,14 @@ from tensorparity.generators.networks.networks import NetworkGenerator, NetworkS
 from tensorparity.operators.catalogue import layer_names
 from tensorparity.operators.evaluate import draw_weights, evaluate
 from tensorparity.operators.functions import FUNCTIONS
+from tensorparity.operators.loss_spec import REDUCTION
 from tensorparity.operators.losses import LOSSES, evaluate_loss
 from tensorparity.operators.rounding import K, error_units
 from tensorparity.targets.lowering import lower
 from tensorparity.targets.lowering.pytorch.activations import ACTIVATIONS
 from tensorparity.targets.lowering.pytorch.graph import lower_to_torch
-from tensorparity.targets.lowering.pytorch.layers import LAYERS
-from tensorparity.targets.lowering.pytorch.losses import TORCH_LOSSES
+from tensorparity.targets.lowering.pytorch.layers import LAYERS, REFUSED_LAYERS
+from tensorparity.targets.lowering.pytorch.losses import REFUSED_LOSSES, TORCH_LOSSES
 from tensorparity.targets.runner import open_runner
 from tensorparity.triage.replay import node_outputs, reference_error, reference_of
 from tensorparity.triage.trials import Trial, backward_trial
@@ -51,9 +52,14 @@ def ask() -> Iterator[Ask]:
 
 
 def test_every_layer_and_activation_has_a_counterpart() -> None:
-    assert sorted(LAYERS) == sorted(layer_names())
+    assert sorted([*LAYERS, *REFUSED_LAYERS]) == sorted(layer_names())
     assert sorted(ACTIVATIONS) == sorted(FUNCTIONS)
-    assert sorted(TORCH_LOSSES) == sorted(LOSSES)
+
+
+def test_every_loss_and_each_of_its_parameters_has_a_counterpart() -> None:
+    assert sorted([*TORCH_LOSSES, *REFUSED_LOSSES]) == sorted(LOSSES)
+    for name, loss in TORCH_LOSSES.items():
+        assert sorted(loss.reads) == sorted(parameter.name for parameter in LOSSES[name].parameters), name
 
 
 @pytest.mark.torch
@@ -105,7 +111,7 @@ def _check_gradients(trial: Trial, outcome: Outcome) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("name", sorted(LOSSES))
+@pytest.mark.parametrize("name", sorted(TORCH_LOSSES))
 def test_losses_are_those_of_the_catalogue(name: str, ask: Ask) -> None:
     cases = [_loss_case(name, params) for params in _loss_choices(name)]
     for case, outcome in zip(cases, ask(cases), strict=True):
@@ -120,12 +126,16 @@ def test_losses_are_those_of_the_catalogue(name: str, ask: Ask) -> None:
         np.testing.assert_allclose(outcome.trace.gradients["node:end#0"], slopes, 2e-3, 1e-4)
 
 
+#: Parameters without effect unless another one is set.
+_NEEDED: dict[tuple[str, str], dict[str, Any]] = {("BinaryFocalCrossentropy", "alpha"): {"apply_class_balancing": True}}
+
+
 def _loss_choices(name: str) -> Iterator[dict[str, Any]]:
     yield {}
-    for parameter in LOSSES[name].parameters:
+    for parameter in (REDUCTION, *LOSSES[name].parameters):
         for value in parameter.valid:
             if value != parameter.default:
-                yield {parameter.name: value}
+                yield {parameter.name: value, **_NEEDED.get((name, parameter.name), {})}
 
 
 def _loss_case(name: str, params: dict[str, Any]) -> Case:
@@ -254,6 +264,17 @@ def _with(**params: Any) -> Case:
     return replace(case, subject=replace(case.subject, nodes=(changed, *others)))
 
 
+def _layer_alone(name: str) -> Case:
+    build = GraphBuilder("alone")
+    graph = build.build(build.add(name, build.input("x", (4, 4, 3)), name="alone"))
+    return Case(graph, inputs={"x": np.ones((2, 4, 4, 3), np.float32)})
+
+
+def _row_of_labels() -> Case:
+    case = _loss_case("MeanSquaredError", {})
+    return replace(case, labels={"end": case.labels["end"][:1]})
+
+
 REFUSED: dict[str, tuple[Case, str]] = {
     "call": (Case(ApiCall("torch.add")), "not 'api-call'"),
     "goal": (_case(Procedure(goal=Goal.UPDATE, loss=Recipe("MeanSquaredError"))), "the goal is 'update'"),
@@ -264,6 +285,13 @@ REFUSED: dict[str, tuple[Case, str]] = {
     "rules": (_with(groups=5), "the catalogue rules it out"),
     "weights": (replace(_case(), weights={}), "weight 'conv/kernel' is missing"),
     "inputs": (replace(_case(), inputs={}), "input 'x' is missing"),
+    **{f"layer {name}": (_layer_alone(name), reason) for name, reason in REFUSED_LAYERS.items()},
+    **{f"loss {name}": (_loss_case(name, {}), reason) for name, reason in REFUSED_LOSSES.items()},
+    "parameter of a loss": (_loss_case("CosineSimilarity", {"axis": 0}), "axis=0 of loss CosineSimilarity"),
+    "no reduction": (_loss_case("Hinge", {"reduction": None}), "reduction=None of loss Hinge"),
+    "value of a loss": (_loss_case("CategoricalGeneralizedCrossEntropy", {"q": 1.5}), "q=1.5"),
+    "type of a loss' parameter": (_loss_case("Huber", {"delta": "wide"}), "the catalogue rules it out"),
+    "labels": (_row_of_labels(), "labels of shape (1, 4) do not fit"),
 }
 
 
@@ -273,6 +301,29 @@ def test_refusal_names_its_reason(name: str) -> None:
     found = lower_to_torch(case)
     assert isinstance(found, str)
     assert reason in found
+
+
+def test_a_loss_takes_what_it_does_not_read_at_its_default_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TORCH_LOSSES, "Huber", replace(TORCH_LOSSES["Huber"], reads=()))
+    assert isinstance(lower_to_torch(_loss_case("Huber", {"delta": 1.0})), tuple)
+    found = lower_to_torch(_loss_case("Huber", {"delta": 2.0}))
+    assert isinstance(found, str)
+    assert "delta=2.0 of loss Huber" in found
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("params", [{}, {"tie_weights": False}, {"logit_soft_cap": 2.0}])
+def test_rows_of_a_table_and_back(params: dict[str, Any], ask: Ask) -> None:
+    build = GraphBuilder("back")
+    x = build.input("x", (4, 3))
+    end = build.add("ReversibleEmbedding", x, name="back", input_dim=5, output_dim=3, **params)
+    graph = build.build(end)
+    node = replace(graph.nodes[0], call_params={"reverse": True})
+    case = replace(_on(replace(graph, nodes=(node,)), (2, 4, 3)), procedure=Procedure(trace=True))
+    (outcome,) = ask([case])
+    (trial,) = _measured("ReversibleEmbedding", case, outcome)
+    (pulled_back,) = ask([trial.case])
+    _check_gradients(trial, pulled_back)
 
 
 def test_a_mask_that_nobody_reads_is_no_matter() -> None:

@@ -7,7 +7,7 @@ from functools import partial
 
 from ....operators.arguments import axis_of, flag, is_integer, number
 from .activations import activate
-from .program import Call, Dtype, Lowering, Tensor
+from .program import Call, Dtype, Lowering, Refusal, Tensor
 
 _LEAST_LENGTH = 1e-7
 
@@ -49,6 +49,21 @@ def _dot(call: Call) -> Tensor:
 def _embedding(call: Call) -> Tensor:
     indices = call.emit("Tensor.to", call.x, Dtype("int64"))
     return call.emit("nn.functional.embedding", indices, call.weight("embeddings"))
+
+
+def _reversible_embedding(call: Call) -> Tensor:
+    if not flag(call.params, "reverse"):
+        return _embedding(call)
+    if call.integers:
+        raise Refusal("ReversibleEmbedding is given integers in reverse")
+    table = call.weight("embeddings")
+    if not flag(call.params, "tie_weights"):
+        table = call.permute(call.weight("reverse_embeddings"), (1, 0))
+    logits = call.emit("nn.functional.linear", call.x, table)
+    if call.params["logit_soft_cap"] is None:
+        return logits
+    cap = number(call.params, "logit_soft_cap")
+    return call.emit("mul", call.emit("tanh", call.emit("div", logits, cap)), cap)
 
 
 def _masking(call: Call) -> Tensor:
@@ -95,5 +110,6 @@ DENSE_LAYERS: dict[str, Lowering] = {
     "Maximum": partial(_pairwise, api="maximum"),
     "Minimum": partial(_pairwise, api="minimum"),
     "Multiply": partial(_pairwise, api="mul"),
+    "ReversibleEmbedding": _reversible_embedding,
     "Subtract": partial(_pairwise, api="sub"),
 }

@@ -19,8 +19,8 @@ from ....core.procedure import Goal, Mode
 from ....operators.catalogue import has_layer, layer
 from ....operators.spec import LayerSpec, ShapeError
 from ..parameters import undeclared
-from .layers import LAYERS
-from .losses import TORCH_LOSSES, Scene, loss_params
+from .layers import LAYERS, REFUSED_LAYERS
+from .losses import Scene, loss_params, write_loss
 from .masks import check_masks
 from .program import Call, ProgramWriter, Refusal, Sizes, Tensor, static
 
@@ -30,7 +30,7 @@ KIND = "torch-program"
 _GOALS = (Goal.FORWARD, Goal.GRADIENTS, Goal.REPLAY)
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 #: Layers that take integers; the others are fed floats.
-_TAKE_INTEGERS = frozenset({"CategoryEncoding", "Embedding", "Rescaling"})
+_TAKE_INTEGERS = frozenset({"CategoryEncoding", "Embedding", "Rescaling", "ReversibleEmbedding"})
 
 
 def lower_to_torch(case: Case) -> tuple[Json, dict[str, Array]] | str:
@@ -43,6 +43,8 @@ def lower_to_torch(case: Case) -> tuple[Json, dict[str, Array]] | str:
         programs = [_lowered(graph, _first(case, size))[0] for size in sizes]
     except Refusal as reason:
         return str(reason)
+    except ShapeError as error:  # a value that is read no earlier than where it is needed
+        return f"the catalogue rules it out: {error}"
     return {"kind": KIND, "slices": programs}, case.arrays()
 
 
@@ -204,7 +206,7 @@ class _Lowered:
             self.arrays[f"labels:{name}"] = truth
             end = ends[name]
             scene = Scene(self._writer, params, self._writer.label(name), end.tensor, truth, end.shape)
-            value = TORCH_LOSSES[recipe.name](scene)
+            value = write_loss(recipe.name, scene)
             total = value if total is None else self._writer.emit("add", total, value)
         assert total is not None
         return total
@@ -243,7 +245,8 @@ class _Lowered:
 
 def _spec_of(node: Node) -> LayerSpec:
     if node.op not in LAYERS or not has_layer(node.op):
-        raise Refusal(f"layer {node.op} of node {node.name!r} has no counterpart in torch here")
+        reason = f": {REFUSED_LAYERS[node.op]}" if node.op in REFUSED_LAYERS else ""
+        raise Refusal(f"layer {node.op} of node {node.name!r} has no counterpart in torch here{reason}")
     unknown = undeclared(node)
     if unknown:
         raise Refusal(f"parameter {unknown} of node {node.name!r} ({node.op}) has no counterpart in torch here")

@@ -26,3 +26,9 @@ LAYERS: dict[str, Lowering] = {
     **SPECTROGRAM_LAYERS,
 }
 LAYERS.update(wrapping_layers(LAYERS))
+
+#: Layers of the catalogue that are not written in torch's functions, and why.
+REFUSED_LAYERS = {
+    "AutoContrast": "torch has no function that stretches the range of an image",
+    "MelSpectrogram": "torch has no bands of the mel scale",
+}

@@ -1,15 +1,17 @@
-"""Losses by torch's functions, averaged as Keras does by default; labels and predictions by output name."""
+"""Losses by torch's functions, reduced as Keras does; labels and predictions by output name."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import log, prod
 
 import numpy as np
 
 from ....core.arrays import Array
 from ....core.jsontext import Json
+from ....operators.arguments import number
+from ....operators.loss_spec import REDUCTION
 from ....operators.losses import LOSSES
 from ....operators.spec import Params
 from .program import Dtype, ProgramWriter, Refusal, Sizes, Tensor
@@ -33,23 +35,47 @@ class Scene:
         return self.writer.emit(api, *args, **kwargs)
 
     def mean(self, x: Tensor) -> Tensor:
-        return self.emit("mean", x)
+        """Over the last axis, which leaves a number per sample and position."""
+        return self.emit("mean", x, dim=-1)
+
+    def sum(self, x: Tensor) -> Tensor:
+        """Over the last axis."""
+        return self.emit("sum", x, dim=-1)
+
+    def sum_along(self, x: Tensor) -> Tensor:
+        """Over what the loss' ``axis`` names, or everything."""
+        axis = self.params["axis"]
+        return self.emit("sum", x) if axis is None else self.emit("sum", x, dim=axis)
 
     def clamp(self, x: Tensor, low: float = _EPSILON, high: float | None = None) -> Tensor:
         return self.emit("clamp", x, min=low) if high is None else self.emit("clamp", x, low, high)
 
 
-Loss = Callable[[Scene], Tensor]
+#: Writes the loss of every sample and position, before they are reduced.
+Each = Callable[[Scene], Tensor]
 
 
-def _direct(api: str, **named: str) -> Loss:
-    """A function of torch that takes predictions and labels; ``named`` are its parameters by Keras' names for them."""
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A loss and the parameters that ``each`` reads; others it takes at their defaults only."""
 
-    def loss(scene: Scene) -> Tensor:
-        options = {name: float(scene.params[own]) for name, own in named.items()}
-        return scene.emit(f"nn.functional.{api}", scene.predictions, scene.labels, **options)
+    each: Each
+    reads: tuple[str, ...] = ()
 
-    return loss
+
+def _direct(api: str, **options: object) -> Each:
+    """A function of torch that takes predictions and labels."""
+
+    def each(scene: Scene) -> Tensor:
+        return scene.mean(
+            scene.emit(f"nn.functional.{api}", scene.predictions, scene.labels, reduction="none", **options)
+        )
+
+    return each
+
+
+def _huber(scene: Scene) -> Tensor:
+    return _direct("huber_loss", delta=number(scene.params, "delta"))(scene)
 
 
 def _smoothed(scene: Scene, share: float) -> Tensor:
@@ -63,9 +89,10 @@ def _smoothed(scene: Scene, share: float) -> Tensor:
 def _binary(scene: Scene) -> Tensor:
     truth = _smoothed(scene, 0.5)
     if scene.params["from_logits"]:
-        return scene.emit("nn.functional.binary_cross_entropy_with_logits", scene.predictions, truth)
-    chances = scene.clamp(scene.predictions, high=1.0 - _EPSILON)
-    return scene.emit("nn.functional.binary_cross_entropy", chances, truth)
+        api, chances = "binary_cross_entropy_with_logits", scene.predictions
+    else:
+        api, chances = "binary_cross_entropy", scene.clamp(scene.predictions, high=1.0 - _EPSILON)
+    return scene.mean(scene.emit(f"nn.functional.{api}", chances, truth, reduction="none"))
 
 
 def _log_probabilities(scene: Scene) -> Tensor:
@@ -81,13 +108,17 @@ def _probabilities(scene: Scene) -> Tensor:
 
 def _categorical(scene: Scene) -> Tensor:
     terms = scene.emit("mul", _smoothed(scene, 1.0 / scene.shape[-1]), _log_probabilities(scene))
-    return scene.emit("neg", scene.mean(scene.emit("sum", terms, dim=-1)))
+    return scene.emit("neg", scene.sum(terms))
+
+
+def _classes(scene: Scene, shape: list[int]) -> Tensor:
+    return scene.emit("reshape", scene.emit("Tensor.to", scene.labels, Dtype("int64")), shape)
 
 
 def _sparse(scene: Scene) -> Tensor:
-    classes = scene.emit("reshape", scene.emit("Tensor.to", scene.labels, Dtype("int64")), [-1])
+    classes = _classes(scene, [-1])
     logs = scene.emit("reshape", _log_probabilities(scene), [-1, scene.shape[-1]])
-    return scene.emit("nn.functional.nll_loss", logs, classes)
+    return scene.emit("nn.functional.nll_loss", logs, classes, reduction="none")
 
 
 def _percentage(scene: Scene) -> Tensor:
@@ -98,24 +129,18 @@ def _percentage(scene: Scene) -> Tensor:
 
 def _logarithmic(scene: Scene) -> Tensor:
     logs = [scene.emit("log1p", scene.clamp(x)) for x in (scene.predictions, scene.labels)]
-    return scene.emit("nn.functional.mse_loss", *logs)
+    return scene.mean(scene.emit("nn.functional.mse_loss", *logs, reduction="none"))
 
 
 def _cosine(scene: Scene) -> Tensor:
     units = [scene.emit("nn.functional.normalize", x, dim=-1, eps=_EPSILON) for x in (scene.labels, scene.predictions)]
-    return scene.emit("neg", scene.mean(scene.emit("sum", scene.emit("mul", *units), dim=-1)))
+    return scene.emit("neg", scene.sum(scene.emit("mul", *units)))
 
 
 def _log_cosh(scene: Scene) -> Tensor:
     x = scene.emit("sub", scene.predictions, scene.labels)
     rest = scene.emit("nn.functional.softplus", scene.emit("mul", x, -2.0))
-    return scene.emit("sub", scene.mean(scene.emit("add", x, rest)), math.log(2.0))
-
-
-def _poisson(scene: Scene) -> Tensor:
-    return scene.emit(
-        "nn.functional.poisson_nll_loss", scene.predictions, scene.labels, log_input=False, full=False, eps=_EPSILON
-    )
+    return scene.emit("sub", scene.mean(scene.emit("add", x, rest)), log(2.0))
 
 
 def _below_margin(scene: Scene) -> Tensor:
@@ -128,27 +153,31 @@ def _below_margin(scene: Scene) -> Tensor:
 
 
 def _categorical_hinge(scene: Scene) -> Tensor:
-    right = scene.emit("sum", scene.emit("mul", scene.labels, scene.predictions), dim=-1)
+    right = scene.sum(scene.emit("mul", scene.labels, scene.predictions))
     others = scene.emit("mul", scene.emit("rsub", scene.labels, 1.0), scene.predictions)
     margin = scene.emit("add", scene.emit("sub", scene.emit("amax", others, dim=-1), right), 1.0)
-    return scene.mean(scene.emit("nn.functional.relu", margin))
+    return scene.emit("nn.functional.relu", margin)
 
 
 def _divergence(scene: Scene) -> Tensor:
     truth, guess = (scene.clamp(x, high=1.0) for x in (scene.labels, scene.predictions))
     each = scene.emit("nn.functional.kl_div", scene.emit("log", guess), truth, reduction="none")
-    return scene.mean(scene.emit("sum", each, dim=-1))
+    return scene.sum(each)
 
 
 def _binary_focal(scene: Scene) -> Tensor:
-    chances = scene.predictions
+    chances, truth = scene.predictions, _smoothed(scene, 0.5)
     if scene.params["from_logits"]:
         chances = scene.emit("sigmoid", chances)
     clipped = scene.clamp(chances, high=1.0 - _EPSILON)
-    each = scene.emit("nn.functional.binary_cross_entropy", clipped, scene.labels, reduction="none")
+    each = scene.emit("nn.functional.binary_cross_entropy", clipped, truth, reduction="none")
     # 1 - p of the truth: label (1 - p) + (1 - label) p
-    missed = scene.emit("lerp", chances, scene.emit("rsub", chances, 1.0), scene.labels)
-    factor = scene.emit("pow", missed, float(scene.params["gamma"]))
+    missed = scene.emit("lerp", chances, scene.emit("rsub", chances, 1.0), truth)
+    factor = scene.emit("pow", missed, number(scene.params, "gamma"))
+    if scene.params["apply_class_balancing"]:
+        alpha = number(scene.params, "alpha")  # label alpha + (1 - label) (1 - alpha)
+        balance = scene.emit("add", scene.emit("mul", truth, 2.0 * alpha - 1.0), 1.0 - alpha)
+        factor = scene.emit("mul", factor, balance)
     return scene.mean(scene.emit("mul", factor, each))
 
 
@@ -160,59 +189,95 @@ def _categorical_focal(scene: Scene) -> Tensor:
         p = _probabilities(scene)
     factor = scene.emit("pow", scene.emit("rsub", p, 1.0), float(scene.params["gamma"]))
     terms = scene.emit("mul", scene.emit("mul", factor, scene.labels), scene.emit("log", p))
-    total = scene.emit("mul", scene.emit("sum", terms, dim=-1), -float(scene.params["alpha"]))
-    return scene.mean(total)
+    return scene.emit("mul", scene.sum(terms), -number(scene.params, "alpha"))
+
+
+def _generalized(scene: Scene) -> Tensor:
+    q = number(scene.params, "q")
+    if not 0.0 < q < 1.0:
+        raise Refusal(f"the catalogue rules it out: q={q}")
+    chances = scene.emit("gather", scene.predictions, -1, _classes(scene, [*scene.shape[:-1], 1]))
+    power = scene.emit("pow", scene.emit("squeeze", chances, -1), q)
+    return scene.emit("div", scene.emit("rsub", power, 1.0), q)
 
 
 def _dice(scene: Scene) -> Tensor:
-    together = scene.emit("sum", scene.emit("mul", scene.labels, scene.predictions))
-    total = scene.emit("add", scene.emit("sum", scene.labels), scene.emit("sum", scene.predictions))
+    together = scene.sum_along(scene.emit("mul", scene.labels, scene.predictions))
+    total = scene.emit("add", scene.sum_along(scene.labels), scene.sum_along(scene.predictions))
     share = scene.emit("div", scene.emit("mul", together, 2.0), scene.emit("add", total, _EPSILON))
     return scene.emit("rsub", share, 1.0)
 
 
 def _tversky(scene: Scene) -> Tensor:
-    together = scene.emit("sum", scene.emit("mul", scene.labels, scene.predictions))
-    missed = scene.emit("sum", scene.emit("mul", scene.emit("rsub", scene.predictions, 1.0), scene.labels))
-    extra = scene.emit("sum", scene.emit("mul", scene.predictions, scene.emit("rsub", scene.labels, 1.0)))
-    total = scene.emit("add", together, missed, alpha=float(scene.params["alpha"]))
-    total = scene.emit("add", total, extra, alpha=float(scene.params["beta"]))
+    """As documented: ``alpha`` weighs what is predicted in vain, ``beta`` what is missed."""
+    together = scene.sum_along(scene.emit("mul", scene.labels, scene.predictions))
+    extra = scene.sum_along(scene.emit("mul", scene.predictions, scene.emit("rsub", scene.labels, 1.0)))
+    missed = scene.sum_along(scene.emit("mul", scene.emit("rsub", scene.predictions, 1.0), scene.labels))
+    total = scene.emit("add", together, extra, alpha=number(scene.params, "alpha"))
+    total = scene.emit("add", total, missed, alpha=number(scene.params, "beta"))
     return scene.emit("rsub", scene.emit("div", together, scene.emit("add", total, _EPSILON)), 1.0)
 
 
 TORCH_LOSSES: dict[str, Loss] = {
-    "BinaryCrossentropy": _binary,
-    "BinaryFocalCrossentropy": _binary_focal,
-    "CategoricalCrossentropy": _categorical,
-    "CategoricalFocalCrossentropy": _categorical_focal,
-    "CategoricalHinge": _categorical_hinge,
-    "CosineSimilarity": _cosine,
-    "Dice": _dice,
-    "Hinge": lambda scene: scene.mean(_below_margin(scene)),
-    "Huber": _direct("huber_loss", delta="delta"),
-    "KLDivergence": _divergence,
-    "LogCosh": _log_cosh,
-    "MeanAbsoluteError": _direct("l1_loss"),
-    "MeanAbsolutePercentageError": _percentage,
-    "MeanSquaredError": _direct("mse_loss"),
-    "MeanSquaredLogarithmicError": _logarithmic,
-    "Poisson": _poisson,
-    "SparseCategoricalCrossentropy": _sparse,
-    "SquaredHinge": lambda scene: scene.mean(scene.emit("square", _below_margin(scene))),
-    "Tversky": _tversky,
+    "BinaryCrossentropy": Loss(_binary, ("from_logits", "label_smoothing")),
+    "BinaryFocalCrossentropy": Loss(
+        _binary_focal, ("gamma", "from_logits", "label_smoothing", "apply_class_balancing", "alpha")
+    ),
+    "CategoricalCrossentropy": Loss(_categorical, ("from_logits", "label_smoothing")),
+    "CategoricalFocalCrossentropy": Loss(_categorical_focal, ("alpha", "gamma", "from_logits")),
+    "CategoricalGeneralizedCrossEntropy": Loss(_generalized, ("q",)),
+    "CategoricalHinge": Loss(_categorical_hinge),
+    "CosineSimilarity": Loss(_cosine),
+    "Dice": Loss(_dice, ("axis",)),
+    "Hinge": Loss(lambda scene: scene.mean(_below_margin(scene))),
+    "Huber": Loss(_huber, ("delta",)),
+    "KLDivergence": Loss(_divergence),
+    "LogCosh": Loss(_log_cosh),
+    "MeanAbsoluteError": Loss(_direct("l1_loss")),
+    "MeanAbsolutePercentageError": Loss(_percentage),
+    "MeanSquaredError": Loss(_direct("mse_loss")),
+    "MeanSquaredLogarithmicError": Loss(_logarithmic),
+    "Poisson": Loss(_direct("poisson_nll_loss", log_input=False, full=False, eps=_EPSILON)),
+    "SparseCategoricalCrossentropy": Loss(_sparse, ("from_logits",)),
+    "SquaredHinge": Loss(lambda scene: scene.mean(scene.emit("square", _below_margin(scene)))),
+    "Tversky": Loss(_tversky, ("alpha", "beta", "axis")),
 }
+
+#: Losses of the catalogue that are not written in torch's functions, and why.
+REFUSED_LOSSES = {
+    "CTC": "torch wants the lengths of all sequences, and computes it in float32 and float64 only",
+    "Circle": "its mean is over those samples whose loss is not zero",
+}
+
+_REDUCTIONS = {"sum_over_batch_size": "mean", "sum": "sum"}
+
+
+def write_loss(name: str, scene: Scene) -> Tensor:
+    """The loss of one output as a single number.
+
+    Raises:
+        Refusal: if the labels are not as many as the predictions, so that torch would repeat them.
+    """
+    sparse = LOSSES[name].sparse
+    fits = scene.truth.size == prod(scene.shape[:-1]) if sparse else scene.truth.shape == scene.shape
+    if not fits:
+        raise Refusal(f"labels of shape {scene.truth.shape} do not fit predictions of shape {scene.shape}")
+    return scene.emit(_REDUCTIONS[scene.params[REDUCTION.name]], TORCH_LOSSES[name].each(scene))
 
 
 def loss_params(name: str, given: Params) -> dict[str, Json]:
     """All parameters of a loss.
 
     Raises:
-        Refusal: if torch has no counterpart of the loss, or it is given what the catalogue does not declare.
+        Refusal: if torch has no counterpart of the loss or of a parameter that is not at its default.
     """
     if name not in TORCH_LOSSES:
-        raise Refusal(f"loss {name} has no counterpart in torch here")
-    declared = {parameter.name: parameter.default for parameter in LOSSES[name].parameters}
+        reason = f": {REFUSED_LOSSES[name]}" if name in REFUSED_LOSSES else ""
+        raise Refusal(f"loss {name} has no counterpart in torch here{reason}")
+    defaults = {parameter.name: parameter.default for parameter in (REDUCTION, *LOSSES[name].parameters)}
     for own, value in given.items():
-        if own not in declared and own != "name":
+        known = own in TORCH_LOSSES[name].reads or (own in defaults and value == defaults[own])
+        reduced = own == REDUCTION.name and value in _REDUCTIONS
+        if not known and not reduced and own != "name":
             raise Refusal(f"parameter {own}={value!r} of loss {name} has no counterpart in torch here")
-    return {**declared, **given}
+    return {**defaults, **given}

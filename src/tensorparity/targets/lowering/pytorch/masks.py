@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....core.graph import LayerGraph
+from ....operators.catalogue import layer, layer_names
 from .program import Refusal
 
 #: Layers that compute something else where a mask reaches them.
@@ -11,13 +12,15 @@ _READERS = frozenset(
     + ["LSTM", "MultiHeadAttention", "RNN", "SimpleRNN", "Softmax", "TimeDistributed"]
     + [f"ConvLSTM{dims}D" for dims in (1, 2, 3)]
 )
-#: Layers that hand a mask on; all others drop it.
+#: Layers that make a mask of the index 0, if asked to.
+_TABLES = frozenset(["Embedding", "ReversibleEmbedding"])
+#: Layers that hand a mask on; all others drop it. Those that pass their input on may do so with the mask attached.
 _CARRIERS = frozenset(
-    ["Activation", "ActivityRegularization", "Add", "AlphaDropout", "Average", "BatchNormalization", "Concatenate"]
-    + ["Dense", "Dropout", "ELU", "GaussianDropout", "GaussianNoise", "GroupNormalization", "Identity"]
+    ["Activation", "ActivityRegularization", "Add", "Average", "BatchNormalization", "Concatenate"]
+    + ["Dense", "ELU", "GroupNormalization", "Identity"]
     + ["LayerNormalization", "LeakyReLU", "Masking", "Maximum", "Minimum", "Multiply", "Normalization", "PReLU"]
     + ["ReLU", "Rescaling", "Subtract", "UnitNormalization"]
-    + [f"SpatialDropout{dims}D" for dims in (1, 2, 3)]
+    + [name for name in layer_names() if layer(name).random]
 )
 
 
@@ -33,7 +36,7 @@ def check_masks(graph: LayerGraph, *, training: bool, loss: bool) -> None:
         reads = node.op in _READERS or (training and node.op == "BatchNormalization")
         if reached and reads:
             raise Refusal(f"a mask reaches {node.name!r} ({node.op}), and masks are not carried in torch")
-        source = node.op == "Masking" or bool(node.op == "Embedding" and node.params.get("mask_zero"))
+        source = node.op == "Masking" or bool(node.op in _TABLES and node.params.get("mask_zero"))
         if source or (reached and node.op in _CARRIERS):
             masked.add(node.name)
     if loss and any(ref.node in masked for ref in graph.outputs):
