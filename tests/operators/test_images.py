@@ -36,7 +36,10 @@ def test_resizing_by_a_whole_factor_is_upsampling():
         np.testing.assert_allclose(found, run("UpSampling2D", x, size=(2, 3), interpolation=how))
 
 
-@pytest.mark.parametrize("name", [name for name in layer_names() if name.startswith("Random")])
+AUGMENTING = ("AugMix", "CutMix", "Equalization", "MixUp", "RandAugment", "Solarization")
+
+
+@pytest.mark.parametrize("name", [*AUGMENTING, *(name for name in layer_names() if name.startswith("Random"))])
 def test_random_layers_pass_images_on_in_inference(name, draw_example):
     assert layer(name).random
     example = draw_example(name, np.random.default_rng(0))

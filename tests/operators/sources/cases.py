@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorparity.core.arrays import Array
 from tensorparity.operators.catalogue import layer
-from tensorparity.operators.loss_spec import LossSpec
+from tensorparity.operators.loss_spec import REDUCTION, LossSpec
 from tensorparity.operators.losses import LOSSES
 from tensorparity.operators.optimizers import OPTIMIZERS
 from tensorparity.operators.rounding import growth
@@ -113,7 +113,9 @@ def loss_cases(name: str, draws: int) -> Iterator[Case]:
     """Labels and predictions of the kinds that the loss asks for."""
     rng, spec = seeded(name), LOSSES[name]
     for index in range(draws):
-        params = _drawn(spec.parameters, rng)
+        # Every source takes the mean: a sum is the same times their number, and is followed by hand
+        # (test_structured_losses.py::test_sums_along_an_axis_and_over_samples).
+        params = {REDUCTION.name: REDUCTION.default, **_drawn(spec.parameters, rng)}
         shape = (int(rng.integers(1, 7)), int(rng.integers(2, 7)))
         labels, guess = _labels(spec, shape, rng), _predictions(spec, params, shape, rng)
 
@@ -122,7 +124,7 @@ def loss_cases(name: str, draws: int) -> Iterator[Case]:
 
         arrays = {"input/0": labels, "input/1": guess}
         told = {"params": params, "inputs": list(arrays)}
-        relative = spec.predictions != "values" and not params.get("from_logits")
+        relative = spec.predictions not in ("values", "unit") and not params.get("from_logits")
         yield Case(f"{name}-{index}", "loss", name, told, arrays, reference, ("input/1",), relative, (np.ones(()),))
 
 
@@ -143,7 +145,10 @@ def _drawn(parameters: Sequence[Parameter], rng: np.random.Generator) -> dict[st
 
 
 def _labels(spec: LossSpec, shape: tuple[int, int], rng: np.random.Generator) -> Array:
-    classes = rng.integers(0, shape[1], shape[0])
+    if spec.labels == "sequences":
+        return _sequences(shape, rng)
+    # Few classes where samples of the same one are compared: most have another, and most are not all of one.
+    classes = rng.integers(0, 2 if spec.predictions == "unit" else shape[1], shape[0])
     if spec.labels == "classes":
         return classes if spec.sparse else np.eye(shape[1])[classes]
     if spec.labels == "binary":
@@ -153,7 +158,22 @@ def _labels(spec: LossSpec, shape: tuple[int, int], rng: np.random.Generator) ->
     return _single(rng.uniform(0.1, 3.0, shape) if spec.labels == "positive" else rng.normal(0, 2, shape))
 
 
+#: Steps of the predictions that a sequence is read from: enough for three symbols with blanks between.
+_FRAMES = 7
+
+
+def _sequences(shape: tuple[int, int], rng: np.random.Generator) -> Array:
+    """One to three symbols, filled up with the blank."""
+    found = rng.integers(1, shape[1], (shape[0], 3))
+    return np.where(np.arange(3) < rng.integers(1, 4, (shape[0], 1)), found, 0)
+
+
 def _predictions(spec: LossSpec, params: Params, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+    if spec.labels == "sequences":
+        return _single(rng.normal(0, 3, (shape[0], _FRAMES, shape[1])))
+    if spec.predictions == "unit":
+        drawn = rng.normal(size=shape)
+        return _single(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True))
     if spec.predictions == "values" or params.get("from_logits"):
         return _single(rng.normal(0, 3, shape))
     if spec.predictions == "probabilities":
@@ -169,11 +189,21 @@ def _single(array: Array) -> Array:
 STEPS = 3
 
 
+#: What a source does in another way than Keras documents it, and where it makes no difference.
+_HELD: dict[str, dict[str, Any]] = {
+    "Adafactor": {"epsilon_1": 1e-30},  # torch bounds the product of the means by it, Keras adds it to the squares
+}
+
+
 def optimizer_cases(name: str, draws: int) -> Iterator[Case]:
-    """A weight and the gradients of a few steps."""
+    """A weight and the gradients of a few steps.
+
+    Only an optimizer's own parameters are drawn: what all of them take (clipping, averages, schedules ...) is done
+    before or after the step, by the same few lines for all, which test_more_optimizers_by_hand.py follows.
+    """
     rng, spec = seeded(name), OPTIMIZERS[name]
     for index in range(draws):
-        params = _drawn(spec.parameters, rng)
+        params = {**_drawn(spec.parameters, rng), **_HELD.get(name, {})}
 
         def reference(arrays: Arrays, params: Params = params) -> Sequence[Evaluation]:
             weight, state, found = arrays["input/0"], None, []
@@ -184,8 +214,16 @@ def optimizer_cases(name: str, draws: int) -> Iterator[Case]:
             return found
 
         arrays = {"input/0": rng.normal(size=(4, 3)), "input/1": rng.normal(size=(STEPS, 4, 3))}
-        told = {"params": params, "inputs": list(arrays)}
+        told = {"params": {**params, **_inside(params)}, "inputs": list(arrays)}
         yield Case(f"{name}-{index}", "optimizer", name, told, arrays, reference)
+
+
+def _inside(params: Params) -> dict[str, Any]:
+    """The complete parameters of an optimizer inside of another."""
+    if "inner_optimizer" not in params:
+        return {}
+    recipe = params["inner_optimizer"]
+    return {"inside": OPTIMIZERS[recipe["class_name"]].complete(recipe["config"])}
 
 
 def _wide(array: Array) -> Array:

@@ -29,6 +29,9 @@ def _passed_on(how: str, test: str = "test_inference_passes_the_input_on") -> So
     return {"torch": how, "hand": f"test_regularization.py::{test}"}
 
 
+#: Layers that change images in training only, besides those named Random.
+_AUGMENTING = ("AugMix", "CutMix", "Equalization", "MixUp", "RandAugment", "Solarization")
+
 LAYERS: dict[str, Sources] = {
     # activation
     "Activation": {"torch": "nn.functional, by name", "tensorflow": "nn and math, by name"},
@@ -48,6 +51,7 @@ LAYERS: dict[str, Sources] = {
     **_dims("ConvLSTM*", torch="nn.functional.conv*d", tensorflow="nn.convolution"),
     **_dims("DepthwiseConv*", (1, 2), torch="nn.functional.conv*d, groups", tensorflow="nn.depthwise_conv2d"),
     **_dims("SeparableConv*", (1, 2), torch="nn.functional.conv*d, groups", tensorflow="nn.depthwise_conv2d"),
+    "MelSpectrogram": {"torch": "stft", "tensorflow": "signal.rfft, signal.linear_to_mel_weight_matrix"},
     "STFTSpectrogram": {"torch": "nn.functional.conv1d", "tensorflow": "signal.frame"},
     # dense
     "Dense": {"torch": "nn.functional.linear", "tensorflow": "tensordot"},
@@ -55,12 +59,14 @@ LAYERS: dict[str, Sources] = {
     "EinsumDense": {"torch": "einsum", "tensorflow": "einsum"},
     "Embedding": {"torch": "nn.functional.embedding", "tensorflow": "nn.embedding_lookup"},
     "Masking": {"torch": "masked_fill", "tensorflow": "where"},
+    "ReversibleEmbedding": {"torch": "nn.functional.embedding, linear", "tensorflow": "nn.embedding_lookup, tensordot"},
     # encoding
     "CategoryEncoding": {"torch": "nn.functional.one_hot", "tensorflow": "math.bincount, one_hot"},
     "Discretization": {"torch": "bucketize", "tensorflow": "searchsorted"},
     "Normalization": {"torch": _COMPOSED, "tensorflow": _COMPOSED},
     "Rescaling": {"torch": "add", "tensorflow": "multiply"},
     # images
+    "AutoContrast": {"torch": "amin, amax", "tensorflow": "reduce_min, reduce_max"},
     "CenterCrop": {"torch": "narrow", "tensorflow": "image.crop_to_bounding_box"},
     "Resizing": {"torch": "nn.functional.interpolate", "tensorflow": "einsum with hat functions"},
     **_dims("UpSampling*", torch="nn.functional.interpolate", tensorflow="repeat, einsum with hat functions"),
@@ -108,10 +114,13 @@ LAYERS: dict[str, Sources] = {
     "Identity": _passed_on("nn.Identity"),
     **_dims("SpatialDropout*", torch="nn.functional.dropout*d", hand="sources/test_by_hand.py::test_spatial_dropout"),
     **{
-        f"Random{name}": {"hand": "test_images.py::test_random_layers_pass_images_on_in_inference"}
+        name: {"hand": "test_images.py::test_random_layers_pass_images_on_in_inference"}
         for name in (
-            *("Brightness", "ColorDegeneration", "Contrast", "Flip", "Hue", "Rotation"),
-            *("Saturation", "Sharpness", "Shear", "Translation", "Zoom"),
+            *_AUGMENTING,
+            *("RandomBrightness", "RandomColorDegeneration", "RandomColorJitter", "RandomContrast"),
+            *("RandomElasticTransform", "RandomErasing", "RandomFlip", "RandomGaussianBlur", "RandomGrayscale"),
+            *("RandomHue", "RandomInvert", "RandomPerspective", "RandomPosterization", "RandomRotation"),
+            *("RandomSaturation", "RandomSharpness", "RandomShear", "RandomTranslation", "RandomZoom"),
         )
     },
 }
@@ -127,8 +136,14 @@ LOSSES: dict[str, Sources] = {
         "tensorflow": "nn.softmax_cross_entropy_with_logits",
     },
     "CategoricalFocalCrossentropy": {"torch": _COMPOSED, "tensorflow": "math.xlogy"},
+    "CategoricalGeneralizedCrossEntropy": {"torch": "gather", "tensorflow": "gather"},
     "CategoricalHinge": {"torch": _COMPOSED, "tensorflow": _COMPOSED},
+    "Circle": {"torch": "logsumexp, logaddexp", "tensorflow": "math.log1p"},
     "CosineSimilarity": {"torch": "nn.functional.cosine_similarity", "tensorflow": "math.l2_normalize"},
+    "CTC": {
+        "torch": "nn.functional.ctc_loss",
+        "hand": "test_structured_losses.py::test_ctc_is_the_sum_over_all_paths",
+    },
     "Dice": {"torch": _COMPOSED, "tensorflow": _COMPOSED},
     "Hinge": {"torch": _COMPOSED, "tensorflow": _COMPOSED},
     "Huber": {"torch": "nn.functional.huber_loss", "tensorflow": _COMPOSED},
@@ -148,9 +163,14 @@ LOSSES: dict[str, Sources] = {
 }
 
 _TWO_STEPS = "test_optimizers_by_hand.py::test_two_steps"
+_MORE = "test_more_optimizers_by_hand.py"
 
 OPTIMIZERS: dict[str, Sources] = {
     "Adadelta": {"torch": "optim.Adadelta", "tensorflow": "raw_ops.ResourceApplyAdadelta", "hand": _TWO_STEPS},
+    "Adafactor": {
+        "torch": "optim.Adafactor",
+        "hand": f"{_MORE}::test_adafactor_of_a_matrix_takes_rows_and_columns_apart",
+    },
     "Adagrad": {"torch": "optim.Adagrad", "tensorflow": "raw_ops.ResourceApplyAdagrad", "hand": _TWO_STEPS},
     "Adam": {"torch": "optim.Adam", "tensorflow": "raw_ops.ResourceApplyAdam"},
     "AdamW": {"torch": "optim.AdamW", "tensorflow": "raw_ops.ResourceApplyAdam"},
@@ -158,8 +178,14 @@ OPTIMIZERS: dict[str, Sources] = {
     "Ftrl": {"tensorflow": "raw_ops.ResourceApplyFtrl", "hand": _TWO_STEPS},
     "Lamb": {"hand": _TWO_STEPS},
     "Lion": {"hand": _TWO_STEPS},
+    "LossScaleOptimizer": {
+        "torch": "amp.GradScaler around optim.SGD, optim.Adam",
+        "hand": f"{_MORE}::test_loss_scale_divides_doubles_and_skips",
+    },
+    "Muon": {"torch": "linalg.svd", "hand": f"{_MORE}::test_muon_of_a_multiple_of_a_rotation_stays_one"},
     "Nadam": {"torch": "optim.NAdam", "hand": _TWO_STEPS},
     "RMSprop": {"tensorflow": "raw_ops.ResourceApplyRMSProp", "hand": _TWO_STEPS},
+    "ScheduleFreeAdamW": {"torch": "optim.Adam without momentum", "hand": f"{_MORE}::test_schedule_free"},
     "SGD": {"torch": "optim.SGD", "tensorflow": "raw_ops.ResourceApplyKerasMomentum"},
 }
 
@@ -168,7 +194,7 @@ _NOBODY = "neither torch.optim nor TensorFlow's kernels have it; two steps are w
 
 #: References with fewer than two sources, and why.
 EXCEPTIONS: dict[str, str] = {
-    **{name: _NOTHING for name in LAYERS if name.startswith("Random")},
+    **{name: _NOTHING for name in LAYERS if name.startswith("Random") or name in _AUGMENTING},
     "Lamb": _NOBODY,
     "Lion": _NOBODY,
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from . import attention, dense, functions, moving, recurrent, spatial  # noqa: F401, they register
+from . import attention, dense, functions, mel, moving, recurrent, spatial  # noqa: F401, they register
 from .losses import LOSSES
 from .optimizers import OPTIMIZERS, steps
 from .registry import LAYERS, Tensor

@@ -40,6 +40,15 @@ def _embedding(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     return tf.nn.embedding_lookup(weights["embeddings"], inputs[0])
 
 
+@layer("ReversibleEmbedding")
+def _reversible(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    if not p["reverse"]:
+        return _embedding(p, inputs, weights)
+    table = tf.transpose(weights["embeddings"]) if p["tie_weights"] else weights["reverse_embeddings"]
+    logits, cap = tf.tensordot(inputs[0], table, 1), p["logit_soft_cap"]
+    return logits if cap is None else cap * tf.tanh(logits / cap)
+
+
 @layer("Masking")
 def _masking(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     x = inputs[0]

@@ -96,9 +96,13 @@ def _divergence(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
 
 
 def _binary_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    labels = labels + p["label_smoothing"] * (0.5 - labels)
     chances = tf.sigmoid(guess) if p["from_logits"] else guess
     right = labels * chances + (1.0 - labels) * (1.0 - chances)
-    return _mean(tf.pow(1.0 - right, p["gamma"]) * _surprise(labels, _inside(chances)))
+    each = tf.pow(1.0 - right, p["gamma"]) * _surprise(labels, _inside(chances))
+    if p["apply_class_balancing"]:
+        each = p["alpha"] * labels * each + (1.0 - p["alpha"]) * (1.0 - labels) * each
+    return _mean(each)
 
 
 def _categorical_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
@@ -108,15 +112,32 @@ def _categorical_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
 
 
 def _dice(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
-    together = tf.tensordot(tf.reshape(labels, [-1]), tf.reshape(guess, [-1]), 1)
-    return 1.0 - 2.0 * together / (tf.reduce_sum(labels + guess) + EPSILON)
+    together, total = (tf.reduce_sum(x, axis=p["axis"]) for x in (labels * guess, labels + guess))
+    return _mean(1.0 - 2.0 * together / (total + EPSILON))
 
 
 def _tversky(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
-    """Keras' false positives are labels that the prediction misses."""
-    hits = tf.reduce_sum(labels * guess)
-    positives, negatives = tf.reduce_sum(labels * (1.0 - guess)), tf.reduce_sum((1.0 - labels) * guess)
-    return 1.0 - hits / (hits + p["alpha"] * positives + p["beta"] * negatives + EPSILON)
+    """Alpha is documented as the coefficient of false positives, beta as that of false negatives."""
+    parts = (labels * guess, (1.0 - labels) * guess, labels * (1.0 - guess))
+    hits, positives, negatives = (tf.reduce_sum(part, axis=p["axis"]) for part in parts)
+    return _mean(1.0 - hits / (hits + p["alpha"] * positives + p["beta"] * negatives + EPSILON))
+
+
+def _circle(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    """Over all pairs, in sums of exponentials; samples without a partner or an opponent have no loss."""
+    distance = tf.nn.relu(1.0 - tf.matmul(guess, guess, transpose_b=True))
+    same = tf.cast(labels[:, None] == labels[None, :], tf.float64)
+    kept = tf.linalg.set_diag(same, tf.zeros_like(same[0])) if p["remove_diagonal"] else same
+    pulled = tf.exp(p["gamma"] * (tf.square(distance) - p["margin"] ** 2))
+    pushed = tf.exp(p["gamma"] * tf.nn.relu(1.0 + p["margin"] - distance) * (1.0 - p["margin"] - distance))
+    both = tf.reduce_sum(kept * pulled, axis=1) * tf.reduce_sum((1.0 - same) * pushed, axis=1)
+    losses = tf.math.log1p(tf.boolean_mask(both, both > 0.0))
+    return tf.math.divide_no_nan(tf.reduce_sum(losses), tf.cast(tf.size(losses), tf.float64))
+
+
+def _generalized(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    right = tf.gather(guess, labels, axis=-1, batch_dims=1)
+    return _mean(1.0 - tf.pow(right, p["q"])) / p["q"]
 
 
 LOSSES: dict[str, Callable[[Params, Tensor, Tensor], Tensor]] = {
@@ -139,4 +160,6 @@ LOSSES: dict[str, Callable[[Params, Tensor, Tensor], Tensor]] = {
     "CategoricalFocalCrossentropy": _categorical_focal,
     "Dice": _dice,
     "Tversky": _tversky,
+    "Circle": _circle,
+    "CategoricalGeneralizedCrossEntropy": _generalized,
 }

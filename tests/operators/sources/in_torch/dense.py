@@ -45,6 +45,15 @@ def _embedding(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     return functional.embedding(inputs[0], weights["embeddings"])
 
 
+@layer("ReversibleEmbedding")
+def _reversible(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    if not p["reverse"]:
+        return _embedding(p, inputs, weights)
+    table = weights["embeddings"] if p["tie_weights"] else weights["reverse_embeddings"].T
+    logits, cap = functional.linear(inputs[0], table), p["logit_soft_cap"]
+    return logits if cap is None else cap * torch.tanh(logits / cap)
+
+
 @layer("Masking")
 def _masking(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     x = inputs[0]

@@ -59,10 +59,12 @@ def _divergence(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
 
 
 def _binary_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    labels = labels * (1 - p["label_smoothing"]) + p["label_smoothing"] / 2
     chances = torch.sigmoid(guess) if p["from_logits"] else guess
-    missed = torch.where(labels == 1, 1 - chances, chances)
+    missed = torch.lerp(chances, 1 - chances, labels)
     clipped = chances.clamp(EPSILON, 1 - EPSILON)
-    return (missed ** p["gamma"] * functional.binary_cross_entropy(clipped, labels, reduction="none")).mean()
+    weight = p["alpha"] * labels + (1 - p["alpha"]) * (1 - labels) if p["apply_class_balancing"] else None
+    return (missed ** p["gamma"] * functional.binary_cross_entropy(clipped, labels, weight, reduction="none")).mean()
 
 
 def _categorical_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
@@ -72,13 +74,48 @@ def _categorical_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
 
 
 def _dice(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
-    return 1 - 2 * torch.dot(labels.ravel(), guess.ravel()) / (labels.sum() + guess.sum() + EPSILON)
+    hits, truth, found = _overlap(p, labels, guess)
+    return (1 - 2 * hits / (truth + found + EPSILON)).mean()
 
 
 def _tversky(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
-    hits = torch.dot(labels.ravel(), guess.ravel())
-    missed, extra = labels.sum() - hits, guess.sum() - hits
-    return 1 - hits / (hits + p["alpha"] * missed + p["beta"] * extra + EPSILON)
+    """Alpha is documented as the coefficient of false positives, beta as that of false negatives."""
+    hits, truth, found = _overlap(p, labels, guess)
+    return (1 - hits / (hits + p["alpha"] * (found - hits) + p["beta"] * (truth - hits) + EPSILON)).mean()
+
+
+def _overlap(p: Params, labels: Tensor, guess: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Sums of both, of the labels and of the predictions, over everything or over the classes."""
+    if p["axis"] is None:
+        labels, guess = labels.reshape(1, -1), guess.reshape(1, -1)
+    return torch.einsum("nc,nc->n", labels, guess), labels.sum(-1), guess.sum(-1)
+
+
+def _ctc(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    """Torch's own mean divides by the lengths of the labels."""
+    logs = functional.log_softmax(guess, -1).movedim(0, 1)
+    steps = torch.full((guess.shape[0],), guess.shape[1])
+    return functional.ctc_loss(logs, labels, steps, (labels != 0).sum(-1), reduction="none").mean()
+
+
+def _circle(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    """Sample by sample, over those of its class and those of the others; who lacks either has no loss."""
+    found = []
+    for index, (label, row) in enumerate(zip(labels, guess, strict=True)):
+        distance = functional.relu(1 - guess @ row)
+        same = labels == label
+        kept = same & (torch.arange(len(labels)) != index) if p["remove_diagonal"] else same
+        near, far = distance[kept], distance[~same]
+        if len(near) and len(far):
+            pulled = p["gamma"] * (near + p["margin"]) * (near - p["margin"])
+            pushed = p["gamma"] * functional.relu(1 + p["margin"] - far) * (1 - p["margin"] - far)
+            found.append(torch.logaddexp(pulled.logsumexp(0) + pushed.logsumexp(0), torch.zeros(()).to(guess)))
+    return torch.stack(found).mean() if found else 0 * guess.sum()
+
+
+def _generalized(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    right = guess.gather(-1, labels[:, None]).squeeze(-1)
+    return ((1 - right ** p["q"]) / p["q"]).mean()
 
 
 LOSSES: dict[str, Callable[[Params, Tensor, Tensor], Tensor]] = {
@@ -101,4 +138,7 @@ LOSSES: dict[str, Callable[[Params, Tensor, Tensor], Tensor]] = {
     "CategoricalFocalCrossentropy": _categorical_focal,
     "Dice": _dice,
     "Tversky": _tversky,
+    "CTC": _ctc,
+    "Circle": _circle,
+    "CategoricalGeneralizedCrossEntropy": _generalized,
 }
