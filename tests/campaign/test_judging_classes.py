@@ -15,6 +15,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Kind
+from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.triage.suspicion import Suspicion
 
 TF, JAX, TORCH = "keras:tensorflow", "keras:jax", "keras:torch"
@@ -95,6 +96,13 @@ class TestEndings:
     def test_the_library_says_that_it_has_no_such_thing(self) -> None:
         lacks = ended("keras:openvino", Status.RAISED, "NotImplementedError", "`relu` is not supported with openvino")
         assert verdict(self.CASE, lacks, self.RIGHT)[0] is Class.UNSUPPORTED
+
+    @pytest.mark.parametrize(("dtype", "klass"), [("float32", Class.DEFECT), ("float16", Class.UNSUPPORTED)])
+    def test_documented_support_that_raises(self, dtype: str, klass: Class) -> None:
+        x = np.ones((1, 3), dtype)
+        case = Case(OPERATORS.get("tanh").api_call({}), Procedure(goal=Goal.CALL), inputs={"x": x})
+        raised = ended("jax:eager", Status.RAISED, "UnimplementedError", "tanh is not supported here")
+        assert verdict(case, raised, gave("torch:eager", np.tanh(x)))[0] is klass
 
     def test_death_is_not_filed_under_an_exception(self) -> None:
         died = ended(JAX, Status.CRASHED, "SIGSEGV")

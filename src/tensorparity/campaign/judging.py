@@ -39,7 +39,7 @@ from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_endi
 from ..triage.freedoms import freedom_of, tamed
 from ..triage.fusion import AMPLIFIED, relative_difference
 from ..triage.replay import NodeErrors, absolute_error, measure_node, measure_outputs, reference_error
-from ..triage.support import classed_ending
+from ..triage.support import classed_ending, is_documented
 from ..triage.suspicion import Suspicion, Worst
 from ..triage.trials import judge_layer
 from .judging_training import TRAINING, by_training
@@ -346,7 +346,7 @@ def _ending(
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
     )
-    diagnosis = classed_ending(diagnosis, worst, freedom_of(case))
+    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=is_documented(case))
     exception = failure.type if failure else ""
     return Suspicion(ENDINGS[worst.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
 

@@ -1,26 +1,45 @@
-"""What is supported: a target that refuses what its documentation rules out, or leaves open, is not wrong."""
+"""What is supported: a target that refuses what its documentation rules out, or leaves open, is not wrong.
+
+The declaration of an operator says which call of which library does it, with which parameters: in float32, that is
+documented support, and a library that refuses it is wrong, whatever it says. Other dtypes it may lack.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from ..core.arrays import dtype_name
+from ..core.case import ApiCall, Case
 from ..core.finding import Class, Diagnosis
 from ..core.messages import says_unsupported
 from ..core.outcome import Outcome, Status
+from ..operators.calls.catalogue import operator_of
 from .freedoms import Freed, excused
 
 
-def classed_ending(diagnosis: Diagnosis, outcome: Outcome, freed: Freed | None = None) -> Diagnosis:
+def is_documented(case: Case) -> bool:
+    """The libraries' documentation promises this call: an operator of the catalogue, in float32."""
+    if not isinstance(case.subject, ApiCall) or operator_of(case.subject.api) is None:
+        return False
+    return all(dtype_name(array) == "float32" for array in case.inputs.values())
+
+
+def classed_ending(
+    diagnosis: Diagnosis, outcome: Outcome, freed: Freed | None = None, *, documented: bool = False
+) -> Diagnosis:
     """A bad ending as what it is: the library's own word that it has no such thing, a documented freedom, or a defect.
 
     Only an exception can be a refusal; a process that dies or hangs refuses nothing.
+
+    Args:
+        documented: the documentation says that it is supported, so the library's word does not count.
     """
     failure = outcome.failure
     if outcome.status is not Status.RAISED or failure is None:
         return diagnosis
     if freed is not None and freed.freedom.raises:
         return excused(diagnosis, freed.freedom)
-    if says_unsupported(failure.type, failure.message):
+    if not documented and says_unsupported(failure.type, failure.message):
         said = f"{outcome.target} says that it has no such thing"
         return replace(diagnosis, klass=Class.UNSUPPORTED, evidence=(*diagnosis.evidence, said))
     return diagnosis
