@@ -15,10 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorparity.campaign.examining import examine_case
+from tensorparity.campaign.rounds import rounds_ahead
 from tensorparity.campaign.selection import families_of
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.finding import Class
 from tensorparity.engines.muffin import MuffinEngine
+from tensorparity.generators.networks.networks import Network
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.testing.museum import EXHIBITS, Exhibit
@@ -63,7 +65,7 @@ class ColdStart:
         settings = RunnerSettings(workers=len(TARGETS), faults={self._target: load_fault(self._exhibit.fault)})
         with open_runner(TARGETS, settings) as runner:
             examiner = StepExaminer(runner, TARGETS, families_of(TARGETS))
-            for count, candidates in self._rounds(examiner, began):
+            for count, candidates in self._rounds(runner, examiner, began):
                 if not any(self._is_it(s) for s in candidates):
                     continue
                 for suspicion in examiner.confirm():
@@ -72,13 +74,18 @@ class ColdStart:
                         return Found(suspicion, count, time.monotonic() - began)
         return None
 
-    def _rounds(self, examiner: StepExaminer, began: float) -> Iterator[tuple[int, list[Suspicion]]]:
+    def _rounds(
+        self, runner: LocalRunner, examiner: StepExaminer, began: float
+    ) -> Iterator[tuple[int, list[Suspicion]]]:
         engine = MuffinEngine(self._seed)
+
+        def propose(_: int) -> list[Network]:
+            return engine.networks() if time.monotonic() - began < self._budget else []
+
         count = 0
-        while time.monotonic() - began < self._budget:
-            cases = [network.case for network in engine.networks()]
-            steps = examiner.examine(cases)
-            count += len(cases)
+        for networks, outcomes in rounds_ahead(runner, examiner, propose):
+            steps = examiner.judge([network.case for network in networks], outcomes)
+            count += len(networks)
             yield count, [suspicion for step in steps for suspicion in step.convicted]
 
     def _is_it(self, suspicion: Suspicion) -> bool:

@@ -22,7 +22,7 @@ import psutil
 from measuring import Spent, cpu_of, median, spending, table
 
 from tensorparity.core.arrays import Array
-from tensorparity.targets.pool import End, Request
+from tensorparity.targets.requests import End, Request
 from tensorparity.targets.runner import LocalRunner
 from tensorparity.testing.external import MISBEHAVING, external_runner, misbehave
 

@@ -15,7 +15,7 @@ from tensorparity.campaign import applications
 from tensorparity.campaign.applications import application_file
 from tensorparity.core.errors import RunError, UsageError
 from tensorparity.targets.faults import Fault
-from tensorparity.targets.pool import End, Reply
+from tensorparity.targets.requests import End, Reply
 from tensorparity.targets.runner import RunnerSettings
 
 FAULT = Fault("f.py", "")

@@ -14,7 +14,7 @@ from tensorparity.campaign.exports import Exported, export_keras, export_to_onnx
 from tensorparity.core.case import EXPORTED_ONNX, ModelFile
 from tensorparity.core.errors import RunError
 from tensorparity.targets.environments import Inventory
-from tensorparity.targets.pool import End, Reply
+from tensorparity.targets.requests import End, Reply
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
 FILE = ModelFile("m.keras", "0" * 64)

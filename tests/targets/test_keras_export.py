@@ -18,7 +18,7 @@ from tensorparity.core.model import node_inputs
 from tensorparity.core.outcome import Outcome
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.targets.lowering.onnx_export import steps_of
-from tensorparity.targets.pool import Reply
+from tensorparity.targets.requests import Reply
 from tensorparity.targets.runner import LocalRunner, open_runner
 
 pytestmark = [

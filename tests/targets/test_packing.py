@@ -13,7 +13,7 @@ from tensorparity.core.outcome import Failure, Outcome, Record, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.targets.packing import run_packs
-from tensorparity.targets.pool import End, Reply, Request
+from tensorparity.targets.requests import End, Reply, Request
 from tensorparity.targets.runner import open_runner
 
 TARGET = "jax:jit"

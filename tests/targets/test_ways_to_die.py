@@ -27,7 +27,7 @@ from tensorparity.core.outcome import Outcome, Status
 from tensorparity.targets.environments import Environment
 from tensorparity.targets.limits import Limits
 from tensorparity.targets.names import parse_target
-from tensorparity.targets.pool import End, Request
+from tensorparity.targets.requests import End, Request
 from tensorparity.targets.runner import Desk, LocalRunner, RunnerSettings, open_runner
 from tensorparity.testing.external import MISBEHAVING, external_runner, misbehave
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..core.atomic import replacing
 from ..core.errors import RunError, UsageError
-from ..targets.pool import End
+from ..targets.requests import End
 from ..targets.runner import LocalRunner, open_runner
 
 _MAKE_SECONDS = 900.0

@@ -19,7 +19,7 @@ from ..core.outcome import Failure, Outcome, Status
 from ..core.runner import Runner
 from ..targets.catalogue import spec_of
 from ..targets.names import parse_target
-from ..targets.pool import End
+from ..targets.requests import End
 from ..targets.runner import LocalRunner
 
 _SECONDS = 300.0

@@ -17,7 +17,7 @@ from ..targets.catalogue import spec_of
 from ..targets.environments import find_environment, inventory
 from ..targets.lowering.onnx_export import steps_of
 from ..targets.names import parse_target
-from ..targets.pool import End
+from ..targets.requests import End
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 
 _EXPORT_SECONDS = 600.0

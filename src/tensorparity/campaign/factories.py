@@ -12,7 +12,7 @@ from ..core.atomic import replacing
 from ..core.errors import RunError, UsageError
 from ..core.messages import gist
 from ..generators.inputs import Draw
-from ..targets.pool import End
+from ..targets.requests import End
 from ..targets.runner import RunnerSettings, open_runner, user_import_paths
 
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")

@@ -33,6 +33,7 @@ from .fuzz_tally import FuzzTally
 from .hunt import StopReason
 from .line_coverage import line_coverage
 from .reducing import Preparation, ReducingSettings
+from .rounds import rounds_ahead
 from .selection import families_of
 from .stages import STAGES, StepExaminer, Stepped
 
@@ -162,7 +163,9 @@ class Fuzz:
         self._outcomes: dict[str, Outcome] = {}
         self._index = 0
         self._unconfirmed = 0
-        self._began = time.monotonic()
+        self._made = 0
+        self._began = self._judged = time.monotonic()
+        self._round_seconds = 0.0
         self.tally = FuzzTally(settings.targets)
         self.findings: dict[str, Finding] = {}
         self.scripts: dict[str, str] = {}
@@ -175,11 +178,8 @@ class Fuzz:
     def run(self) -> None:
         """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
         try:
-            while True:
-                networks = self._wanted(self._engine.networks())
-                if not networks:
-                    break
-                self._round(networks)
+            for networks, outcomes in rounds_ahead(self._runner, self._examiner, self._proposed):
+                self._round(networks, outcomes)
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
         if self._settings.runner.lines:
@@ -188,18 +188,26 @@ class Fuzz:
         self._confirm()
         self._store.finish_campaign(self._campaign, self.stop.value)
 
-    def _wanted(self, networks: list[Network]) -> list[Network]:
+    def _proposed(self, flying: int) -> list[Network]:
+        """The next networks; none when as many are made as were asked for, or those under way fill the budget."""
         if self._settings.models is not None:
-            return networks[: max(0, self._settings.models - self._index)]
-        if time.monotonic() - self._began >= self._settings.budget:
+            left = self._settings.models - self._made
+            return self._count_made(self._engine.networks()[:left]) if left > 0 else []
+        spent = time.monotonic() - self._began
+        if spent + flying * self._round_seconds >= self._settings.budget:
             self.stop = StopReason.BUDGET
             return []
+        return self._count_made(self._engine.networks())
+
+    def _count_made(self, networks: list[Network]) -> list[Network]:
+        self._made += len(networks)
         return networks
 
-    def _round(self, networks: Sequence[Network]) -> None:
-        began = time.monotonic()
-        steps = self._examiner.examine([network.case for network in networks])
-        each = (time.monotonic() - began) / len(networks)
+    def _round(self, networks: Sequence[Network], outcomes: Sequence[Outcome]) -> None:
+        steps = self._examiner.judge([network.case for network in networks], outcomes)
+        now = time.monotonic()
+        self._round_seconds, self._judged = now - self._judged, now
+        each = self._round_seconds / len(networks)
         for network, step in zip(networks, steps, strict=True):
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
             self.tally.add(step, network.data, len(network.layers), each)

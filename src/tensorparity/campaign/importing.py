@@ -13,7 +13,7 @@ from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.model import Model
 from ..operators.catalogue import has_layer, layer
-from ..targets.pool import End, Reply
+from ..targets.requests import End, Reply
 from ..targets.runner import LocalRunner
 from ..zoo.data import Part
 

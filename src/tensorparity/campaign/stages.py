@@ -98,9 +98,16 @@ class StepExaminer:
         self._suspects: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def examine(self, cases: Sequence[Case]) -> list[Stepped]:
-        """Run a batch and judge each case of it; the trials of all of them are a second batch."""
-        pairs = [(as_far_as(case, target), target) for case in cases for target in self._targets]
-        answers = iter(self._runner.run_pairs(pairs))
+        """Run a batch and judge each case of it."""
+        return self.judge(cases, self._runner.run_pairs(self.pairs(cases)))
+
+    def pairs(self, cases: Sequence[Case]) -> list[tuple[Case, str]]:
+        """What ``judge`` wants the outcomes of."""
+        return [(as_far_as(case, target), target) for case in cases for target in self._targets]
+
+    def judge(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> list[Stepped]:
+        """Judge each case of a batch that was run; the trials of all of them are a second batch."""
+        answers = iter(outcomes)
         steps = [self._screened(case, {target: next(answers) for target in self._targets}) for case in cases]
         if self._oracle == "muffin":
             for step in steps:

@@ -13,8 +13,9 @@ from typing import Any
 from ..core.arrays import Array
 from ..core.case import Case
 from ..core.outcome import Outcome
-from .pool import End, Pool, Reply, Request
+from .pool import Pool
 from .replies import outcome_of
+from .requests import End, Reply, Request
 
 #: A pack's deadline grows with it: so many calls share that of one.
 _SHARING = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..core.outcome import Failure, Outcome, Record, Status
-from .pool import End, Reply
+from .requests import End, Reply
 
 
 def outcome_of(target: str, reply: Reply) -> Outcome:

@@ -20,6 +20,7 @@ from ..core.case import Case
 from ..core.errors import UsageError, WorkerStartError
 from ..core.outcome import Outcome
 from ..core.runner import Runner
+from .begun import Begun, nobody
 from .cache import CachedRunner, OutcomeCache, drop_unused
 from .catalogue import TargetSpec, install_hint, spec_of
 from .environments import Environment, base_variables, cpu_features, find_environment, installed, inventory
@@ -28,9 +29,10 @@ from .limits import Limits
 from .lowering import lower
 from .names import TargetName, parse_target
 from .packing import run_packs
-from .pool import Plan, Pool, Reply, Request
+from .pool import Pool
 from .process import WORKER_FOLDER, Launch
-from .replies import outcome_of, unsupported
+from .replies import unsupported
+from .requests import Plan, Reply, Request
 
 #: Variables that pin every thread pool a library may own; the adapters pin the rest by call.
 _THREAD_VARIABLES = (
@@ -205,7 +207,8 @@ class LocalRunner:
 
     def _new_pool(self, desks: Iterable[Desk], *, fresh: bool) -> Pool:
         plans = {str(desk.name): desk.plan(fresh=fresh) for desk in desks}
-        return Pool(plans, self._settings.limits, self._settings.workers)
+        counted = bool(self._settings.lines)  # a worker knows its own lines only
+        return Pool(plans, self._settings.limits, self._settings.workers, grow=not counted)
 
     def __enter__(self) -> LocalRunner:
         return self
@@ -239,12 +242,12 @@ class LocalRunner:
         deadline_factor: float = 1.0,
         on_outcome: Callable[[Outcome], None] | None = None,
     ) -> list[Outcome]:
-        tell = on_outcome or _nobody
+        tell = on_outcome or nobody
         if not fresh:
-            return self._outcomes(self._pool, pairs, deadline_factor, tell)
+            return self._begin(self._pool, pairs, deadline_factor).outcomes(tell)
         desks = [self._desks[name] for name in dict.fromkeys(target for _, target in pairs)]
         with self._new_pool(desks, fresh=True) as pool:
-            return self._outcomes(pool, pairs, deadline_factor, tell)
+            return self._begin(pool, pairs, deadline_factor).outcomes(tell)
 
     def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
         """Packs of calls, each compiled as one unit by its target; one that fails is halved, down to single cases."""
@@ -262,31 +265,15 @@ class LocalRunner:
             raise reply.error
         return reply
 
-    def _outcomes(
-        self,
-        pool: Pool,
-        pairs: Sequence[tuple[Case, str]],
-        deadline_factor: float,
-        tell: Callable[[Outcome], None],
-    ) -> list[Outcome]:
-        """Outcomes in the order of ``pairs``, however they finish."""
-        answers: dict[int, Outcome] = {}
-        requests: list[Request] = []
-        positions: list[int] = []
-        for position, (case, target) in enumerate(pairs):
-            prepared = self.prepare(case, target, deadline_factor)
-            if isinstance(prepared, Outcome):
-                answers[position] = prepared
-            else:
-                requests.append(prepared)
-                positions.append(position)
-        for index, reply in pool.ask(requests):
-            target = requests[index].target
-            if reply.error and pool is self._pool:
-                self.broken[target] = reply.error
-            outcome = answers[positions[index]] = outcome_of(target, reply)
-            tell(outcome)
-        return [answers[position] for position in range(len(pairs))]
+    def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> Begun:
+        """Send cases out and return at once; whatever is asked in the meantime goes first."""
+        return self._begin(self._pool, pairs, 1.0, background=True)
+
+    def _begin(
+        self, pool: Pool, pairs: Sequence[tuple[Case, str]], deadline_factor: float, *, background: bool = False
+    ) -> Begun:
+        prepared = [self.prepare(case, target, deadline_factor) for case, target in pairs]
+        return Begun(pool, prepared, self.broken if pool is self._pool else {}, background=background)
 
     def prepare(self, case: Case, target: str, deadline_factor: float = 1.0) -> Request | Outcome:
         """The request of a case; or the outcome, if the target need not even be asked."""
@@ -300,10 +287,6 @@ class LocalRunner:
             header["subject"], arrays = lowered
         cpu = self._settings.limits.cpu_seconds * deadline_factor
         return Request(target, {"do": "run", "case": header}, arrays, cpu)
-
-
-def _nobody(outcome: Outcome) -> None:
-    """Nobody asked to be told."""
 
 
 def open_runner(targets: Iterable[str], settings: RunnerSettings | None = None) -> LocalRunner:

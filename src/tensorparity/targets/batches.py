@@ -1,0 +1,149 @@
+"""Batches: requests handed to the pool's thread, and replies handed back."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from .requests import Reply, Request
+
+
+class Batch:
+    """Requests on their way; iterating gives (position, reply) as they end, once.
+
+    Args:
+        background: every other batch goes first.
+    """
+
+    def __init__(self, count: int, *, background: bool = False) -> None:
+        self.background = background
+        self.cancelled = False
+        #: Set when a cancelled batch keeps no worker busy any more.
+        self.gone = threading.Event()
+        self._left = count
+        self._replies: queue.SimpleQueue[tuple[int, Reply] | BaseException] = queue.SimpleQueue()
+
+    def answer(self, position: int, reply: Reply) -> None:
+        self._replies.put((position, reply))
+
+    def fail(self, error: BaseException) -> None:
+        """The pool itself broke: whoever waits learns why."""
+        self._replies.put(error)
+
+    @property
+    def ready(self) -> int:
+        """Replies that have arrived and were not taken."""
+        return self._replies.qsize()
+
+    def __iter__(self) -> Iterator[tuple[int, Reply]]:
+        while self._left:
+            item = self._replies.get()
+            if isinstance(item, BaseException):
+                raise item
+            self._left -= 1
+            yield item
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Job:
+    """A request of a batch; the order is that in which jobs are begun."""
+
+    background: bool
+    number: int
+    position: int = field(compare=False)
+    request: Request = field(compare=False)
+    batch: Batch = field(compare=False)
+
+
+class Queues:
+    """Jobs that wait, by target."""
+
+    def __init__(self) -> None:
+        self._heaps: dict[str, list[Job]] = {}
+
+    def add(self, job: Job) -> None:
+        heapq.heappush(self._heaps.setdefault(job.request.target, []), job)
+
+    def firsts(self) -> list[Job]:
+        """The next job of each target, in the order in which they should begin."""
+        return sorted(heap[0] for heap in self._heaps.values() if heap)
+
+    def take(self, job: Job) -> None:
+        """Remove the first job of its target."""
+        assert heapq.heappop(self._heaps[job.request.target]) is job
+
+    def forget(self, batch: Batch) -> None:
+        for target, heap in self._heaps.items():
+            kept = [job for job in heap if job.batch is not batch]
+            heapq.heapify(kept)
+            self._heaps[target] = kept
+
+
+class Inbox:
+    """Where callers and the pool's loop meet; the bell, a descriptor, is readable when something lies here."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: list[Job] = []
+        self._cancelled: list[Batch] = []
+        self._batches: weakref.WeakSet[Batch] = weakref.WeakSet()
+        self._error: BaseException | None = None
+        self.closed = False
+        self.bell, self._ring = os.pipe()
+        os.set_blocking(self.bell, False)
+        os.set_blocking(self._ring, False)
+
+    def hand_in(self, batch: Batch, jobs: Iterable[Job]) -> None:
+        with self._lock:
+            if self._error is not None:
+                batch.fail(self._error)
+                return
+            self._batches.add(batch)
+            self._jobs += jobs
+            self._wake()
+
+    def cancel(self, batch: Batch) -> None:
+        with self._lock:
+            self._cancelled.append(batch)
+            self._wake()
+
+    def take(self) -> tuple[list[Job], list[Batch]]:
+        """What was handed in and what was cancelled since the last time."""
+        with self._lock, contextlib.suppress(BlockingIOError):
+            os.read(self.bell, 4096)
+        with self._lock:
+            jobs, self._jobs = self._jobs, []
+            cancelled, self._cancelled = self._cancelled, []
+        return jobs, cancelled
+
+    def fail(self, error: BaseException) -> None:
+        """The loop is over; whoever waits or comes later learns why."""
+        with self._lock:
+            self._error = error
+            for batch in self._batches:
+                batch.fail(error)
+                batch.gone.set()
+
+    def close(self) -> None:
+        """Tell the loop to end."""
+        with self._lock:
+            if not self.closed:
+                self.closed = True
+                self._wake()
+
+    def free(self) -> None:
+        """Once the loop has ended: give the descriptors back."""
+        with self._lock:
+            for fd in {self.bell, self._ring} - {-1}:
+                os.close(fd)
+            self.bell = self._ring = -1
+
+    def _wake(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # a full pipe wakes as well as one more byte
+            os.write(self._ring, b"!")
