@@ -1,40 +1,15 @@
-"""Layers by name, each a function of the complete parameters, the inputs and the weights."""
+"""The table of this library's layers, and its types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import tensorflow as tf
 
+from ..registry import Params, Registry, below, over_axes, sizes
+
 Tensor = tf.Tensor
-Params = dict[str, Any]
 Weights = dict[str, Tensor]
-Layer = Callable[[Params, list[Tensor], Weights], Any]
+_TABLE = Registry()
+LAYERS = _TABLE.layers
+layer = _TABLE.layer
 
-LAYERS: dict[str, Layer] = {}
-
-
-def layer(*names: str) -> Callable[[Layer], Layer]:
-    """Registers a function as the layers of these names."""
-
-    def register(function: Layer) -> Layer:
-        LAYERS.update(dict.fromkeys(names, function))
-        return function
-
-    return register
-
-
-def over_axes(base: str, dims: tuple[int, ...] = (1, 2, 3)) -> tuple[str, ...]:
-    """Names for one, two and three spatial axes: ``Conv*`` stands for Conv1D, Conv2D and Conv3D."""
-    return tuple(base.replace("*", f"{count}D") for count in dims)
-
-
-def below(weights: Weights, name: str) -> Weights:
-    """The weights of a layer inside of a layer."""
-    prefix = f"{name}/"
-    return {key.removeprefix(prefix): value for key, value in weights.items() if key.startswith(prefix)}
-
-
-def sizes(value: Any, count: int) -> list[int]:
-    return [int(value)] * count if isinstance(value, int) else [int(item) for item in value]
+__all__ = ["LAYERS", "Params", "Tensor", "Weights", "below", "layer", "over_axes", "sizes"]
