@@ -11,6 +11,7 @@ from ..core.finding import Class
 from ..core.procedure import Recipe
 from .options import (
     DEFAULT_OUT,
+    Duration,
     exit_code,
     parse_recipe,
     reducing_options,
@@ -27,6 +28,8 @@ from .options import (
 @click.option("--data", type=click.Path(path_type=Path), help="An .npz with x (or one array per input) and y.")
 @click.option("--input", "draws", multiple=True, metavar="NAME=SHAPE:dtype:low..high", help="How to draw an input.")
 @click.option("--instances", type=click.IntRange(min=1), help="Use at most so many inputs.")
+@click.option("--cases", type=click.IntRange(min=1), help="The same as --instances.")
+@click.option("--budget", type=Duration(), help="Time for reducing all defects.  [default: 5 times --reduce-budget]")
 @click.option("--batch-size", type=click.IntRange(min=1), help="Batch size of predict.  [default: the library's]")
 @click.option("--steps", type=click.IntRange(min=1), help="Also train so many steps everywhere, and compare.")
 @click.option("--optimizer", default="SGD", show_default=True, metavar="NAME[:param=value,...]", help="For --steps.")
@@ -46,6 +49,8 @@ def command(
     data: Path | None,
     draws: tuple[str, ...],
     instances: int | None,
+    cases: int | None,
+    budget: float | None,
     batch_size: int | None,
     steps: int | None,
     optimizer: str,
@@ -88,7 +93,7 @@ def command(
         data=data,
         draws=dict(parse_draw(text) for text in draws),
         seed=seed,
-        instances=instances,
+        instances=instances if instances is not None else cases,
         oracle=oracle,
         pairs=PairSettings({name: value for name, value in thresholds.items() if value is not None}, share, k),
         localize=localize,
@@ -97,7 +102,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
-        reducing=reducing_settings(no_reduce, reduce_budget),
+        reducing=reducing_settings(no_reduce, reduce_budget, most=budget),
     )
     with progress(quiet) as listener:
         compared = compare(model, settings, listener)

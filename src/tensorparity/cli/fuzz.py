@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,12 @@ def command(
     from ..generators.networks.networks import NetworkSettings
     from .progress import progress
 
+    count = models if models is not None else cases
     settings = FuzzSettings(
         targets=[name for name in choose_targets(targets) if targets or name.startswith("keras:")],
         seed=seed,
         budget=budget,
-        models=models if models is not None else cases,
+        models=count,
         stages=read_stages(stages),
         metrics=wants_metrics(stages),
         oracle=oracle,
@@ -91,7 +93,8 @@ def command(
         ),
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
-        reducing=reducing_settings(no_reduce, reduce_budget),
+        # Who asks for a number of networks waits until each defect has its script; a budget bounds that, too.
+        reducing=reducing_settings(no_reduce, reduce_budget, most=math.inf if count is not None else budget),
         runner=replace(runner_settings(**running), lines=line_coverage),
     )
     with progress(quiet) as listener:
