@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -167,25 +169,33 @@ class Fuzz:
         self._began = self._judged = time.monotonic()
         self._round_seconds = 0.0
         self.tally = FuzzTally(settings.targets)
+        #: Confirmed and not filed yet: Ctrl-C may come in between.
+        self._confirmed: list[Suspicion] = []
         self.findings: dict[str, Finding] = {}
         self.scripts: dict[str, str] = {}
         self._metrics = MetricRounds(runner, settings.targets, settings.seed) if settings.metrics else None
         self._preparation = Preparation(runner, runner, settings.reducing, listener)
-        self.occurrences: dict[str, int] = {}
+        self.occurrences: Counter[str] = Counter()
         self.stop = StopReason.CASES
         self._lines: dict[str, Json] = {}
 
     def run(self) -> None:
-        """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
+        """Until the count or the budget is reached; Ctrl-C ends the run, not the report.
+
+        After it, what was convicted is still confirmed, but not reduced; a second Ctrl-C leaves that out, too.
+        """
         try:
             for networks, outcomes in rounds_ahead(self._runner, self._examiner, self._proposed):
                 self._round(networks, outcomes)
+            if self._settings.runner.lines:
+                self._tell(Progress("counting executed lines", self._index, self._settings.models))
+                self._lines = line_coverage(self._runner, self._settings.targets)
+            self._confirm()
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
-        if self._settings.runner.lines:
-            self._tell(Progress("counting executed lines", self._index, self._settings.models))
-            self._lines = line_coverage(self._runner, self._settings.targets)
-        self._confirm()
+            self._preparation = Preparation(self._runner, self._runner, None, self._tell)
+            with contextlib.suppress(KeyboardInterrupt):
+                self._confirm()
         self._store.finish_campaign(self._campaign, self.stop.value)
 
     def _proposed(self, flying: int) -> list[Network]:
@@ -194,6 +204,8 @@ class Fuzz:
             left = self._settings.models - self._made
             return self._count_made(self._engine.networks()[:left]) if left > 0 else []
         spent = time.monotonic() - self._began
+        if flying and not self._round_seconds:  # nobody knows yet how long a round takes
+            return []
         if spent + flying * self._round_seconds >= self._settings.budget:
             self.stop = StopReason.BUDGET
             return []
@@ -205,8 +217,7 @@ class Fuzz:
 
     def _round(self, networks: Sequence[Network], outcomes: Sequence[Outcome]) -> None:
         steps = self._examiner.judge([network.case for network in networks], outcomes)
-        now = time.monotonic()
-        self._round_seconds, self._judged = now - self._judged, now
+        self._round_seconds = time.monotonic() - self._judged
         each = self._round_seconds / len(networks)
         for network, step in zip(networks, steps, strict=True):
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
@@ -216,25 +227,27 @@ class Fuzz:
             self._metrics.round()
         if self._unconfirmed >= _CONFIRM_EVERY:
             self._confirm()
+        self._judged = time.monotonic()
         self._progress()
 
     def _record(self, step: Stepped) -> None:
         statuses = {target: outcome.status for target, outcome in step.outcomes.items()}
         result = Result(self._engine.name, self._index, step.case.digest, tuple(step.verdicts), statuses)
         self._store.record_result(self._campaign, result)
-        for place in step.known:
-            self.occurrences["/".join(place[:3])] = self.occurrences.get("/".join(place[:3]), 0) + 1
+        for known in step.known:
+            self.occurrences["/".join(known.place[:3])] += 1
         self._index += 1
         self._unconfirmed += 1
 
     def _confirm(self) -> None:
         self._unconfirmed = 0
         self._tell(Progress("confirming in fresh processes", self._index, self._settings.models))
-        confirmed = [*self._examiner.confirm(), *(self._metrics.confirm() if self._metrics else ())]
-        new = [s for s in confirmed if self._finding(s, s).id not in self.findings]
+        self._confirmed += [*self._examiner.confirm(), *(self._metrics.confirm() if self._metrics else ())]
+        new = [s for s in self._confirmed if self._finding(s, s).id not in self.findings]
         prepared = self._preparation.prepare(new)
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
+        self._confirmed.clear()
         self.scripts.update(scripts_of(filed, prepared))
         for finding in filed:
             self.findings.setdefault(finding.id, finding)

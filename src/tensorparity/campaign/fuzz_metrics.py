@@ -10,7 +10,8 @@ from ..core.case import Case
 from ..core.runner import Runner
 from ..operators.metrics.catalogue import METRICS, draw_params, metric_case
 from ..triage.suspicion import Suspicion
-from .examining import examine_case, examine_cases
+from .examining import examine_cases
+from .reducing import confirmed
 
 #: What ``--stages`` calls them.
 STAGE = "metrics"
@@ -35,6 +36,7 @@ class MetricRounds:
         self._runner, self._targets = runner, targets
         self._cases = metric_cases(seed)
         self._doubted: dict[tuple[str, ...], Suspicion] = {}
+        self._confirmed: set[tuple[str, ...]] = set()
         self.count = 0
 
     def round(self) -> None:
@@ -46,10 +48,8 @@ class MetricRounds:
                 self._doubted.setdefault(suspicion.key, suspicion)
 
     def confirm(self) -> list[Suspicion]:
-        """What is as wrong in fresh processes; the rest is forgotten."""
-        doubted, self._doubted = self._doubted, {}
-        confirmed: list[Suspicion] = []
-        for key, suspicion in doubted.items():
-            again, _ = examine_case(self._runner, suspicion.case, self._targets, fresh=True)
-            confirmed += [found for found in again.suspicions if found.key == key]
-        return confirmed
+        """What was doubted, seen again in fresh processes, once each; what does not show again is flaky."""
+        new = [suspicion for key, suspicion in self._doubted.items() if key not in self._confirmed]
+        found = confirmed(self._runner, new)
+        self._confirmed.update(suspicion.key for suspicion in new)
+        return found

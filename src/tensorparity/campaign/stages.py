@@ -40,11 +40,27 @@ _ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_
 
 @dataclass(frozen=True)
 class _Pending:
-    """A conviction that waits to be confirmed, with what the targets did when it was made."""
+    """A conviction that waits to be confirmed, with what the targets did when it was made.
+
+    Args:
+        counted: the trial by which it is known.
+    """
 
     suspicion: Suspicion
     trial: Trial | EndingTrial | None
     outcomes: Mapping[str, Outcome]
+    counted: Trial | EndingTrial | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """Something that has been convicted before, seen once more."""
+
+    place: tuple[str, ...]
+    stage: Stage
+    api: str
+    suspects: tuple[str, ...]
+    kind: Kind = Kind.INCONSISTENCY
 
 
 @dataclass
@@ -55,7 +71,7 @@ class Stepped:
         inconsistent: what the paper's rule says, whatever the verdicts are by.
         convicted: suspicions of this case, not confirmed yet.
         settled: doubts that a trial dispelled, and why there were any.
-        known: places of trials that were not repeated, because they had been convicted before.
+        known: what was not tried again, because it had been convicted before.
         unsupported: targets that say they lack something, and what they say.
     """
 
@@ -63,7 +79,7 @@ class Stepped:
     outcomes: Mapping[str, Outcome]
     inconsistent: list[Inconsistency] = field(default_factory=list)
     convicted: list[Suspicion] = field(default_factory=list)
-    known: list[tuple[str, ...]] = field(default_factory=list)
+    known: list[Known] = field(default_factory=list)
     open: list[Trial | EndingTrial] = field(default_factory=list)
     settled: list[str] = field(default_factory=list)
     unsupported: dict[str, str] = field(default_factory=dict)
@@ -151,7 +167,7 @@ class StepExaminer:
             place = (item.stage.value, api, odd or f"{item.a},{item.b}")
             self._places[place] += 1
             if self._places[place] > 1:
-                step.known.append(place)
+                step.known.append(Known(place, item.stage, api, (odd,) if odd else (item.a, item.b)))
                 continue
             evidence = f"{item.a} and {item.b} part in {item.layer} by {item.distance:.3g}, what flows in agrees"
             diagnosis = Diagnosis(
@@ -182,7 +198,7 @@ class StepExaminer:
         outcomes = {id(trial): {target: next(answers) for target in self._targets} for trial in wanted}
         for step, trial in doubts:
             if self._is_known(trial):
-                step.known.append(trial.place)
+                step.known.append(self._known(trial, Kind.INCONSISTENCY))
             elif not any(suspicion.case is trial.case for suspicion in step.convicted):
                 self._try(step, trial, outcomes[id(trial)])  # a loss whose value is wrong has a wrong gradient, too
 
@@ -194,15 +210,19 @@ class StepExaminer:
         elif suspicion is None:
             step.open.append(trial)
         else:
-            self._count(trial)
-            self._suspects[trial.place] = suspicion.diagnosis.suspects
+            self._count(trial, suspicion.diagnosis.suspects)
             self._keep(step, suspicion, trial, outcomes)
 
     def _is_known(self, trial: Trial | EndingTrial) -> bool:
         return self._places[trial.key] >= _ENOUGH or self._places[trial.place] >= _MORE_THAN_ENOUGH
 
-    def _count(self, trial: Trial | EndingTrial) -> None:
+    def _known(self, trial: Trial | EndingTrial, kind: Kind) -> Known:
+        suspects = self._suspects.get(trial.place, tuple(trial.suspects))
+        return Known(trial.place, trial.stage, trial.api, suspects, kind)
+
+    def _count(self, trial: Trial | EndingTrial, suspects: tuple[str, ...]) -> None:
         self._places.update([trial.key, trial.place])
+        self._suspects[trial.place] = suspects
 
     @property
     def _independent(self) -> bool:
@@ -243,13 +263,13 @@ class StepExaminer:
                 continue
             trials = ending_trials(step.case, outcome, done)
             if self._is_known(trials[0]):
-                step.known.append(trials[0].place)
+                step.known.append(self._known(trials[0], _ENDINGS[outcome.status]))
                 continue
-            self._count(trials[0])
-            self._try_ending(step, trials, outcome)
+            if not self._try_ending(step, trials, outcome):
+                step.open.append(trials[-1])
 
-    def _try_ending(self, step: Stepped, trials: Sequence[EndingTrial], outcome: Outcome) -> None:
-        """The smallest case that still ends so, and everybody who ends so on it."""
+    def _try_ending(self, step: Stepped, trials: Sequence[EndingTrial], outcome: Outcome) -> bool:
+        """The smallest case that still ends so, and everybody who ends so on it; whether there is one."""
         for trial in trials:
             found = run_case(self._runner, trial.case, self._targets)
             ended = tuple(target for target, other in found.items() if trial.ends_so(other))
@@ -258,9 +278,11 @@ class StepExaminer:
             kind, exception = _ENDINGS[outcome.status], trial.ending[1]
             diagnosis = trial.diagnosis(self._suspects_of_ending(ended), found)
             suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
-            self._keep(step, suspicion, trial, found)
-            return
-        step.open.append(trials[-1])
+            # The first trial says what the ending is known by, whichever shows it; what nothing shows teaches nothing.
+            self._count(trials[0], diagnosis.suspects)
+            self._keep(step, suspicion, trial, found, trials[0])
+            return True
+        return False
 
     def _suspects_of_ending(self, ended: tuple[str, ...]) -> tuple[str, ...]:
         """Who ended so; where everybody did, the code they share."""
@@ -274,9 +296,10 @@ class StepExaminer:
         suspicion: Suspicion,
         trial: Trial | EndingTrial | None,
         outcomes: Mapping[str, Outcome],
+        counted: Trial | EndingTrial | None = None,
     ) -> None:
         step.convicted.append(suspicion)
-        self._pending.append(_Pending(suspicion, trial, outcomes))
+        self._pending.append(_Pending(suspicion, trial, outcomes, counted or trial))
 
     # Verdicts
 
@@ -299,6 +322,11 @@ class StepExaminer:
                 first.kind,
                 first.stage,
             )
+        seen = [known for known in step.known if self._concerns(known.suspects, pair)]
+        if seen and self._oracle != "muffin":
+            first_seen = seen[0]
+            reason = f"{first_seen.stage.value}: {first_seen.api or 'the network'} again"
+            return Verdict(Judgement.FAIL, pair, reason, kind=first_seen.kind, stage=first_seen.stage)
         ended = [step.outcomes[target] for target in pair if not step.outcomes[target].completed]
         if ended:
             failure = ended[0].failure
@@ -307,15 +335,6 @@ class StepExaminer:
             return Verdict(Judgement.UNDECIDED, pair, f"{ended[0].target} {ended[0].status.value}: {said}", kind=kind)
         if self._oracle == "muffin":
             return judge_pair(step.inconsistent, a, b)
-        seen = [place for place in step.known if self._concerns(self._suspects.get(place, place[2].split(",")), pair)]
-        if seen:
-            return Verdict(
-                Judgement.FAIL,
-                pair,
-                f"{seen[0][0]}: {seen[0][1]} again",
-                kind=Kind.INCONSISTENCY,
-                stage=Stage(seen[0][0]),
-            )
         doubted = [trial for trial in step.open if set(trial.suspects) & set(pair)]
         if doubted:
             reason = f"{doubted[0].stage.value}: {doubted[0].api} differs in the network, not alone"
@@ -323,24 +342,29 @@ class StepExaminer:
         return Verdict(Judgement.PASS, pair, "every stage agrees up to rounding")
 
     def _concerns(self, suspects: Sequence[str], pair: tuple[str, str]) -> bool:
-        return bool({*pair, *(self._families.get(target, target) for target in pair)} & set(suspects))
+        """A name that is a target's means that target, though a family of several may be called the same."""
+        shared = {self._families.get(target, target) for target in pair} - set(self._targets)
+        return bool({*pair, *shared} & set(suspects))
 
     # Confirmation
 
     def confirm(self) -> list[Suspicion]:
         """Everything convicted since the last time, again in fresh processes; what does not fail again is flaky."""
-        pending, self._pending = self._pending, []
+        pending = list(self._pending)
         pairs = [(item.suspicion.case, target) for item in pending if item.trial for target in self._targets]
         answers = iter(run_fresh(self._runner, pairs))
         found: list[Suspicion] = []
         for item in pending:
             outcomes = {target: next(answers) for target in self._targets} if item.trial else {}
             found.append(self._seen_again(item, outcomes) if item.trial else item.suspicion)
+        del self._pending[: len(pending)]  # not before: who is interrupted here may ask again
         return found
 
     def _seen_again(self, item: _Pending, outcomes: Mapping[str, Outcome]) -> Suspicion:
         suspicion, diagnosis = item.suspicion, item.suspicion.diagnosis
         if not self._again(item, outcomes):
+            if item.counted is not None:
+                self._places.subtract([item.counted.key, item.counted.place])  # it may come again, and be real
             return replace(suspicion, diagnosis=flaky(diagnosis))
         notes = two_answers(diagnosis.suspects, self._families, item.outcomes, outcomes)
         return replace(suspicion, diagnosis=unsteady(diagnosis, *notes))

@@ -26,7 +26,9 @@ from .options import (
 @click.command("fuzz")
 @click.option("--models", type=click.IntRange(min=0), help="Exactly so many networks, instead of a budget.")
 @click.option("--cases", type=click.IntRange(min=0), help="The same as --models.")
-@click.option("--budget", type=Duration(), default=300.0, help="Time to go on for.  [default: 5m]")
+@click.option(
+    "--budget", type=Duration(), default=300.0, help="Time for networks; reducing may add half.  [default: 5m]"
+)
 @click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from; by default the whole catalogue.")
 @click.option("--stages", default="forward,loss,backward,update,metrics", show_default=True, help="Stages to compare.")
 @click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes networks are made for, or paper.")
@@ -94,7 +96,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         # Who asks for a number of networks waits until each defect has its script; a budget bounds that, too.
-        reducing=reducing_settings(no_reduce, reduce_budget, most=math.inf if count is not None else budget),
+        reducing=reducing_settings(no_reduce, reduce_budget, most=math.inf if count is not None else budget / 2),
         runner=replace(runner_settings(**running), lines=line_coverage),
     )
     with progress(quiet) as listener:
