@@ -16,7 +16,9 @@ from ..core.arrays import Array, Arrays
 from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node, Ref
 from ..core.jsontext import Json
+from ..core.policies import Policy, cast, policy_named
 from .catalogue import layer
+from .rounding import K
 from .spec import Evaluation, LayerSpec, Shape, ShapeError, WeightSpec
 
 #: No variance that ``calibrate`` sets is smaller: a channel that is constant on the batch stays usable.
@@ -112,12 +114,12 @@ def count_products(graph: LayerGraph) -> int:
     return total
 
 
-def draw_weights(graph: LayerGraph, rng: np.random.Generator) -> dict[str, Array]:
+def draw_weights(graph: LayerGraph, rng: np.random.Generator, dtype: str = "float32") -> dict[str, Array]:
     """Values for every weight: activations keep their scale, and no term of a formula is switched off.
 
     A bias of zero, a scale of one and a mean of zero would hide a layer that ignores them.
     """
-    return {name: _draw(spec, rng).astype(np.float32) for name, spec in declare_weights(graph).items()}
+    return {name: cast(_draw(spec, rng), dtype) for name, spec in declare_weights(graph).items()}
 
 
 def _draw(spec: WeightSpec, rng: np.random.Generator) -> Array:
@@ -133,13 +135,14 @@ def _draw(spec: WeightSpec, rng: np.random.Generator) -> Array:
 
 
 def evaluate_node(
-    node: Node, inputs: Sequence[Array], weights: Arrays, *, training: bool = False
+    node: Node, inputs: Sequence[Array], weights: Arrays, *, training: bool = False, dtype: str | None = None
 ) -> tuple[Evaluation, ...]:
     """One node alone, on inputs and weights of the dtype under test, which are promoted to float64.
 
     Args:
         weights: by ``layer/weight``; those of other layers are ignored.
         training: the layer is called with ``training=True``.
+        dtype: the policy it runs under, which casts inputs and weights first.
 
     Raises:
         ShapeError: if inputs or parameters do not fit the layer.
@@ -147,7 +150,45 @@ def evaluate_node(
     """
     shapes: list[Shape] = [x.shape for x in inputs]
     _node_shapes(node, shapes)
-    return _evaluate(node, [_promote(x) for x in inputs], _own_weights(node, shapes, weights), training)
+    own = _own_weights(node, shapes, weights)
+    policy = policy_named(dtype)
+    if policy.half:
+        return _evaluate_in_half(node, inputs, own, training, policy)
+    return _evaluate(node, [_promote(x) for x in inputs], own, training)
+
+
+def _evaluate_in_half(
+    node: Node, inputs: Sequence[Array], weights: Arrays, training: bool, policy: Policy
+) -> tuple[Evaluation, ...]:
+    """On what the policy's casts leave of inputs and weights.
+
+    Some layers cast nothing and compute in float32 throughout, which is no less right: what casting does to the
+    result is within the bound.
+    """
+    exact = [_promote(x) for x in inputs], weights
+    rounded = [_rounded(x, policy) for x in inputs], {name: _rounded(w, policy) for name, w in weights.items()}
+    found = _evaluate(node, *rounded, training)
+    if all(map(_equal, exact[0], rounded[0])) and all(_equal(w, rounded[1][name]) for name, w in weights.items()):
+        return found
+    return tuple(map(_either, found, _evaluate(node, *exact, training), [policy.roundoff] * len(found)))
+
+
+def _rounded(x: Array, policy: Policy) -> Array:
+    return _promote(cast(x, policy.compute))
+
+
+def _equal(a: Array, b: Array) -> bool:
+    return a is b or np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+def _either(rounded: Evaluation, exact: Evaluation, roundoff: float) -> Evaluation:
+    """The first, with a bound that the second is inside of."""
+    if rounded.value.dtype.kind != "f" or rounded.value.shape != exact.value.shape:
+        return rounded
+    with np.errstate(all="ignore"):
+        apart = np.abs(rounded.value - exact.value) / (K * roundoff)
+        kappa = np.maximum(rounded.kappa, exact.kappa)
+    return Evaluation(rounded.value, kappa + np.where(np.isfinite(apart), apart, 0.0))
 
 
 def _evaluate(node: Node, inputs: Sequence[Array], weights: Arrays, training: bool) -> tuple[Evaluation, ...]:
@@ -175,13 +216,14 @@ def _own_weights(node: Node, shapes: Sequence[Shape], weights: Arrays) -> dict[s
 
 
 def evaluate(
-    graph: LayerGraph, inputs: Arrays, weights: Arrays, *, keep: Collection[str] | None = None
+    graph: LayerGraph, inputs: Arrays, weights: Arrays, *, keep: Collection[str] | None = None, dtype: str | None = None
 ) -> dict[str, tuple[Evaluation, ...]]:
     """The float64 forward pass: every node's outputs by node key. Masks are not carried; see ``has_masks``.
 
     Args:
         keep: the keys to return; all by default. Whatever is not kept is freed after its last use, so
             ``keep`` bounds the memory of a large model.
+        dtype: the policy it runs under; what flows is not rounded, inputs and weights are.
 
     Raises:
         ShapeError: if inputs or parameters do not fit.
@@ -190,7 +232,7 @@ def evaluate(
     walk = _Walk(graph, inputs)
     found: dict[str, tuple[Evaluation, ...]] = {}
     for node in graph.nodes:
-        evaluations = evaluate_node(node, walk.arguments(node), weights)
+        evaluations = evaluate_node(node, walk.arguments(node), weights, dtype=dtype)
         walk.settle(node, [evaluation.value for evaluation in evaluations])
         if keep is None or node.key in keep:
             found[node.key] = evaluations

@@ -12,10 +12,11 @@ from itertools import combinations
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name
+from ..core.arrays import Array, Arrays, dtype_name, unit_roundoff
 from ..core.case import Case
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
+from ..core.policies import policy_named
 from ..operators.losses import LOSSES, evaluate_loss
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
@@ -46,7 +47,13 @@ def loss_of(case: Case, outputs: Arrays) -> Evaluation:
 def loss_error(case: Case, outputs: Arrays, value: float) -> float:
     """Decision 5's e of a loss against its reference on these very outputs."""
     truth = loss_of(case, outputs)
-    return float(error_units(np.asarray(value, np.float32), truth, "float32").max(initial=0.0))
+    return float(error_units(*_observed(case, value, truth)).max(initial=0.0))
+
+
+def _observed(case: Case, value: float, truth: Evaluation) -> tuple[Array, Evaluation, str]:
+    """A loss as an array of the dtype that it is computed in, as ``error_units`` takes it."""
+    dtype = policy_named(case.procedure.dtype).loss
+    return np.asarray(value, dtype), truth, dtype
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,8 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
         if outcome.trace.loss is None or not set(case.labels) <= set(outcome.outputs):
             return None
         truth = loss_of(case, outcome.outputs)
-        observed = np.asarray(outcome.trace.loss, np.float32)
-        errors[target] = float(error_units(observed, truth, "float32").max(initial=0.0))
+        observed, _, dtype = _observed(case, outcome.trace.loss, truth)
+        errors[target] = float(error_units(observed, truth, dtype).max(initial=0.0))
         absolute[target] = absolute_error(observed, truth)
         below = bool(observed < truth.value)
         distances.append(_FromFormula(float(observed), -errors[target] if below else errors[target]))
@@ -109,14 +116,17 @@ def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | Non
     node = Node("loss", recipe.name, ())
     if is_loss_alone(case):
         function = loss_function(case)
-        return judge_gradients(node, _answers(completed, function.arguments), function) if function else None
+        policy = policy_named(case.procedure.dtype)
+        answers = _answers(completed, function.arguments) if function else {}
+        return judge_gradients(node, answers, function, policy=policy) if function else None
     outputs = _outputs(case)
     if not outputs or not _equal_outputs(completed, list(outputs)):
         return None
     names = {f"node:{key}": name for name, key in outputs.items()}
     first = next(iter(completed.values()))
     function = _loss_of_outputs(case, {at: first.outputs[name] for at, name in names.items()}, names)
-    return judge_gradients(node, _answers(completed, names), function)
+    policy = policy_named(case.procedure.dtype)
+    return judge_gradients(node, _answers(completed, names), function, policy=policy)
 
 
 def _answers(completed: Outcomes, names: Mapping[str, object]) -> dict[str, dict[str, Array]]:
@@ -187,11 +197,21 @@ def update_error(case: Case, outcome: Outcome) -> float:
     for name, gradient in stepped_weights(case, outcome).items():
         assert recipe is not None
         after = outcome.trace.weights[name]
-        truth = evaluate_step(recipe, case.weights[name], gradient, around=surroundings(pulls, name)).weight
+        before = case.weights[name]
+        truth = evaluate_step(recipe, before, gradient, around=surroundings(pulls, name)).weight
+        truth = _as_settings_allow(truth, before, dtype_name(after))
         if after.shape != truth.value.shape:
             return float("inf")
         worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))
     return worst
+
+
+def _as_settings_allow(truth: Evaluation, before: Array, dtype: str) -> Evaluation:
+    """In float64 the step, not the weight, may have the error of a learning rate that Keras keeps in float32."""
+    if dtype != "float64":
+        return truth
+    rate = unit_roundoff("float32") / unit_roundoff("float64")
+    return Evaluation(truth.value, truth.kappa + rate * np.abs(truth.value - before))
 
 
 def stepped_weights(case: Case, outcome: Outcome) -> dict[str, Array]:

@@ -16,6 +16,7 @@ from ..core.case import Case
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.outcome import Outcome
+from ..core.policies import PLAIN
 from ..core.procedure import Goal, Procedure
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
@@ -24,7 +25,7 @@ from ..operators.optimizers import OPTIMIZERS
 from .backward import GradientErrors, judge_pulled_back
 from .diagnose import public_name
 from .replay import NodeErrors, measure_node
-from .sign import value_classes
+from .sign import policy_parameter, value_classes
 from .steps import judge_loss, judge_loss_gradient, judge_update
 
 #: Judged by nothing, because there every gradient between two is as good as another.
@@ -63,16 +64,22 @@ class Trial:
 
 
 def forward_trial(
-    node: Node, given: Sequence[Array], weights: Arrays, training: bool, suspects: Sequence[str], seed: int
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    training: bool,
+    suspects: Sequence[str],
+    seed: int,
+    dtype: str | None = None,
 ) -> Trial:
     """The layer alone in the mode that users get, all of its outputs."""
-    case = replace(alone(node, given, weights, seed), procedure=Procedure(training=training))
+    case = replace(alone(node, given, weights, seed), procedure=Procedure(training=training, dtype=dtype))
     own = _single_node(case)
 
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return judge_layer(case, outcomes)
 
-    return Trial(Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node), tuple(suspects))
+    return Trial(Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
 
 
 def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
@@ -80,7 +87,9 @@ def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     own = _single_node(case)
     given = [case.inputs[ref.node] for ref in own.inputs]
     traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
-    return measure_node(own, given, case.weights, traced, training=case.procedure.training)
+    return measure_node(
+        own, given, case.weights, traced, training=case.procedure.training, dtype=case.procedure.dtype or PLAIN.name
+    )
 
 
 def backward_trial(
@@ -91,6 +100,7 @@ def backward_trial(
     training: bool,
     suspects: Sequence[str],
     seed: int,
+    dtype: str | None = None,
 ) -> Trial:
     """One cotangent pulled back through the layer alone."""
     plain = alone(node, given, weights, seed)
@@ -99,7 +109,7 @@ def backward_trial(
     cotangent = np.asarray(rng.standard_normal(output.shape)).astype(output.dtype)
     case = replace(
         plain,
-        procedure=Procedure(goal=Goal.REPLAY, nodes=(own.key,), training=training),
+        procedure=Procedure(goal=Goal.REPLAY, nodes=(own.key,), training=training, dtype=dtype),
         inputs={f"{own.key}/{index}": array for index, array in enumerate(given)},
         cotangents={own.key: cotangent},
     )
@@ -107,7 +117,7 @@ def backward_trial(
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return _settled(judge_pulled_back(case, outcomes))
 
-    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node), tuple(suspects))
+    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
 
 
 def _settled(found: GradientErrors) -> NodeErrors:
@@ -142,8 +152,8 @@ def _as_trace(node: Node, outcome: Outcome) -> Outcome:
     return replace(outcome, trace=replace(outcome.trace, nodes=nodes))
 
 
-def _significant(node: Node) -> dict[str, Json]:
-    return layer(node.op).significant({**node.params, **node.call_params})
+def _significant(node: Node, dtype: str | None) -> dict[str, Json]:
+    return {**layer(node.op).significant({**node.params, **node.call_params}), **policy_parameter(dtype)}
 
 
 # Loss
@@ -154,14 +164,17 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
     recipe = case.procedure.loss
     assert recipe is not None
     names = sorted(case.labels)
-    specs = tuple(InputSpec(f"p{index}", outputs[name].shape[1:]) for index, name in enumerate(names))
+    dtype = case.procedure.dtype
+    specs = tuple(
+        InputSpec(f"p{index}", outputs[name].shape[1:], outputs[name].dtype.name) for index, name in enumerate(names)
+    )
     nodes = tuple(
         Node(f"y{index}", "Activation", (Ref(spec.name),), {"activation": "linear"}) for index, spec in enumerate(specs)
     )
     graph = LayerGraph(specs, nodes, tuple(Ref(node.name) for node in nodes), name=f"{recipe.name}-alone")
     inputs = {f"p{index}": np.asarray(outputs[name]) for index, name in enumerate(names)}
     labels = {f"y{index}": case.labels[name] for index, name in enumerate(names)}
-    single = Case(graph, Procedure(goal=Goal.GRADIENTS, loss=recipe), inputs, labels, seed=case.seed)
+    single = Case(graph, Procedure(goal=Goal.GRADIENTS, loss=recipe, dtype=dtype), inputs, labels, seed=case.seed)
     node = Node(recipe.name, recipe.name, ())
 
     def value(outcomes: Mapping[str, Outcome]) -> NodeErrors:
@@ -171,7 +184,7 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
         found = judge_loss_gradient(single, _completed(outcomes))
         return _settled(found) if found else _unknown(node, outcomes)
 
-    api, params = LOSSES[recipe.name].api, dict(recipe.params)
+    api, params = LOSSES[recipe.name].api, {**recipe.params, **policy_parameter(dtype)}
     return (
         Trial(Stage.LOSS, single, node, value, api, params, tuple(suspects)),
         Trial(Stage.BACKWARD, single, node, gradient, api, params, tuple(suspects)),
@@ -198,4 +211,5 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return judge_update(case, _completed(outcomes)) or _unknown(node, outcomes)
 
-    return Trial(Stage.UPDATE, case, node, judge, OPTIMIZERS[recipe.name].api, dict(recipe.params), tuple(suspects))
+    api, params = OPTIMIZERS[recipe.name].api, {**recipe.params, **policy_parameter(case.procedure.dtype)}
+    return Trial(Stage.UPDATE, case, node, judge, api, params, tuple(suspects))

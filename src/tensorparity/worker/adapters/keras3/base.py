@@ -217,6 +217,7 @@ class KerasAdapter(Adapter):
         program.model.compile(
             optimizer=make_optimizer(optimizer),
             loss=getattr(keras.losses, loss["name"]).from_config(dict(loss["params"])),
+            auto_scale_loss=False,  # the optimizer is the one that was asked for
         )
         self._programs = []  # it is not the model it was
         _silence_random_layers(program)
@@ -393,7 +394,10 @@ def make_loss(job):
     recipe = job.option("loss")
     if not recipe:
         raise ValueError("goal {!r} needs a loss".format(job.goal))
-    function = getattr(keras.losses, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
+    params = copy.deepcopy(dict(recipe["params"]))
+    if job.option("dtype") == "float64":  # by default losses cast to float32, and nothing behind them is float64
+        params["dtype"] = "float64"
+    function = getattr(keras.losses, recipe["name"]).from_config(params)
 
     def loss(labels, outputs):
         total = None
