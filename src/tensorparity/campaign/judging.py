@@ -356,7 +356,8 @@ def _ending(
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
     )
-    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=is_documented(case))
+    dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
+    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=is_documented(case), dtype=dtype)
     exception = failure.type if failure else ""
     return Suspicion(ENDINGS[worst.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
 

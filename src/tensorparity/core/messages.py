@@ -64,6 +64,15 @@ def says_unsupported(kind: str, message: str) -> bool:
     return kind in _LACKING_TYPES or bool(_LACKS.search(gist(message, 2000)))
 
 
+#: How TensorFlow says that an operation has no kernel for a dtype; what it names before is the operation.
+_NO_KERNEL = re.compile(r"no opkernel was registered|could not find device for node|no registered '\w+' opkernel", re.I)
+
+
+def says_no_kernel(message: str) -> bool:
+    """There is the operation, but not for numbers of this dtype."""
+    return bool(_NO_KERNEL.search(gist(message, 2000)))
+
+
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 

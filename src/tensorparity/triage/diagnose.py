@@ -179,7 +179,7 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
     for target in accused:
         off, units = errors.absolute.get(target, 0.0), errors.errors[target]
         if target in errors.dtypes:
-            lines.append(f"{target} answers in {errors.dtypes[target]} in {where}: its dtype policy says another")
+            lines.append(_in_another_dtype(target, errors, where))
             continue
         by = f"off by {off:.3g}" if off else "wrong"  # some measures know no absolute error
         lines.append(f"{target} is {by} in {where}: {units:.3g} times what rounding explains")
@@ -187,8 +187,11 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
         lines.append(errors.freedom.said)
     if klass in (Class.PRECISION, Class.SPECIFICATION) or not accused:
         for target, units in errors.errors.items():
+            if target in errors.dtypes:
+                lines.append(_in_another_dtype(target, errors, where))
+                continue
             lines.append(f"{target} is off by {errors.absolute[target]:.3g} in {where} ({units:.3g} units)")
-        if klass is Class.DEFECT:
+        if klass is Class.DEFECT and not errors.dtypes:
             lines.append(f"all of them agree with each other and not with {against}")
     elif others:
         closest = max(errors.absolute[target] for target in others)
@@ -199,6 +202,10 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
     for target, ending in errors.endings.items():
         lines.append(f"{target} {ending}")
     return lines
+
+
+def _in_another_dtype(target: str, errors: NodeErrors, where: str) -> str:
+    return f"{target} answers in {errors.dtypes[target]} in {where}, which is not what its dtype policy says"
 
 
 def _list(words: Sequence[str]) -> str:

@@ -434,7 +434,13 @@ def scaled(optimizer, grads):
     import keras
 
     factor = float(keras.ops.convert_to_numpy(optimizer.scale_loss(1.0)))
-    return grads if factor == 1.0 else [gradient * factor for gradient in grads]
+    return grads if factor == 1.0 else [_times(gradient, factor) for gradient in grads]
+
+
+def _times(gradient, factor):
+    if hasattr(gradient, "dense_shape"):  # TensorFlow's of a lookup: rows and where they belong
+        return type(gradient)(gradient.values * factor, gradient.indices, gradient.dense_shape)
+    return gradient * factor
 
 
 def replay_inputs(inputs, key):
