@@ -41,11 +41,11 @@ from ..triage.fusion import AMPLIFIED, relative_difference
 from ..triage.replay import (
     NodeErrors,
     absolute_error,
+    as_worth,
     measure_node,
     measure_outputs,
     reference_error,
     with_dtypes,
-    worth,
 )
 from ..triage.sign import policy_parameter
 from ..triage.support import classed_ending, is_documented
@@ -187,7 +187,7 @@ def _by_reference(
     """One layer or call against its reference, by the same rule that blames in an examination."""
     answers = {t: [o.outputs[name] for name in truth if name in o.outputs] for t, o in completed.items()}
     policy = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
-    errors = measure_outputs(_node_of(case), worth(answers, policy), list(truth.values()), freedom_of(case))
+    errors = measure_outputs(_node_of(case), as_worth(answers, policy), list(truth.values()), freedom_of(case))
     errors = _with_further_outputs(with_dtypes(errors, answers, policy), case, completed)
     klass, suspects = blame(errors, families_of(list(completed)))
     above = tuple(target for target, error in errors.errors.items() if error > K)

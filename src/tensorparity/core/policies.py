@@ -82,24 +82,34 @@ def cast(array: Array, dtype: str) -> Array:
         return array.astype(dtype_named(dtype))
 
 
-def as_computed(arrays: Arrays, policy: Policy) -> dict[str, Array]:
-    """What was computed in half precision and cast to more, as what it is worth.
+def worth(target: str, policy: Policy) -> str:
+    """The dtype that a target's numbers are worth under a policy.
+
+    Keras keeps float64 on TensorFlow alone: elsewhere its rules of promotion force 64 bits to 32 ("Force to be 32-bit
+    dtype when encountering 64-bit dtype", ``keras.backend.result_type``), so what it computes has float32's digits.
+    """
+    narrowed = target.startswith("keras:") and not target.startswith("keras:tensorflow")
+    return "float32" if narrowed and policy.compute == "float64" else policy.compute
+
+
+def as_computed(arrays: Arrays, policy: Policy, target: str = "") -> dict[str, Array]:
+    """What was computed in fewer digits and cast to more, as what it is worth.
 
     The gradient of a float32 weight under mixed precision is a half-precision number in a float32 array.
     """
-    return {name: coarser(array, policy) for name, array in arrays.items()}
+    return {name: coarser(array, policy, target) for name, array in arrays.items()}
 
 
-def coarser(array: Array, policy: Policy) -> Array:
-    finer = policy.half and 0.0 < unit_roundoff(dtype_name(array)) < policy.roundoff
-    return cast(array, policy.compute) if finer else array
+def coarser(array: Array, policy: Policy, target: str = "") -> Array:
+    wanted = worth(target, policy)
+    finer = policy is not PLAIN and 0.0 < unit_roundoff(dtype_name(array)) < unit_roundoff(wanted)
+    return cast(array, wanted) if finer else array
 
 
 def gradients_as_computed(outcomes: Mapping[str, Outcome], policy: Policy) -> dict[str, Outcome]:
     """Outcomes whose gradients say in what they were computed."""
-    if not policy.half:
-        return dict(outcomes)
-    return {
-        target: replace(outcome, trace=replace(outcome.trace, gradients=as_computed(outcome.trace.gradients, policy)))
-        for target, outcome in outcomes.items()
-    }
+    found: dict[str, Outcome] = {}
+    for target, outcome in outcomes.items():
+        gradients = as_computed(outcome.trace.gradients, policy, target)
+        found[target] = replace(outcome, trace=replace(outcome.trace, gradients=gradients))
+    return found

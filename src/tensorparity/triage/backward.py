@@ -220,7 +220,10 @@ def judge_gradients(
         policy: in what they were computed, whatever they were cast to in the end.
     """
     found = _judge_gradients(
-        node, {target: as_computed(arrays, policy) for target, arrays in answers.items()}, function, disputes_only
+        node,
+        {target: as_computed(arrays, policy, target) for target, arrays in answers.items()},
+        function,
+        disputes_only,
     )
     return replace(found, errors=replace(found.errors, rough=policy.half))
 

@@ -21,7 +21,7 @@ from ..core.graph import Node
 from ..core.messages import gist
 from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome, Trace
-from ..core.policies import coarser, policy_named
+from ..core.policies import Policy, coarser, policy_named, worth
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..operators.catalogue import has_layer
@@ -222,7 +222,7 @@ def _measure_node(
     dtype: str | None,
 ) -> NodeErrors:
     seen = {target: given_back.get(target, []) for target in outcomes}
-    answered = worth(given_back, dtype)
+    answered = as_worth(given_back, dtype)
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
     freed = freedom_of_node(node, given)
     reference = reference_of(node, freed.inputs if freed else given, weights, training=training, dtype=dtype)
@@ -286,10 +286,10 @@ def _ending(outcome: Outcome) -> str:
     return f"{outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
 
 
-def worth(answered: Mapping[str, Sequence[Array]], dtype: str | None) -> dict[str, list[Array]]:
+def as_worth(answered: Mapping[str, Sequence[Array]], dtype: str | None) -> dict[str, list[Array]]:
     """Answers in the dtype that they were computed in, where they come in a finer one."""
     policy = policy_named(dtype)
-    return {target: [coarser(output, policy) for output in outputs] for target, outputs in answered.items()}
+    return {target: [coarser(output, policy, target) for output in outputs] for target, outputs in answered.items()}
 
 
 def with_dtypes(errors: NodeErrors, answered: Mapping[str, Sequence[Array]], dtype: str | None) -> NodeErrors:
@@ -297,15 +297,16 @@ def with_dtypes(errors: NodeErrors, answered: Mapping[str, Sequence[Array]], dty
     if dtype is None:
         return errors
     policy = policy_named(dtype)
-    other = {target: odd for target, outputs in answered.items() if (odd := odd_dtype(outputs, policy.compute))}
+    other = {target: odd for target, outputs in answered.items() if (odd := odd_dtype(outputs, policy, target))}
     wrong = {target: float("inf") for target in other if target in errors.errors}
     return replace(errors, errors={**errors.errors, **wrong}, dtypes=other, rough=policy.half)
 
 
-def odd_dtype(outputs: Sequence[Array], wanted: str) -> str:
-    """The first floating dtype among the outputs that is another; empty where there is none."""
+def odd_dtype(outputs: Sequence[Array], policy: Policy, target: str) -> str:
+    """The first floating dtype among the outputs that is not the policy's; empty where there is none."""
     names = [dtype_name(output) for output in outputs if output.dtype.kind != "c"]
-    return next((name for name in names if is_floating(name) and name != wanted), "")
+    wanted = (policy.compute, worth(target, policy))
+    return next((name for name in names if is_floating(name) and name not in wanted), "")
 
 
 def reference_of(

@@ -70,17 +70,17 @@ class Screening:
                     continue
                 judged += 1
                 reference = self._reference(node, given, known)
-                if reference is not None and not self._is_right(outputs, reference):
+                if reference is not None and not self._is_right(target, outputs, reference):
                     wrong[target] = given
             if wrong and not (at_edge and len(wrong) == judged):  # what becomes of NaN is seldom documented
                 given = next(iter(wrong.values()))
                 weights, seed = self._case.weights, self._case.seed
                 yield forward_trial(node, given, weights, self._training, list(wrong), seed, self._dtype)
 
-    def _is_right(self, outputs: list[Array], reference: list[Evaluation]) -> bool:
+    def _is_right(self, target: str, outputs: list[Array], reference: list[Evaluation]) -> bool:
         """In value and in dtype."""
-        computed = [coarser(output, self._policy) for output in outputs]
-        return reference_error(computed, reference) <= K and not odd_dtype(outputs, self._policy.compute)
+        computed = [coarser(output, self._policy, target) for output in outputs]
+        return reference_error(computed, reference) <= K and not odd_dtype(outputs, self._policy, target)
 
     def _reads_no_number(self, node: Node) -> bool:
         """Whether it reads inputs of the case, the same for all targets, with something in them that is not finite."""
@@ -114,7 +114,7 @@ class Screening:
         for target, outcome in self._done.items():
             finite = all(np.isfinite(array).all() for array in outcome.outputs.values())
             if finite and outcome.trace.loss is not None:
-                error = loss_error(self._case, outcome.outputs, outcome.trace.loss)
+                error = loss_error(self._case, outcome, outcome.trace.loss)
                 wrong += [target] if not error <= K else []
         outputs = {ref_key(self._graph, ref) for ref in self._graph.outputs}
         parted = [target for target, name in self._parted() if name.partition(":")[2] in outputs]

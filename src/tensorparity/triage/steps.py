@@ -12,11 +12,11 @@ from itertools import combinations
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name, unit_roundoff
+from ..core.arrays import Array, Arrays, dtype_name
 from ..core.case import Case
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
-from ..core.policies import policy_named
+from ..core.policies import cast, coarser, policy_named
 from ..operators.losses import LOSSES, evaluate_loss
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
@@ -44,16 +44,17 @@ def loss_of(case: Case, outputs: Arrays) -> Evaluation:
     return Evaluation(np.asarray(value), np.asarray(kappa))
 
 
-def loss_error(case: Case, outputs: Arrays, value: float) -> float:
-    """Decision 5's e of a loss against its reference on these very outputs."""
-    truth = loss_of(case, outputs)
-    return float(error_units(*_observed(case, value, truth)).max(initial=0.0))
+def loss_error(case: Case, outcome: Outcome, value: float) -> float:
+    """Decision 5's e of a loss against its reference on the target's very outputs."""
+    observed = _observed(case, outcome.target, value)
+    return float(error_units(observed, loss_of(case, outcome.outputs), dtype_name(observed)).max(initial=0.0))
 
 
-def _observed(case: Case, value: float, truth: Evaluation) -> tuple[Array, Evaluation, str]:
-    """A loss as an array of the dtype that it is computed in, as ``error_units`` takes it."""
-    dtype = policy_named(case.procedure.dtype).loss
-    return np.asarray(value, dtype), truth, dtype
+def _observed(case: Case, target: str, value: float) -> Array:
+    """A loss as an array of the dtype that it is worth."""
+    policy = policy_named(case.procedure.dtype)
+    observed = np.asarray(value, policy.loss)
+    return observed if policy.half else coarser(observed, policy, target)  # losses are never of 16 bits
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
         if outcome.trace.loss is None or not set(case.labels) <= set(outcome.outputs):
             return None
         truth = loss_of(case, outcome.outputs)
-        observed, _, dtype = _observed(case, outcome.trace.loss, truth)
-        errors[target] = float(error_units(observed, truth, dtype).max(initial=0.0))
+        observed = _observed(case, target, outcome.trace.loss)
+        errors[target] = float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0))
         absolute[target] = absolute_error(observed, truth)
         below = bool(observed < truth.value)
         distances.append(_FromFormula(float(observed), -errors[target] if below else errors[target]))
@@ -190,28 +191,22 @@ def _spread(errors: Collection[float]) -> float:
 
 
 def update_error(case: Case, outcome: Outcome) -> float:
-    """The largest e of a weight after the step, given the target's own gradient of it."""
+    """The largest e of a weight after the step, given the target's own gradient of it.
+
+    Steps in float64 have float32's digits: rates and decays pass through float32 on every backend.
+    """
     recipe = case.procedure.optimizer
     worst = 0.0
     pulls = {name[7:]: array for name, array in outcome.trace.gradients.items() if name.startswith("weight:")}
     for name, gradient in stepped_weights(case, outcome).items():
         assert recipe is not None
         after = outcome.trace.weights[name]
-        before = case.weights[name]
-        truth = evaluate_step(recipe, before, gradient, around=surroundings(pulls, name)).weight
-        truth = _as_settings_allow(truth, before, dtype_name(after))
+        truth = evaluate_step(recipe, case.weights[name], gradient, around=surroundings(pulls, name)).weight
         if after.shape != truth.value.shape:
             return float("inf")
+        after = cast(after, "float32") if dtype_name(after) == "float64" else after
         worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))
     return worst
-
-
-def _as_settings_allow(truth: Evaluation, before: Array, dtype: str) -> Evaluation:
-    """In float64 the step, not the weight, may have the error of a learning rate that Keras keeps in float32."""
-    if dtype != "float64":
-        return truth
-    rate = unit_roundoff("float32") / unit_roundoff("float64")
-    return Evaluation(truth.value, truth.kappa + rate * np.abs(truth.value - before))
 
 
 def stepped_weights(case: Case, outcome: Outcome) -> dict[str, Array]:

@@ -19,7 +19,7 @@ from .coverage import Coverage
 from .palettes import DATA, EDGES, SHAPES, DataShape, Samples, draw_shape, draw_style, draw_values, factorized
 from .policies import SHARES, draw_policy, furthest, optimizer_for, style_for
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
-from .support import ambiguous, hopeless, lacking
+from .support import ambiguous, hopeless, lacking, lacking_in
 from .tasks import draw_optimizer, draw_task
 
 _ATTEMPTS = 24
@@ -379,7 +379,8 @@ class _Build:
             return True
         if hopeless(spec.name, complete, rank):
             return bool(self._rng.random() > _HOPELESS)
-        return bool(lacking(spec.name, complete, rank)) and not self._exotic
+        lacks = lacking(spec.name, complete, rank) or lacking_in(spec.name, self._policy)
+        return bool(lacks) and not self._exotic
 
     def _count(
         self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], before: Sequence[str]

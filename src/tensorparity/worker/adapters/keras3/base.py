@@ -57,6 +57,10 @@ class KerasAdapter(Adapter):
             return self._call(job)
         if job.option("data_format"):
             raise Unsupported("running in another data format is not supported by this target yet")
+        with self._floats(job.option("dtype")):
+            return self._run_program(job)
+
+    def _run_program(self, job):
         program = self.program(job)
         inputs = {name: plain(array) for name, array in job.inputs.items()}
         run = {
@@ -71,6 +75,22 @@ class KerasAdapter(Adapter):
         _set_seeds(program, job.seed)
         with self._unchanged(program):
             return run(program, inputs, job)
+
+    @contextlib.contextmanager
+    def _floats(self, dtype):
+        """Make float64 the default of all floats where layers are to compute in it, as users do.
+
+        Otherwise ``Model.predict`` casts the inputs to float32, and so do losses, constants and learning rates.
+        """
+        import keras
+
+        before, policy = keras.config.floatx(), keras.config.dtype_policy()
+        keras.config.set_floatx("float64" if dtype == "float64" else before)
+        try:
+            yield
+        finally:
+            keras.config.set_floatx(before)
+            keras.config.set_dtype_policy(policy)  # Keras makes the first one up when it is asked, of floatx
 
     def set_seed(self, seed):
         """Make what is drawn depend on the job alone.
@@ -394,10 +414,7 @@ def make_loss(job):
     recipe = job.option("loss")
     if not recipe:
         raise ValueError("goal {!r} needs a loss".format(job.goal))
-    params = copy.deepcopy(dict(recipe["params"]))
-    if job.option("dtype") == "float64":  # by default losses cast to float32, and nothing behind them is float64
-        params["dtype"] = "float64"
-    function = getattr(keras.losses, recipe["name"]).from_config(params)
+    function = getattr(keras.losses, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
 
     def loss(labels, outputs):
         total = None
