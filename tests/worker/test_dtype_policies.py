@@ -1,4 +1,4 @@
-"""A network under a dtype policy on every Keras backend: the policy's dtypes, right numbers, and nothing left behind."""
+"""A network under a dtype policy on every Keras backend: its dtypes, right numbers, and nothing left behind."""
 
 from __future__ import annotations
 
