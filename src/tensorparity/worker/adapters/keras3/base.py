@@ -417,6 +417,8 @@ def make_loss(job):
     function = getattr(keras.losses, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
 
     def loss(labels, outputs):
+        if not labels:
+            raise Unsupported("the loss {} has no labels here".format(recipe["name"]))
         total = None
         for name in sorted(labels):
             value = function(labels[name], outputs[name])
