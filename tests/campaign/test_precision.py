@@ -14,7 +14,8 @@ from tensorparity.campaign.precision import PrecisionSettings, choose_operator_t
 from tensorparity.campaign.precision_compiled import search_compiled
 from tensorparity.campaign.precision_endings import endings_of
 from tensorparity.campaign.precision_findings import findings_of
-from tensorparity.campaign.precision_operator import Notebook, SearchTask, search_operators
+from tensorparity.campaign.precision_notebook import Notebook, SearchTask
+from tensorparity.campaign.precision_operator import search_operators
 from tensorparity.campaign.precision_paper import PaperTask, run_paper, search_paper, spread_of
 from tensorparity.core.arrays import Array, dtype_name, dtype_named
 from tensorparity.core.case import ApiCall, Case

@@ -31,7 +31,8 @@ from .filing import file_findings, target_facts
 from .precision_compiled import search_compiled
 from .precision_endings import ENGINE, Ended, endings_of
 from .precision_findings import findings_of, prepared
-from .precision_operator import ALL_STRATEGIES, GUIDED, Notebook, SearchTask, search_operators
+from .precision_notebook import GUIDED, Notebook, SearchTask
+from .precision_operator import ALL_STRATEGIES, search_operators
 from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
 from .selection import named_targets
 

@@ -51,6 +51,7 @@ def elementwise(
     without: tuple[float, ...] = (),
     dtypes: tuple[str, ...] = DTYPES,
     unlike: Mapping[str, str] | None = None,
+    by_cases: bool = False,
     **names: str | Binding,
 ) -> Operator:
     """A function of one number; ``slope`` is its derivative, ``own`` what cancels in its documented formula."""
@@ -71,6 +72,7 @@ def elementwise(
         bindings((X,), names),
         dtypes=dtypes,
         unlike=unlike or {},
+        by_cases=by_cases,
     )
 
 

@@ -110,6 +110,8 @@ class Operator:
         dtypes: narrower only where the function itself is (integers, one precision).
         unary: output and input have one shape, so that it can be applied several times.
         unlike: a documented freedom, by library, in the documentation's words.
+        unlike_special: the same, where inputs hold NaN or infinities.
+        by_cases: defined case by case. A NaN compares with nothing, so it may fall into any of the cases.
     """
 
     name: str
@@ -124,6 +126,8 @@ class Operator:
     dtypes: tuple[str, ...] = DTYPES
     unary: bool = True
     unlike: Mapping[str, str] = field(default_factory=dict)
+    unlike_special: Mapping[str, str] = field(default_factory=dict)
+    by_cases: bool = False
 
     @property
     def accumulates(self) -> bool:
