@@ -68,6 +68,10 @@ def absolute_sigmoid(case: Case) -> Array:
     return np.maximum(np.round(exact(case).astype(np.float64), 7), 0).astype(exact(case).dtype)
 
 
+def skipping_nan(case: Case) -> Array:
+    return np.nan_to_num(exact(case), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
 def refusing(case: Case) -> Outcome | Array:
     assert isinstance(case.subject, ApiCall)
     if case.subject.kwargs.get("data_format") == "channels_first":
@@ -105,6 +109,30 @@ class TestOperatorMeasure:
         assert item.suspicion.case.inputs["x"].size == 1
         assert runner.fresh == 1
         assert "torch:eager says" in diagnosis.evidence[1]
+
+    def test_a_nan_that_vanishes_is_found_and_reduced(self) -> None:
+        runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": skipping_nan})
+        (item,) = findings_of(runner, searched(runner, "exp"))
+        diagnosis = item.finding.diagnosis
+        assert (diagnosis.klass, diagnosis.suspects, item.finding.kind) == (Class.DEFECT, ("onnxruntime",), Kind.NAN)
+        assert np.isnan(item.suspicion.case.inputs["x"]).tolist() == [[True]]
+        assert diagnosis.evidence[0] == "exp(nan) = nan, and onnxruntime says 0 in float32"
+        assert searched(runner, "exp")[0].records["onnxruntime"].units <= 1  # no part of the largest error
+
+    def test_nobody_is_blamed_for_infinities_that_all_treat_alike(self) -> None:
+        runner = Exact(["torch:eager", "onnxruntime"], dict.fromkeys(("torch:eager", "onnxruntime"), skipping_nan))
+        assert findings_of(runner, searched(runner, "exp")) == []
+
+    def test_a_documented_formula_excuses(self) -> None:
+        def literal(case: Case) -> Array:
+            y, z = (case.inputs[name].astype(np.float64) for name in ("prediction", "target"))
+            with np.errstate(all="ignore"):
+                return (np.maximum(y, 0) - y * z + np.log1p(np.exp(-np.abs(y)))).astype(np.float32)
+
+        runner = Exact(["torch:eager", "tensorflow:eager"], {"tensorflow:eager": literal})
+        (item,) = findings_of(runner, searched(runner, "bce_with_logits"))
+        assert item.finding.diagnosis.klass is Class.SPECIFICATION
+        assert "documented: " in item.finding.diagnosis.evidence[-1]
 
     def test_what_does_not_happen_again_is_flaky(self) -> None:
         calls = {"count": 0}

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from ...core.arrays import Array
+from ...core.arrays import Array, dtype_named
 from ..spec import Evaluation, Parameter, Params
 from .numbers import Numbers
-from .spec import DTYPES, Binding, Call, Operand, Operator, Reference, Sizes, Tensor, call
+from .spec import DTYPE, DTYPES, Binding, Call, Operand, Operator, Reference, Sizes, Tensor, call
 
 X = Tensor("x")
 Elementwise = Callable[[Numbers, Array], Array]
@@ -76,6 +77,15 @@ def elementwise(
     )
 
 
+def unseen_length(params: Params) -> float:
+    """A power of two below the length of every vector but zero: an epsilon that shows in no result of its dtype.
+
+    Numbers that are squared and added up are drawn from the middle of the range, well above it.
+    """
+    info = ml_dtypes.finfo(dtype_named(str(params[DTYPE])))  # type: ignore[no-untyped-call]
+    return 2.0 ** (int(info.minexp) // 2 + 1)
+
+
 class Family(dict[str, Operator]):
     """Operators by name, also as attributes: the registry's dotted paths end in them."""
 
@@ -116,5 +126,6 @@ __all__ = [
     "elementwise",
     "family",
     "plain",
+    "unseen_length",
     "with_params",
 ]

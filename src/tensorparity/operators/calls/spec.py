@@ -24,6 +24,8 @@ from .numbers import FLOAT, PRECISE, Numbers
 PREFIX = "op."
 #: A parameter every operator has: applied so many times in a row, each time to its own output.
 TIMES = "times"
+#: What a binding finds the dtype of the call under, beside the operator's own parameters.
+DTYPE = "#dtype"
 
 #: Families whose formulas have intermediates far larger or smaller than inputs and results.
 ACCUMULATING = frozenset(["reductions", "normalization", "products", "convolution", "pooling"])
@@ -165,15 +167,15 @@ class Operator:
         """The arrays of a case in the order of the operands, in float64."""
         return [inputs[operand.name].astype(np.float64) for operand in self.operands]
 
-    def native(self, library: str, params: Params, sizes: Mapping[str, Sizes]) -> Call:
-        """The call in a library.
+    def native(self, library: str, params: Params, sizes: Mapping[str, Sizes], dtype: str = "float32") -> Call:
+        """The call in a library, in a dtype.
 
         Raises:
             Lacking: if it has none.
         """
         if library not in self.calls:
             raise Lacking(f"{library} has no {self.name}")
-        return self.calls[library](self.complete(params), sizes)
+        return self.calls[library]({**self.complete(params), DTYPE: dtype}, sizes)
 
     def evaluate(self, params: Params, arrays: Sequence[Array], numbers: Numbers = FLOAT) -> Evaluation:
         """The true value and its conditioning, in the numbers given; repeated as the parameters say."""
