@@ -85,6 +85,8 @@ class PrecisionSettings:
             for name in given:
                 if name not in known:
                     raise UsageError(f"unknown {what} {name!r}; known are {', '.join(known)}")
+        if self.measure != "paper" and (self.modes or self.times > 1):
+            raise UsageError("modes, and operators applied several times, are of measure 'paper': add --measure paper")
 
 
 @dataclass(frozen=True)
