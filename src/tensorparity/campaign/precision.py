@@ -252,8 +252,11 @@ class _Run:
         planted = (
             f"fault {fault.name} is planted in {target}" for target, fault in self._settings.runner.faults.items()
         )
-        early = self._stop in (_INTERRUPTED, _BUDGET)
-        return (*([f"ended early: {self._stop}"] if early else []), *planted)
+        early = {
+            _INTERRUPTED: "ended early: interrupted; what is beyond the bound was not blamed, reduced or confirmed",
+            _BUDGET: f"ended early: {_BUDGET}",
+        }
+        return (*([early[self._stop]] if self._stop in early else []), *planted)
 
 
 class _Watched:

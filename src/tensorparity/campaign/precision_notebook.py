@@ -221,4 +221,4 @@ def _silence(record: Record) -> tuple[str, str]:
         ended = record.ended[0].outcome
         told = f"{ended.failure.type}: {gist(ended.failure.message)}" if ended.failure else ended.status.value
         return ended.status.value, record.reason or told
-    return ("unsupported", record.reason) if record.reason else ("not run", "the budget was used up")
+    return ("unsupported", record.reason) if record.reason else ("not run", "the run ended before its turn came")
