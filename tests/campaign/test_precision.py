@@ -264,7 +264,7 @@ class TestPaperMeasure:
 
     def test_what_was_refused_is_asked_again_with_one_input(self) -> None:
         runner = Exact(["jax:jit"], {"jax:jit": refusing})
-        task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "random", "op_mode", shape=(28, 28, 3), inputs=1500)
+        task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=1500)
         found = run_paper(runner, task)
         refused = [case for case, _ in runner.asked if case.subject.kwargs.get("data_format") == "channels_first"]  # type: ignore[union-attr]
         assert sum(len(case.inputs["x"]) == 1 for case in refused) > len(refused) / 3
