@@ -119,6 +119,16 @@ class TestOperatorMeasure:
         assert diagnosis.evidence[0] == "exp(nan) = nan, and onnxruntime says 0 in float32"
         assert searched(runner, "exp")[0].records["onnxruntime"].units <= 1  # no part of the largest error
 
+    def test_an_early_overflow_and_a_lost_nan_are_two_findings(self) -> None:
+        def both(case: Case) -> Array:
+            found = skipping_nan(case)
+            return np.where(np.abs(found.astype(np.float64)) > 1e30, np.inf, found).astype(found.dtype)
+
+        runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": both})
+        filed = findings_of(runner, searched(runner, "exp"))
+        assert [item.suspicion.features for item in filed] == [(), ("nan",)]
+        assert len({item.finding.id for item in filed}) == len({item.finding.signature for item in filed}) == 2
+
     def test_nobody_is_blamed_for_infinities_that_all_treat_alike(self) -> None:
         runner = Exact(["torch:eager", "onnxruntime"], dict.fromkeys(("torch:eager", "onnxruntime"), skipping_nan))
         assert findings_of(runner, searched(runner, "exp")) == []

@@ -227,7 +227,8 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
         threshold=K,
     )
     diagnosis = diagnosis if confirmed else flaky(diagnosis)
-    suspicion = Suspicion(_kind(item.blame, item.worst.target), diagnosis, case, tuple(outcomes), stage=Stage.CALL)
+    kind = _kind(item.blame, item.worst.target)
+    suspicion = Suspicion(kind, diagnosis, case, tuple(outcomes), stage=Stage.CALL, features=_features(case))
     return Filed(make_finding(suspicion, ENGINE, outcomes, item.operator.name), suspicion, outcomes)
 
 
@@ -264,6 +265,12 @@ def _evidence(item: _Accused) -> list[str]:
     if item.also:
         lines.append(f"{'wrong' if whole else 'beyond the bound'} also in {', '.join(item.also)}")
     return lines
+
+
+def _features(case: Case) -> tuple[str, ...]:
+    """NaN and infinities are another defect than an early overflow, whose answer looks alike."""
+    flat = np.concatenate([array.astype(np.float64).ravel() for array in case.inputs.values()])
+    return tuple(name for name, found in (("nan", np.isnan(flat)), ("infinity", np.isinf(flat))) if found.any())
 
 
 def _special(case: Case) -> bool:
