@@ -59,6 +59,14 @@ class JaxAdapter(KerasAdapter):
         with switch(True):
             return KerasAdapter.run(self, job)
 
+    def program(self, job):
+        program = KerasAdapter.program(self, job)
+        if (job.goal != "forward" or job.option("trace")) and not program.can_be_compiled():
+            raise Unsupported(
+                "a layer is documented not to be compiled but on TensorFlow; predict alone runs it on JAX"
+            )
+        return program
+
     def _state(self, program):
         return {name: variable.value for name, variable in program.weights().items()}
 

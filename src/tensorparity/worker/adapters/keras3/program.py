@@ -77,6 +77,10 @@ class Program(object):
                 found[weight_name(name, layer, variable)] = variable
         return found
 
+    def can_be_compiled(self):
+        """Tell whether every layer says that it can: lookups run in TensorFlow, whatever the backend."""
+        return all(getattr(layer, "supports_jit", True) for layer in self.layers.values())
+
     def trainable(self):
         found = {}
         for name, layer in self.layers.items():
@@ -305,7 +309,8 @@ def _apply(layer, sources, call_params):
     import keras
     from keras.src.layers.merging.base_merge import Merge
 
-    if isinstance(layer, (Merge, keras.layers.Attention)):  # these take their inputs as one list
+    # These take their inputs as one list.
+    if isinstance(layer, (Merge, keras.layers.Attention, keras.layers.HashedCrossing)):
         return layer(sources, **call_params)
     return layer(*sources, **call_params)
 
