@@ -24,7 +24,19 @@ def test_a_hunt_finds_a_wrong_metric_and_everything_after_it_works(tensorparity,
     planted = ("--fault", f"keras:torch={fault}")
     targets = ("--targets", "keras:tensorflow,keras:torch")
     ended = tensorparity(
-        *("hunt", "--engine", "muffin", "--cases", 1, *targets, *planted, "--store", tmp_path / "out"),
+        *(
+            "hunt",
+            "--engine",
+            "muffin",
+            "--cases",
+            1,
+            "--reduce-budget",
+            "20s",
+            *targets,
+            *planted,
+            "--store",
+            tmp_path / "out",
+        ),
         *("--format", "json"),
         timeout=600,
     )
