@@ -1,6 +1,6 @@
 """Keras on JAX: one jit per model; node gradients with respect to zeros added to each node's output."""
 
-from ...contract import import_library
+from ...contract import Unsupported, import_library
 from .base import KerasAdapter, is_float, make_optimizer, scaled
 from .program import no_random_initializers, output_key
 

@@ -78,8 +78,8 @@ class Program(object):
         return found
 
     def can_be_compiled(self):
-        """Tell whether every layer says that it can: lookups run in TensorFlow, whatever the backend."""
-        return all(getattr(layer, "supports_jit", True) for layer in self.layers.values())
+        """Tell whether no layer is a lookup: these run in TensorFlow, whatever the backend."""
+        return not any(type(layer).__name__ in LOOKUPS for layer in self.layers.values())
 
     def trainable(self):
         found = {}
@@ -271,6 +271,10 @@ def graph_output_name(ref):
 _UNSAFE_LAYERS = frozenset(["FlaxLayer", "JaxLayer", "Lambda", "TFSMLayer", "TorchModuleWrapper"])
 
 
+#: Layers that look up or hash with TensorFlow's functions on every backend.
+LOOKUPS = frozenset(["HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization"])
+
+
 def make_layer(node, dtype, trust=False):
     """Make a node's layer; the host has refused what runs code of its own, and so does this, unless trusted."""
     unsafe = [] if trust else [name for name in _classes(node) if name in _UNSAFE_LAYERS or name == "__lambda__"]
@@ -282,7 +286,7 @@ def make_layer(node, dtype, trust=False):
     if cls is None:
         raise Unsupported("keras.layers has no {}".format(node["op"]))
     config = dict(node["params"], name=node["layer"])
-    if dtype:
+    if dtype and node["op"] not in LOOKUPS:  # a lookup's dtype is that of its indices
         config["dtype"] = dtype
     try:
         return cls.from_config(config)
