@@ -44,7 +44,42 @@ def run_layer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.
         layer.finalize_state()  # Normalization copies its weights, and assigning them does not tell it
     outputs = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(layer(*arguments, **call))]
     shapes = [list(output.shape) for output in outputs]
-    return {"weights": names, "shapes": shapes, "config": sorted(layer.get_config())}, outputs
+    lost = round_trip(layer, arguments, call, outputs)
+    return {"weights": names, "shapes": shapes, "config": sorted(layer.get_config()), "lost": lost}, outputs
+
+
+def round_trip(layer: keras.Layer, arguments: list, call: dict, outputs: list[np.ndarray]) -> str:
+    """What a layer loses when it is made again of its configuration, directly or as a file holds it; or nothing."""
+    written = json.loads(json.dumps(keras.saving.serialize_keras_object(layer)))
+    ways = {
+        "from_config": lambda: type(layer).from_config(layer.get_config()),
+        "deserialize_keras_object": lambda: keras.saving.deserialize_keras_object(written),
+    }
+    for name, make in ways.items():
+        try:
+            lost = lost_in(layer, make(), arguments, call, outputs)
+        except Exception as error:
+            lost = f"{type(error).__name__}: {error}"
+        if lost:
+            return f"{name}: {lost}"
+    return ""
+
+
+def lost_in(layer: keras.Layer, again: keras.Layer, arguments: list, call: dict, outputs: list[np.ndarray]) -> str:
+    if plain(again.get_config()) != plain(layer.get_config()):
+        return f"{layer.get_config()} has become {again.get_config()}"
+    again(*arguments, **call)
+    again.set_weights(layer.get_weights())
+    if hasattr(again, "finalize_state"):
+        again.finalize_state()
+    found = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(again(*arguments, **call))]
+    same = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(found, outputs, strict=True))
+    return "" if same else "the same configuration computes something else"
+
+
+def plain(config: object) -> object:
+    """As JSON: tuples are lists there."""
+    return json.loads(json.dumps(config, default=keras.saving.serialize_keras_object))
 
 
 def run_loss(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:

@@ -31,8 +31,9 @@ from ..triage.replay import NodeErrors, replay_nodes
 from ..triage.suspicion import Suspicion
 from .examination import model_of
 from .exports import ExportedCases
-from .judging import ENDINGS, NOBODY, judge, ruled_out
+from .judging import ENDINGS, NOBODY, judge
 from .judging_training import also_suspected
+from .refusals import ruled_out
 from .selection import families_of
 
 Outcomes = dict[str, Outcome]

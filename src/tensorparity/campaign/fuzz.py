@@ -29,8 +29,9 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .filing import file_findings, make_finding, scripts_of, target_facts
+from .fuzz_invalid import invalid_rounds
 from .fuzz_metrics import STAGE as METRICS
-from .fuzz_metrics import MetricRounds
+from .fuzz_metrics import metric_rounds
 from .fuzz_tally import FuzzTally
 from .hunt import StopReason
 from .line_coverage import line_coverage
@@ -51,7 +52,7 @@ class FuzzSettings:
         budget: seconds; ``models`` is a count instead.
         stages: of the training step; the earlier ones are always run.
         networks: what the networks are made of.
-        metrics: whether metrics are run beside the networks.
+        metrics: whether metrics, and losses and optimizers that must be refused, are run beside the networks.
         reducing: how much work goes into reducing what is found; None files it as it is.
     """
 
@@ -174,7 +175,8 @@ class Fuzz:
         self._confirmed: list[Suspicion] = []
         self.findings: dict[str, Finding] = {}
         self.scripts: dict[str, str] = {}
-        self._metrics = MetricRounds(runner, settings.targets, settings.seed) if settings.metrics else None
+        beside = (runner, settings.targets, settings.seed)
+        self._beside = [metric_rounds(*beside), invalid_rounds(*beside)] if settings.metrics else []
         self._preparation = Preparation(runner, runner, settings.reducing, listener)
         self.occurrences: Counter[str] = Counter()
         self.stop = StopReason.CASES
@@ -224,8 +226,8 @@ class Fuzz:
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
             self.tally.add(step, network.data, len(network.layers), each)
             self._record(step)
-        if self._metrics:
-            self._metrics.round()
+        for rounds in self._beside:
+            rounds.round()
         if self._unconfirmed >= _CONFIRM_EVERY:
             self._confirm()
         self._judged = time.monotonic()
@@ -243,7 +245,8 @@ class Fuzz:
     def _confirm(self) -> None:
         self._unconfirmed = 0
         self._tell(Progress("confirming in fresh processes", self._index, self._settings.models))
-        self._confirmed += [*self._examiner.confirm(), *(self._metrics.confirm() if self._metrics else ())]
+        beside = [found for rounds in self._beside for found in rounds.confirm()]
+        self._confirmed += [*self._examiner.confirm(), *beside]
         new = [s for s in self._confirmed if self._finding(s, s).id not in self.findings]
         prepared = self._preparation.prepare(new)
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
@@ -287,7 +290,7 @@ class Fuzz:
             "samples": dict(self._engine.samples),
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
             "again": dict(self.occurrences),
-            "metric_cases": self._metrics.count if self._metrics else 0,
+            "metric_cases": self._beside[0].count if self._beside else 0,
         }
         return Facts(
             command="fuzz",

@@ -17,13 +17,12 @@ from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import TensorParityError, UnknownTargetError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
-from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
 from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
-from ..operators.api import evaluate_call, evaluate_rest, refused_dtypes
+from ..operators.api import evaluate_call, evaluate_rest
 from ..operators.calls.catalogue import operator_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate, has_masks
@@ -52,6 +51,7 @@ from ..triage.support import classed_ending, is_documented
 from ..triage.suspicion import Suspicion, Worst
 from ..triage.trials import judge_layer
 from .judging_training import TRAINING, by_training
+from .refusals import accepted, ruled_out
 from .selection import families_of
 
 #: No target ran an exported file.
@@ -107,7 +107,7 @@ def judge(
     if invalid and completed and died:  # dying is worse than answering, and no refusal
         return _ending(case, outcomes, died, exporters), ""
     if invalid and completed:
-        return _accepted(case, outcomes, completed, *invalid), ""
+        return accepted(case, outcomes, completed, *invalid), ""
     if ended and (completed or truth):
         return _ending(case, outcomes, ended, exporters), ""
     if died and len(died) < len(ended):  # the others refuse what this one dies of
@@ -128,42 +128,6 @@ def judge(
     if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
         return _by_vote(case, case.subject, outcomes)
     return _by_pairs(case, outcomes, completed)
-
-
-def ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
-    """The first layer with parameters that its documentation rules out; a call with dtypes that it must refuse."""
-    if isinstance(case.subject, ApiCall):
-        refused = refused_dtypes(case.subject, case.inputs)
-        return (Node("call", case.subject.api, ()), {"dtype": refused[0]}) if refused else None
-    if isinstance(case.subject, LayerGraph):
-        for node in case.subject.nodes:
-            invalid = layer(node.op).invalid(node.params) if has_layer(node.op) else {}
-            if invalid:
-                return node, invalid
-    return None
-
-
-def _accepted(
-    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], node: Node, invalid: dict[str, Json]
-) -> Suspicion:
-    """Whoever answers is wrong, whatever the answer; where nobody refuses, the code they share is."""
-    refused = [target for target, outcome in outcomes.items() if outcome.status is Status.RAISED]
-    shared = {families_of([target])[target] for target in completed}
-    suspects = (shared.pop(),) if not refused and len(completed) > 1 and len(shared) == 1 else tuple(completed)
-    given = ", ".join(f"{name}={value!r}" for name, value in invalid.items())
-    evidence = [f"{target} accepts {given}, which the documentation rules out" for target in completed]
-    evidence += [f"{target} refuses it" for target in refused]
-    called = isinstance(case.subject, ApiCall)
-    diagnosis = Diagnosis(
-        Class.DEFECT,
-        suspects,
-        node=None if called else node.key,
-        api=node.op if called else public_name(node.op),
-        parameters=invalid,
-        evidence=tuple(evidence),
-    )
-    stage = Stage.CALL if called else Stage.BUILD
-    return Suspicion(Kind.ACCEPTS_INVALID, diagnosis, case, tuple(outcomes), stage=stage)
 
 
 def _single_step(case: Case) -> bool:

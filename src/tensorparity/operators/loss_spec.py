@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.jsontext import Json
 from .rounding import growth
-from .spec import Evaluation, Parameter, Params
+from .spec import Evaluation, Parameter, Params, ruled_out
 
 #: Probabilities are kept this far from 0 and 1 before their logarithm is taken.
 EPSILON = 1e-7
@@ -51,6 +52,10 @@ class LossSpec:
         kappa = each.kappa + growth(each.value.size) * np.abs(each.value)
         reduce = np.sum if params.get(REDUCTION.name) == "sum" else np.mean
         return Evaluation(np.asarray(reduce(each.value)), np.asarray(reduce(kappa)))
+
+    def invalid(self, params: Params) -> dict[str, Json]:
+        """The parameters whose values the documentation rules out."""
+        return ruled_out((REDUCTION, *self.parameters), params)
 
     def each(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
         """The loss of every sample, before they are reduced."""

@@ -147,8 +147,13 @@ class LayerSpec:
 
     def invalid(self, params: Params) -> dict[str, Json]:
         """The parameters whose values the documentation rules out."""
-        ruled_out = {parameter.name: [_listed(value) for value in parameter.invalid] for parameter in self.parameters}
-        return {name: value for name, value in params.items() if _listed(value) in ruled_out.get(name, [])}
+        return ruled_out(self.parameters, params)
+
+
+def ruled_out(parameters: Sequence[Parameter], params: Params) -> dict[str, Json]:
+    """Those of ``params`` whose values are among the invalid ones."""
+    invalid = {parameter.name: [_listed(value) for value in parameter.invalid] for parameter in parameters}
+    return {name: value for name, value in params.items() if _listed(value) in invalid.get(name, [])}
 
 
 def _plain(value: Json) -> Json:

@@ -29,7 +29,7 @@ _LARGEST = 1e4
 #: Beyond it an output is scaled down to the order of one.
 _LOUD = 32.0
 #: Layers whose output may be of integers, which most layers do not take; Rescaling makes them floats.
-_GIVES_INTEGERS = ("Discretization", "CategoryEncoding")
+_GIVES_INTEGERS = ("CategoryEncoding", "Discretization", "HashedCrossing", "Hashing", "IntegerLookup")
 
 
 @dataclass(frozen=True, slots=True)

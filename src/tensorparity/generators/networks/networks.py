@@ -298,8 +298,8 @@ class _Build:
                 continue
             params, call_params = chosen
             domain = spec.domain(spec.complete({**params, **call_params}))
-            if domain.low is not None and domain.dtype.startswith("int"):
-                return self._beside(spec, params, call_params, source, domain)
+            if _reads_integers(domain):
+                return self._beside(spec, params, call_params, [source], domain)
             before = self._net.mark()
             given = self._fit(spec, source)
             params = self._filling(spec, params, given)
@@ -312,21 +312,28 @@ class _Build:
         return None
 
     def _beside(
-        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], source: Tensor, domain: Domain
+        self,
+        spec: LayerSpec,
+        params: dict[str, Json],
+        call_params: dict[str, Json],
+        sources: Sequence[Tensor],
+        domain: Domain,
     ) -> Tensor | None:
-        """A layer that reads integers gets an input of its own, and its output joins the network by a merge."""
+        """A layer that reads integers gets inputs of its own, and its output joins the network by a merge."""
         ranks = [rank for rank in spec.ranks if rank in (2, 3)]
         rank = int(self._rng.choice(ranks))
         if self._refuses(spec, params, rank):
             return None
         before = self._net.mark()
-        fresh = self._new_input(draw_shape(self._rng, rank), domain)
-        added = self._net.add(spec.name, [fresh], params, call_params)
+        shape = draw_shape(self._rng, rank) if spec.arity[0] == 1 else (1,)
+        fresh = [self._new_input(shape, domain) for _ in range(spec.arity[0])]
+        added = self._net.add(spec.name, fresh, params, call_params)
         if added is None or not added.shape:
             self._net.restore(before)
             return None
-        self._count(spec, params, call_params, [fresh.op])
-        return self._net.add("Add", [self._net.bring(source, added.shape), added], {}) or added
+        self._count(spec, params, call_params, [tensor.op for tensor in fresh])
+        joined = [self._net.bring(source, added.shape) for source in sources]
+        return self._net.add("Add", [*joined, added], {}) or added
 
     def _fit(self, spec: LayerSpec, source: Tensor) -> Tensor:
         """The source, or what reshaping makes of it where its rank is not one of the layer's."""
@@ -347,6 +354,9 @@ class _Build:
             chosen = self._choose(spec)
             if chosen is None:
                 continue
+            domain = spec.domain(spec.complete({**chosen[0], **chosen[1]}))
+            if _reads_integers(domain):
+                return self._beside(spec, *chosen, sources, domain)
             shape = self._common_shape(spec, sources)
             before = self._net.mark()
             given = [self._net.bring(source, shape) for source in sources]
@@ -421,3 +431,7 @@ class _Build:
             seed=int(rng.integers(2**31)),
         )
         return Network(case, self._data.name, structure.template, tuple(self._functional))
+
+
+def _reads_integers(domain: Domain) -> bool:
+    return domain.low is not None and domain.dtype.startswith("int")

@@ -12,6 +12,8 @@ from ...operators.spec import Params
 _CONVOLUTIONS = tuple(f"{kind}{dims}D" for kind in ("Conv", "ConvLSTM") for dims in (1, 2, 3))
 _TRANSPOSED = tuple(f"Conv{dims}DTranspose" for dims in (1, 2, 3))
 _DEPTHWISE = ("DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D")
+_COUNTING = ("CategoryEncoding", "Hashing", "IntegerLookup")
+_LOOKUPS = ("HashedCrossing", "Hashing", "IntegerLookup")
 
 
 def lacking(op: str, params: Params, rank: int) -> str:
@@ -22,6 +24,8 @@ def lacking(op: str, params: Params, rank: int) -> str:
         return "TensorFlow has no dilation of transposed convolutions on CPUs"
     if op in _DEPTHWISE and not _all_equal(params["strides"]):
         return "TensorFlow's depthwise convolution has one stride for both axes"
+    if op in _LOOKUPS:
+        return "it runs in TensorFlow on every backend, and JAX cannot compile it"
     return ""
 
 
@@ -47,7 +51,7 @@ def hopeless(op: str, params: Params, rank: int) -> str:
         return "its scale is not reshaped to the axes, so only last axes work"
     if op == "EinsumDense" and (params["equation"] == "abc,bc->abc" or _unknown(params["output_shape"])):
         return "sizes that its documentation says are inferred are not"
-    if op == "CategoryEncoding" and params["output_mode"] != "one_hot" and rank > 2:
+    if op in _COUNTING and params["output_mode"] not in ("int", "one_hot") and rank > 2:
         return "it counts along axis 1, not along the last one"
     return ""
 

@@ -1,6 +1,6 @@
 """Keras on JAX: one jit per model; node gradients with respect to zeros added to each node's output."""
 
-from ...contract import import_library
+from ...contract import Unsupported, import_library
 from .base import KerasAdapter, is_float, make_optimizer, scaled
 from .program import no_random_initializers, output_key
 
@@ -58,6 +58,14 @@ class JaxAdapter(KerasAdapter):
         switch = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
         with switch(True):
             return KerasAdapter.run(self, job)
+
+    def program(self, job):
+        program = KerasAdapter.program(self, job)
+        if (job.goal != "forward" or job.option("trace")) and not program.can_be_compiled():
+            raise Unsupported(
+                "a layer is documented not to be compiled but on TensorFlow; predict alone runs it on JAX"
+            )
+        return program
 
     def _state(self, program):
         return {name: variable.value for name, variable in program.weights().items()}

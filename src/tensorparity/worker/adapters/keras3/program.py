@@ -77,6 +77,10 @@ class Program(object):
                 found[weight_name(name, layer, variable)] = variable
         return found
 
+    def can_be_compiled(self):
+        """Tell whether no layer is a lookup: these run in TensorFlow, whatever the backend."""
+        return not any(type(layer).__name__ in LOOKUPS for layer in self.layers.values())
+
     def trainable(self):
         found = {}
         for name, layer in self.layers.items():
@@ -267,6 +271,10 @@ def graph_output_name(ref):
 _UNSAFE_LAYERS = frozenset(["FlaxLayer", "JaxLayer", "Lambda", "TFSMLayer", "TorchModuleWrapper"])
 
 
+#: Layers that look up or hash with TensorFlow's functions on every backend.
+LOOKUPS = frozenset(["HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization"])
+
+
 def make_layer(node, dtype, trust=False):
     """Make a node's layer; the host has refused what runs code of its own, and so does this, unless trusted."""
     unsafe = [] if trust else [name for name in _classes(node) if name in _UNSAFE_LAYERS or name == "__lambda__"]
@@ -278,7 +286,7 @@ def make_layer(node, dtype, trust=False):
     if cls is None:
         raise Unsupported("keras.layers has no {}".format(node["op"]))
     config = dict(node["params"], name=node["layer"])
-    if dtype:
+    if dtype and node["op"] not in LOOKUPS:  # a lookup's dtype is that of its indices
         config["dtype"] = dtype
     try:
         return cls.from_config(config)
@@ -305,7 +313,8 @@ def _apply(layer, sources, call_params):
     import keras
     from keras.src.layers.merging.base_merge import Merge
 
-    if isinstance(layer, (Merge, keras.layers.Attention)):  # these take their inputs as one list
+    # These take their inputs as one list.
+    if isinstance(layer, (Merge, keras.layers.Attention, keras.layers.HashedCrossing)):
         return layer(sources, **call_params)
     return layer(*sources, **call_params)
 
