@@ -16,6 +16,8 @@ from ..core.arrays import Array, Arrays
 from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node, Ref
 from ..core.jsontext import Json
+from .beside import Beside, is_stateful
+from .carried import concatenate
 from .catalogue import layer
 from .spec import Evaluation, LayerSpec, Shape, ShapeError, WeightSpec
 
@@ -133,13 +135,20 @@ def _draw(spec: WeightSpec, rng: np.random.Generator) -> Array:
 
 
 def evaluate_node(
-    node: Node, inputs: Sequence[Array], weights: Arrays, *, training: bool = False
+    node: Node,
+    inputs: Sequence[Array],
+    weights: Arrays,
+    *,
+    training: bool = False,
+    beside: Beside | None = None,
 ) -> tuple[Evaluation, ...]:
     """One node alone, on inputs and weights of the dtype under test, which are promoted to float64.
 
     Args:
         weights: by ``layer/weight``; those of other layers are ignored.
         training: the layer is called with ``training=True``.
+        beside: what travels beside the values of a graph, and is told of this node: masks, and states of stateful
+            layers. Without it there is no mask, and every call starts anew.
 
     Raises:
         ShapeError: if inputs or parameters do not fit the layer.
@@ -147,14 +156,14 @@ def evaluate_node(
     """
     shapes: list[Shape] = [x.shape for x in inputs]
     _node_shapes(node, shapes)
-    return _evaluate(node, [_promote(x) for x in inputs], _own_weights(node, shapes, weights), training)
-
-
-def _evaluate(node: Node, inputs: Sequence[Array], weights: Arrays, training: bool) -> tuple[Evaluation, ...]:
+    given, own = [_promote(x) for x in inputs], _own_weights(node, shapes, weights)
     spec = layer(node.op)
-    reference = spec.training or spec.reference if training else spec.reference
+    params = _params(spec, node)
     with np.errstate(all="ignore"):  # overflow and NaN are answers here, not accidents
-        return reference(_params(spec, node), inputs, weights)
+        if beside is not None:
+            return beside.evaluate(node, spec, params, given, own, training)
+        reference = spec.training or spec.reference if training else spec.reference
+        return reference(params, given, own)
 
 
 def _promote(x: Array) -> Array:
@@ -175,11 +184,18 @@ def _own_weights(node: Node, shapes: Sequence[Shape], weights: Arrays) -> dict[s
 
 
 def evaluate(
-    graph: LayerGraph, inputs: Arrays, weights: Arrays, *, keep: Collection[str] | None = None
+    graph: LayerGraph,
+    inputs: Arrays,
+    weights: Arrays,
+    *,
+    keep: Collection[str] | None = None,
+    training: bool = False,
+    beside: Beside | None = None,
 ) -> dict[str, tuple[Evaluation, ...]]:
-    """The float64 forward pass: every node's outputs by node key. Masks are not carried; see ``has_masks``.
+    """The float64 forward pass: every node's outputs by node key. Masks and states are carried along.
 
     Args:
+        beside: filled with the masks and states; one of an earlier pass has the states to start from.
         keep: the keys to return; all by default. Whatever is not kept is freed after its last use, so
             ``keep`` bounds the memory of a large model.
 
@@ -188,20 +204,38 @@ def evaluate(
         DataError: if an input or weight is missing or has another shape.
     """
     walk = _Walk(graph, inputs)
+    beside = beside or Beside()
     found: dict[str, tuple[Evaluation, ...]] = {}
     for node in graph.nodes:
-        evaluations = evaluate_node(node, walk.arguments(node), weights)
+        evaluations = evaluate_node(node, walk.arguments(node), weights, training=training, beside=beside)
         walk.settle(node, [evaluation.value for evaluation in evaluations])
         if keep is None or node.key in keep:
             found[node.key] = evaluations
     return found
 
 
-def has_masks(graph: LayerGraph) -> bool:
-    """A layer hides steps from those behind it, which ``evaluate`` does not know of."""
-    consumed = {ref.node for node in graph.nodes for ref in node.inputs}
-    sources = (node for node in graph.nodes if node.op == "Masking" or node.params.get("mask_zero"))
-    return any(node.name in consumed for node in sources)
+def evaluate_batches(
+    graph: LayerGraph, inputs: Arrays, weights: Arrays, batch_size: int | None, *, training: bool = False
+) -> dict[str, tuple[Evaluation, ...]]:
+    """The forward pass in slices of ``batch_size``, one after another, as stateful layers tell them apart."""
+    rows = min((len(array) for array in inputs.values()), default=0)
+    if not batch_size or batch_size >= rows or not is_stateful(graph):
+        return evaluate(graph, inputs, weights, training=training)
+    beside, parts = Beside(), []
+    for start in range(0, rows, batch_size):
+        few = {name: array[start : start + batch_size] for name, array in inputs.items()}
+        beside = beside.next_batch()
+        parts.append(evaluate(graph, few, weights, training=training, beside=beside))
+    return {
+        key: tuple(
+            concatenate([_whole(part[key][index]) for part in parts], axis=0) for index in range(len(parts[0][key]))
+        )
+        for key in parts[0]
+    }
+
+
+def _whole(evaluation: Evaluation) -> Evaluation:
+    return Evaluation(evaluation.value, np.broadcast_to(evaluation.kappa, evaluation.value.shape))
 
 
 class _Walk:
@@ -242,13 +276,14 @@ def calibrate(graph: LayerGraph, weights: Arrays, inputs: Arrays) -> dict[str, A
     calibrated = dict(weights)
     last = _last_kernels(graph)
     walk = _Walk(graph, inputs)
+    beside = Beside()
     for node in graph.nodes:
         arguments = walk.arguments(node)
         if node.op == "BatchNormalization" and node.call == 0:
             calibrated.update(_statistics(node, arguments[0], calibrated))
         if node.name in last:
             calibrated.update(_unit_logits(node, arguments, calibrated))
-        walk.settle(node, [item.value for item in evaluate_node(node, arguments, calibrated)])
+        walk.settle(node, [item.value for item in evaluate_node(node, arguments, calibrated, beside=beside)])
     return calibrated
 
 

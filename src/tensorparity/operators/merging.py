@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .arguments import axis_of
+from .masks import either, joined
 from .rounding import exact, growth
 from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
 
@@ -60,6 +61,7 @@ def _layer(name: str, merge: Merge, formula: str, arity: tuple[int, int | None] 
         reference=reference,
         formula=formula,
         listed=True,
+        masks=either,
     )
 
 
@@ -132,4 +134,5 @@ CONCATENATE = LayerSpec(
     reference=_concatenate,
     formula="output = the inputs one after the other along axis",
     listed=True,
+    masks=joined,
 )

@@ -23,6 +23,7 @@ from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome, Trace
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..operators.beside import Beside
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K, error_units
@@ -193,14 +194,25 @@ def _one_by_one(
 
 
 def measure_node(
-    node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapping[str, Outcome], *, training: bool = False
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    outcomes: Mapping[str, Outcome],
+    *,
+    training: bool = False,
+    truth: Sequence[Evaluation] | None = None,
 ) -> NodeErrors:
-    """What the outcomes of a replay say of one node."""
+    """What the outcomes of a replay say of one node.
+
+    Args:
+        truth: its true outputs, where they depend on more than its inputs.
+    """
     seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
-    freed = freedom_of_node(node, given)
-    reference = reference_of(node, freed.inputs if freed else given, weights, training=training)
+    freed = freedom_of_node(node, given) if truth is None else None
+    reference = list(truth) if truth is not None else None
+    reference = reference or reference_of(node, freed.inputs if freed else given, weights, training=training)
     camps = _camps(node, answered)
     judged_by = "reference"
     if reference is None:
@@ -262,13 +274,13 @@ def _ending(outcome: Outcome) -> str:
 
 
 def reference_of(
-    node: Node, given: Sequence[Array], weights: Arrays, *, training: bool = False
+    node: Node, given: Sequence[Array], weights: Arrays, *, training: bool = False, beside: Beside | None = None
 ) -> list[Evaluation] | None:
     """The true outputs of a node; None where the catalogue does not say."""
     if not has_layer(node.op):
         return None
     try:
-        return list(evaluate_node(node, given, weights, training=training))
+        return list(evaluate_node(node, given, weights, training=training, beside=beside))
     except (TensorParityError, ShapeError):
         return None  # a configuration the reference does not cover is no reference
 
