@@ -227,3 +227,14 @@ def test_the_one_layer_behind_masks():
     rnn = build.add("LSTM", hidden, name="l", units=1)
     assert layer_of(build.build(rnn)).op == "LSTM"
     assert layer_of(build.build(build.add("Dense", rnn, units=1))) is None
+
+
+def test_what_is_hidden_is_no_factor_and_no_extreme():
+    a, b = np.array([[[2.0], [3.0], [4.0]]]), np.array([[[5.0], [7.0], [1.0]]])
+    found = {}
+    for op in ("Multiply", "Maximum", "Minimum"):
+        assert layer(op).masked is not None
+        found[op] = layer(op).masked({}, [a, b], {}, [ONE, OTHER], False)[0].value.ravel().tolist()
+    assert found == {"Multiply": [10.0, 0.0, 1.0], "Maximum": [5.0, 3.0, 1.0], "Minimum": [2.0, 3.0, 1.0]}
+    (half,) = layer("Multiply").masked({}, [a, b], {}, [ONE, None], False)
+    assert half.value.ravel().tolist() == [10.0, 7.0, 1.0]

@@ -34,6 +34,10 @@ class Beside:
             self._states.pop(node.layer, None)
             self._called.discard(node.layer)
 
+    def put(self, ref: Ref, mask: Array) -> None:
+        """Give a tensor a mask that no node made: an input's own."""
+        self._masks[ref] = mask
+
     def mask_of(self, ref: Ref) -> Mask:
         return self._masks.get(ref)
 

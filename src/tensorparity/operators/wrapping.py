@@ -137,7 +137,7 @@ def _recurrent_layers() -> tuple[Json, ...]:
         serialized("GRU", "gru", units=2, reset_after=False),
         serialized("SimpleRNN", "simple_rnn", units=3, return_sequences=True, activation="relu"),
         serialized("SimpleRNN", "simple_rnn", units=4, use_bias=False),
-        serialized("GRU", "gru", units=2, stateful=True),
+        serialized("SimpleRNN", "simple_rnn", units=2, stateful=True),
     )
 
 
