@@ -18,6 +18,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.jsontext import canonical
 from tensorparity.core.model import node_inputs
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
+from tensorparity.core.policies import cast, policy_named
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
@@ -32,7 +33,7 @@ Spoil = Callable[[str, str, np.ndarray], np.ndarray]
 
 
 class ReferenceRunner:
-    """A runner whose targets compute in float64 and round to float32; ``spoil`` may change what a layer gives."""
+    """Targets compute in float64 and round to the dtype of the policy; ``spoil`` may change what a layer gives."""
 
     targets = TARGETS
 
@@ -50,9 +51,10 @@ class ReferenceRunner:
         by_name: dict[str, np.ndarray] = {}
         for node in case.subject.nodes:
             given = node_inputs(case.subject, node, case.inputs, nodes)
-            outputs = evaluate_node(node, given, case.weights, training=case.procedure.training)
+            procedure = case.procedure
+            outputs = evaluate_node(node, given, case.weights, training=procedure.training, dtype=procedure.dtype)
             for index, output in enumerate(outputs):
-                value = output.value.astype(np.float32)
+                value = cast(output.value, policy_named(procedure.dtype).compute)
                 if not (fresh and self._flaky):
                     try:
                         value = self._spoil(target, node.op, value)

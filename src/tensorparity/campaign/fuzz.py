@@ -84,6 +84,7 @@ class FuzzSettings:
             "unit": networks.unit,
             "layers": list(networks.layers),
             "data": list(networks.data),
+            **({"policies": list(networks.policies)} if networks.policies else {}),
             **({"metrics": True} if self.metrics else {}),
         }
 

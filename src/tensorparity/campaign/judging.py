@@ -39,7 +39,16 @@ from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.freedoms import freedom_of, tamed
 from ..triage.fusion import AMPLIFIED, relative_difference
-from ..triage.replay import NodeErrors, absolute_error, measure_node, measure_outputs, reference_error
+from ..triage.replay import (
+    NodeErrors,
+    absolute_error,
+    as_worth,
+    measure_node,
+    measure_outputs,
+    reference_error,
+    with_dtypes,
+)
+from ..triage.sign import policy_parameter
 from ..triage.support import classed_ending, is_documented
 from ..triage.suspicion import Suspicion, Worst
 from ..triage.trials import judge_layer
@@ -71,7 +80,7 @@ def references(case: Case) -> dict[str, Evaluation]:
 
 
 def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
-    values = evaluate_batches(graph, case.inputs, case.weights, case.procedure.batch_size)
+    values = evaluate_batches(graph, case.inputs, case.weights, case.procedure.batch_size, dtype=case.procedure.dtype)
     found: dict[str, Evaluation] = {}
     for ref in graph.outputs:
         node = graph.node(ref.node)
@@ -174,8 +183,9 @@ def _by_reference(
 ) -> tuple[Suspicion | None, str]:
     """One layer or call against its reference, by the same rule that blames in an examination."""
     answers = {t: [o.outputs[name] for name in truth if name in o.outputs] for t, o in completed.items()}
-    errors = measure_outputs(_node_of(case), answers, list(truth.values()), freedom_of(case))
-    errors = _with_further_outputs(errors, case, completed)
+    policy = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
+    errors = measure_outputs(_node_of(case), as_worth(answers, policy), list(truth.values()), freedom_of(case))
+    errors = _with_further_outputs(with_dtypes(errors, answers, policy), case, completed)
     klass, suspects = blame(errors, families_of(list(completed)))
     above = tuple(target for target, error in errors.errors.items() if error > K)
     if klass is None and above and len(completed) == 1 and (above[0] in convicted or _well_conditioned(case, truth)):
@@ -343,7 +353,8 @@ def _ending(
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
     )
-    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=is_documented(case))
+    dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
+    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=is_documented(case), dtype=dtype)
     exception = failure.type if failure else ""
     return Suspicion(ENDINGS[worst.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
 
@@ -382,7 +393,8 @@ def _parameters(case: Case) -> dict[str, object]:
         operator = operator_of(case.subject.api)
         return operator.significant(dict(case.subject.kwargs)) if operator else {}
     node = _only_node(case)
-    return layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
+    own = layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
+    return {**own, **policy_parameter(case.procedure.dtype)}
 
 
 def stage_of(case: Case) -> Stage:

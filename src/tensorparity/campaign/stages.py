@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ..core.case import Case
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
-from ..core.messages import gist, says_unsupported
+from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Mode
 from ..core.runner import Runner, run_case
@@ -28,6 +28,7 @@ from ..triage.diagnose import accusation_of, blame, public_name
 from ..triage.endings import EndingTrial, ending_trials
 from ..triage.replay import NodeErrors
 from ..triage.screening import Screening
+from ..triage.support import is_refusal
 from ..triage.suspicion import Suspicion
 from ..triage.trials import KINK, Trial
 
@@ -139,7 +140,7 @@ class StepExaminer:
         step = Stepped(case, outcomes)
         for target, outcome in outcomes.items():
             failure = outcome.failure
-            if failure and outcome.status is Status.RAISED and says_unsupported(failure.type, failure.message):
+            if failure and is_refusal(outcome, case.procedure.dtype):
                 step.unsupported[target] = gist(failure.message)
                 step.outcomes = {**step.outcomes, target: replace(outcome, status=Status.UNSUPPORTED)}
             elif outcome.status is Status.UNSUPPORTED and failure:
@@ -272,7 +273,7 @@ class StepExaminer:
         """The smallest case that still ends so, and everybody who ends so on it; whether there is one."""
         for trial in trials:
             found = run_case(self._runner, trial.case, self._targets)
-            ended = tuple(target for target, other in found.items() if trial.ends_so(other))
+            ended = _ended_so(trial, found)
             if outcome.target not in ended:
                 continue
             kind, exception = _ENDINGS[outcome.status], trial.ending[1]
@@ -373,9 +374,14 @@ class StepExaminer:
         diagnosis, trial = item.suspicion.diagnosis, item.trial
         assert trial is not None
         if isinstance(trial, EndingTrial):
-            ended = tuple(target for target, outcome in outcomes.items() if trial.ends_so(outcome))
-            return self._suspects_of_ending(ended) == diagnosis.suspects
+            return self._suspects_of_ending(_ended_so(trial, outcomes)) == diagnosis.suspects
         return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
+
+
+def _ended_so(trial: EndingTrial, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
+    """Who ended as expected; who says that it has no such thing is not wrong."""
+    alike = {target: outcome for target, outcome in outcomes.items() if trial.ends_so(outcome)}
+    return tuple(t for t, outcome in alike.items() if not is_refusal(outcome, trial.case.procedure.dtype))
 
 
 def can_train(target: str) -> bool:

@@ -50,6 +50,11 @@ class Beside:
         makes = node.op == "Masking" or bool(node.params.get("mask_zero"))
         return makes or keeps_states(node) or any(mask is not None for mask in masks)
 
+    def copy(self) -> Beside:
+        same = self.next_batch()
+        same._masks, same._lost, same._called = dict(self._masks), set(self._lost), set(self._called)
+        return same
+
     def next_batch(self) -> Beside:
         """The same layers, on other values: states stay, masks do not."""
         following = Beside()

@@ -19,6 +19,7 @@ from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
+from ..core.policies import PLAIN, Policy, as_computed, coarser, policy_named
 from ..core.procedure import Recipe
 from ..core.verdict import Kind
 from ..operators.beside import Beside
@@ -27,7 +28,7 @@ from ..operators.directional import Terms
 from ..operators.evaluate import evaluate, evaluate_node
 from ..operators.loss_spec import REDUCTION
 from ..operators.losses import loss
-from ..operators.rounding import K
+from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation, Mask, ShapeError
 from .diagnose import Accusation, accusation_of, blame
 from .freedoms import GRADIENTS_AT_KINKS
@@ -69,9 +70,20 @@ class Differentiated:
 
 
 def layer_function(
-    node: Node, inputs: Sequence[Array], weights: Arrays, cotangent: Array, *, training: bool
+    node: Node,
+    inputs: Sequence[Array],
+    weights: Arrays,
+    cotangent: Array,
+    *,
+    training: bool,
+    policy: Policy = PLAIN,
 ) -> Differentiated | None:
-    """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not."""
+    """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not.
+
+    Args:
+        policy: what the layer runs under: the derivative is that at the point where its casts have led.
+    """
+    inputs, weights = [coarser(array, policy) for array in inputs], as_computed(weights, policy)
     if not has_layer(node.op) or _differs_in_training(node, training, alone=True):
         return None
     named = {f"input:{node.key}/{index}": array for index, array in enumerate(inputs)}
@@ -97,7 +109,8 @@ def pulled_back(case: Case) -> Differentiated | None:
     (node,) = case.subject.nodes
     inputs = [case.inputs[f"{node.key}/{index}"] for index in range(len(node.inputs))]
     cotangent = case.cotangents[node.key]
-    return layer_function(node, inputs, case.weights, cotangent, training=case.procedure.training)
+    policy = policy_named(case.procedure.dtype)
+    return layer_function(node, inputs, case.weights, cotangent, training=case.procedure.training, policy=policy)
 
 
 def loss_function(case: Case) -> Differentiated | None:
@@ -110,8 +123,9 @@ def loss_function(case: Case) -> Differentiated | None:
         return None
     if training and any(layer(node.op).training is not None for node in graph.nodes):
         return None  # a whole graph is evaluated as in inference
-    named = {f"input:{name}": array for name, array in case.inputs.items()}
-    named |= {f"weight:{name}": array for name, array in case.weights.items()}
+    policy = policy_named(case.procedure.dtype)
+    named = {f"input:{name}": array for name, array in as_computed(case.inputs, policy).items()}
+    named |= {f"weight:{name}": array for name, array in as_computed(case.weights, policy).items()}
     moved = {name: array for name, array in named.items() if is_floating(dtype_name(array))}
 
     def terms(arrays: Sequence[Array]) -> Evaluation:
@@ -198,17 +212,35 @@ def judge_pulled_back(case: Case, outcomes: Mapping[str, Outcome]) -> GradientEr
     key = case.procedure.nodes[0]
     node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
     answers = {target: outcome.trace.gradients for target, outcome in outcomes.items() if outcome.completed}
-    return judge_gradients(node, answers, pulled_back(case))
+    return judge_gradients(node, answers, pulled_back(case), policy=policy_named(case.procedure.dtype))
 
 
 def judge_gradients(
-    node: Node, answers: Answers, function: Differentiated | None, *, disputes_only: bool = False
+    node: Node,
+    answers: Answers,
+    function: Differentiated | None,
+    *,
+    disputes_only: bool = False,
+    policy: Policy = PLAIN,
 ) -> GradientErrors:
     """Errors of gradients: by the reference where there is one, else by the vote.
 
     Args:
         disputes_only: leave it to the vote where that is undisputed.
+        policy: in what they were computed, whatever they were cast to in the end.
     """
+    found = _judge_gradients(
+        node,
+        {target: as_computed(arrays, policy, target) for target, arrays in answers.items()},
+        function,
+        disputes_only,
+    )
+    return replace(found, errors=replace(found.errors, rough=policy.half))
+
+
+def _judge_gradients(
+    node: Node, answers: Answers, function: Differentiated | None, disputes_only: bool
+) -> GradientErrors:
     vote = judge_by_vote(node, answers)
     differ = vote.mutual > vote.limit
     answered = {target: arrays for target, arrays in answers.items() if arrays}
@@ -224,7 +256,9 @@ def judge_gradients(
         return GradientErrors(vote, differ=differ)
     at = [array.astype(np.float64) for array in function.arguments.values()]
     rng = np.random.default_rng(0)
-    test = examine_gradients(function.terms, at, given, _roundoff(answered), rng, disputed=differ)
+    dtype = _coarsest(answered)
+    roundoff, tiny = unit_roundoff(dtype), underflow(dtype)
+    test = examine_gradients(function.terms, at, given, roundoff, rng, disputed=differ, tiny=tiny)
     if not test.measured:
         return GradientErrors(vote, differ=differ)
     absolute = {target: vote.absolute.get(target, 0.0) for target in test.errors}
@@ -239,11 +273,10 @@ def _misshapen(gradients: Gradients, function: Differentiated) -> bool:
     )
 
 
-def _roundoff(answers: Answers) -> float:
-    """Of the coarsest dtype among the answers."""
-    return max(
-        (unit_roundoff(dtype_name(array)) for arrays in answers.values() for array in arrays.values()), default=0.0
-    )
+def _coarsest(answers: Answers) -> str:
+    """The coarsest dtype among the answers."""
+    names = [dtype_name(array) for arrays in answers.values() for array in arrays.values()]
+    return max(names, key=unit_roundoff, default="float32")
 
 
 def accuse_gradients(found: GradientErrors, families: Mapping[str, str]) -> Accusation | None:

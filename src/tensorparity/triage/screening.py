@@ -19,17 +19,20 @@ from ..core.errors import TensorParityError
 from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
+from ..core.policies import cast, coarser, policy_named
 from ..operators.beside import Beside, keeps_states
 from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
-from .replay import node_outputs, reference_error, reference_of
+from .replay import node_outputs, odd_dtype, reference_error, reference_of
 from .steps import loss_error, update_error
 from .trials import Trial, backward_trial, forward_trial, loss_trials, next_call_trial, update_trial
 
 #: Gradients closer than this share of their size are not looked at: rounding alone may part them so far.
 _GRADIENTS_APART = 1e-3
 _NEGLIGIBLE = 1e-6
+#: ... which in half precision is at least so many units of roundoff.
+_IN_ROUNDOFFS = 64.0
 
 
 class Screening:
@@ -40,6 +43,8 @@ class Screening:
         self._case = case
         self._graph = case.subject
         self._training = case.procedure.training
+        self._dtype = case.procedure.dtype
+        self._policy = policy_named(self._dtype)
         self._done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
         self._beside = {target: Beside() for target in self._done}
 
@@ -69,7 +74,7 @@ class Screening:
                     continue
                 judged += 1
                 reference = self._reference(node, given, known, self._beside[target])
-                if reference is not None and not reference_error(outputs, reference) <= K:
+                if reference is not None and not self._is_right(target, outputs, reference):
                     wrong[target] = given
             if wrong and not (at_edge and len(wrong) == judged):  # what becomes of NaN is seldom documented
                 yield from self._forward_trial(node, wrong)
@@ -80,15 +85,19 @@ class Screening:
         first = next(iter(wrong))
         masks, given = self._beside[first].masks_into(node), wrong[first]
         with contextlib.suppress(ValueError):  # the mask is one that no graph of one layer has
-            yield forward_trial(
-                node, given, self._case.weights, self._training, list(wrong), self._case.seed, tuple(masks)
-            )
+            weights, seed = self._case.weights, self._case.seed
+            yield forward_trial(node, given, weights, self._training, list(wrong), seed, self._dtype, tuple(masks))
 
     def _next_call_trial(self, node: Node) -> Iterator[Trial]:
         """What a layer keeps shows only in its next call, of which a training step has none."""
         given = next(filter(None, (self._given(node, outcome) for outcome in self._done.values())), None)
         if given is not None and node.call == 0:
-            yield next_call_trial(node, given, self._case.weights, list(self._done), self._case.seed)
+            yield next_call_trial(node, given, self._case.weights, list(self._done), self._case.seed, self._dtype)
+
+    def _is_right(self, target: str, outputs: list[Array], reference: list[Evaluation]) -> bool:
+        """In value and in dtype."""
+        computed = [coarser(output, self._policy, target) for output in outputs]
+        return reference_error(computed, reference) <= K and not odd_dtype(outputs, self._policy, target)
 
     def _reads_no_number(self, node: Node) -> bool:
         """Whether it reads inputs of the case, the same for all targets, with something in them that is not finite."""
@@ -116,14 +125,16 @@ class Screening:
             beside.lose(node)
             return None
         if beside.concerns(node):
-            reference = reference_of(node, given, self._case.weights, training=self._training, beside=beside)
+            reference = reference_of(
+                node, given, self._case.weights, training=self._training, dtype=self._dtype, beside=beside
+            )
             if reference is None:
                 beside.lose(node)
             return reference
         for other, reference in known:
             if all(np.array_equal(a, b) for a, b in zip(given, other, strict=True)):
                 return reference
-        reference = reference_of(node, given, self._case.weights, training=self._training)
+        reference = reference_of(node, given, self._case.weights, training=self._training, dtype=self._dtype)
         known.append((given, reference))
         return reference
 
@@ -166,9 +177,11 @@ class Screening:
             given, outputs = self._given(node, first), node_outputs(node, first)
             if suspects and given is not None and outputs:
                 weights, seed = self._case.weights, self._case.seed
-                masks = self._beside[next(iter(self._done))].masks_into(node)
+                masks = tuple(self._beside[next(iter(self._done))].masks_into(node))
                 with contextlib.suppress(ValueError):
-                    yield backward_trial(node, given, outputs[0], weights, self._training, suspects, seed, tuple(masks))
+                    yield backward_trial(
+                        node, given, outputs[0], weights, self._training, suspects, seed, self._dtype, masks
+                    )
 
     def _gradient_name(self, node: Node, index: int) -> str:
         key = ref_key(self._graph, node.inputs[index])
@@ -187,7 +200,7 @@ class Screening:
             arrays = {target: outcome.trace.gradients.get(name) for target, outcome in done.items()}
             if name in ends:  # Keras on TensorFlow takes logits from behind the last activation, past the output
                 arrays = {target: array for target, array in arrays.items() if array is not None}
-            for target in _far(arrays, whole):
+            for target in _far(arrays, whole, max(_GRADIENTS_APART, _IN_ROUNDOFFS * self._policy.roundoff)):
                 yield target, name
 
     def update(self) -> Iterator[Trial]:
@@ -196,7 +209,7 @@ class Screening:
             yield update_trial(self._case, wrong)
 
 
-def _far(arrays: Mapping[str, Array | None], whole: float) -> list[str]:
+def _far(arrays: Mapping[str, Array | None], whole: float, share: float) -> list[str]:
     """Targets whose array is not close to the one in the middle; an absent gradient is zero."""
     present = [array for array in arrays.values() if array is not None]
     like = present[0]
@@ -206,7 +219,7 @@ def _far(arrays: Mapping[str, Array | None], whole: float) -> list[str]:
     stacked = np.stack([array.astype(np.float64) for array in filled.values()])
     with np.errstate(all="ignore"):
         middle = np.sort(stacked, axis=0)[(len(stacked) - 1) // 2]
-        limit = _GRADIENTS_APART * max(_size(middle), _NEGLIGIBLE * whole)
+        limit = share * max(_size(middle), _NEGLIGIBLE * whole)
         apart = np.abs(stacked - middle)
     same = (stacked == middle) | (np.isnan(stacked) & np.isnan(middle)) | (apart <= limit)
     return [target for target, ok in zip(filled, same, strict=True) if not ok.all()]
@@ -220,6 +233,7 @@ def _size(array: Array) -> float:
 def true_inputs(case: Case, key: str) -> list[Array] | None:
     """What flows into a node by the references, where no target got so far."""
     assert isinstance(case.subject, LayerGraph)
+    policy = policy_named(case.procedure.dtype)
     values: dict[str, Array] = {}
     beside = Beside()
     for node in case.subject.nodes:
@@ -227,11 +241,14 @@ def true_inputs(case: Case, key: str) -> list[Array] | None:
             given = node_inputs(case.subject, node, case.inputs, values)
             if node.key == key:
                 return given
-            outputs = evaluate_node(node, given, case.weights, training=case.procedure.training, beside=beside)
+            procedure = case.procedure
+            outputs = evaluate_node(
+                node, given, case.weights, training=procedure.training, dtype=procedure.dtype, beside=beside
+            )
         except (KeyError, ShapeError, TensorParityError):
             return None
         for index, output in enumerate(outputs):
-            values[node.key if index == 0 else f"{node.key}.{index}"] = output.value.astype(np.float32)
+            values[node.key if index == 0 else f"{node.key}.{index}"] = cast(output.value, policy.compute)
     return None
 
 

@@ -17,6 +17,7 @@ from ..core.case import Case
 from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
+from ..core.policies import cast, coarser, policy_named
 from ..operators.losses import LOSSES, evaluate_loss
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
@@ -50,11 +51,19 @@ def loss_of(case: Case, outcome: Outcome) -> Evaluation | None:
 
 
 def loss_error(case: Case, outcome: Outcome, value: float) -> float:
-    """Decision 5's e of a loss against its reference on these very outputs."""
+    """Decision 5's e of a loss against its reference on the target's very outputs."""
     truth = loss_of(case, outcome)
     if truth is None:
         return 0.0
-    return float(error_units(np.asarray(value, np.float32), truth, "float32").max(initial=0.0))
+    observed = _observed(case, outcome.target, value)
+    return float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0))
+
+
+def _observed(case: Case, target: str, value: float) -> Array:
+    """A loss as an array of the dtype that it is worth."""
+    policy = policy_named(case.procedure.dtype)
+    observed = np.asarray(value, policy.loss)
+    return observed if policy.half else coarser(observed, policy, target)  # losses are never of 16 bits
 
 
 @dataclass(frozen=True)
@@ -84,8 +93,8 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
         truth = loss_of(case, outcome)
         if truth is None:
             return None
-        observed = np.asarray(outcome.trace.loss, np.float32)
-        errors[target] = float(error_units(observed, truth, "float32").max(initial=0.0))
+        observed = _observed(case, target, outcome.trace.loss)
+        errors[target] = float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0))
         absolute[target] = absolute_error(observed, truth)
         below = bool(observed < truth.value)
         distances.append(_FromFormula(float(observed), -errors[target] if below else errors[target]))
@@ -119,7 +128,9 @@ def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | Non
     node = Node("loss", recipe.name, ())
     if is_loss_alone(case):
         function = loss_function(case)
-        return judge_gradients(node, _answers(completed, function.arguments), function) if function else None
+        policy = policy_named(case.procedure.dtype)
+        answers = _answers(completed, function.arguments) if function else {}
+        return judge_gradients(node, answers, function, policy=policy) if function else None
     outputs = _outputs(case)
     if not outputs or not _equal_outputs(completed, list(outputs)):
         return None
@@ -130,7 +141,8 @@ def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | Non
     except DataError:
         return None
     function = _loss_of_outputs(case, {at: first.outputs[name] for at, name in names.items()}, names, masks)
-    return judge_gradients(node, _answers(completed, names), function)
+    policy = policy_named(case.procedure.dtype)
+    return judge_gradients(node, _answers(completed, names), function, policy=policy)
 
 
 def _answers(completed: Outcomes, names: Mapping[str, object]) -> dict[str, dict[str, Array]]:
@@ -196,7 +208,10 @@ def _spread(errors: Collection[float]) -> float:
 
 
 def update_error(case: Case, outcome: Outcome) -> float:
-    """The largest e of a weight after the step, given the target's own gradient of it."""
+    """The largest e of a weight after the step, given the target's own gradient of it.
+
+    Steps in float64 have float32's digits: rates and decays pass through float32 on every backend.
+    """
     recipe = case.procedure.optimizer
     worst = 0.0
     pulls = {name[7:]: array for name, array in outcome.trace.gradients.items() if name.startswith("weight:")}
@@ -206,6 +221,7 @@ def update_error(case: Case, outcome: Outcome) -> float:
         truth = evaluate_step(recipe, case.weights[name], gradient, around=surroundings(pulls, name)).weight
         if after.shape != truth.value.shape:
             return float("inf")
+        after = cast(after, "float32") if dtype_name(after) == "float64" else after
         worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))
     return worst
 

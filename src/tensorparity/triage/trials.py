@@ -17,6 +17,7 @@ from ..core.errors import TensorParityError
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.outcome import Outcome
+from ..core.policies import PLAIN, policy_named
 from ..core.procedure import Goal, Procedure, Recipe
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
@@ -27,7 +28,7 @@ from ..operators.spec import Evaluation, Mask, ShapeError
 from .backward import GradientErrors, judge_gradients, judge_pulled_back, loss_function
 from .diagnose import public_name
 from .replay import NodeErrors, measure_node
-from .sign import value_classes
+from .sign import policy_parameter, value_classes
 from .steps import judge_loss, judge_loss_gradient, judge_update
 from .veils import any_mask, veil
 
@@ -73,17 +74,25 @@ def forward_trial(
     training: bool,
     suspects: Sequence[str],
     seed: int,
+    dtype: str | None = None,
     masks: Sequence[Mask] = (),
 ) -> Trial:
     """The layer alone in the mode that users get, all of its outputs."""
-    case = replace(alone(node, given, weights, seed, masks), procedure=Procedure(training=training))
+    case = replace(alone(node, given, weights, seed, masks), procedure=Procedure(training=training, dtype=dtype))
     return _layer_trial(node, case, suspects)
 
 
-def next_call_trial(node: Node, given: Sequence[Array], weights: Arrays, suspects: Sequence[str], seed: int) -> Trial:
+def next_call_trial(
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    suspects: Sequence[str],
+    seed: int,
+    dtype: str | None = None,
+) -> Trial:
     """A stateful layer alone, called on one row after another: each but the first starts where the last one ended."""
     rows = [array if len(array) > 1 else np.concatenate([array, array]) for array in given]
-    case = replace(alone(node, rows, weights, seed), procedure=Procedure(batch_size=1))
+    case = replace(alone(node, rows, weights, seed), procedure=Procedure(batch_size=1, dtype=dtype))
     return _layer_trial(node, case, suspects)
 
 
@@ -93,7 +102,9 @@ def _layer_trial(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return judge_layer(case, outcomes)
 
-    return Trial(Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node), tuple(suspects))
+    return Trial(
+        Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node, case.procedure.dtype), tuple(suspects)
+    )
 
 
 def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
@@ -101,9 +112,10 @@ def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     own = _single_node(case)
     traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
     given = [case.inputs[name] for name in _fed(case)]
+    dtype = case.procedure.dtype or PLAIN.name
     if not _needs_more(case):
-        return measure_node(own, given, case.weights, traced, training=case.procedure.training)
-    return measure_node(own, given, case.weights, traced, truth=_truth(case))
+        return measure_node(own, given, case.weights, traced, training=case.procedure.training, dtype=dtype)
+    return measure_node(own, given, case.weights, traced, dtype=dtype, truth=_truth(case))
 
 
 def _needs_more(case: Case) -> bool:
@@ -122,7 +134,12 @@ def _truth(case: Case) -> list[Evaluation] | None:
     procedure = case.procedure
     try:
         found = evaluate_batches(
-            case.subject, case.inputs, case.weights, procedure.batch_size, training=procedure.training
+            case.subject,
+            case.inputs,
+            case.weights,
+            procedure.batch_size,
+            training=procedure.training,
+            dtype=procedure.dtype,
         )
     except (TensorParityError, ShapeError):
         return None
@@ -137,18 +154,19 @@ def backward_trial(
     training: bool,
     suspects: Sequence[str],
     seed: int,
+    dtype: str | None = None,
     masks: Sequence[Mask] = (),
 ) -> Trial:
     """One cotangent pulled back through the layer alone; behind a mask, the gradient of a loss of its output."""
     if any_mask(masks):
-        return _masked_backward_trial(node, given, output, weights, training, suspects, seed, masks)
+        return _masked_backward_trial(node, given, output, weights, training, suspects, seed, dtype, masks)
     plain = alone(node, given, weights, seed)
     own = _single_node(plain)
     rng = np.random.default_rng([seed, 0xBAC])
     cotangent = np.asarray(rng.standard_normal(output.shape)).astype(output.dtype)
     case = replace(
         plain,
-        procedure=Procedure(goal=Goal.REPLAY, nodes=(own.key,), training=training),
+        procedure=Procedure(goal=Goal.REPLAY, nodes=(own.key,), training=training, dtype=dtype),
         inputs={f"{own.key}/{index}": array for index, array in enumerate(given)},
         cotangents={own.key: cotangent},
     )
@@ -156,7 +174,7 @@ def backward_trial(
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return _settled(judge_pulled_back(case, outcomes))
 
-    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node), tuple(suspects))
+    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
 
 
 def _masked_backward_trial(
@@ -167,6 +185,7 @@ def _masked_backward_trial(
     training: bool,
     suspects: Sequence[str],
     seed: int,
+    dtype: str | None,
     masks: Sequence[Mask],
 ) -> Trial:
     """A replay feeds a layer no masks, a graph does; the gradient of a squared error is as random as its labels."""
@@ -177,7 +196,7 @@ def _masked_backward_trial(
     case = replace(
         whole,
         subject=replace(whole.subject, outputs=(Ref(own.name),)),
-        procedure=Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"), training=training),
+        procedure=Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"), training=training, dtype=dtype),
         labels={own.name: np.asarray(labels, np.float32)},
     )
 
@@ -187,9 +206,9 @@ def _masked_backward_trial(
             target: {name: array for name, array in arrays.items() if not name.startswith("node:")}
             for target, arrays in answers.items()
         }
-        return _settled(judge_gradients(own, named, loss_function(case)))
+        return _settled(judge_gradients(own, named, loss_function(case), policy=policy_named(dtype)))
 
-    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node), tuple(suspects))
+    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
 
 
 def _settled(found: GradientErrors) -> NodeErrors:
@@ -235,8 +254,8 @@ def _as_trace(node: Node, outcome: Outcome) -> Outcome:
     return replace(outcome, trace=replace(outcome.trace, nodes=nodes))
 
 
-def _significant(node: Node) -> dict[str, Json]:
-    return layer(node.op).significant({**node.params, **node.call_params})
+def _significant(node: Node, dtype: str | None) -> dict[str, Json]:
+    return {**layer(node.op).significant({**node.params, **node.call_params}), **policy_parameter(dtype)}
 
 
 # Loss
@@ -247,14 +266,17 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
     recipe = case.procedure.loss
     assert recipe is not None
     names = sorted(case.labels)
-    specs = tuple(InputSpec(f"p{index}", outputs[name].shape[1:]) for index, name in enumerate(names))
+    dtype = case.procedure.dtype
+    specs = tuple(
+        InputSpec(f"p{index}", outputs[name].shape[1:], outputs[name].dtype.name) for index, name in enumerate(names)
+    )
     nodes = tuple(
         Node(f"y{index}", "Activation", (Ref(spec.name),), {"activation": "linear"}) for index, spec in enumerate(specs)
     )
     graph = LayerGraph(specs, nodes, tuple(Ref(node.name) for node in nodes), name=f"{recipe.name}-alone")
     inputs = {f"p{index}": np.asarray(outputs[name]) for index, name in enumerate(names)}
     labels = {f"y{index}": case.labels[name] for index, name in enumerate(names)}
-    single = Case(graph, Procedure(goal=Goal.GRADIENTS, loss=recipe), inputs, labels, seed=case.seed)
+    single = Case(graph, Procedure(goal=Goal.GRADIENTS, loss=recipe, dtype=dtype), inputs, labels, seed=case.seed)
     node = Node(recipe.name, recipe.name, ())
 
     def value(outcomes: Mapping[str, Outcome]) -> NodeErrors:
@@ -264,7 +286,7 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
         found = judge_loss_gradient(single, _completed(outcomes))
         return _settled(found) if found else _unknown(node, outcomes)
 
-    api, params = LOSSES[recipe.name].api, dict(recipe.params)
+    api, params = LOSSES[recipe.name].api, {**recipe.params, **policy_parameter(dtype)}
     return (
         Trial(Stage.LOSS, single, node, value, api, params, tuple(suspects)),
         Trial(Stage.BACKWARD, single, node, gradient, api, params, tuple(suspects)),
@@ -291,4 +313,5 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return judge_update(case, _completed(outcomes)) or _unknown(node, outcomes)
 
-    return Trial(Stage.UPDATE, case, node, judge, OPTIMIZERS[recipe.name].api, dict(recipe.params), tuple(suspects))
+    api, params = OPTIMIZERS[recipe.name].api, {**recipe.params, **policy_parameter(case.procedure.dtype)}
+    return Trial(Stage.UPDATE, case, node, judge, api, params, tuple(suspects))

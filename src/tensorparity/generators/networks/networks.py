@@ -10,6 +10,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.case import Case
 from ...core.jsontext import Json
+from ...core.policies import PLAIN, Policy
 from ...core.procedure import Goal, Mode, Procedure
 from ...operators.catalogue import layer, layer_names
 from ...operators.spec import Domain, LayerSpec, no_weights
@@ -17,8 +18,9 @@ from .assembly import Assembly, Tensor
 from .coverage import Coverage
 from .masked import masked_sequence
 from .palettes import DATA, EDGES, SHAPES, DataShape, Samples, draw_shape, draw_style, draw_values, factorized
+from .policies import SHARES, draw_policy, furthest, optimizer_for, style_for
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
-from .support import ambiguous, hopeless, lacking
+from .support import ambiguous, hopeless, lacking, lacking_in
 from .tasks import draw_optimizer, draw_task
 
 _ATTEMPTS = 24
@@ -59,6 +61,7 @@ class NetworkSettings:
         unit: Muffin-UT: one functional layer per network, with reshaping around it.
         steered: prefer what has not been covered; otherwise exactly the paper's 1 / (c + 1).
         varied: beyond the paper: several inputs and outputs, shared layers, other dtype policies.
+        policies: the dtype policies to draw from, by the shares of ``policies.SHARES``; all by default.
         goal: how far the networks are run.
         training: the training flag of all networks; by default half of them have it.
     """
@@ -68,6 +71,7 @@ class NetworkSettings:
     unit: bool = False
     steered: bool = True
     varied: bool = True
+    policies: tuple[str, ...] = ()
     max_cells: int = MAX_CELLS
     max_vertices: int = MAX_VERTICES
     goal: Goal = Goal.UPDATE
@@ -75,6 +79,10 @@ class NetworkSettings:
 
     def names(self) -> tuple[str, ...]:
         return self.layers or tuple(layer_names())
+
+    def policy_names(self) -> tuple[str, ...]:
+        """The policies that networks may have; as in the paper there is but one."""
+        return self.policies or (tuple(SHARES) if self.varied else (PLAIN.name,))
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,10 @@ class Network:
     data: str
     template: str
     layers: tuple[str, ...] = field(default=())
+
+    @property
+    def policy(self) -> str:
+        return self.case.procedure.dtype or PLAIN.name
 
 
 class NetworkGenerator:
@@ -102,15 +114,18 @@ class NetworkGenerator:
         self._seed = seed
         self._index = 0
         names = self._settings.names()
-        self.coverage = Coverage(names, steered=self._settings.steered)
+        self.coverage = Coverage(names, steered=self._settings.steered, policies=self._settings.policy_names())
         self._single = [name for name in names if layer(name).arity[0] == 1]
         self._multiple = [name for name in names if layer(name).arity[0] > 1]
 
     def next(self) -> Network:
         rng = np.random.default_rng([self._seed, 0x3FF1, self._index])
         self._index += 1
-        build = _Build(rng, self._settings, self.coverage, self._single, self._multiple, self._index)
-        return build.run(self._samples)
+        policy = draw_policy(self._seed, self._index, self._settings.policy_names())
+        build = _Build(rng, self._settings, self.coverage, self._single, self._multiple, self._index, policy)
+        network = build.run(self._samples)
+        self.coverage.use_network(network.case)
+        return network
 
 
 class _Build:
@@ -124,8 +139,10 @@ class _Build:
         single: Sequence[str],
         multiple: Sequence[str],
         number: int,
+        policy: Policy,
     ) -> None:
         self._rng = rng
+        self._policy = policy
         self._settings = settings
         self._coverage = coverage
         self._single, self._multiple = single, multiple
@@ -134,10 +151,10 @@ class _Build:
         drawn = bool(rng.random() < 0.5)
         self._training = drawn if settings.training is None else settings.training
         self._exotic = bool(rng.random() < _EXOTIC)
-        self._style = draw_style(rng)
+        self._style = style_for(policy, draw_style(rng))
         shape = self._data.shape or draw_shape(rng, int(rng.choice((2, 3, 3, 4, 4, 5))))
         most = max(_MOST_ELEMENTS, 2 * int(np.prod(shape)))
-        self._net = Assembly(rng, int(rng.choice(_BATCHES)), most, self._training)
+        self._net = Assembly(rng, int(rng.choice(_BATCHES)), most, self._training, policy=policy)
         self._first_shape = shape
         self._labels: Array | None = None
         self._functional: list[str] = []
@@ -174,14 +191,16 @@ class _Build:
 
     def _new_input(self, shape: tuple[int, ...], domain: Domain | None = None) -> Tensor:
         full = (self._net.batch, *shape)
-        return self._net.input(draw_values(self._rng, full, domain or Domain(), self._style))
+        dtype = "float64" if self._policy.compute == "float64" else "float32"
+        return self._net.input(draw_values(self._rng, full, domain or Domain(), self._style, dtype))
 
     # Beyond the paper: what flows into a layer deep in a network has seldom a tie, and never a NaN
 
     def _edges(self) -> Network:
         rng = self._rng
         self._style = EDGES[int(rng.integers(len(EDGES)))]
-        self._net = Assembly(rng, self._net.batch, _MOST_ELEMENTS, self._training, finite=self._style != "nan")
+        finite = self._style != "nan"
+        self._net = Assembly(rng, self._net.batch, _MOST_ELEMENTS, self._training, finite=finite, policy=self._policy)
         names = [name for name in self._single if layer(name).weights is no_weights]
         if self._style == "nan":
             names = [name for name in names if name not in _BLENDING]
@@ -395,7 +414,8 @@ class _Build:
             return True
         if hopeless(spec.name, complete, rank):
             return bool(self._rng.random() > _HOPELESS)
-        return bool(lacking(spec.name, complete, rank)) and not self._exotic
+        lacks = lacking(spec.name, complete, rank) or lacking_in(spec.name, self._policy)
+        return bool(lacks) and not self._exotic
 
     def _count(
         self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], before: Sequence[str]
@@ -417,13 +437,15 @@ class _Build:
         outputs = [task.head(self._net, end, rng) for end in ends]
         graph = self._net.graph(outputs, f"muffin-{self._number}")
         labels = {output.ref.node: task.labels(rng, self._net.batch, self._labels) for output in outputs}
+        goal = furthest(self._policy, settings.goal)
         procedure = Procedure(
-            goal=settings.goal,
+            goal=goal,
             mode=Mode.USER if rng.random() < _AS_USERS else Mode.EAGER,
-            trace=settings.goal is Goal.FORWARD,
+            trace=goal is Goal.FORWARD,
             training=self._training,
             loss=task.loss,
-            optimizer=draw_optimizer(rng) if settings.goal is Goal.UPDATE else None,
+            optimizer=optimizer_for(self._policy, draw_optimizer(rng), rng) if goal is Goal.UPDATE else None,
+            dtype=None if self._policy is PLAIN else self._policy.name,
         )
         case = Case(
             graph,

@@ -6,6 +6,7 @@ Nothing is left out for good: whoever fixes one of these wants to see it tested.
 from __future__ import annotations
 
 from ...core.jsontext import Json
+from ...core.policies import PLAIN, Policy
 from ...operators.spec import Params
 
 _CONVOLUTIONS = tuple(f"{kind}{dims}D" for kind in ("Conv", "ConvLSTM") for dims in (1, 2, 3))
@@ -23,6 +24,17 @@ def lacking(op: str, params: Params, rank: int) -> str:
         return "Keras on torch cannot train them (trophies)"
     if op in _DEPTHWISE and not _all_equal(params["strides"]):
         return "TensorFlow's depthwise convolution has one stride for both axes"
+    return ""
+
+
+#: Layers without a kernel for a dtype somewhere.
+_POOLING_3D = ("AveragePooling3D", "MaxPooling3D", "AdaptiveAveragePooling3D", "AdaptiveMaxPooling3D")
+
+
+def lacking_in(op: str, policy: Policy) -> str:
+    """Why a target is known not to have the layer under a dtype policy; empty where all have it."""
+    if op in _POOLING_3D and policy is not PLAIN:
+        return "TensorFlow pools three axes on CPUs in float32 only, torch in none of 16 bits"
     return ""
 
 

@@ -37,6 +37,7 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
         "import sys",
         "",
         f'os.environ["KERAS_BACKEND"] = {literals.value(backend)}',
+        *(['os.environ["JAX_ENABLE_X64"] = "1"'] if backend == "jax" and case.procedure.dtype == "float64" else []),
         "import keras",
         "import numpy as np",
         *([_MODULES[backend]] if needs_backend and backend in _MODULES else []),
@@ -71,7 +72,9 @@ def _graph_steps(case: Case, graph: LayerGraph, backend: str, claim: Claim | Non
     names = _names(graph)
     arrays = _input_arrays(case, graph)
     steps = []
-    if case.procedure.dtype:
+    if case.procedure.dtype == "float64":
+        steps.append('keras.config.set_floatx("float64")')
+    elif case.procedure.dtype:
         steps.append(f"keras.config.set_dtype_policy({literals.value(case.procedure.dtype)})")
     steps += [f"{names[item.name]} = {literals.array(arrays[item.name])}" for item in graph.inputs]
     steps += [f"{_layer_name(node)} = {_constructor(node)}" for node in graph.nodes if node.call == 0]
@@ -289,7 +292,8 @@ def _training(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim
     lines, labels = _labels(case, graph)
     procedure = case.procedure
     lines.append(f"optimizer = {_recipe('optimizers', procedure.optimizer)}")
-    lines.append(f"model.compile(optimizer=optimizer, loss={_recipe('losses', procedure.loss)})")
+    unscaled = ", auto_scale_loss=False" if procedure.dtype == "mixed_float16" else ""  # the optimizer as it is
+    lines.append(f"model.compile(optimizer=optimizer, loss={_recipe('losses', procedure.loss)}{unscaled})")
     lines += _steps(case, _given(graph, names), labels, claim)
     if claim is None or claim.group == "losses":
         return [*lines, "observed = np.asarray(loss)"]

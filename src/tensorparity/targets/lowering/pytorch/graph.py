@@ -15,6 +15,7 @@ from ....core.arrays import Array, Arrays, dtype_name, dtype_named, is_floating
 from ....core.case import Case
 from ....core.graph import InputSpec, LayerGraph, Node, Ref
 from ....core.jsontext import Json
+from ....core.policies import policy_named
 from ....core.procedure import Goal, Mode
 from ....operators.catalogue import has_layer, layer
 from ....operators.spec import LayerSpec, ShapeError
@@ -82,6 +83,8 @@ def _check(case: Case) -> LayerGraph:
         raise Refusal("compiled torch is a target of its own, torch:compile")
     if procedure.dtype not in (None, *_DTYPES):
         raise Refusal(f"dtype policy {procedure.dtype} has no counterpart in torch here")
+    if procedure.goal is Goal.GRADIENTS and policy_named(procedure.dtype).half:
+        raise Refusal(f"losses under {procedure.dtype} are computed in float32, the program in one dtype")
     for option in ("reload", "data_format"):
         if getattr(procedure, option):
             raise Refusal(f"the procedure's option {option!r} has no counterpart in torch here")

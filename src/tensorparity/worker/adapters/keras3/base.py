@@ -57,6 +57,10 @@ class KerasAdapter(Adapter):
             return self._call(job)
         if job.option("data_format"):
             raise Unsupported("running in another data format is not supported by this target yet")
+        with self._floats(job.option("dtype")):
+            return self._run_program(job)
+
+    def _run_program(self, job):
         program = self.program(job)
         inputs = {name: plain(array) for name, array in job.inputs.items()}
         run = {
@@ -72,6 +76,22 @@ class KerasAdapter(Adapter):
         _reset_states(program)
         with self._unchanged(program):
             return run(program, inputs, job)
+
+    @contextlib.contextmanager
+    def _floats(self, dtype):
+        """Make float64 the default of all floats where layers are to compute in it, as users do.
+
+        Otherwise ``Model.predict`` casts the inputs to float32, and so do losses, constants and learning rates.
+        """
+        import keras
+
+        before, policy = keras.config.floatx(), keras.config.dtype_policy()
+        keras.config.set_floatx("float64" if dtype == "float64" else before)
+        try:
+            yield
+        finally:
+            keras.config.set_floatx(before)
+            keras.config.set_dtype_policy(policy)  # Keras makes the first one up when it is asked, of floatx
 
     def set_seed(self, seed):
         """Make what is drawn depend on the job alone.
@@ -219,6 +239,7 @@ class KerasAdapter(Adapter):
         program.model.compile(
             optimizer=make_optimizer(optimizer),
             loss=getattr(keras.losses, loss["name"]).from_config(dict(loss["params"])),
+            auto_scale_loss=False,  # the optimizer is the one that was asked for
         )
         self._programs = []  # it is not the model it was
         _silence_random_layers(program)
@@ -398,6 +419,8 @@ def make_loss(job):
     function = getattr(keras.losses, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
 
     def loss(labels, outputs):
+        if not labels:
+            raise Unsupported("the loss {} has no labels here".format(recipe["name"]))
         total = None
         for name in sorted(labels):
             value = function(labels[name], outputs[name])
@@ -432,7 +455,13 @@ def scaled(optimizer, grads):
     import keras
 
     factor = float(keras.ops.convert_to_numpy(optimizer.scale_loss(1.0)))
-    return grads if factor == 1.0 else [gradient * factor for gradient in grads]
+    return grads if factor == 1.0 else [_times(gradient, factor) for gradient in grads]
+
+
+def _times(gradient, factor):
+    if hasattr(gradient, "dense_shape"):  # TensorFlow's of a lookup: rows and where they belong
+        return type(gradient)(gradient.values * factor, gradient.indices, gradient.dense_shape)
+    return gradient * factor
 
 
 def replay_inputs(inputs, key):

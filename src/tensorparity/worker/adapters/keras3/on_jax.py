@@ -1,6 +1,6 @@
 """Keras on JAX: one jit per model; node gradients with respect to zeros added to each node's output."""
 
-from ...contract import Unsupported, import_library
+from ...contract import import_library
 from .base import KerasAdapter, is_float, make_optimizer, scaled
 from .program import keep_mask, no_random_initializers, output_key
 
@@ -52,10 +52,12 @@ class JaxAdapter(KerasAdapter):
     def run(self, job):
         import jax
 
-        if job.option("dtype") == "float64" and not jax.config.jax_enable_x64:
-            raise Unsupported("JAX computes in float64 only with JAX_ENABLE_X64=1")
         self._compiler_options = _QUICK if job.option("mode") == "eager" else None
-        return KerasAdapter.run(self, job)
+        if job.option("dtype") != "float64" or jax.config.jax_enable_x64:
+            return KerasAdapter.run(self, job)
+        switch = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+        with switch(True):
+            return KerasAdapter.run(self, job)
 
     def _state(self, program):
         return {name: variable.value for name, variable in program.weights().items()}

@@ -224,7 +224,7 @@ def build(subject, weights, dtype=None, trust=False, before=None, batch=None):
     import keras
 
     tensors = {}
-    with no_random_initializers():
+    with no_random_initializers(), default_policy(dtype):
         for spec in subject["inputs"]:
             tensors[spec["name"], 0] = keras.Input(
                 tuple(spec["shape"]), batch_size=batch, name=spec["name"], dtype=spec["dtype"]
@@ -269,6 +269,22 @@ def keep_mask(before, after):
     if mask is not None and after is not before:
         backend.set_keras_mask(after, mask)
     return after
+
+
+@contextlib.contextmanager
+def default_policy(name):
+    """Make a dtype policy the default, as users do; layers inside of others have no other way to get it."""
+    import keras
+
+    if not name:
+        yield
+        return
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 def graph_output_name(ref):
