@@ -20,6 +20,7 @@ from ..core.policies import cast, policy_named
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.verdict import Kind, Stage
+from ..operators.beside import layer_of
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
 from ..triage.confirm import run_fresh
@@ -108,7 +109,7 @@ def _judge(
 
 def _has_layers(case: Case) -> bool:
     graph = case.subject
-    return isinstance(graph, LayerGraph) and len(graph.nodes) > 1 and case.procedure.goal is Goal.FORWARD
+    return isinstance(graph, LayerGraph) and layer_of(graph) is None and case.procedure.goal is Goal.FORWARD
 
 
 def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, convicted: Sequence[str]) -> Checked:

@@ -23,9 +23,10 @@ from ..core.procedure import Goal
 from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
 from ..operators.api import evaluate_call, evaluate_rest
+from ..operators.beside import layer_of
 from ..operators.calls.catalogue import operator_of
 from ..operators.catalogue import has_layer, layer
-from ..operators.evaluate import evaluate, has_masks
+from ..operators.evaluate import evaluate_batches
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
@@ -71,7 +72,7 @@ def references(case: Case) -> dict[str, Evaluation]:
     try:
         if isinstance(case.subject, ApiCall):
             return {"0": evaluate_call(case.subject, dict(case.inputs))}
-        if isinstance(case.subject, LayerGraph) and not has_masks(case.subject):
+        if isinstance(case.subject, LayerGraph):
             return _graph_references(case.subject, case)
     except (TensorParityError, ShapeError):
         return {}
@@ -79,7 +80,7 @@ def references(case: Case) -> dict[str, Evaluation]:
 
 
 def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
-    values = evaluate(graph, case.inputs, case.weights, dtype=case.procedure.dtype)
+    values = evaluate_batches(graph, case.inputs, case.weights, case.procedure.batch_size, dtype=case.procedure.dtype)
     found: dict[str, Evaluation] = {}
     for ref in graph.outputs:
         node = graph.node(ref.node)
@@ -116,7 +117,7 @@ def judge(
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
         return _by_reference(case, outcomes, completed, truth, convicted)
-    if case.procedure.training and _single_step(case) and _unmasked(case):
+    if case.procedure.training and _single_step(case) and isinstance(case.subject, LayerGraph):
         return _by_layer(case, outcomes)
     exporter = _by_exporter(case, outcomes, exporters)
     if exporter is not None:
@@ -134,11 +135,7 @@ def _single_step(case: Case) -> bool:
     if isinstance(case.subject, ApiCall):
         return True
     graph = case.subject
-    return isinstance(graph, LayerGraph) and len(graph.nodes) == 1 and case.procedure.goal is Goal.FORWARD
-
-
-def _unmasked(case: Case) -> bool:
-    return isinstance(case.subject, LayerGraph) and not has_masks(case.subject)
+    return isinstance(graph, LayerGraph) and layer_of(graph) is not None and case.procedure.goal is Goal.FORWARD
 
 
 def _by_reference(
@@ -347,7 +344,7 @@ def _api(case: Case, suspects: Sequence[str] = ()) -> str | None:
 
 def _only_node(case: Case) -> Node | None:
     graph = case.subject
-    return graph.nodes[0] if isinstance(graph, LayerGraph) and len(graph.nodes) == 1 else None
+    return layer_of(graph) if isinstance(graph, LayerGraph) else None
 
 
 def _node(case: Case) -> str | None:

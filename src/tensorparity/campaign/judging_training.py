@@ -19,6 +19,7 @@ from ..core.outcome import Outcome
 from ..core.policies import policy_named
 from ..core.procedure import Goal
 from ..core.verdict import Stage
+from ..operators.beside import layer_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
@@ -195,7 +196,7 @@ def by_optimizer(
 
 def _only(case: Case) -> Node | None:
     graph = case.subject
-    return graph.nodes[0] if isinstance(graph, LayerGraph) and len(graph.nodes) == 1 else None
+    return layer_of(graph) if isinstance(graph, LayerGraph) else None
 
 
 def _node(case: Case) -> Node:

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.jsontext import Json
 from .arguments import axes_of, choice, flag, is_number, known_size, positive, refuse
+from .masks import passed_on
 from .rounding import exact
 from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
 
@@ -91,6 +92,7 @@ NORMALIZATION = LayerSpec(
         "weights that are assigned count only after finalize_state",
         "mean and variance come together or not at all",
     ),
+    masks=passed_on,
 )
 
 

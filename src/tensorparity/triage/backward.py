@@ -22,13 +22,14 @@ from ..core.outcome import Outcome
 from ..core.policies import PLAIN, Policy, as_computed, coarser, policy_named
 from ..core.procedure import Recipe
 from ..core.verdict import Kind
+from ..operators.beside import Beside
 from ..operators.catalogue import has_layer, layer
 from ..operators.directional import Terms
 from ..operators.evaluate import evaluate, evaluate_node
 from ..operators.loss_spec import REDUCTION
 from ..operators.losses import loss
 from ..operators.rounding import K, underflow
-from ..operators.spec import Evaluation, ShapeError
+from ..operators.spec import Evaluation, Mask, ShapeError
 from .diagnose import Accusation, accusation_of, blame
 from .freedoms import GRADIENTS_AT_KINKS
 from .kinks import Gradients, KinkTest, examine_gradients
@@ -129,24 +130,33 @@ def loss_function(case: Case) -> Differentiated | None:
 
     def terms(arrays: Sequence[Array]) -> Evaluation:
         at = {**named, **dict(zip(moved, arrays, strict=True))}
+        beside = Beside()
         values = evaluate(
             graph,
             {name: at[f"input:{name}"] for name in case.inputs},
             {name: at[f"weight:{name}"] for name in case.weights},
+            beside=beside,
         )
-        predictions = {}
+        predictions, masks = {}, {}
         for ref in graph.outputs:
             name = ref.node if ref.index == 0 else f"{ref.node}.{ref.index}"
             if name in case.labels:
                 predictions[name] = values[graph.node(ref.node).key][ref.index].value
-        return loss_terms(recipe, case.labels, predictions)
+                masks[name] = beside.mask_of(ref)
+        return loss_terms(recipe, case.labels, predictions, masks)
 
     return _usable(terms, moved)
 
 
-def loss_terms(recipe: Recipe, labels: Arrays, predictions: Arrays) -> Evaluation:
+def loss_terms(
+    recipe: Recipe, labels: Arrays, predictions: Arrays, masks: Mapping[str, Mask] | None = None
+) -> Evaluation:
     """What is summed up to the loss: of every sample of every output, its share of that output's mean or sum."""
-    parts = [loss(recipe.name).each(recipe.params, labels[name], array) for name, array in predictions.items()]
+    hidden = masks or {}
+    parts = [
+        loss(recipe.name).each(recipe.params, labels[name], array, hidden.get(name))
+        for name, array in predictions.items()
+    ]
     whole = recipe.params.get(REDUCTION.name) == "sum"
     counts = [1 if whole else max(1, part.value.size) for part in parts]
     return Evaluation(

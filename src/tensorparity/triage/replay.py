@@ -24,6 +24,7 @@ from ..core.outcome import Outcome, Trace
 from ..core.policies import Policy, coarser, policy_named, worth
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..operators.beside import Beside
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K, error_units
@@ -205,11 +206,17 @@ def measure_node(
     *,
     training: bool = False,
     dtype: str | None = None,
+    truth: Sequence[Evaluation] | None = None,
 ) -> NodeErrors:
-    """What the outcomes of a replay say of one node, run under a dtype policy."""
+    """What the outcomes of a replay say of one node, run under a dtype policy.
+
+    Args:
+        truth: its true outputs, where they depend on more than its inputs.
+    """
     seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
-    return with_dtypes(_measure_node(node, given, weights, outcomes, answered, training, dtype), answered, dtype)
+    found = _measure_node(node, given, weights, outcomes, answered, training, dtype, truth)
+    return with_dtypes(found, answered, dtype)
 
 
 def _measure_node(
@@ -220,12 +227,16 @@ def _measure_node(
     given_back: Mapping[str, Sequence[Array]],
     training: bool,
     dtype: str | None,
+    truth: Sequence[Evaluation] | None,
 ) -> NodeErrors:
     seen = {target: given_back.get(target, []) for target in outcomes}
     answered = as_worth(given_back, dtype)
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
-    freed = freedom_of_node(node, given)
-    reference = reference_of(node, freed.inputs if freed else given, weights, training=training, dtype=dtype)
+    freed = freedom_of_node(node, given) if truth is None else None
+    reference = list(truth) if truth is not None else None
+    reference = reference or reference_of(
+        node, freed.inputs if freed else given, weights, training=training, dtype=dtype
+    )
     camps = _camps(node, answered)
     judged_by = "reference"
     if reference is None:
@@ -310,13 +321,19 @@ def odd_dtype(outputs: Sequence[Array], policy: Policy, target: str) -> str:
 
 
 def reference_of(
-    node: Node, given: Sequence[Array], weights: Arrays, *, training: bool = False, dtype: str | None = None
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    *,
+    training: bool = False,
+    dtype: str | None = None,
+    beside: Beside | None = None,
 ) -> list[Evaluation] | None:
     """The true outputs of a node under a dtype policy; None where the catalogue does not say."""
     if not has_layer(node.op):
         return None
     try:
-        return list(evaluate_node(node, given, weights, training=training, dtype=dtype))
+        return list(evaluate_node(node, given, weights, training=training, dtype=dtype, beside=beside))
     except (TensorParityError, ShapeError):
         return None  # a configuration the reference does not cover is no reference
 

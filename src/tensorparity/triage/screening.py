@@ -7,6 +7,7 @@ node by node; where they part, whoever pulled them back is doubted.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -19,12 +20,13 @@ from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
 from ..core.policies import cast, coarser, policy_named
+from ..operators.beside import Beside, keeps_states
 from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .replay import node_outputs, odd_dtype, reference_error, reference_of
 from .steps import loss_error, update_error
-from .trials import Trial, backward_trial, forward_trial, loss_trials, update_trial
+from .trials import Trial, backward_trial, forward_trial, loss_trials, next_call_trial, update_trial
 
 #: Gradients closer than this share of their size are not looked at: rounding alone may part them so far.
 _GRADIENTS_APART = 1e-3
@@ -44,6 +46,7 @@ class Screening:
         self._dtype = case.procedure.dtype
         self._policy = policy_named(self._dtype)
         self._done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+        self._beside = {target: Beside() for target in self._done}
 
     def trials(self) -> Iterator[Trial]:
         """One trial per doubt, in the order of the stages."""
@@ -67,15 +70,29 @@ class Screening:
                 given = [self._case.inputs[ref.node] for ref in node.inputs] if at_edge else self._given(node, outcome)
                 outputs = node_outputs(node, outcome)
                 if given is None or not outputs:
+                    self._beside[target].lose(node)
                     continue
                 judged += 1
-                reference = self._reference(node, given, known)
+                reference = self._reference(node, given, known, self._beside[target])
                 if reference is not None and not self._is_right(target, outputs, reference):
                     wrong[target] = given
             if wrong and not (at_edge and len(wrong) == judged):  # what becomes of NaN is seldom documented
-                given = next(iter(wrong.values()))
-                weights, seed = self._case.weights, self._case.seed
-                yield forward_trial(node, given, weights, self._training, list(wrong), seed, self._dtype)
+                yield from self._forward_trial(node, wrong)
+            elif keeps_states(node):
+                yield from self._next_call_trial(node)
+
+    def _forward_trial(self, node: Node, wrong: Mapping[str, list[Array]]) -> Iterator[Trial]:
+        first = next(iter(wrong))
+        masks, given = self._beside[first].masks_into(node), wrong[first]
+        with contextlib.suppress(ValueError):  # the mask is one that no graph of one layer has
+            weights, seed = self._case.weights, self._case.seed
+            yield forward_trial(node, given, weights, self._training, list(wrong), seed, self._dtype, tuple(masks))
+
+    def _next_call_trial(self, node: Node) -> Iterator[Trial]:
+        """What a layer keeps shows only in its next call, of which a training step has none."""
+        given = next(filter(None, (self._given(node, outcome) for outcome in self._done.values())), None)
+        if given is not None and node.call == 0:
+            yield next_call_trial(node, given, self._case.weights, list(self._done), self._case.seed, self._dtype)
 
     def _is_right(self, target: str, outputs: list[Array], reference: list[Evaluation]) -> bool:
         """In value and in dtype."""
@@ -97,9 +114,23 @@ class Screening:
         return given if all(is_finite(array).all() for array in given) else None
 
     def _reference(
-        self, node: Node, given: list[Array], known: list[tuple[list[Array], list[Evaluation] | None]]
+        self,
+        node: Node,
+        given: list[Array],
+        known: list[tuple[list[Array], list[Evaluation] | None]],
+        beside: Beside,
     ) -> list[Evaluation] | None:
-        """The reference on these inputs, or the one of another target that had the same."""
+        """The reference on these inputs, or the one of another target that had the same, and no masks or states."""
+        if beside.is_lost(node):
+            beside.lose(node)
+            return None
+        if beside.concerns(node):
+            reference = reference_of(
+                node, given, self._case.weights, training=self._training, dtype=self._dtype, beside=beside
+            )
+            if reference is None:
+                beside.lose(node)
+            return reference
         for other, reference in known:
             if all(np.array_equal(a, b) for a, b in zip(given, other, strict=True)):
                 return reference
@@ -146,7 +177,11 @@ class Screening:
             given, outputs = self._given(node, first), node_outputs(node, first)
             if suspects and given is not None and outputs:
                 weights, seed = self._case.weights, self._case.seed
-                yield backward_trial(node, given, outputs[0], weights, self._training, suspects, seed, self._dtype)
+                masks = tuple(self._beside[next(iter(self._done))].masks_into(node))
+                with contextlib.suppress(ValueError):
+                    yield backward_trial(
+                        node, given, outputs[0], weights, self._training, suspects, seed, self._dtype, masks
+                    )
 
     def _gradient_name(self, node: Node, index: int) -> str:
         key = ref_key(self._graph, node.inputs[index])
@@ -200,13 +235,16 @@ def true_inputs(case: Case, key: str) -> list[Array] | None:
     assert isinstance(case.subject, LayerGraph)
     policy = policy_named(case.procedure.dtype)
     values: dict[str, Array] = {}
+    beside = Beside()
     for node in case.subject.nodes:
         try:
             given = node_inputs(case.subject, node, case.inputs, values)
             if node.key == key:
                 return given
             procedure = case.procedure
-            outputs = evaluate_node(node, given, case.weights, training=procedure.training, dtype=procedure.dtype)
+            outputs = evaluate_node(
+                node, given, case.weights, training=procedure.training, dtype=procedure.dtype, beside=beside
+            )
         except (KeyError, ShapeError, TensorParityError):
             return None
         for index, output in enumerate(outputs):

@@ -12,16 +12,18 @@ from itertools import combinations
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name
+from ..core.arrays import Array, dtype_name
 from ..core.case import Case
+from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
 from ..core.policies import cast, coarser, policy_named
 from ..operators.losses import LOSSES, evaluate_loss
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
-from ..operators.spec import Evaluation
+from ..operators.spec import Evaluation, Mask, ShapeError
 from .backward import Differentiated, GradientErrors, judge_gradients, loss_function, loss_terms
+from .output_masks import output_masks
 from .replay import NodeErrors, absolute_error
 
 Outcomes = Mapping[str, Outcome]
@@ -35,19 +37,26 @@ _AS_FAR = 0.01
 # The value of the loss
 
 
-def loss_of(case: Case, outputs: Arrays) -> Evaluation:
-    """The sum over the outputs, as our adapters take it."""
-    recipe = case.procedure.loss
+def loss_of(case: Case, outcome: Outcome) -> Evaluation | None:
+    """The sum over the outputs, as our adapters take it; None where what a mask does to it is not known."""
+    recipe, outputs = case.procedure.loss, outcome.outputs
     assert recipe is not None
-    parts = [evaluate_loss(recipe, labels, outputs[name]) for name, labels in case.labels.items()]
+    try:
+        masks = output_masks(case, outcome.trace.nodes)
+        parts = [evaluate_loss(recipe, labels, outputs[name], masks.get(name)) for name, labels in case.labels.items()]
+    except (DataError, ShapeError):
+        return None
     value, kappa = sum(part.value for part in parts), sum(part.kappa + np.abs(part.value) for part in parts)
     return Evaluation(np.asarray(value), np.asarray(kappa))
 
 
 def loss_error(case: Case, outcome: Outcome, value: float) -> float:
     """Decision 5's e of a loss against its reference on the target's very outputs."""
+    truth = loss_of(case, outcome)
+    if truth is None:
+        return 0.0
     observed = _observed(case, outcome.target, value)
-    return float(error_units(observed, loss_of(case, outcome.outputs), dtype_name(observed)).max(initial=0.0))
+    return float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0))
 
 
 def _observed(case: Case, target: str, value: float) -> Array:
@@ -81,7 +90,9 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
     for target, outcome in completed.items():
         if outcome.trace.loss is None or not set(case.labels) <= set(outcome.outputs):
             return None
-        truth = loss_of(case, outcome.outputs)
+        truth = loss_of(case, outcome)
+        if truth is None:
+            return None
         observed = _observed(case, target, outcome.trace.loss)
         errors[target] = float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0))
         absolute[target] = absolute_error(observed, truth)
@@ -125,7 +136,11 @@ def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | Non
         return None
     names = {f"node:{key}": name for name, key in outputs.items()}
     first = next(iter(completed.values()))
-    function = _loss_of_outputs(case, {at: first.outputs[name] for at, name in names.items()}, names)
+    try:
+        masks = output_masks(case, first.trace.nodes)
+    except DataError:
+        return None
+    function = _loss_of_outputs(case, {at: first.outputs[name] for at, name in names.items()}, names, masks)
     policy = policy_named(case.procedure.dtype)
     return judge_gradients(node, _answers(completed, names), function, policy=policy)
 
@@ -157,13 +172,15 @@ def _equal_outputs(completed: Outcomes, names: Sequence[str]) -> bool:
     )
 
 
-def _loss_of_outputs(case: Case, predictions: Mapping[str, Array], names: Mapping[str, str]) -> Differentiated:
+def _loss_of_outputs(
+    case: Case, predictions: Mapping[str, Array], names: Mapping[str, str], masks: Mapping[str, Mask]
+) -> Differentiated:
     recipe = case.procedure.loss
     assert recipe is not None
 
     def terms(arrays: Sequence[Array]) -> Evaluation:
         given = {names[at]: array for at, array in zip(predictions, arrays, strict=True)}
-        return loss_terms(recipe, case.labels, given)
+        return loss_terms(recipe, case.labels, given, masks)
 
     return Differentiated(terms, predictions)
 

@@ -13,20 +13,24 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays
 from ..core.case import Case
+from ..core.errors import TensorParityError
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.outcome import Outcome
-from ..core.policies import PLAIN
-from ..core.procedure import Goal, Procedure
+from ..core.policies import PLAIN, policy_named
+from ..core.procedure import Goal, Procedure, Recipe
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
+from ..operators.evaluate import evaluate_batches
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
-from .backward import GradientErrors, judge_pulled_back
+from ..operators.spec import Evaluation, Mask, ShapeError
+from .backward import GradientErrors, judge_gradients, judge_pulled_back, loss_function
 from .diagnose import public_name
 from .replay import NodeErrors, measure_node
 from .sign import policy_parameter, value_classes
 from .steps import judge_loss, judge_loss_gradient, judge_update
+from .veils import any_mask, veil
 
 #: Judged by nothing, because there every gradient between two is as good as another.
 KINK = "kink"
@@ -71,25 +75,75 @@ def forward_trial(
     suspects: Sequence[str],
     seed: int,
     dtype: str | None = None,
+    masks: Sequence[Mask] = (),
 ) -> Trial:
     """The layer alone in the mode that users get, all of its outputs."""
-    case = replace(alone(node, given, weights, seed), procedure=Procedure(training=training, dtype=dtype))
+    case = replace(alone(node, given, weights, seed, masks), procedure=Procedure(training=training, dtype=dtype))
+    return _layer_trial(node, case, suspects)
+
+
+def next_call_trial(
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    suspects: Sequence[str],
+    seed: int,
+    dtype: str | None = None,
+) -> Trial:
+    """A stateful layer alone, called on one row after another: each but the first starts where the last one ended."""
+    rows = [array if len(array) > 1 else np.concatenate([array, array]) for array in given]
+    case = replace(alone(node, rows, weights, seed), procedure=Procedure(batch_size=1, dtype=dtype))
+    return _layer_trial(node, case, suspects)
+
+
+def _layer_trial(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
     own = _single_node(case)
 
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return judge_layer(case, outcomes)
 
-    return Trial(Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
+    return Trial(
+        Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node, case.procedure.dtype), tuple(suspects)
+    )
 
 
 def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     """The one judge of the outputs of a layer that runs alone, in training or not."""
     own = _single_node(case)
-    given = [case.inputs[ref.node] for ref in own.inputs]
     traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
-    return measure_node(
-        own, given, case.weights, traced, training=case.procedure.training, dtype=case.procedure.dtype or PLAIN.name
-    )
+    given = [case.inputs[name] for name in _fed(case)]
+    dtype = case.procedure.dtype or PLAIN.name
+    if not _needs_more(case):
+        return measure_node(own, given, case.weights, traced, training=case.procedure.training, dtype=dtype)
+    return measure_node(own, given, case.weights, traced, dtype=dtype, truth=_truth(case))
+
+
+def _needs_more(case: Case) -> bool:
+    """The layer has masks in front of it, or its states go from one batch to the next."""
+    assert isinstance(case.subject, LayerGraph)
+    return len(case.subject.nodes) > 1 or bool(case.procedure.batch_size)
+
+
+def _fed(case: Case) -> list[str]:
+    assert isinstance(case.subject, LayerGraph)
+    return [item.name for item in case.subject.inputs]
+
+
+def _truth(case: Case) -> list[Evaluation] | None:
+    assert isinstance(case.subject, LayerGraph)
+    procedure = case.procedure
+    try:
+        found = evaluate_batches(
+            case.subject,
+            case.inputs,
+            case.weights,
+            procedure.batch_size,
+            training=procedure.training,
+            dtype=procedure.dtype,
+        )
+    except (TensorParityError, ShapeError):
+        return None
+    return list(found[_single_node(case).key])
 
 
 def backward_trial(
@@ -101,8 +155,11 @@ def backward_trial(
     suspects: Sequence[str],
     seed: int,
     dtype: str | None = None,
+    masks: Sequence[Mask] = (),
 ) -> Trial:
-    """One cotangent pulled back through the layer alone."""
+    """One cotangent pulled back through the layer alone; behind a mask, the gradient of a loss of its output."""
+    if any_mask(masks):
+        return _masked_backward_trial(node, given, output, weights, training, suspects, seed, dtype, masks)
     plain = alone(node, given, weights, seed)
     own = _single_node(plain)
     rng = np.random.default_rng([seed, 0xBAC])
@@ -120,6 +177,40 @@ def backward_trial(
     return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
 
 
+def _masked_backward_trial(
+    node: Node,
+    given: Sequence[Array],
+    output: Array,
+    weights: Arrays,
+    training: bool,
+    suspects: Sequence[str],
+    seed: int,
+    dtype: str | None,
+    masks: Sequence[Mask],
+) -> Trial:
+    """A replay feeds a layer no masks, a graph does; the gradient of a squared error is as random as its labels."""
+    whole = alone(node, given, weights, seed, masks)
+    assert isinstance(whole.subject, LayerGraph)
+    own = _single_node(whole)
+    labels = np.random.default_rng([seed, 0xBAC]).standard_normal(output.shape)
+    case = replace(
+        whole,
+        subject=replace(whole.subject, outputs=(Ref(own.name),)),
+        procedure=Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"), training=training, dtype=dtype),
+        labels={own.name: np.asarray(labels, np.float32)},
+    )
+
+    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        answers = {target: outcome.trace.gradients for target, outcome in _completed(outcomes).items()}
+        named = {
+            target: {name: array for name, array in arrays.items() if not name.startswith("node:")}
+            for target, arrays in answers.items()
+        }
+        return _settled(judge_gradients(own, named, loss_function(case), policy=policy_named(dtype)))
+
+    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
+
+
 def _settled(found: GradientErrors) -> NodeErrors:
     """Errors, or none where the targets differ at a kink and all of them are right."""
     errors = found.errors
@@ -128,22 +219,33 @@ def _settled(found: GradientErrors) -> NodeErrors:
     return NodeErrors(errors.node, dict.fromkeys(errors.errors, float("nan")), mutual=errors.mutual, judged_by=KINK)
 
 
-def alone(node: Node, given: Sequence[Array], weights: Arrays, seed: int) -> Case:
-    """A graph of this one layer with all of its outputs, on these inputs."""
+def alone(node: Node, given: Sequence[Array], weights: Arrays, seed: int, masks: Sequence[Mask] = ()) -> Case:
+    """A graph of this one layer with all of its outputs, on these inputs, and behind these masks.
+
+    Raises:
+        ValueError: if there is no such mask in a graph.
+    """
+    hidden = masks or [None] * len(given)
     names = [f"x{index}" for index in range(len(given))]
-    specs = tuple(InputSpec(name, array.shape[1:], array.dtype.name) for name, array in zip(names, given, strict=True))
-    own = Node(node.layer, node.op, tuple(map(Ref, names)), node.params, call_params=node.call_params)
+    veils = [veil(name, array, mask) for name, array, mask in zip(names, given, hidden, strict=True)]
+    specs = tuple(
+        InputSpec(name, item.fed.shape[1:], item.fed.dtype.name) for name, item in zip(names, veils, strict=True)
+    )
+    refs = tuple(item.ref for item in veils)
+    own = Node(node.layer, node.op, refs, node.params, call_params=node.call_params)
     params = layer(node.op).complete({**node.params, **node.call_params})
     count = len(layer(node.op).shape(params, [array.shape for array in given]))
     outputs = tuple(Ref(own.name, index) for index in range(count))
     kept = {name: array for name, array in weights.items() if name.startswith(f"{node.layer}/")}
-    graph = LayerGraph(specs, (own,), outputs, name=f"{node.layer}-alone")
-    return Case(graph, inputs=dict(zip(names, given, strict=True)), weights=kept, seed=seed)
+    before = [masking for item in veils for masking in item.nodes]
+    graph = LayerGraph(specs, (*before, own), outputs, name=f"{node.layer}-alone")
+    fed = {name: item.fed for name, item in zip(names, veils, strict=True)}
+    return Case(graph, inputs=fed, weights=kept, seed=seed)
 
 
 def _single_node(case: Case) -> Node:
     assert isinstance(case.subject, LayerGraph)
-    return case.subject.nodes[0]
+    return case.subject.nodes[-1]
 
 
 def _as_trace(node: Node, outcome: Outcome) -> Outcome:

@@ -19,6 +19,7 @@ from ...core.errors import TensorParityError
 from ...core.graph import InputSpec, LayerGraph, Node, Ref
 from ...core.jsontext import Json
 from ...core.policies import PLAIN, Policy, cast
+from ...operators.beside import Beside, keeps_states
 from ...operators.catalogue import layer
 from ...operators.evaluate import draw_weights, evaluate_node
 from ...operators.spec import ShapeError
@@ -80,6 +81,7 @@ class Assembly:
         self._specs: list[InputSpec] = []
         self._calls: dict[str, int] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
+        self._beside = Beside()
 
     def input(self, value: Array) -> Tensor:
         name = f"x{len(self._specs)}"
@@ -114,7 +116,7 @@ class Assembly:
         return [
             node
             for node in self.nodes
-            if node.call == 0 and node.layer in shared and len(node.inputs) == 1
+            if node.call == 0 and node.layer in shared and len(node.inputs) == 1 and not keeps_states(node)
             if self._shapes[node.name] == source.shape and layer(node.op).domain(_complete(node)).low is None
         ]
 
@@ -128,13 +130,15 @@ class Assembly:
             if node.call == 0:
                 weights = self._draw(node, values)
             with np.errstate(all="warn" if self._finite else "ignore"):
+                known = {**self.weights, **weights}
                 outputs = evaluate_node(
-                    node, values, {**self.weights, **weights}, training=self._training, dtype=self._policy.name
+                    node, values, known, training=self._training, dtype=self._policy.name, beside=self._beside
                 )
         except (ShapeError, TensorParityError):
             return None
         value = self._as_it_flows(outputs[0].value)
         if not _useful(value, self._finite, LARGEST_IN_HALF if self._policy.half else _LARGEST):
+            self._beside.forget(node)
             return None
         self.weights.update(weights)
         self.nodes.append(node)
@@ -197,6 +201,7 @@ class Assembly:
             del self.inputs[spec.name]
         for node in reversed(self.nodes[nodes:]):
             self._calls[node.layer] = node.call - 1
+            self._beside.forget(node)
             if node.call == 0:
                 self._forget_weights(node.layer)
         del self._specs[inputs:], self.nodes[nodes:]

@@ -16,6 +16,7 @@ from ...operators.catalogue import layer, layer_names
 from ...operators.spec import Domain, LayerSpec, no_weights
 from .assembly import Assembly, Tensor
 from .coverage import Coverage
+from .masked import masked_sequence
 from .palettes import DATA, EDGES, SHAPES, DataShape, Samples, draw_shape, draw_style, draw_values, factorized
 from .policies import SHARES, draw_policy, furthest, optimizer_for, style_for
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
@@ -40,6 +41,8 @@ _EXOTIC, _HOPELESS = 0.12, 0.02
 _EDGES, _BRANCHES, _JOINT = 1 / 16, 16, (4, 1)
 #: Whether a weight of 0 makes a NaN disappear is nobody's promise.
 _BLENDING = ("Resizing", "UpSampling2D")
+#: How often a layer that reads a mask has one.
+_MASKED = 0.3
 #: How often a window is as large as what it slides over.
 _FILLS = 0.15
 #: How often a network runs the way users get, which compilers take several times as long for.
@@ -300,6 +303,8 @@ class _Build:
             domain = spec.domain(spec.complete({**params, **call_params}))
             if _reads_integers(domain):
                 return self._beside(spec, params, call_params, [source], domain)
+            if spec.masked is not None and self._settings.varied and self._rng.random() < _MASKED:
+                return self._behind_mask(spec, params, call_params, source)
             before = self._net.mark()
             given = self._fit(spec, source)
             params = self._filling(spec, params, given)
@@ -335,6 +340,27 @@ class _Build:
         joined = [self._net.bring(source, added.shape) for source in sources]
         return self._net.add("Add", [*joined, added], {}) or added
 
+    def _behind_mask(
+        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], source: Tensor
+    ) -> Tensor | None:
+        """A layer that reads a mask, on an input of its own that has one; its output joins the network by a merge."""
+        ranks = [rank for rank in spec.ranks if rank in SHAPES and rank > 2]
+        rank = int(self._rng.choice(ranks))
+        if self._refuses(spec, params, rank):
+            return None
+        before = self._net.mark()
+        masking = layer("Masking")
+        given = self._coverage.choose_params(self._rng, masking, masking.parameters)
+        masked = masked_sequence(self._net, self._rng, draw_shape(self._rng, rank), self._style, given)
+        added = self._net.add(spec.name, [masked], params, call_params) if masked is not None else None
+        if added is None or not added.shape or masked is None:
+            self._net.restore(before)
+            return None
+        if "Masking" in self._coverage.names:
+            self._coverage.use(masking, given, ["Input"])
+        self._count(spec, params, call_params, [masked.op])
+        return self._net.add("Add", [self._net.bring(source, added.shape), added], {}) or added
+
     def _fit(self, spec: LayerSpec, source: Tensor) -> Tensor:
         """The source, or what reshaping makes of it where its rank is not one of the layer's."""
         rank = len(source.shape) + 1
@@ -360,12 +386,21 @@ class _Build:
             shape = self._common_shape(spec, sources)
             before = self._net.mark()
             given = [self._net.bring(source, shape) for source in sources]
+            given = self._masked_values(spec, given)
             added = self._net.add(name, given, *chosen)
             if added is not None:
                 self._count(spec, *chosen, [source.op for source in sources])
                 return added
             self._net.restore(before)
         return None
+
+    def _masked_values(self, spec: LayerSpec, given: list[Tensor]) -> list[Tensor]:
+        """Attention, at times on values of which some are hidden."""
+        shape = given[1].shape
+        if spec.masked is None or not self._settings.varied or len(shape) != 2 or self._rng.random() >= _MASKED:
+            return given
+        masked = masked_sequence(self._net, self._rng, shape, self._style, {})
+        return given if masked is None or masked.shape != shape else [given[0], masked, *given[2:]]
 
     def _common_shape(self, spec: LayerSpec, sources: Sequence[Tensor]) -> tuple[int, ...]:
         """A random shape; steered, half of the time that of one of the inputs, which then needs no reshaping."""

@@ -22,6 +22,8 @@ def lacking(op: str, params: Params, rank: int) -> str:
         return "TensorFlow convolves in one data format on CPUs"
     if op in _TRANSPOSED and not _all_one(params["dilation_rate"]):
         return "TensorFlow has no dilation of transposed convolutions on CPUs"
+    if op in ("LSTM", "GRU") and params["stateful"]:
+        return "Keras on torch cannot train them (trophies)"
     if op in _DEPTHWISE and not _all_equal(params["strides"]):
         return "TensorFlow's depthwise convolution has one stride for both axes"
     if op in _LOOKUPS:

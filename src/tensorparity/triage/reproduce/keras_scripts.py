@@ -11,6 +11,7 @@ from ...core.graph import LayerGraph, Node, Ref
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode, Recipe
 from ...operators.api import returns_several
+from ...operators.beside import is_stateful
 from ...operators.catalogue import layer
 from ...operators.evaluate import declare_weights
 from ...operators.metrics.catalogue import metric_of
@@ -79,13 +80,19 @@ def _graph_steps(case: Case, graph: LayerGraph, backend: str, claim: Claim | Non
     steps += [f"{_layer_name(node)} = {_constructor(node)}" for node in graph.nodes if node.call == 0]
     if case.procedure.goal is Goal.REPLAY:
         return [*steps, *_backward(case, graph, names, backend, claim)]
-    steps += _model(graph, names)
+    steps += _model(graph, _static_batch(case, graph))
     steps += _weights(case, graph)
     if case.procedure.goal in (Goal.UPDATE, Goal.FIT):
         return [*steps, *_training(case, graph, names, claim)]
     if case.procedure.goal is Goal.GRADIENTS:
         return [*steps, *_gradients(case, graph, names, backend, claim)]
     return [*steps, *_forward(case, graph, names, claim)]
+
+
+def _static_batch(case: Case, graph: LayerGraph) -> int | None:
+    if not is_stateful(graph):
+        return None
+    return case.procedure.batch_size or min(len(array) for array in case.inputs.values())
 
 
 def _names(graph: LayerGraph) -> dict[str, str]:
@@ -125,10 +132,13 @@ def _call(node: Node, tensors: list[str], training: str = "") -> str:
     return f"{_layer_name(node)}({', '.join(part for part in (given, further, training) if part)})"
 
 
-def _model(graph: LayerGraph, names: dict[str, str]) -> list[str]:
+def _model(graph: LayerGraph, batch: int | None) -> list[str]:
+    """The functional model; ``batch`` is the size of a batch, where a stateful layer has to know it."""
     tensors = {item.name: f"i{index}" for index, item in enumerate(graph.inputs)}
+    static = f"batch_size={literals.value(batch)}, " if batch else ""
     lines = [
-        f"{tensors[item.name]} = keras.Input({literals.value(list(item.shape))}, dtype={literals.value(item.dtype)})"
+        f"{tensors[item.name]} = keras.Input({literals.value(list(item.shape))}, {static}"
+        f"dtype={literals.value(item.dtype)})"
         for item in graph.inputs
     ]
     for index, node in enumerate(graph.nodes):

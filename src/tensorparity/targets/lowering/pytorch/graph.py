@@ -20,6 +20,7 @@ from ....core.procedure import Goal, Mode
 from ....operators.catalogue import has_layer, layer
 from ....operators.spec import LayerSpec, ShapeError
 from ..parameters import undeclared
+from ..states import carried_state
 from .layers import LAYERS, REFUSED_LAYERS
 from .losses import Scene, loss_params, write_loss
 from .masks import check_masks
@@ -90,6 +91,9 @@ def _check(case: Case) -> LayerGraph:
     for key, array in case.inputs.items():
         if array.ndim == 0:
             raise Refusal(f"input {key!r} has no batch axis")
+    carried = carried_state(case, case.subject)
+    if carried:
+        raise Refusal(f"{carried}, which are not carried in torch")
     return case.subject
 
 

@@ -73,6 +73,7 @@ class KerasAdapter(Adapter):
         if run is None:
             raise Unsupported("goal {!r} is not supported by this target".format(job.goal))
         _set_seeds(program, job.seed)
+        _reset_states(program)
         with self._unchanged(program):
             return run(program, inputs, job)
 
@@ -105,7 +106,7 @@ class KerasAdapter(Adapter):
 
     @contextlib.contextmanager
     def _unchanged(self, program):
-        """Put back what a run leaves in a kept program: moving statistics, states of recurrent layers."""
+        """Put back what a run leaves in a kept program: moving statistics. States are reset before each run."""
         before = [(variable, self.to_numpy(variable)) for variable in _moving(program)]
         try:
             yield
@@ -132,7 +133,7 @@ class KerasAdapter(Adapter):
         dtype = job.option("dtype")
         self.current_stage = "build"
         if job.subject["kind"] == "layer-graph":
-            program = programs.build(job.subject, job.weights, dtype, job.trust, self._at)
+            program = programs.build(job.subject, job.weights, dtype, job.trust, self._at, _static_batch(job))
         elif job.subject["kind"] == "model-file":
             if dtype:
                 raise Unsupported("a model file keeps its own dtype policy")
@@ -154,7 +155,8 @@ class KerasAdapter(Adapter):
         elif job.option("mode") == "compiled":
             raise Unsupported("compiling apart from Model.predict is not supported by this target")
         else:
-            self._predict(program, inputs, job.option("batch_size") or _DEFAULT_BATCH, result)
+            batch = job.option("batch_size") or _static_batch(job) or _DEFAULT_BATCH
+            self._predict(program, inputs, batch, result)
         return result
 
     def _predict(self, program, inputs, batch_size, result):
@@ -479,7 +481,27 @@ def _program_key(job):
     variant = (job.option("dtype"), bool(job.option("reload")))
     if subject["kind"] == "model-file":
         return ("file", subject["sha256"], variant)
-    return ("graph", repr(sorted(subject.items(), key=lambda item: item[0])), variant)
+    return ("graph", repr(sorted(subject.items(), key=lambda item: item[0])), variant, _static_batch(job))
+
+
+def _static_batch(job):
+    """Return the size of a batch where a layer has to know it: a stateful one keeps a state per row."""
+    if job.subject["kind"] != "layer-graph" or not programs.is_stateful(job.subject):
+        return None
+    return job.option("batch_size") or min(len(array) for array in job.inputs.values())
+
+
+def _reset_states(program):
+    """Let stateful layers start anew: what an earlier job left in a kept program is none of this one's.
+
+    Not by ``reset_state``, which a stack of cells does not survive.
+    """
+    import keras
+
+    for part in _parts(program):
+        states = getattr(part, "states", None) if getattr(part, "stateful", False) else None
+        for state in keras.tree.flatten(states) if states is not None else ():
+            state.assign(np.zeros(state.shape, "float32"))
 
 
 def _parts(program):

@@ -2,7 +2,7 @@
 
 from ...contract import Unsupported, import_library
 from .base import KerasAdapter, is_float, make_optimizer, scaled
-from .program import no_random_initializers, output_key
+from .program import keep_mask, no_random_initializers, output_key
 
 
 class _OtherShape(Exception):
@@ -178,7 +178,7 @@ class JaxAdapter(KerasAdapter):
             if offset is not None:
                 if offset.shape != tensor.shape or offset.dtype != tensor.dtype:
                     raise _OtherShape(key)
-                tensor = tensor + offset
+                tensor = keep_mask(tensor, tensor + offset)
             elif offsets is not None and is_float(tensor.dtype):
                 raise _OtherShape(key)
             nodes[key] = tensor

@@ -220,14 +220,19 @@ def load(path, trust):
         return Program(keras.saving.load_model(path, compile=False, safe_mode=not trust))
 
 
-def build(subject, weights, dtype=None, trust=False, before=None):
-    """Build a LayerGraph with the functional API and set its weights; ``before(key)`` is told of each node."""
+def build(subject, weights, dtype=None, trust=False, before=None, batch=None):
+    """Build a LayerGraph with the functional API and set its weights; ``before(key)`` is told of each node.
+
+    ``batch`` is the size of a batch, which stateful layers have to know.
+    """
     import keras
 
     tensors = {}
     with no_random_initializers(), default_policy(dtype):
         for spec in subject["inputs"]:
-            tensors[spec["name"], 0] = keras.Input(tuple(spec["shape"]), name=spec["name"], dtype=spec["dtype"])
+            tensors[spec["name"], 0] = keras.Input(
+                tuple(spec["shape"]), batch_size=batch, name=spec["name"], dtype=spec["dtype"]
+            )
         layers = {}
         for node in subject["nodes"]:
             if before:
@@ -244,6 +249,30 @@ def build(subject, weights, dtype=None, trust=False, before=None):
     program = Program(model)
     program.set_weights(weights)
     return program
+
+
+def is_stateful(subject):
+    """Return whether a layer of a LayerGraph, or one inside of it, keeps its states from call to call."""
+    values = [node["params"] for node in subject["nodes"]]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            if value.get("stateful") is True:
+                return True
+            values.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            values.extend(value)
+    return False
+
+
+def keep_mask(before, after):
+    """Return the tensor ``after``, with the mask of the one it was made of: no operation hands it on by itself."""
+    from keras.src import backend
+
+    mask = backend.get_keras_mask(before)
+    if mask is not None and after is not before:
+        backend.set_keras_mask(after, mask)
+    return after
 
 
 @contextlib.contextmanager
