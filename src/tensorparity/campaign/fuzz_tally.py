@@ -63,7 +63,7 @@ class FuzzTally:
             if not item.nan:
                 self._inconsistent.add((f"{item.a} / {item.b}", item.stage.value, data, item.layer))
         done = [outcome for outcome in step.outcomes.values() if outcome.completed]
-        for place, odd in odd_ones(step.inconsistent, [outcome.target for outcome in done]).items():
+        for place, odd in odd_ones(step.inconsistent, step.outcomes).items():
             self._voted.add((odd, place[0].value, place[1]))
         loss = step.case.procedure.loss.name if step.case.procedure.loss else "loss"
         for a, b in itertools.combinations(done, 2):

@@ -161,7 +161,7 @@ class StepExaminer:
         return [item for item in found if item.stage in self._stages]
 
     def _file_paper(self, step: Stepped) -> None:
-        voted = odd_ones(step.inconsistent, [t for t, o in step.outcomes.items() if o.completed])
+        voted = odd_ones(step.inconsistent, step.outcomes)
         for item in step.inconsistent:
             odd = voted.get((item.stage, item.layer, item.node))
             api = _api(item.layer, item.stage)

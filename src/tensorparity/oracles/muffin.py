@@ -172,19 +172,25 @@ class _Pair:
         return Inconsistency(stage, layer, node, self._a.target, self._b.target, apart, nan)
 
 
-def odd_ones(found: Collection[Inconsistency], targets: Sequence[str]) -> dict[tuple[Stage, str, str], str]:
-    """The vote: per stage, layer and node, the one target that is inconsistent with all others, which agree."""
-    places = {(item.stage, item.layer, item.node) for item in found}
+def odd_ones(found: Collection[Inconsistency], outcomes: Mapping[str, Outcome]) -> dict[tuple[Stage, str, str], str]:
+    """The vote: per stage, layer and node, the one target that is inconsistent with all others, which agree.
+
+    Those vote that took part in the stage; of a loss, a target that was run forward only has nothing to say.
+    """
     voted: dict[tuple[Stage, str, str], str] = {}
-    if len(targets) < 3:
-        return voted
-    for place in places:
+    for place in {(item.stage, item.layer, item.node) for item in found}:
+        voters = [target for target, outcome in outcomes.items() if _took_part(outcome, place[0])]
+        if len(voters) < 3:
+            continue
         pairs = {frozenset((item.a, item.b)) for item in found if (item.stage, item.layer, item.node) == place}
-        for target in targets:
-            own = {frozenset((target, other)) for other in targets if other != target}
-            if pairs == own:
+        for target in voters:
+            if pairs == {frozenset((target, other)) for other in voters if other != target}:
                 voted[place] = target
     return voted
+
+
+def _took_part(outcome: Outcome, stage: Stage) -> bool:
+    return outcome.completed and (stage is Stage.FORWARD or outcome.trace.loss is not None)
 
 
 def judge_pair(found: Sequence[Inconsistency], a: str, b: str, threshold: float = THRESHOLD) -> Verdict:
