@@ -12,7 +12,7 @@ import pytest
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.verdict import Judgement, Stage
-from tensorparity.oracles.muffin import by_threshold, chebyshev, inconsistencies, judge_pair, odd_ones
+from tensorparity.oracles.muffin import SWEEP, by_threshold, chebyshev, inconsistencies, judge_pair, odd_ones
 
 
 @pytest.fixture
@@ -129,6 +129,6 @@ def test_who_was_run_forward_only_votes_forward(graph):
 
 
 def test_fewer_for_a_larger_threshold(graph):
-    counts = by_threshold({"one": outcome(), "two": outcome("two", b=0.05)}, graph, "MSE")
-    assert len(counts[0.01]) == 1
-    assert len(counts[0.15]) == 0
+    found = inconsistencies(graph, "MSE", outcome(), outcome("two", b=0.05), min(SWEEP))
+    counts = {threshold: len(above) for threshold, above in by_threshold(found).items()}
+    assert counts == {threshold: int(threshold < 0.05) for threshold in SWEEP}

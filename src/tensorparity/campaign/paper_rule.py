@@ -15,14 +15,16 @@ from ..oracles.muffin import THRESHOLD, Inconsistency, inconsistencies, odd_ones
 from ..triage.diagnose import public_name
 
 
-def by_paper(case: Case, outcomes: Mapping[str, Outcome], stages: Collection[Stage]) -> list[Inconsistency]:
+def by_paper(
+    case: Case, outcomes: Mapping[str, Outcome], stages: Collection[Stage], threshold: float = THRESHOLD
+) -> list[Inconsistency]:
     """What the paper would report of one case, in the stages that are judged."""
     assert isinstance(case.subject, LayerGraph)
     loss = case.procedure.loss.name if case.procedure.loss else "loss"
     found = [
         item
         for a, b in itertools.combinations(outcomes.values(), 2)
-        for item in inconsistencies(case.subject, loss, a, b)
+        for item in inconsistencies(case.subject, loss, a, b, threshold)
     ]
     return [item for item in found if item.stage in stages]
 

@@ -18,7 +18,7 @@ from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Mode
 from ..core.runner import Runner, run_case
 from ..core.verdict import Judgement, Kind, Stage, Verdict
-from ..oracles.muffin import Inconsistency, judge_pair
+from ..oracles.muffin import SWEEP, THRESHOLD, Inconsistency, judge_pair
 from ..targets.catalogue import TARGETS, spec_of
 from ..targets.names import parse_target
 from ..triage.ballots import ballot_of
@@ -70,6 +70,7 @@ class Stepped:
 
     Args:
         inconsistent: what the paper's rule says, whatever the verdicts are by.
+        parting: what it would say with the smallest of figure 5's thresholds.
         convicted: suspicions of this case, not confirmed yet.
         settled: doubts that a trial dispelled, and why there were any.
         known: what was not tried again, because it had been convicted before.
@@ -79,6 +80,7 @@ class Stepped:
     case: Case
     outcomes: Mapping[str, Outcome]
     inconsistent: list[Inconsistency] = field(default_factory=list)
+    parting: list[Inconsistency] = field(default_factory=list)
     convicted: list[Suspicion] = field(default_factory=list)
     known: list[Known] = field(default_factory=list)
     open: list[Trial | EndingTrial] = field(default_factory=list)
@@ -145,7 +147,8 @@ class StepExaminer:
                 step.outcomes = {**step.outcomes, target: replace(outcome, status=Status.UNSUPPORTED)}
             elif outcome.status is Status.UNSUPPORTED and failure:
                 step.unsupported[target] = gist(failure.message)
-        step.inconsistent = by_paper(case, step.outcomes, self._stages)
+        step.parting = by_paper(case, step.outcomes, self._stages, min(SWEEP))
+        step.inconsistent = [item for item in step.parting if item.distance > THRESHOLD]
         return step
 
     # The paper's rule

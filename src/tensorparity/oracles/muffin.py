@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -204,12 +203,6 @@ def judge_pair(found: Sequence[Inconsistency], a: str, b: str, threshold: float 
     return Verdict(Judgement.FAIL, (a, b), reason, Measure("chebyshev", worst.distance), threshold, kind, worst.stage)
 
 
-def by_threshold(outcomes: Mapping[str, Outcome], graph: LayerGraph, loss: str) -> dict[float, set[tuple[str, ...]]]:
-    """Figure 5: what is inconsistent for each t, once per pair, stage and layer."""
-    found: dict[float, set[tuple[str, ...]]] = {threshold: set() for threshold in SWEEP}
-    for a, b in combinations([outcome for outcome in outcomes.values() if outcome.completed], 2):
-        for item in inconsistencies(graph, loss, a, b, SWEEP[0]):
-            for threshold in SWEEP:
-                if item.distance > threshold:
-                    found[threshold].add((item.a, item.b, item.stage.value, item.layer))
-    return found
+def by_threshold(found: Collection[Inconsistency]) -> dict[float, list[Inconsistency]]:
+    """Figure 5: what is inconsistent for each t, of what is for the smallest."""
+    return {threshold: [item for item in found if item.distance > threshold] for threshold in SWEEP}
