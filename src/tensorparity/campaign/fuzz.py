@@ -74,6 +74,7 @@ class FuzzSettings:
         return replace(self.networks, goal=goal_of(self.stages))
 
     def identity(self, runner: LocalRunner) -> dict[str, Json]:
+        """All that, with the seed, says which networks are run by whom and how they are judged; a budget only cuts."""
         circumstances = "\n".join(runner.desk(target).circumstances for target in self.targets)
         networks = self.networks
         return {
@@ -86,6 +87,12 @@ class FuzzSettings:
             "layers": list(networks.layers),
             "data": list(networks.data),
             **({"policies": list(networks.policies)} if networks.policies else {}),
+            "steered": networks.steered,
+            "varied": networks.varied,
+            "cells": networks.max_cells,
+            "vertices": networks.max_vertices,
+            "training": networks.training,
+            "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
             **({"metrics": True} if self.metrics else {}),
         }
 
@@ -252,7 +259,7 @@ class Fuzz:
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
         self._confirmed.clear()
-        self.scripts.update(scripts_of(filed, prepared))
+        self.scripts = scripts_of(filed, prepared) | self.scripts
         for finding in filed:
             self.findings.setdefault(finding.id, finding)
 

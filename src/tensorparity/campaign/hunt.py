@@ -268,7 +268,7 @@ class Hunt:
         prepared = self._preparation.prepare(new)
         found = [(finding(item.suspicion, item.original), item) for item in prepared]
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
-        self.scripts.update(scripts_of(filed, prepared))
+        self.scripts = scripts_of(filed, prepared) | self.scripts
         for item in filed:
             tally.findings += item.id not in self.findings
             self.findings.setdefault(item.id, item)

@@ -50,8 +50,7 @@ def _grid(console: Console, title: str, rows: Sequence[Json], key: str, columns:
 
 
 def _voted(console: Console, voted: Sequence[Json], only: Sequence[Json] | None, against: Json) -> None:
-    title = f"Distinct voted layers{_against(against)}"
-    table = Table(title=title, box=box.SIMPLE, title_justify="left")
+    table = Table(title="Distinct voted layers", box=box.SIMPLE, title_justify="left")
     for name in ("target", *_STAGES):
         table.add_column(name)
     for index, row in enumerate(voted):
@@ -61,14 +60,10 @@ def _voted(console: Console, voted: Sequence[Json], only: Sequence[Json] | None,
             cells.append(f"{len(row[stage])}{extra}")
         table.add_row(Text(row["target"]), *cells)
     console.print(table)
-
-
-def _against(run: Json) -> str:
-    """Which run the numbers in parentheses are held against."""
-    if not run:
-        return ""
-    way = "with" if run["unit"] else "without"
-    return f" (not by the {run['models']} networks {way} --unit, seed {run['seed']})"
+    if against:
+        way = "with" if against["unit"] else "without"
+        run = f"{against['models']} networks {way} --unit, seed {against['seed']}"
+        console.print(Text(f"In parentheses: not found by the last run of these targets the other way, {run}"))
 
 
 def _coverage(stats: Mapping[str, Json]) -> str:
