@@ -217,6 +217,7 @@ class TestIdentity:
             replace(SETTINGS, networks=replace(NETWORKS, training=True)),
             replace(SETTINGS, networks=replace(NETWORKS, layers=("Dense",))),
             replace(SETTINGS, networks=replace(NETWORKS, unit=True)),
+            replace(SETTINGS, networks=replace(NETWORKS, policies=("float64",))),
             replace(SETTINGS, oracle="muffin"),
             replace(SETTINGS, runner=RunnerSettings(faults={"keras:jax": FAULT})),
         ],
