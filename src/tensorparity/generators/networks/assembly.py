@@ -57,6 +57,7 @@ class Assembly:
     Args:
         finite: whether every output has to be.
         policy: the dtype policy of all layers: what flows is of its compute dtype, weights are of its variable dtype.
+        quiet: whether what grew large is scaled down.
     """
 
     def __init__(
@@ -68,9 +69,11 @@ class Assembly:
         *,
         finite: bool = True,
         policy: Policy = PLAIN,
+        quiet: bool = True,
     ) -> None:
         self._rng = rng
         self._policy = policy
+        self._quiet = quiet
         self._training = training
         self._finite = finite
         self.batch = batch
@@ -163,7 +166,13 @@ class Assembly:
         alone = Node(node.name, node.op, tuple(map(Ref, names)), node.params, call_params=node.call_params)
         return draw_weights(LayerGraph(specs, (alone,), (Ref(node.name),)), self._rng, self._policy.variable)
 
+    def last(self, op: str) -> str:
+        """The name of the latest node of a layer type."""
+        return next(node.name for node in reversed(self.nodes) if node.op == op)
+
     def _quietened(self, tensor: Tensor) -> Tensor:
+        if not self._quiet:
+            return tensor
         loudest = float(np.abs(tensor.value).max(initial=0.0))
         if not loudest > _LOUD or not math.isfinite(loudest) or tensor.op in ("Rescaling", "Embedding"):
             return tensor

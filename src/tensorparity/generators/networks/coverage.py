@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,8 +20,19 @@ _FITS = 4.0
 _KEEP_DEFAULT = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One layer in one network: its values, and itself behind each layer that it follows."""
+
+    layer: str
+    entries: tuple[tuple[str, str, str], ...]
+    pairs: tuple[tuple[str, str], ...]
+
+
 class Coverage:
     """Counts of layers, of (layer, parameter, value) entries and of pairs of adjacent layers.
+
+    A generator's own one counts what was generated, which steers. What was run is told to another one.
 
     Args:
         names: the layers that may be chosen.
@@ -77,16 +89,22 @@ class Coverage:
             found[parameter.name] = parameter.valid[int(rng.choice(len(counts), p=weights / weights.sum()))]
         return found
 
-    def use(self, spec: LayerSpec, params: Mapping[str, Json], before: Sequence[str]) -> None:
+    def use(self, spec: LayerSpec, params: Mapping[str, Json], before: Sequence[str]) -> Use:
         """Count a layer that made it into a network."""
-        self.layers[spec.name] += 1
         complete = spec.complete(params)
-        for parameter in (*spec.parameters, *spec.call_parameters):
-            entry = entry_of(spec.name, parameter.name, complete[parameter.name])
-            self.entries[entry] += 1
-            self._missing.get(spec.name, set()).discard(entry)
-        for other in before:
-            self.pairs[other, spec.name] += 1
+        names = [parameter.name for parameter in (*spec.parameters, *spec.call_parameters)]
+        entries = tuple(entry_of(spec.name, name, complete[name]) for name in names)
+        use = Use(spec.name, entries, tuple((other, spec.name) for other in before))
+        self.add([use])
+        return use
+
+    def add(self, uses: Iterable[Use]) -> None:
+        """Count the layers of a network: its ``uses``."""
+        for use in uses:
+            self.layers[use.layer] += 1
+            self.entries.update(use.entries)
+            self._missing.get(use.layer, set()).difference_update(use.entries)
+            self.pairs.update(use.pairs)
 
     def use_network(self, case: Case) -> None:
         """Count what a network is as a whole."""

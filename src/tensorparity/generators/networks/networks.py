@@ -15,21 +15,20 @@ from ...core.procedure import Goal, Mode, Procedure
 from ...operators.catalogue import layer, layer_names
 from ...operators.spec import Domain, LayerSpec, no_weights
 from .assembly import Assembly, Tensor
-from .coverage import Coverage
+from .choices import choosable, reducing_layers
+from .coverage import Coverage, Use
 from .masked import masked_sequence
 from .palettes import DATA, EDGES, SHAPES, DataShape, Samples, draw_shape, draw_style, draw_values, factorized
 from .policies import SHARES, draw_policy, furthest, optimizer_for, style_for
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
 from .support import ambiguous, hopeless, lacking, lacking_in
-from .tasks import draw_optimizer, draw_task
+from .tasks import Task, draw_optimizer, draw_task
 
 _ATTEMPTS = 24
 _FITTINGS = 6
 _BATCHES = (2, 1, 3)
 _MOST_ELEMENTS = 1024
 
-#: Layers that make their input smaller: what a reduction cell may end in.
-_REDUCING = ("Pooling", "Cropping", "Conv1D", "Conv2D", "Conv3D", "CenterCrop", "Resizing")
 #: Layers whose training changes their own weights before they are used; their reference is of inference.
 _INFERENCE_ONLY = ("SpectralNormalization",)
 _MORE_INPUTS, _MORE_OUTPUTS = 0.1, 0.15
@@ -60,7 +59,9 @@ class NetworkSettings:
         data: names of ``palettes.DATA``; by default all, by their share.
         unit: Muffin-UT: one functional layer per network, with reshaping around it.
         steered: prefer what has not been covered; otherwise exactly the paper's 1 / (c + 1).
-        varied: beyond the paper: several inputs and outputs, shared layers, other dtype policies.
+        varied: beyond the paper: several inputs and outputs, shared layers, other dtype policies, masks, values other
+            than normally distributed ones, windows over the whole input, several kinds of heads, large outputs scaled
+            down, and little of what a target is known to lack.
         policies: the dtype policies to draw from, by the shares of ``policies.SHARES``; all by default.
         goal: how far the networks are run.
         training: the training flag of all networks; by default half of them have it.
@@ -87,12 +88,25 @@ class NetworkSettings:
 
 @dataclass(frozen=True)
 class Network:
-    """A generated case, and what it was made of."""
+    """A generated case, and what it was made of.
+
+    Args:
+        structure: what was filled with layers.
+        vertices: the node, or the input, that each of its vertices became.
+        layers: the functional layers; the others reshape, or make the network fit its loss.
+        uses: of these layers, for a ``Coverage`` of the networks that were run.
+    """
 
     case: Case
     data: str
-    template: str
+    structure: Structure
+    vertices: tuple[str, ...] = field(default=())
     layers: tuple[str, ...] = field(default=())
+    uses: tuple[Use, ...] = field(default=())
+
+    @property
+    def template(self) -> str:
+        return self.structure.template
 
     @property
     def policy(self) -> str:
@@ -104,6 +118,9 @@ class NetworkGenerator:
 
     Args:
         samples: by data set; the others are drawn.
+
+    Raises:
+        UsageError: if networks of these settings cannot have any of the layers.
     """
 
     def __init__(
@@ -115,8 +132,7 @@ class NetworkGenerator:
         self._index = 0
         names = self._settings.names()
         self.coverage = Coverage(names, steered=self._settings.steered, policies=self._settings.policy_names())
-        self._single = [name for name in names if layer(name).arity[0] == 1]
-        self._multiple = [name for name in names if layer(name).arity[0] > 1]
+        self._single, self._multiple = choosable(names, integers=self._settings.varied)
 
     def next(self) -> Network:
         rng = np.random.default_rng([self._seed, 0x3FF1, self._index])
@@ -150,14 +166,16 @@ class _Build:
         self._data = self._draw_data()
         drawn = bool(rng.random() < 0.5)
         self._training = drawn if settings.training is None else settings.training
-        self._exotic = bool(rng.random() < _EXOTIC)
-        self._style = style_for(policy, draw_style(rng))
+        self._exotic = bool(rng.random() < _EXOTIC) or not settings.varied
+        self._style = style_for(policy, draw_style(rng) if settings.varied else "normal")
         shape = self._data.shape or draw_shape(rng, int(rng.choice((2, 3, 3, 4, 4, 5))))
         most = max(_MOST_ELEMENTS, 2 * int(np.prod(shape)))
-        self._net = Assembly(rng, int(rng.choice(_BATCHES)), most, self._training, policy=policy)
+        quiet = settings.varied and not settings.unit
+        self._net = Assembly(rng, int(rng.choice(_BATCHES)), most, self._training, policy=policy, quiet=quiet)
         self._first_shape = shape
         self._labels: Array | None = None
-        self._functional: list[str] = []
+        self._functional: list[tuple[str, str]] = []
+        self._uses: list[tuple[str, Use]] = []
 
     def _draw_data(self) -> DataShape:
         named = [DATA[name] for name in self._settings.data]
@@ -234,7 +252,8 @@ class _Build:
     def _filling(self, spec: LayerSpec, params: dict[str, Json], given: Tensor) -> dict[str, Json]:
         """The parameters, at times with a window over the whole of the input."""
         name = next((p.name for p in spec.parameters if p.name in ("pool_size", "kernel_size")), None)
-        if name is None or not len(given.shape) > 1 or self._rng.random() >= _FILLS:
+        able = self._settings.varied and name is not None and len(given.shape) > 1
+        if not able or name is None or self._rng.random() >= _FILLS:
             return params
         first = spec.complete(params).get("data_format") == "channels_first"
         sizes = list(given.shape[1:] if first else given.shape[:-1])
@@ -245,12 +264,30 @@ class _Build:
     def _vertex(self, sources: Sequence[Tensor], reducing: bool) -> Tensor:
         if self._settings.unit:
             return self._unit(sources[0])
+        if reducing and sources[0].elements > 1:
+            return self._reduction(sources[0])
         varied = self._settings.varied
-        if len(sources) == 1 and varied and not reducing and self._rng.random() < _MORE_INPUTS and self._multiple:
+        if len(sources) == 1 and varied and self._multiple and self._rng.random() < _MORE_INPUTS:
             sources = [*sources, self._new_input(draw_shape(self._rng, int(self._rng.choice((2, 3, 4)))))]
-        if len(sources) == 1:
-            return self._single_input(sources[0], reducing)
-        return self._several_inputs(sources)
+        if len(sources) == 1 and self._single:
+            return self._single_input(sources[0])
+        return self._several_inputs(sources if len(sources) > 1 else self._with_others(sources[0], 2))
+
+    def _with_others(self, source: Tensor, count: int) -> list[Tensor]:
+        """Inputs for a layer that reads several where there is one: new ones, or in the paper's way the same again."""
+        if not self._settings.varied:
+            return [source] * count
+        return [source, *(self._new_input(self._first_shape) for _ in range(count - 1))]
+
+    def _reduction(self, source: Tensor) -> Tensor:
+        """The end of a reduction cell: a layer that makes it smaller, or cropping where none was found."""
+        candidates = reducing_layers(self._single)
+        for _ in range(_ATTEMPTS if candidates else 0):
+            name = self._coverage.choose_layer(self._rng, candidates, [source.op], len(source.shape) + 1)
+            added = self._try_single(name, source, reducing=True)
+            if added is not None:
+                return added
+        return self._net.bring(source, (source.elements // 2,))
 
     def _unit(self, source: Tensor) -> Tensor:
         everything = [*self._single, *self._multiple]
@@ -259,24 +296,20 @@ class _Build:
             if layer(name).arity[0] == 1:
                 added = self._try_single(name, source)
             else:
-                others = [self._new_input(self._first_shape) for _ in range(layer(name).arity[0] - 1)]
-                added = self._try_several(name, [source, *others])
+                added = self._try_several(name, self._with_others(source, layer(name).arity[0]))
             if added is not None:
                 return added
-        return self._fallback(source)
+        return source
 
-    def _single_input(self, source: Tensor, reducing: bool) -> Tensor:
+    def _single_input(self, source: Tensor) -> Tensor:
         known = self._net.reusable(source) if self._settings.varied else []
         if known and self._rng.random() < _SHARED:
             again = self._net.add_again(known[int(self._rng.integers(len(known)))], source)
             if again is not None:
-                self._functional.append(again.op)
+                self._functional.append((again.ref.node, again.op))
                 return again
-        candidates = [name for name in self._single if not reducing or any(part in name for part in _REDUCING)]
         for _ in range(_ATTEMPTS):
-            name = self._coverage.choose_layer(
-                self._rng, candidates or self._single, [source.op], len(source.shape) + 1
-            )
+            name = self._coverage.choose_layer(self._rng, self._single, [source.op], len(source.shape) + 1)
             added = self._try_single(name, source)
             if added is not None:
                 return added
@@ -293,7 +326,7 @@ class _Build:
         shape = sources[0].shape
         return self._net.add("Add", [self._net.bring(source, shape) for source in sources], {}) or sources[0]
 
-    def _try_single(self, name: str, source: Tensor) -> Tensor | None:
+    def _try_single(self, name: str, source: Tensor, *, reducing: bool = False) -> Tensor | None:
         spec = layer(name)
         for _ in range(_FITTINGS):
             chosen = self._choose(spec)
@@ -303,14 +336,15 @@ class _Build:
             domain = spec.domain(spec.complete({**params, **call_params}))
             if _reads_integers(domain):
                 return self._beside(spec, params, call_params, [source], domain)
-            if spec.masked is not None and self._settings.varied and self._rng.random() < _MASKED:
+            if spec.masked is not None and not reducing and self._masks():
                 return self._behind_mask(spec, params, call_params, source)
             before = self._net.mark()
             given = self._fit(spec, source)
             params = self._filling(spec, params, given)
             refused = self._refuses(spec, params, len(given.shape) + 1)
             added = None if refused else self._net.add(name, [given], params, call_params)
-            if added is not None:
+            most = min(source.elements, given.elements) - 1 if reducing else None
+            if added is not None and (most is None or added.elements <= most):
                 self._count(spec, params, call_params, [source.op])
                 return added
             self._net.restore(before)
@@ -337,6 +371,8 @@ class _Build:
             self._net.restore(before)
             return None
         self._count(spec, params, call_params, [tensor.op for tensor in fresh])
+        if self._settings.unit:
+            return added
         joined = [self._net.bring(source, added.shape) for source in sources]
         return self._net.add("Add", [*joined, added], {}) or added
 
@@ -357,7 +393,7 @@ class _Build:
             self._net.restore(before)
             return None
         if "Masking" in self._coverage.names:
-            self._coverage.use(masking, given, ["Input"])
+            self._uses.append((self._net.last("Masking"), self._coverage.use(masking, given, ["Input"])))
         self._count(spec, params, call_params, [masked.op])
         return self._net.add("Add", [self._net.bring(source, added.shape), added], {}) or added
 
@@ -394,10 +430,14 @@ class _Build:
             self._net.restore(before)
         return None
 
+    def _masks(self) -> bool:
+        free = self._settings.varied and not self._settings.unit
+        return free and bool(self._rng.random() < _MASKED)
+
     def _masked_values(self, spec: LayerSpec, given: list[Tensor]) -> list[Tensor]:
         """Attention, at times on values of which some are hidden."""
         shape = given[1].shape
-        if spec.masked is None or not self._settings.varied or len(shape) != 2 or self._rng.random() >= _MASKED:
+        if spec.masked is None or len(shape) != 2 or not self._masks():
             return given
         masked = masked_sequence(self._net, self._rng, shape, self._style, {})
         return given if masked is None or masked.shape != shape else [given[0], masked, *given[2:]]
@@ -422,7 +462,7 @@ class _Build:
         complete = spec.complete(params)
         if ambiguous(spec.name, complete):
             return True
-        if hopeless(spec.name, complete, rank):
+        if self._settings.varied and hopeless(spec.name, complete, rank):
             return bool(self._rng.random() > _HOPELESS)
         lacks = lacking(spec.name, complete, rank) or lacking_in(spec.name, self._policy)
         return bool(lacks) and not self._exotic
@@ -430,8 +470,9 @@ class _Build:
     def _count(
         self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], before: Sequence[str]
     ) -> None:
-        self._functional.append(spec.name)
-        self._coverage.use(spec, {**params, **call_params}, before)
+        node = self._net.last(spec.name)
+        self._functional.append((node, spec.name))
+        self._uses.append((node, self._coverage.use(spec, {**params, **call_params}, before)))
 
     def _fallback(self, source: Tensor) -> Tensor:
         return self._net.add("Activation", [source], {"activation": "tanh"}) or source
@@ -440,11 +481,11 @@ class _Build:
 
     def _finish(self, structure: Structure, tensors: Sequence[Tensor]) -> Network:
         rng, settings = self._rng, self._settings
-        task = draw_task(rng, self._data)
+        task = draw_task(rng, self._data, bare=settings.unit)
         ends = [tensors[-1]]
         if settings.varied and not settings.unit and len(tensors) > 3 and rng.random() < _MORE_OUTPUTS:
             ends.append(tensors[int(rng.integers(1, len(tensors) - 1))])
-        outputs = [task.head(self._net, end, rng) for end in ends]
+        outputs = [self._head(task, end) for end in ends]
         graph = self._net.graph(outputs, f"muffin-{self._number}")
         labels = {output.ref.node: task.labels(rng, self._net.batch, self._labels) for output in outputs}
         goal = furthest(self._policy, settings.goal)
@@ -465,7 +506,20 @@ class _Build:
             self._net.weights,
             seed=int(rng.integers(2**31)),
         )
-        return Network(case, self._data.name, structure.template, tuple(self._functional))
+        kept = {node.name for node in graph.nodes}
+        return Network(
+            case,
+            self._data.name,
+            structure,
+            tuple(tensor.ref.node for tensor in tensors),
+            tuple(name for node, name in self._functional if node in kept),
+            tuple(use for node, use in self._uses if node in kept),
+        )
+
+    def _head(self, task: Task, end: Tensor) -> Tensor:
+        if self._settings.unit:
+            return task.bare_head(self._net, end)
+        return task.head(self._net, end, self._rng) if self._settings.varied else task.plain_head(self._net, end)
 
 
 def _reads_integers(domain: Domain) -> bool:

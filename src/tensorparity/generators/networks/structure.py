@@ -64,16 +64,20 @@ def chain_with_skips(rng: np.random.Generator, size: int) -> Structure:
 def cells(rng: np.random.Generator, count: int, max_vertices: int = MAX_VERTICES) -> Structure:
     """Small DAGs one after another, of which every second one, by chance, ends in a reduction.
 
-    The paper leaves open how large a cell is; here all of them together have at most ``max_vertices``.
+    The paper leaves open how large a cell is; here all of them together, with the input, have at most ``max_vertices``,
+    and there are fewer cells where those are too few. Nothing that reads several tensors makes one smaller, so a
+    reduction cell ends in a vertex of in-degree 1.
     """
     found: list[tuple[int, ...]] = [()]
     reducing: set[int] = set()
-    share = max(2, (max_vertices - 1) // count)
+    count = min(count, max_vertices - 1)
     for _ in range(count):
         entry = len(found) - 1
-        inner = random_dag(rng, int(rng.integers(2, share + 1)))
+        size = int(rng.integers(1, (max_vertices - 1) // count + 1))
+        reduces = rng.random() < 0.5
+        inner = [*random_dag(rng, size), (size - 1,)] if reduces else random_dag(rng, size + 1)
         found += [tuple(entry + source for source in sources) for sources in inner[1:]]
-        if rng.random() < 0.5:
+        if reduces:
             reducing.add(len(found) - 1)
     return Structure(tuple(found), frozenset(reducing), "cells")
 

@@ -65,6 +65,23 @@ class Task:
         name = _ENDS[takes]
         return (net.add("Activation", [line], {"activation": name}) if name else None) or _named(net, line)
 
+    def plain_head(self, net: Assembly, end: Tensor) -> Tensor:
+        """The paper's: the output is reshaped; behind it comes only what the loss is not defined without."""
+        line = self.bare_head(net, end)
+        takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
+        if takes == "unit":
+            return net.add("UnitNormalization", [line], {}) or line
+        name = _ENDS[takes]
+        return (net.add("Activation", [line], {"activation": name}) if name else None) or line
+
+    def bare_head(self, net: Assembly, end: Tensor) -> Tensor:
+        """Nothing but reshaping, for a loss that takes any values."""
+        shape = (_STEPS, self.outputs) if self._spec.labels == "sequences" else (self.outputs,)
+        line = net.bring(end, shape)
+        if line.op != "Input":
+            return line
+        return net.add("Reshape", [line], {"target_shape": list(shape)}) or line  # an output must be a node
+
     def _sharp_head(self, net: Assembly, end: Tensor, takes: str) -> Tensor:
         line = net.bring(end, (self.outputs,))
         loud = net.add("Rescaling", [line], {"scale": _SHARPLY}) or line
@@ -97,19 +114,31 @@ def _named(net: Assembly, tensor: Tensor) -> Tensor:
     return net.add("Activation", [tensor], {"activation": "linear"}) or tensor
 
 
-def draw_task(rng: np.random.Generator, data: DataShape) -> Task:
-    """A loss for the data set's task, each with the same chance."""
+def draw_task(rng: np.random.Generator, data: DataShape, *, bare: bool = False) -> Task:
+    """A loss for the data set's task, each with the same chance.
+
+    Args:
+        bare: only a loss that takes any values, so that nothing but reshaping has to stand before it.
+    """
     names = [name for name, spec in LOSSES.items() if data.task in ("", spec.task)]
+    if bare:
+        names = [name for name in names if LOSSES[name].predictions == "values" or _takes_logits(LOSSES[name])]
     spec = LOSSES[names[int(rng.integers(len(names)))]]
     params = {
         parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))]
         for parameter in spec.parameters
         if rng.random() < 0.5
     }
+    if bare and _takes_logits(spec):
+        params["from_logits"] = True
     if rng.random() < _SUM:
         params[REDUCTION.name] = "sum"
     sizes = _CLASSES if spec.task == "classification" else _VALUES
     return Task(Recipe(spec.name, params), data.outputs or int(rng.choice(sizes)))
+
+
+def _takes_logits(spec: LossSpec) -> bool:
+    return any(parameter.name == "from_logits" for parameter in spec.parameters)
 
 
 def draw_optimizer(rng: np.random.Generator) -> Recipe:
