@@ -39,7 +39,7 @@ from .options import (
     help="Dtype policies of the networks: float32, float64, mixed_float16, ...; by default all, float32 mostly.",
 )
 @click.option("--unit", is_flag=True, help="One layer per network, with reshaping around it (the paper's Muffin-UT).")
-@click.option("--plain", is_flag=True, help="As in the paper: layers by 1/(c+1) alone, one input, one output.")
+@click.option("--plain", is_flag=True, help="As in the paper: layers by 1/(c+1) alone, nothing beyond it.")
 @click.option("--vertices", type=click.IntRange(min=1), default=30, show_default=True, help="MAX_v of the paper.")
 @click.option("--cells", type=click.IntRange(min=1), default=5, show_default=True, help="MAX_c of the paper.")
 @click.option(

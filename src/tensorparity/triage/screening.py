@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import Case
-from ..core.channels import is_finite
+from ..core.channels import is_finite, magnitude
 from ..core.errors import TensorParityError
 from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
@@ -33,6 +33,8 @@ _GRADIENTS_APART = 1e-3
 _NEGLIGIBLE = 1e-6
 #: ... which in half precision is at least so many units of roundoff.
 _IN_ROUNDOFFS = 64.0
+#: The squares of numbers beyond them, or of smaller ones than their inverse, are not normal in float32.
+_EXTREME = 1e18
 
 
 class Screening:
@@ -65,7 +67,7 @@ class Screening:
             known: list[tuple[list[Array], list[Evaluation] | None]] = []
             wrong: dict[str, list[Array]] = {}
             judged = 0
-            at_edge = self._reads_no_number(node)
+            at_edge = self._reads_extremes(node)
             for target, outcome in self._done.items():
                 given = [self._case.inputs[ref.node] for ref in node.inputs] if at_edge else self._given(node, outcome)
                 outputs = node_outputs(node, outcome)
@@ -76,7 +78,7 @@ class Screening:
                 reference = self._reference(node, given, known, self._beside[target])
                 if reference is not None and not self._is_right(target, outputs, reference):
                     wrong[target] = given
-            if wrong and not (at_edge and len(wrong) == judged):  # what becomes of NaN is seldom documented
+            if wrong and not (at_edge and len(wrong) == judged):  # what becomes of NaN, or of a square, is not said
                 yield from self._forward_trial(node, wrong)
             elif keeps_states(node):
                 yield from self._next_call_trial(node)
@@ -99,11 +101,11 @@ class Screening:
         computed = [coarser(output, self._policy, target) for output in outputs]
         return reference_error(computed, reference) <= K and not odd_dtype(outputs, self._policy, target)
 
-    def _reads_no_number(self, node: Node) -> bool:
-        """Whether it reads inputs of the case, the same for all targets, with something in them that is not finite."""
+    def _reads_extremes(self, node: Node) -> bool:
+        """Whether it reads inputs of the case, the same for all targets, with something in them that is extreme."""
         own = [self._case.inputs.get(ref.node) for ref in node.inputs]
         known = [array for array in own if array is not None]
-        return len(known) == len(own) and not all(is_finite(array).all() for array in known)
+        return len(known) == len(own) and any(_extreme(array) for array in known)
 
     def _given(self, node: Node, outcome: Outcome) -> list[Array] | None:
         """A node's inputs on this target; None where they are not known, or not finite."""
@@ -223,6 +225,14 @@ def _far(arrays: Mapping[str, Array | None], whole: float, share: float) -> list
         apart = np.abs(stacked - middle)
     same = (stacked == middle) | (np.isnan(stacked) & np.isnan(middle)) | (apart <= limit)
     return [target for target, ok in zip(filled, same, strict=True) if not ok.all()]
+
+
+def _extreme(array: Array) -> bool:
+    """Whether something is not finite, or its square would leave float32's normal numbers."""
+    if not is_finite(array).all():
+        return True
+    sizes = magnitude(array)
+    return bool(((sizes > _EXTREME) | ((sizes > 0) & (sizes < 1 / _EXTREME))).any())
 
 
 def _size(array: Array) -> float:

@@ -29,6 +29,8 @@ from .policies import LARGEST_IN_HALF, input_for
 _LARGEST = 1e4
 #: Beyond it an output is scaled down to the order of one.
 _LOUD = 32.0
+#: Of what is scaled down; what is no normal number of float32 is zero to some libraries.
+_LEAST_SCALE = 2.0**-120
 #: Layers whose output may be of integers, which most layers do not take; Rescaling makes them floats.
 _GIVES_INTEGERS = ("CategoryEncoding", "Discretization", "HashedCrossing", "Hashing", "IntegerLookup")
 
@@ -58,6 +60,7 @@ class Assembly:
         finite: whether every output has to be.
         policy: the dtype policy of all layers: what flows is of its compute dtype, weights are of its variable dtype.
         quiet: whether what grew large is scaled down.
+        empty: whether tensors may have no elements.
     """
 
     def __init__(
@@ -70,10 +73,12 @@ class Assembly:
         finite: bool = True,
         policy: Policy = PLAIN,
         quiet: bool = True,
+        empty: bool = False,
     ) -> None:
         self._rng = rng
         self._policy = policy
         self._quiet = quiet
+        self._empty = empty
         self._training = training
         self._finite = finite
         self.batch = batch
@@ -139,8 +144,13 @@ class Assembly:
                 )
         except (ShapeError, TensorParityError):
             return None
+        except (ValueError, IndexError):
+            if all(value.size for value in values):
+                raise
+            return None  # there is no extreme of nothing
         value = self._as_it_flows(outputs[0].value)
-        if not _useful(value, self._finite, LARGEST_IN_HALF if self._policy.half else _LARGEST):
+        largest = LARGEST_IN_HALF if self._policy.half else _LARGEST
+        if not _useful(value, self._finite, self._empty, largest):
             self._beside.forget(node)
             return None
         self.weights.update(weights)
@@ -176,7 +186,7 @@ class Assembly:
         loudest = float(np.abs(tensor.value).max(initial=0.0))
         if not loudest > _LOUD or not math.isfinite(loudest) or tensor.op in ("Rescaling", "Embedding"):
             return tensor
-        scale = 2.0 ** -math.ceil(math.log2(loudest))
+        scale = max(2.0 ** -math.ceil(math.log2(loudest)), _LEAST_SCALE)
         return self.add("Rescaling", [tensor], {"scale": scale}) or tensor
 
     def bring(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -253,9 +263,9 @@ def _leaves_open(node: Node) -> bool:
     return isinstance(shape, (list, tuple)) and None in shape
 
 
-def _useful(value: Array, finite: bool, largest: float) -> bool:
+def _useful(value: Array, finite: bool, empty: bool, largest: float) -> bool:
     if not value.size:
-        return False
+        return empty
     if not is_floating(value.dtype.name):
         return value.dtype.kind in "iub"
     return not finite or bool(np.isfinite(value).all()) and float(np.abs(value).max()) <= largest

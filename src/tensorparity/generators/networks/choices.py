@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from ...core.errors import UsageError
 from ...operators.catalogue import layer
+from ...operators.spec import Domain, no_weights
+from .support import unfit
 
 #: Parts of the names of layers that downsample.
 _REDUCING = ("Pooling", "Cropping", "Conv1D", "Conv2D", "Conv3D", "CenterCrop", "Resizing")
@@ -30,10 +32,19 @@ def choosable(names: Sequence[str], *, integers: bool) -> tuple[list[str], list[
 
 def reads_integers(name: str) -> bool:
     """Whether a layer with its defaults reads integers."""
+    domain = _domain(name)
+    return domain.low is not None and domain.dtype.startswith("int")
+
+
+def takes_edges(name: str, style: str) -> bool:
+    """Whether a layer has no weights and reads any numbers, and can be judged on those of a style."""
+    return layer(name).weights is no_weights and _domain(name).low is None and not unfit(name, style)
+
+
+def _domain(name: str) -> Domain:
     spec = layer(name)
     required = {parameter.name: parameter.valid[0] for parameter in spec.parameters if parameter.required}
-    domain = spec.domain(spec.complete(required))
-    return domain.low is not None and domain.dtype.startswith("int")
+    return spec.domain(spec.complete(required))
 
 
 def reducing_layers(names: Sequence[str]) -> list[str]:

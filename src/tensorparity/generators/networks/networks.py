@@ -13,12 +13,24 @@ from ...core.jsontext import Json
 from ...core.policies import PLAIN, Policy
 from ...core.procedure import Goal, Mode, Procedure
 from ...operators.catalogue import layer, layer_names
-from ...operators.spec import Domain, LayerSpec, no_weights
+from ...operators.spec import Domain, LayerSpec
 from .assembly import Assembly, Tensor
-from .choices import choosable, reducing_layers
+from .choices import choosable, reducing_layers, takes_edges
 from .coverage import Coverage, Use
 from .masked import masked_sequence
-from .palettes import DATA, EDGES, SHAPES, DataShape, Samples, draw_shape, draw_style, draw_values, factorized
+from .palettes import (
+    DATA,
+    EDGES,
+    SHAPES,
+    UNBOUNDED,
+    DataShape,
+    Samples,
+    draw_edge_shape,
+    draw_shape,
+    draw_style,
+    draw_values,
+    factorized,
+)
 from .policies import SHARES, draw_policy, furthest, optimizer_for, style_for
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
 from .support import ambiguous, hopeless, lacking, lacking_in
@@ -38,8 +50,6 @@ _SHARED = 0.35
 _EXOTIC, _HOPELESS = 0.12, 0.02
 #: How often a network is one of edges: so many layers without weights side by side, each on an input of its own.
 _EDGES, _BRANCHES, _JOINT = 1 / 16, 16, (4, 1)
-#: Whether a weight of 0 makes a NaN disappear is nobody's promise.
-_BLENDING = ("Resizing", "UpSampling2D")
 #: How often a layer that reads a mask has one.
 _MASKED = 0.3
 #: How often a window is as large as what it slides over.
@@ -216,12 +226,12 @@ class _Build:
 
     def _edges(self) -> Network:
         rng = self._rng
-        self._style = EDGES[int(rng.integers(len(EDGES)))]
-        finite = self._style != "nan"
-        self._net = Assembly(rng, self._net.batch, _MOST_ELEMENTS, self._training, finite=finite, policy=self._policy)
-        names = [name for name in self._single if layer(name).weights is no_weights]
-        if self._style == "nan":
-            names = [name for name in names if name not in _BLENDING]
+        self._style = style_for(self._policy, EDGES[int(rng.integers(len(EDGES)))])
+        finite, empty = self._style not in UNBOUNDED, self._style == "empty"
+        self._net = Assembly(
+            rng, self._net.batch, _MOST_ELEMENTS, self._training, finite=finite, policy=self._policy, empty=empty
+        )
+        names = [name for name in self._single if takes_edges(name, self._style)]
         ends = [self._branch(names) for _ in range(_BRANCHES if names else 0)]
         joined = [self._net.bring(end, _JOINT) for end in ends if end is not None]
         if not joined:
@@ -239,7 +249,7 @@ class _Build:
                 continue
             params, call_params = chosen
             before = self._net.mark()
-            fresh = self._new_input(draw_shape(self._rng, int(self._rng.choice(ranks))))
+            fresh = self._new_input(draw_edge_shape(self._rng, int(self._rng.choice(ranks)), self._style))
             params = self._filling(spec, params, fresh)
             refused = self._refuses(spec, params, len(fresh.shape) + 1)
             added = None if refused else self._net.add(spec.name, [fresh], params, call_params)
@@ -481,7 +491,8 @@ class _Build:
 
     def _finish(self, structure: Structure, tensors: Sequence[Tensor]) -> Network:
         rng, settings = self._rng, self._settings
-        task = draw_task(rng, self._data, bare=settings.unit)
+        # No loss of probabilities says what it makes of a NaN, and some refuse it
+        task = draw_task(rng, self._data, bare=settings.unit or self._style in UNBOUNDED)
         ends = [tensors[-1]]
         if settings.varied and not settings.unit and len(tensors) > 3 and rng.random() < _MORE_OUTPUTS:
             ends.append(tensors[int(rng.integers(1, len(tensors) - 1))])

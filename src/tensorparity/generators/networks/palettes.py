@@ -65,6 +65,14 @@ PAPER = tuple(name for name in DATA if name != "palette")
 Style = Callable[[np.random.Generator, tuple[int, ...]], Array]
 
 _SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 1.5, -2.5, 3.0)
+#: From where float32's exponential, cube and square overflow; the last is half of its greatest number.
+_HUGE = (50.0, 5e12, 1e19, 1e30, 1.7e38)
+#: Normal numbers of float32; what is smaller is zero to some libraries, by their own documentation.
+_TINY = (1.2e-38, 1e-37, 1e-30, 1e-19, 1e-12, 1e-7)
+#: How often a tensor among empty ones has elements, so that something comes out that is not zero.
+_NOT_EMPTY = 0.25
+#: How often integers are the ends of what a layer allows. Beyond them every library does what it likes.
+_ENDS = 0.25
 
 
 def _offset(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -73,6 +81,21 @@ def _offset(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 def _with_nan(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return np.where(rng.random(shape) < 0.2, np.nan, rng.standard_normal(shape))
+
+
+def _with_infinities(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    infinite = rng.choice((-np.inf, np.inf), shape)
+    return np.where(rng.random(shape) < 0.2, infinite, rng.standard_normal(shape))
+
+
+def _around(values: tuple[float, ...]) -> Style:
+    """Up to twice these values of either sign, among ordinary ones."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        extreme = rng.choice(values, shape) * rng.uniform(1.0, 2.0, shape) * rng.choice((-1.0, 1.0), shape)
+        return np.where(rng.random(shape) < 0.5, extreme, rng.standard_normal(shape))
+
+    return draw
 
 
 #: Values by style; smooth ones more often, because ties make gradients a matter of convention.
@@ -86,9 +109,16 @@ STYLES: dict[str, tuple[float, Style]] = {
     "small": (0.04, lambda rng, shape: rng.normal(0.0, 1e-4, shape)),
     "large": (0.03, lambda rng, shape: rng.normal(0.0, 50.0, shape)),
     "nan": (0.0, _with_nan),
+    "infinite": (0.0, _with_infinities),
+    "huge": (0.0, _around(_HUGE)),
+    "tiny": (0.0, _around(_TINY)),
+    "empty": (0.0, lambda rng, shape: rng.standard_normal(shape)),
 }
-#: Those of networks of the third kind: ties, zeros of both signs, constants, and what is no number.
-EDGES = ("few", "special", "constant", "nan")
+#: Those of networks of the third kind: ties, zeros of both signs, constants, what is no number or hardly one, and
+#: tensors without any.
+EDGES = ("few", "special", "constant", "nan", "infinite", "huge", "tiny", "empty")
+#: Those of which sums and squares need not be finite numbers.
+UNBOUNDED = ("nan", "infinite", "huge")
 
 
 def draw_style(rng: np.random.Generator) -> str:
@@ -103,6 +133,8 @@ def draw_values(
     """Values of a style, or what the domain allows."""
     if domain.low is not None and domain.high is not None:
         if domain.dtype.startswith(("int", "uint")):
+            if rng.random() < _ENDS:
+                return rng.choice((int(domain.low), int(domain.high) - 1), shape).astype(domain.dtype)
             return rng.integers(int(domain.low), int(domain.high), shape).astype(domain.dtype)
         return rng.uniform(domain.low, domain.high, shape).astype(domain.dtype)
     return STYLES[style][1](rng, shape).astype(dtype)
@@ -112,6 +144,15 @@ def draw_shape(rng: np.random.Generator, rank: int) -> tuple[int, ...]:
     """A shape of the palette, without the batch axis; ``rank`` counts it."""
     shapes = SHAPES[rank]
     return shapes[int(rng.integers(len(shapes)))]
+
+
+def draw_edge_shape(rng: np.random.Generator, rank: int, style: str) -> tuple[int, ...]:
+    """A shape for values of a style: most of the empty ones have an axis of size 0."""
+    shape = draw_shape(rng, rank)
+    if style != "empty" or rng.random() < _NOT_EMPTY:
+        return shape
+    empty = int(rng.integers(len(shape)))
+    return (*shape[:empty], 0, *shape[empty + 1 :])
 
 
 def factorized(rng: np.random.Generator, elements: int, rank: int) -> tuple[int, ...] | None:

@@ -27,7 +27,7 @@ SHARES: dict[str, float] = {
 #: Activations in half precision stay below it: squares and sums of them are still in float16's range.
 LARGEST_IN_HALF = 64.0
 #: Styles of values that half precision turns into others: what differs in the third digit is one number in bfloat16.
-_TOO_FINE = {"offset": "normal", "small": "unit", "large": "normal"}
+_TOO_FINE = {"offset": "normal", "small": "unit", "large": "normal", "huge": "infinite", "tiny": "few"}
 
 
 def draw_policy(seed: int, number: int, chosen: Sequence[str]) -> Policy:

@@ -11,6 +11,10 @@ from ...operators.spec import Params
 
 _CONVOLUTIONS = tuple(f"{kind}{dims}D" for kind in ("Conv", "ConvLSTM") for dims in (1, 2, 3))
 _TRANSPOSED = tuple(f"Conv{dims}DTranspose" for dims in (1, 2, 3))
+#: Parts of the names of layers that refuse empty inputs, by their own checks or by some library's.
+_NOT_EMPTY = ("Pooling", "Crop", "Equalization", "AutoContrast")
+_BLENDING = ("Resizing", "UpSampling2D")
+_SUMMING = ("Average", "Spectrogram")
 _DEPTHWISE = ("DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D")
 _COUNTING = ("CategoryEncoding", "Hashing", "IntegerLookup")
 _LOOKUPS = ("HashedCrossing", "Hashing", "IntegerLookup")
@@ -55,6 +59,19 @@ def hopeless(op: str, params: Params, rank: int) -> str:
         return "sizes that its documentation says are inferred are not"
     if op in _COUNTING and params["output_mode"] not in ("int", "one_hot") and rank > 2:
         return "it counts along axis 1, not along the last one"
+    return ""
+
+
+def unfit(op: str, style: str) -> str:
+    """Why nothing could be judged of a layer on inputs of a style of edges; empty where it can."""
+    if style in ("nan", "infinite", "huge") and op in _BLENDING:
+        return "whether a weight of 0 makes a NaN or an infinity disappear is nobody's promise"
+    if style == "huge" and any(part in op for part in _SUMMING):
+        return "whether a sum overflows on the way depends on its order"
+    if style == "huge" and op == "Softmax":
+        return "over several axes it subtracts a logsumexp, whose rounding is then larger than what is left"
+    if style == "empty" and any(part in op for part in (*_BLENDING, *_NOT_EMPTY)):
+        return "an extreme of nothing, a window over nothing and less than nothing are refused in so many words"
     return ""
 
 
