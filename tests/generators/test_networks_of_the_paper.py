@@ -17,7 +17,7 @@ from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import evaluate, infer_shapes
 
 RESHAPING = {"Reshape", "Cropping1D", "ZeroPadding1D"}
-GIVES_INTEGERS = {"Discretization", "CategoryEncoding"}
+GIVES_INTEGERS = {"CategoryEncoding", "Discretization", "HashedCrossing", "Hashing", "IntegerLookup"}
 
 
 def made(seed=0, count=40, **settings):

@@ -402,7 +402,8 @@ class _Build:
         if added is None or not added.shape or masked is None:
             self._net.restore(before)
             return None
-        if "Masking" in self._coverage.names:
+        new = {node.op for node in self._net.nodes[before[1] :]}
+        if "Masking" in new & set(self._coverage.names):  # an Embedding masks as well
             self._uses.append((self._net.last("Masking"), self._coverage.use(masking, given, ["Input"])))
         self._count(spec, params, call_params, [masked.op])
         return self._net.add("Add", [self._net.bring(source, added.shape), added], {}) or added
