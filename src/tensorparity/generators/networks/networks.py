@@ -492,8 +492,8 @@ class _Build:
 
     def _finish(self, structure: Structure, tensors: Sequence[Tensor]) -> Network:
         rng, settings = self._rng, self._settings
-        # No loss of probabilities says what it makes of a NaN, and some refuse it
-        task = draw_task(rng, self._data, bare=settings.unit or self._style in UNBOUNDED)
+        numbers = self._style not in UNBOUNDED
+        task = draw_task(rng, self._data, bare=settings.unit or not numbers, numbers=numbers)
         ends = [tensors[-1]]
         if settings.varied and not settings.unit and len(tensors) > 3 and rng.random() < _MORE_OUTPUTS:
             ends.append(tensors[int(rng.integers(1, len(tensors) - 1))])

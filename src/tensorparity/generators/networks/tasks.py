@@ -114,15 +114,18 @@ def _named(net: Assembly, tensor: Tensor) -> Tensor:
     return net.add("Activation", [tensor], {"activation": "linear"}) or tensor
 
 
-def draw_task(rng: np.random.Generator, data: DataShape, *, bare: bool = False) -> Task:
+def draw_task(rng: np.random.Generator, data: DataShape, *, bare: bool = False, numbers: bool = True) -> Task:
     """A loss for the data set's task, each with the same chance.
 
     Args:
         bare: only a loss that takes any values, so that nothing but reshaping has to stand before it.
+        numbers: whether predictions are sure to be; a chance that is not one is refused by some, even behind logits.
     """
     names = [name for name, spec in LOSSES.items() if data.task in ("", spec.task)]
     if bare:
         names = [name for name in names if LOSSES[name].predictions == "values" or _takes_logits(LOSSES[name])]
+    if not numbers:
+        names = [name for name in names if LOSSES[name].predictions != "chances"]
     spec = LOSSES[names[int(rng.integers(len(names)))]]
     params = {
         parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))]
