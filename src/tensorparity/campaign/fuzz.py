@@ -18,6 +18,7 @@ from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.verdict import Stage
 from ..engines.muffin import MuffinEngine
+from ..generators.networks.coverage import Coverage
 from ..generators.networks.networks import Network, NetworkSettings
 from ..generators.networks.palettes import DATA, PAPER
 from ..operators.catalogue import has_layer
@@ -163,6 +164,8 @@ class Fuzz:
         self._store = store
         self._tell = listener
         self._engine = MuffinEngine(settings.seed, settings.engine_settings)
+        #: What was really run: networks are made ahead, and some run nowhere.
+        self._covered = Coverage(settings.engine_settings.names(), policies=settings.engine_settings.policy_names())
         self._examiner = StepExaminer(
             runner,
             settings.targets,
@@ -231,6 +234,9 @@ class Fuzz:
         each = self._round_seconds / len(networks)
         for network, step in zip(networks, steps, strict=True):
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
+            if any(outcome.completed for outcome in step.outcomes.values()):
+                self._covered.add(network.uses)
+                self._covered.use_network(network.case)
             self.tally.add(step, network.data, len(network.layers), each)
             self._record(step)
         for rounds in self._beside:
@@ -270,7 +276,7 @@ class Fuzz:
 
     def _progress(self) -> None:
         spent = time.monotonic() - self._began
-        covered = self._engine.generator.coverage.to_json()["values"]
+        covered = self._covered.to_json()["values"]
         rate = 60.0 * self._index / spent if spent else 0.0
         detail = f"{rate:.0f} models/min, {covered['used']} of {covered['declared']} values, "
         self._tell(Progress("fuzz", self._index, self._settings.models, detail + f"{len(self.findings)} findings"))
@@ -307,7 +313,7 @@ class Fuzz:
             "stop_reason": self.stop.value,
             "models_per_minute": 60.0 * tally.models / seconds if seconds else 0.0,
             **tally.stats(),
-            "coverage": self._engine.generator.coverage.to_json(),
+            "coverage": self._covered.to_json(),
             "tables": {**tally.tables(), **_held_against(self.voted, other)},
             "samples": dict(self._engine.samples),
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),

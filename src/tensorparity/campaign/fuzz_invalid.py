@@ -48,7 +48,7 @@ def _layers(seed: int) -> Iterator[Callable[[], Case | None]]:
 
 def _layer(name: str, wrong: dict[str, Json], seed: int) -> Case | None:
     """A use of the layer that is right, but for one value; None where none was drawn."""
-    settings = NetworkSettings(layers=(name,), unit=True, goal=Goal.FORWARD, steered=False, varied=False)
+    settings = NetworkSettings(layers=(name,), unit=True, goal=Goal.FORWARD, steered=False)
     generator = NetworkGenerator(seed, settings)
     for _ in range(_ATTEMPTS):
         case = generator.next().case
