@@ -8,22 +8,27 @@ node by node; where they part, whoever pulled them back is doubted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, Arrays
 from ..core.case import Case
 from ..core.channels import is_finite
 from ..core.errors import TensorParityError
 from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
+from ..core.verdict import Stage
 from ..operators.evaluate import evaluate_node
+from ..operators.losses import LOSSES
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
+from .diagnose import public_name
+from .own_gradients import explains, explains_loss, own_gradients
 from .replay import node_outputs, reference_error, reference_of
 from .steps import loss_error, update_error
-from .trials import Trial, backward_trial, forward_trial, loss_trials, update_trial
+from .trials import Trial, backward_trial, forward_trial, loss_trials, untried, update_trial
 
 #: Gradients closer than this share of their size are not looked at: rounding alone may part them so far.
 _GRADIENTS_APART = 1e-3
@@ -38,6 +43,7 @@ class Screening:
         self._case = case
         self._graph = case.subject
         self._training = case.procedure.training
+        self._mode = case.procedure.mode
         self._done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
 
     def trials(self) -> Iterator[Trial]:
@@ -69,7 +75,8 @@ class Screening:
                     wrong[target] = given
             if wrong and not (at_edge and len(wrong) == judged):  # what becomes of NaN is seldom documented
                 given = next(iter(wrong.values()))
-                yield forward_trial(node, given, self._case.weights, self._training, list(wrong), self._case.seed)
+                weights, seed = self._case.weights, self._case.seed
+                yield forward_trial(node, given, weights, self._training, list(wrong), seed, self._mode)
 
     def _reads_no_number(self, node: Node) -> bool:
         """Whether it reads inputs of the case, the same for all targets, with something in them that is not finite."""
@@ -106,11 +113,33 @@ class Screening:
                 error = loss_error(self._case, outcome.outputs, outcome.trace.loss)
                 wrong += [target] if not error <= K else []
         outputs = {ref_key(self._graph, ref) for ref in self._graph.outputs}
-        parted = [target for target, name in self._parted() if name.partition(":")[2] in outputs]
-        if wrong or parted:
-            first = self._done[(wrong or parted)[0]]
-            if all(np.isfinite(array).all() for array in first.outputs.values()):
-                yield from loss_trials(self._case, first.outputs, wrong or parted)
+        parted = list(dict.fromkeys(target for target, name in self._parted() if name.partition(":")[2] in outputs))
+        suspects = wrong or parted
+        if not suspects:
+            return
+        predictions = self._finite_predictions(suspects)
+        if predictions is None:
+            recipe = self._case.procedure.loss
+            node = Node(recipe.name, recipe.name, ())
+            yield untried(Stage.LOSS, self._case, node, LOSSES[recipe.name].api, suspects)
+            return
+        value, gradient = loss_trials(self._case, predictions, suspects)
+        yield replace(value, explained=lambda: not wrong)
+        yield replace(gradient, explained=lambda: self._loss_explained(parted))
+
+    def _finite_predictions(self, suspects: Sequence[str]) -> Arrays | None:
+        """Those of a suspect, else of any target; None where there is something not finite in all of them."""
+        for target in self._suspects_first(suspects):
+            outputs = self._done[target].outputs
+            if all(np.isfinite(array).all() for array in outputs.values()):
+                return outputs
+        return None
+
+    def _suspects_first(self, suspects: Sequence[str]) -> list[str]:
+        return [*suspects, *(target for target in self._done if target not in suspects)]
+
+    def _loss_explained(self, suspects: Sequence[str]) -> bool:
+        return all(explains_loss(self._case, self._done[target]) for target in suspects)
 
     def backward(self) -> Iterator[Trial]:
         """The layers behind which gradients agree, and before which they do not."""
@@ -119,7 +148,6 @@ class Screening:
             parted.setdefault(name, []).append(target)
         if not parted:
             return
-        first = next(iter(self._done.values()))
         readers: dict[str, list[Node]] = {}
         for node in self._graph.nodes:
             for index in range(len(node.inputs)):
@@ -132,10 +160,28 @@ class Screening:
             names = [name for name in names if name not in explained]
             names += [name for name in parted if name.startswith(f"weight:{node.layer}/")]
             suspects = sorted({target for name in names for target in parted.get(name, ())})
-            given, outputs = self._given(node, first), node_outputs(node, first)
-            if suspects and given is not None and outputs:
-                weights, seed = self._case.weights, self._case.seed
-                yield backward_trial(node, given, outputs[0], weights, self._training, suspects, seed)
+            if suspects:
+                yield self._backward_trial(node, suspects)
+
+    def _backward_trial(self, node: Node, suspects: Sequence[str]) -> Trial:
+        """On the numbers of a suspect, else of any target, that are finite."""
+        for target in self._suspects_first(suspects):
+            outcome = self._done[target]
+            given, outputs = self._given(node, outcome), node_outputs(node, outcome)
+            if given is None or not outputs:
+                continue
+            pulled = outcome.trace.gradients.get(f"node:{node.key}")
+            if pulled is not None and not is_finite(pulled).all():
+                pulled = None
+            weights, seed = self._case.weights, self._case.seed
+            trial = backward_trial(
+                node, given, outputs[0], weights, self._training, suspects, seed, pulled=pulled, mode=self._mode
+            )
+            return replace(trial, explained=lambda: self._backward_explained(node, suspects))
+        return untried(Stage.BACKWARD, self._case, node, public_name(node.op), suspects)
+
+    def _backward_explained(self, node: Node, suspects: Sequence[str]) -> bool:
+        return all(explains(own_gradients(self._case, node, self._done[target])) for target in suspects)
 
     def _gradient_name(self, node: Node, index: int) -> str:
         key = ref_key(self._graph, node.inputs[index])

@@ -16,7 +16,7 @@ from ..core.case import Case
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.outcome import Outcome
-from ..core.procedure import Goal, Procedure
+from ..core.procedure import Goal, Mode, Procedure
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
 from ..operators.losses import LOSSES
@@ -39,6 +39,10 @@ class Trial:
 
     Args:
         suspects: whom the screening doubts.
+        again: the same as the network had it (its mode, what was pulled back in it); tried where this convicts nobody.
+        explained: whether the doubt is rounding carried along; asked where no trial convicts. Without an answer the
+            doubt stays open.
+        runs: there are numbers to run it on; otherwise the doubt stays open as it is.
     """
 
     stage: Stage
@@ -48,6 +52,9 @@ class Trial:
     api: str
     parameters: Mapping[str, Json] = field(default_factory=dict)
     suspects: tuple[str, ...] = ()
+    again: Trial | None = None
+    explained: Callable[[], bool] | None = None
+    runs: bool = True
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -63,16 +70,30 @@ class Trial:
 
 
 def forward_trial(
-    node: Node, given: Sequence[Array], weights: Arrays, training: bool, suspects: Sequence[str], seed: int
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    training: bool,
+    suspects: Sequence[str],
+    seed: int,
+    mode: Mode = Mode.USER,
 ) -> Trial:
-    """The layer alone in the mode that users get, all of its outputs."""
+    """The layer alone in the mode that users get, all of its outputs; then in the mode of the network it comes from."""
     case = replace(alone(node, given, weights, seed), procedure=Procedure(training=training))
-    own = _single_node(case)
+    trial = _forward(node, case, suspects)
+    if mode is Mode.USER:
+        return trial
+    # traced, because that is how networks are run: JAX then compiles it as one
+    own = replace(case, procedure=Procedure(training=training, mode=mode, trace=True))
+    return replace(trial, again=_forward(node, own, suspects))
 
+
+def _forward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return judge_layer(case, outcomes)
 
-    return Trial(Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node), tuple(suspects))
+    own, api = _single_node(case), public_name(node.op)
+    return Trial(Stage.FORWARD, case, own, judge, api, _significant(node), tuple(suspects))
 
 
 def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
@@ -91,23 +112,46 @@ def backward_trial(
     training: bool,
     suspects: Sequence[str],
     seed: int,
+    pulled: Array | None = None,
+    mode: Mode = Mode.USER,
 ) -> Trial:
-    """One cotangent pulled back through the layer alone."""
+    """One cotangent pulled back through the layer alone: a random one, then the network's own in the network's mode.
+
+    Args:
+        pulled: the network's cotangent, where it is known.
+    """
     plain = alone(node, given, weights, seed)
     own = _single_node(plain)
     rng = np.random.default_rng([seed, 0xBAC])
-    cotangent = np.asarray(rng.standard_normal(output.shape)).astype(output.dtype)
+    random = np.asarray(rng.standard_normal(output.shape)).astype(output.dtype)
     case = replace(
         plain,
         procedure=Procedure(goal=Goal.REPLAY, nodes=(own.key,), training=training),
         inputs={f"{own.key}/{index}": array for index, array in enumerate(given)},
-        cotangents={own.key: cotangent},
+        cotangents={own.key: random},
     )
+    trial = _backward(node, case, suspects)
+    if pulled is None:
+        return trial
+    like = replace(case, procedure=replace(case.procedure, mode=mode), cotangents={own.key: pulled})
+    return replace(trial, again=_backward(node, like, suspects))
 
+
+def _backward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return _settled(judge_pulled_back(case, outcomes))
 
-    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node), tuple(suspects))
+    own, api = _single_node(case), public_name(node.op)
+    return Trial(Stage.BACKWARD, case, own, judge, api, _significant(node), tuple(suspects))
+
+
+def untried(stage: Stage, case: Case, node: Node, api: str, suspects: Sequence[str]) -> Trial:
+    """A doubt that no numbers are there to try."""
+
+    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        return _unknown(node, outcomes)
+
+    return Trial(stage, case, node, judge, api, suspects=tuple(suspects), runs=False)
 
 
 def _settled(found: GradientErrors) -> NodeErrors:
