@@ -1,4 +1,4 @@
-"""One target's gradients held against themselves: a layer's on what flowed into it and what was pulled back to it.
+"""One target's gradients held against themselves: a tensor's on what was pulled back to everything that reads it.
 
 Gradients of two targets part in a network for two reasons: somebody pulled one back wrongly, or rounding was carried
 along and grew. On a target's own numbers only the first is left, so no second target has to be right.
@@ -6,7 +6,7 @@ along and grew. On a target's own numbers only the first is left, so no second t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,79 +18,118 @@ from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
 from ..operators.rounding import K
 from ..operators.spec import Evaluation
-from .backward import Differentiated, layer_function
-from .kinks import KinkTest, examine_gradients
+from .backward import layer_function
+from .kinks import examine_gradients
 from .steps import judge_loss_gradient
 
-#: One-sided differences of a larger layer take too long for what may be rounding after all.
+#: One-sided differences of larger layers take too long for what may be rounding after all.
 _MOST_NUMBERS = 20_000
 
+_Part = Callable[[Array], Evaluation]
 
-def own_gradients(case: Case, node: Node, outcome: Outcome) -> KinkTest | None:
-    """What the reference says of a target's gradients through one node of a graph; None where nothing can be said.
 
-    Only gradients that come from this node alone count: of an input that nobody else reads, of a weight that no other
-    call has.
+class _Unknown(Exception):
+    """Something on the way has no reference, or was not recorded."""
+
+
+def own_error(case: Case, name: str, outcome: Outcome, beside: Sequence[Array] = ()) -> float | None:
+    """A target's gradient of a tensor or weight against the reference, on its own numbers; None if nothing can be said.
+
+    Args:
+        name: as a trace names it: ``node:KEY``, ``input:NAME`` or ``weight:LAYER/WEIGHT``.
+        beside: what others gave for it, who may have had other numbers: where they differ most is looked at first.
+
+    Returns:
+        The error in units of which K are explained.
     """
     assert isinstance(case.subject, LayerGraph)
-    graph, gradients = case.subject, outcome.trace.gradients
-    cotangent = gradients.get(f"node:{node.key}")
+    gradient = outcome.trace.gradients.get(name)
     try:
-        given = node_inputs(graph, node, case.inputs, outcome.trace.nodes)
-    except KeyError:
+        at = _value(case, name, outcome)
+        parts = [_part(case, name, node, outcome) for node in _readers(case.subject, name, outcome)]
+    except (KeyError, _Unknown):
         return None
-    if cotangent is None or f"{node.key}.1" in outcome.trace.nodes or not _all_finite([cotangent, *given]):
+    usable = parts and gradient is not None and gradient.shape == at.shape and at.size <= _MOST_NUMBERS
+    if gradient is None or not usable or not is_finite(at).all():
         return None
-    function = layer_function(node, given, case.weights, cotangent, training=case.procedure.training)
-    names = _names(graph, node, case)
-    answers = {own: gradients[name] for own, name in names.items() if name in gradients}
-    if function is None or not answers or sum(array.size for array in answers.values()) > _MOST_NUMBERS:
-        return None
-    function = _by(function, answers)
-    if any(answers[name].shape != array.shape for name, array in function.arguments.items()):
-        return None
-    roundoff = max(unit_roundoff(dtype_name(array)) for array in answers.values())
-    at = [array.astype(np.float64) for array in function.arguments.values()]
-    pulled = {outcome.target: [answers[name] for name in function.arguments]}
-    test = examine_gradients(function.terms, at, pulled, roundoff, np.random.default_rng(0), disputed=False)
-    return test if function.arguments and test.measured else None
+
+    def terms(arrays: Sequence[Array]) -> Evaluation:
+        found = [part(arrays[0]) for part in parts]
+        return Evaluation(
+            np.concatenate([np.ravel(one.value) for one in found]),
+            np.concatenate([np.ravel(np.broadcast_to(one.kappa, one.value.shape)) for one in found]),
+        )
+
+    others = {str(index): [array] for index, array in enumerate(beside) if array.shape == at.shape}
+    answers = {outcome.target: [gradient], **others}
+    rng, roundoff = np.random.default_rng(0), unit_roundoff(dtype_name(gradient))
+    test = examine_gradients(terms, [at.astype(np.float64)], answers, roundoff, rng, disputed=bool(others))
+    return test.errors[outcome.target] if test.measured else None
 
 
-def explains(test: KinkTest | None) -> bool:
-    """Whether a target is right about the gradients on its own numbers; nothing is explained by what is not known."""
-    return test is not None and all(error <= K for error in test.errors.values())
+def is_right(case: Case, name: str, outcome: Outcome, beside: Sequence[Array] = ()) -> bool:
+    """Whether it is known that a target's gradient is right on its own numbers."""
+    error = own_error(case, name, outcome, beside)
+    return error is not None and error <= K
 
 
-def explains_loss(case: Case, outcome: Outcome) -> bool:
+def loss_is_right(case: Case, outcome: Outcome) -> bool:
     """Whether a target's gradient of the loss is right on the predictions it made itself."""
     found = judge_loss_gradient(case, {outcome.target: outcome})
-    return found is not None and found.errors.judged_by == "reference" and explains(found.test)
+    if found is None or found.test is None:
+        return False
+    return all(error <= K for error in found.test.errors.values())
 
 
-def _names(graph: LayerGraph, node: Node, case: Case) -> dict[str, str]:
-    """By the name that the gradient has for the node alone, the one it has in the whole; only the node's own."""
-    found: dict[str, str] = {}
-    read = [ref_key(graph, ref) for other in graph.nodes for ref in other.inputs]
+def _value(case: Case, name: str, outcome: Outcome) -> Array:
+    kind, _, key = name.partition(":")
+    if kind == "weight":
+        return case.weights[key]
+    return case.inputs[key] if kind == "input" else outcome.trace.nodes[key]
+
+
+def _readers(graph: LayerGraph, name: str, outcome: Outcome) -> list[Node]:
+    """The nodes from which this gradient comes, and nothing else.
+
+    Raises:
+        _Unknown: if the loss reads the tensor as well, or a node has more outputs, or none that is known.
+    """
+    kind, _, key = name.partition(":")
     ends = {ref_key(graph, ref) for ref in graph.outputs}
-    for index, ref in enumerate(node.inputs):
-        key = ref_key(graph, ref)
-        if read.count(key) == 1 and key not in ends:
-            found[f"input:{node.key}/{index}"] = f"input:{key}" if key in case.inputs else f"node:{key}"
-    if sum(other.layer == node.layer for other in graph.nodes) == 1:
-        found |= {f"weight:{name}": f"weight:{name}" for name in case.weights if name.startswith(f"{node.layer}/")}
+    if key in ends:
+        raise _Unknown
+    found: list[Node] = []
+    for node in graph.nodes:
+        if not (node.layer == key.partition("/")[0] if kind == "weight" else _reads(graph, node, key)):
+            continue
+        if f"node:{node.key}" in outcome.trace.gradients and f"{node.key}.1" not in outcome.trace.nodes:
+            found.append(node)
+        elif node.key in ends or f"{node.key}.1" in outcome.trace.nodes:
+            raise _Unknown  # else nothing behind it reaches the loss
     return found
 
 
-def _by(function: Differentiated, answers: dict[str, Array]) -> Differentiated:
-    """By the arguments that are answered for; the others stay where they are."""
-    kept = {name: array for name, array in function.arguments.items() if name in answers}
-
-    def terms(arrays: Sequence[Array]) -> Evaluation:
-        at = {**function.arguments, **dict(zip(kept, arrays, strict=True))}
-        return function.terms(list(at.values()))
-
-    return Differentiated(terms, kept)
+def _reads(graph: LayerGraph, node: Node, key: str) -> bool:
+    return any(ref_key(graph, ref) == key for ref in node.inputs)
 
 
-def _all_finite(arrays: Sequence[Array]) -> bool:
-    return all(bool(is_finite(array).all()) for array in arrays)
+def _part(case: Case, name: str, node: Node, outcome: Outcome) -> _Part:
+    """What one reader adds to the loss, to first order, as a function of the tensor it reads."""
+    graph = case.subject
+    assert isinstance(graph, LayerGraph)
+    given = node_inputs(graph, node, case.inputs, outcome.trace.nodes)
+    cotangent = outcome.trace.gradients[f"node:{node.key}"]
+    if not all(is_finite(array).all() for array in (*given, cotangent)):
+        raise _Unknown
+    function = layer_function(node, given, case.weights, cotangent, training=case.procedure.training)
+    kind, _, key = name.partition(":")
+    places = [index for index, ref in enumerate(node.inputs) if ref_key(graph, ref) == key]
+    names = [name] if kind == "weight" else [f"input:{node.key}/{index}" for index in places]
+    if function is None or not all(own in function.arguments for own in names):
+        raise _Unknown
+    arguments, whole = function.arguments, function.terms
+
+    def part(array: Array) -> Evaluation:
+        return whole(list({**arguments, **dict.fromkeys(names, array)}.values()))
+
+    return part

@@ -25,10 +25,11 @@ from ..operators.losses import LOSSES
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .diagnose import public_name
-from .own_gradients import explains, explains_loss, own_gradients
+from .own_gradients import is_right, loss_is_right
 from .replay import node_outputs, reference_error, reference_of
+from .states import judge_states
 from .steps import loss_error, update_error
-from .trials import Trial, backward_trial, forward_trial, loss_trials, untried, update_trial
+from .trials import Trial, backward_trial, forward_trial, loss_trials, state_trial, untried, update_trial
 
 #: Gradients closer than this share of their size are not looked at: rounding alone may part them so far.
 _GRADIENTS_APART = 1e-3
@@ -139,7 +140,7 @@ class Screening:
         return [*suspects, *(target for target in self._done if target not in suspects)]
 
     def _loss_explained(self, suspects: Sequence[str]) -> bool:
-        return all(explains_loss(self._case, self._done[target]) for target in suspects)
+        return all(loss_is_right(self._case, self._done[target]) for target in suspects)
 
     def backward(self) -> Iterator[Trial]:
         """The layers behind which gradients agree, and before which they do not."""
@@ -152,19 +153,26 @@ class Screening:
         for node in self._graph.nodes:
             for index in range(len(node.inputs)):
                 readers.setdefault(self._gradient_name(node, index), []).append(node)
-        explained = {n for n, nodes in readers.items() if any(f"node:{node.key}" in parted for node in nodes)}
         for node in self._graph.nodes:
-            if f"node:{node.key}" in parted:
-                continue
             names = [self._gradient_name(node, index) for index in range(len(node.inputs))]
-            names = [name for name in names if name not in explained]
             names += [name for name in parted if name.startswith(f"weight:{node.layer}/")]
-            suspects = sorted({target for name in names for target in parted.get(name, ())})
-            if suspects:
-                yield self._backward_trial(node, suspects)
+            doubted: dict[str, list[str]] = {}
+            for name in names:
+                behind = [node] if name.startswith("weight:") else readers[name]
+                after = {target for reader in behind for target in parted.get(f"node:{reader.key}", ())}
+                left = [target for target in parted.get(name, ()) if target not in after]
+                if left:  # of the others, it has parted behind the layer already
+                    doubted[name] = left
+            if doubted:
+                yield self._backward_trial(node, doubted)
 
-    def _backward_trial(self, node: Node, suspects: Sequence[str]) -> Trial:
-        """On the numbers of a suspect, else of any target, that are finite."""
+    def _backward_trial(self, node: Node, doubted: Mapping[str, Sequence[str]]) -> Trial:
+        """On the numbers of a suspect, else of any target, that are finite.
+
+        Args:
+            doubted: whose gradients are doubted, by their name.
+        """
+        suspects = sorted({target for targets in doubted.values() for target in targets})
         for target in self._suspects_first(suspects):
             outcome = self._done[target]
             given, outputs = self._given(node, outcome), node_outputs(node, outcome)
@@ -177,11 +185,19 @@ class Screening:
             trial = backward_trial(
                 node, given, outputs[0], weights, self._training, suspects, seed, pulled=pulled, mode=self._mode
             )
-            return replace(trial, explained=lambda: self._backward_explained(node, suspects))
+            return replace(trial, explained=lambda: self._backward_explained(doubted))
         return untried(Stage.BACKWARD, self._case, node, public_name(node.op), suspects)
 
-    def _backward_explained(self, node: Node, suspects: Sequence[str]) -> bool:
-        return all(explains(own_gradients(self._case, node, self._done[target])) for target in suspects)
+    def _backward_explained(self, doubted: Mapping[str, Sequence[str]]) -> bool:
+        return all(
+            is_right(self._case, name, self._done[target], self._beside(name, target))
+            for name, targets in doubted.items()
+            for target in targets
+        )
+
+    def _beside(self, name: str, target: str) -> list[Array]:
+        others = (outcome.trace.gradients.get(name) for own, outcome in self._done.items() if own != target)
+        return [array for array in others if array is not None]
 
     def _gradient_name(self, node: Node, index: int) -> str:
         key = ref_key(self._graph, node.inputs[index])
@@ -207,6 +223,10 @@ class Screening:
         wrong = [target for target, outcome in self._done.items() if not update_error(self._case, outcome) <= K]
         if wrong and self._case.procedure.optimizer:
             yield update_trial(self._case, wrong)
+        for errors in judge_states(self._case, self._done):
+            wrong = [target for target, error in errors.errors.items() if not error <= errors.limit]
+            if errors.disputed or (wrong and errors.judged_by != "nothing"):
+                yield state_trial(self._case, errors.node, list(errors.errors) if errors.disputed else wrong)
 
 
 def _far(arrays: Mapping[str, Array | None], whole: float) -> list[str]:

@@ -25,6 +25,7 @@ from .backward import GradientErrors, judge_pulled_back
 from .diagnose import public_name
 from .replay import NodeErrors, measure_node
 from .sign import value_classes
+from .states import judge_state
 from .steps import judge_loss, judge_loss_gradient, judge_update
 
 #: Judged by nothing, because there every gradient between two is as good as another.
@@ -243,3 +244,12 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
         return judge_update(case, _completed(outcomes)) or _unknown(node, outcomes)
 
     return Trial(Stage.UPDATE, case, node, judge, OPTIMIZERS[recipe.name].api, dict(recipe.params), tuple(suspects))
+
+
+def state_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
+    """The whole step again: what the layer holds that no optimizer moved."""
+
+    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        return judge_state(case, node, _completed(outcomes))
+
+    return Trial(Stage.UPDATE, case, node, judge, public_name(node.op), _significant(node), tuple(suspects))
