@@ -67,7 +67,8 @@ def _truths(case: Case, node: Node, outcome: Outcome, states: Arrays) -> dict[st
     """By name, what the layer should hold on this target; None where nothing says so."""
     if not has_layer(node.op) or not all(name in case.weights for name in states):
         return None
-    kept = {name: exact(case.weights[name].astype(np.float64)) for name in states}
+    # a variable may be of integers, which drop the rest of what they are set to
+    kept = {name: exact(case.weights[name].astype(array.dtype).astype(np.float64)) for name, array in states.items()}
     if not case.procedure.training or not _may_move(node):
         return kept
     moved = _moved_statistics(case, node, outcome)
