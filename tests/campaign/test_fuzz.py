@@ -359,3 +359,17 @@ def test_a_layer_is_tried_in_the_mode_of_its_network_too():
     (found,) = examiner.confirm()
     assert (found.diagnosis.klass, found.diagnosis.suspects) == (Class.DEFECT, ("keras:two",))
     assert found.case.procedure.mode is Mode.EAGER
+
+
+def test_a_layer_that_gives_another_dtype_is_found():
+    def narrow(target, op, value):
+        return value.astype(np.float16) if (target, op) == ("keras:two", "Flatten") else value
+
+    builder = GraphBuilder("flat")
+    graph = builder.build(builder.add("Flatten", builder.input("x", (2, 3)), name="y"))
+    case = Case(graph, Procedure(trace=True), {"x": np.arange(12, dtype=np.float32).reshape(2, 2, 3)})
+    examiner = StepExaminer(ReferenceRunner(narrow), TARGETS, FAMILIES)
+    (step,) = examiner.examine([case])
+    (found,) = examiner.confirm()
+    assert (found.kind, found.diagnosis.klass, found.diagnosis.suspects) == (Kind.DTYPE, Class.DEFECT, ("keras:two",))
+    assert {v.judgement for v in step.verdicts if "keras:two" in v.targets} == {Judgement.FAIL}

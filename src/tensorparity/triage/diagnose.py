@@ -158,6 +158,8 @@ def _parameters(node: Node) -> Mapping[str, Json]:
 
 
 def _kind(errors: NodeErrors) -> Kind:
+    if errors.form is not None:
+        return errors.form
     if any(math.isinf(off) for off in errors.absolute.values()):
         return Kind.SHAPE
     return Kind.NAN if any(math.isinf(error) for error in errors.errors.values()) else Kind.INCONSISTENCY
@@ -171,6 +173,8 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
     accused = [target for target in errors.errors if target in suspects]
     others = [target for target in errors.errors if target not in suspects]
     where = f"{node.layer} ({node.op}) run alone on identical inputs"
+    if errors.form is not None:
+        return [*errors.said.values(), *(f"{target} {ending}" for target, ending in errors.endings.items())]
     for target in accused:
         off, units = errors.absolute[target], errors.errors[target]
         by = f"off by {off:.3g}" if off else "wrong"  # some measures know no absolute error

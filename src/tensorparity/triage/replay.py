@@ -23,11 +23,13 @@ from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome, Trace
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..core.verdict import Kind
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from .ballots import ballot_of
+from .forms import Forms
 from .freedoms import Freed, Freedom, freedom_of_node
 
 #: A vote has no rounding bound of its own, so it must be won by more.
@@ -63,6 +65,8 @@ class NodeErrors:
         unsettled: of several arrays, the targets differ on one that too few of them gave to vote on.
         answers: what each target gave, thinned out where it is large; only where an error is beyond the limit.
         freedom: what the documentation leaves open, where that explains every error beyond the limit.
+        form: ``shape`` or ``dtype``, where that is what is wrong, and not the numbers.
+        said: of each target whose form is wrong, how.
     """
 
     node: Node
@@ -75,6 +79,8 @@ class NodeErrors:
     unsettled: bool = False
     freedom: Freedom | None = None
     answers: Mapping[str, Sequence[Array]] = field(default_factory=dict)
+    form: Kind | None = None
+    said: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def limit(self) -> float:
@@ -195,7 +201,28 @@ def _one_by_one(
 def measure_node(
     node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapping[str, Outcome], *, training: bool = False
 ) -> NodeErrors:
-    """What the outcomes of a replay say of one node."""
+    """What the outcomes of a replay say of one node: of its numbers, and where they are right, of their form."""
+    found = _measure_numbers(node, given, weights, outcomes, training)
+    wrong = any(not error <= found.limit for error in found.errors.values())
+    form = None if wrong and found.judged_by != "nothing" else measure_form(node, outcomes)
+    return found if form is None else replace(form, endings=found.endings)
+
+
+def measure_form(node: Node, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
+    """Who gives another shape or dtype than it said, or another dtype than most; None where nobody does."""
+    forms = Forms(node, outcomes)
+    if forms.kind is None:
+        return None
+    errors = {target: float("inf") if target in forms.wrong else 0.0 for target in forms.targets}
+    absolute = dict.fromkeys(forms.targets, 0.0)
+    judged_by = "reference" if forms.announced else "nothing" if forms.disputed else "vote"
+    mutual = float("inf") if forms.disputed or 0 < len(forms.wrong) < len(errors) else 0.0
+    return NodeErrors(node, errors, absolute, mutual, judged_by, form=forms.kind, said=forms.said)
+
+
+def _measure_numbers(
+    node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapping[str, Outcome], training: bool
+) -> NodeErrors:
     seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}

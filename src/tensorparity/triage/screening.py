@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays
+from ..core.arrays import Array, Arrays, dtype_name
 from ..core.case import Case
 from ..core.channels import is_finite
 from ..core.errors import TensorParityError
@@ -25,6 +25,7 @@ from ..operators.losses import LOSSES
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .diagnose import public_name
+from .forms import Forms, as_announced
 from .own_gradients import is_right, loss_is_right
 from .replay import node_outputs, reference_error, reference_of
 from .states import judge_states
@@ -74,10 +75,27 @@ class Screening:
                 reference = self._reference(node, given, known)
                 if reference is not None and not reference_error(outputs, reference) <= K:
                     wrong[target] = given
-            if wrong and not (at_edge and len(wrong) == judged):  # what becomes of NaN is seldom documented
-                given = next(iter(wrong.values()))
+            if at_edge and len(wrong) == judged:  # what becomes of NaN is seldom documented
+                wrong = {}
+            suspected = wrong or self._misformed(node)
+            if suspected:
+                given = next(iter(suspected.values()))
                 weights, seed = self._case.weights, self._case.seed
-                yield forward_trial(node, given, weights, self._training, list(wrong), seed, self._mode)
+                yield forward_trial(node, given, weights, self._training, list(suspected), seed, self._mode)
+
+    def _misformed(self, node: Node) -> dict[str, list[Array]]:
+        """Targets whose shape or dtype is doubted though nothing of the kind flows in, and what flows in."""
+        given: dict[str, list[Array]] = {}
+        for target, outcome in self._done.items():
+            keys = [ref_key(self._graph, ref) for ref in node.inputs]
+            own = self._given(node, outcome)
+            if own is not None and all(as_announced(key, outcome) is None for key in keys):
+                given[target] = own
+        forms = Forms(node, {target: self._done[target] for target in given})
+        fed = {tuple(dtype_name(array) for array in own) for own in given.values()}
+        if forms.kind is None or (not forms.announced and len(fed) > 1):
+            return {}
+        return {target: given[target] for target in forms.wrong or forms.targets}
 
     def _reads_no_number(self, node: Node) -> bool:
         """Whether it reads inputs of the case, the same for all targets, with something in them that is not finite."""
