@@ -18,7 +18,8 @@ from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
 from ..operators.rounding import K
 from ..operators.spec import Evaluation
-from .backward import layer_function
+from .backward import joined, layer_function
+from .forms import outputs_of
 from .kinks import examine_gradients
 from .steps import judge_loss_gradient
 
@@ -54,11 +55,7 @@ def own_error(case: Case, name: str, outcome: Outcome, beside: Sequence[Array] =
         return None
 
     def terms(arrays: Sequence[Array]) -> Evaluation:
-        found = [part(arrays[0]) for part in parts]
-        return Evaluation(
-            np.concatenate([np.ravel(one.value) for one in found]),
-            np.concatenate([np.ravel(np.broadcast_to(one.kappa, one.value.shape)) for one in found]),
-        )
+        return joined([part(arrays[0]) for part in parts])
 
     others = {str(index): [array] for index, array in enumerate(beside) if array.shape == at.shape}
     answers = {outcome.target: [gradient], **others}
@@ -92,7 +89,7 @@ def _readers(graph: LayerGraph, name: str, outcome: Outcome) -> list[Node]:
     """The nodes from which this gradient comes, and nothing else.
 
     Raises:
-        _Unknown: if the loss reads the tensor as well, or a node has more outputs, or none that is known.
+        _Unknown: if the loss reads the tensor as well, or what is pulled back to a reader is not known.
     """
     kind, _, key = name.partition(":")
     ends = {ref_key(graph, ref) for ref in graph.outputs}
@@ -102,10 +99,12 @@ def _readers(graph: LayerGraph, name: str, outcome: Outcome) -> list[Node]:
     for node in graph.nodes:
         if not (node.layer == key.partition("/")[0] if kind == "weight" else _reads(graph, node, key)):
             continue
-        if f"node:{node.key}" in outcome.trace.gradients and f"{node.key}.1" not in outcome.trace.nodes:
+        outputs = outputs_of(node, outcome.trace.nodes)
+        pulled = [f"node:{output}" in outcome.trace.gradients for output in outputs]
+        if any(output in ends and not known for output, known in zip(outputs, pulled, strict=True)):
+            raise _Unknown
+        if any(pulled):  # else nothing behind it reaches the loss
             found.append(node)
-        elif node.key in ends or f"{node.key}.1" in outcome.trace.nodes:
-            raise _Unknown  # else nothing behind it reaches the loss
     return found
 
 
@@ -118,10 +117,11 @@ def _part(case: Case, name: str, node: Node, outcome: Outcome) -> _Part:
     graph = case.subject
     assert isinstance(graph, LayerGraph)
     given = node_inputs(graph, node, case.inputs, outcome.trace.nodes)
-    cotangent = outcome.trace.gradients[f"node:{node.key}"]
-    if not all(is_finite(array).all() for array in (*given, cotangent)):
+    gradients = outcome.trace.gradients
+    pulled = [gradients.get(f"node:{output}") for output in outputs_of(node, outcome.trace.nodes)]
+    if not all(is_finite(array).all() for array in (*given, *pulled) if array is not None):
         raise _Unknown
-    function = layer_function(node, given, case.weights, cotangent, training=case.procedure.training)
+    function = layer_function(node, given, case.weights, pulled, training=case.procedure.training)
     kind, _, key = name.partition(":")
     places = [index for index, ref in enumerate(node.inputs) if ref_key(graph, ref) == key]
     names = [name] if kind == "weight" else [f"input:{node.key}/{index}" for index in places]
