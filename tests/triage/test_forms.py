@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tensorparity.campaign.judging import judge
+from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
-from tensorparity.core.graph import Node, Ref
+from tensorparity.core.graph import GraphBuilder, Node, Ref
 from tensorparity.core.outcome import Form, Outcome, Status, Trace
 from tensorparity.core.verdict import Kind
 from tensorparity.triage.diagnose import accuse, blame
@@ -84,3 +86,18 @@ def test_a_form_survives_the_way_to_the_cache() -> None:
     first = outcome(A, form=Form((None, 6), "float32"))
     again = Outcome.from_parts(first.header(), first.arrays())
     assert again.trace.symbolic == first.trace.symbolic
+
+
+def test_a_case_of_one_layer_is_judged_in_the_same_way_when_it_is_replayed() -> None:
+    builder = GraphBuilder()
+    graph = builder.build(builder.add("Flatten", builder.input("x", (2, 3)), name="flat"))
+    case = Case(graph, inputs={"x": X})
+    given = {A: Y, B: Y.astype(np.float16), C: Y}
+    outcomes = {target: Outcome(target, Status.COMPLETED, {"flat": value}) for target, value in given.items()}
+    suspicion, _ = judge(case, outcomes)
+    assert suspicion is not None
+    assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.DTYPE, (B,))
+    del outcomes[C]
+    assert judge(case, outcomes)[1].startswith("undecided")
+    outcomes[B] = Outcome(B, Status.COMPLETED, {"flat": Y})
+    assert judge(case, outcomes) == (None, "")

@@ -41,7 +41,7 @@ from ..triage.fusion import AMPLIFIED, relative_difference
 from ..triage.replay import NodeErrors, absolute_error, measure_node, measure_outputs, reference_error
 from ..triage.support import classed_ending, is_documented
 from ..triage.suspicion import Suspicion, Worst
-from ..triage.trials import judge_layer
+from ..triage.trials import judge_form, judge_layer
 from .judging_training import TRAINING, by_training
 from .selection import families_of
 
@@ -179,12 +179,16 @@ def _by_reference(
     answers = {t: [o.outputs[name] for name in truth if name in o.outputs] for t, o in completed.items()}
     errors = measure_outputs(_node_of(case), answers, list(truth.values()), freedom_of(case))
     errors = _with_further_outputs(errors, case, completed)
+    if isinstance(case.subject, LayerGraph) and all(error <= K for error in errors.errors.values()):
+        errors = judge_form(case, completed) or errors
     klass, suspects = blame(errors, families_of(list(completed)))
     above = tuple(target for target, error in errors.errors.items() if error > K)
     if klass is None and above and len(completed) == 1 and (above[0] in convicted or _well_conditioned(case, truth)):
         klass, suspects = Class.DEFECT, above
     if klass is None and len(above) == 1:
         return None, f"{above[0]} alone, and not as the reference says: another target must tell who is wrong"
+    if klass is None and errors.disputed:
+        return None, "undecided: the targets give different dtypes, and no majority says which is right"
     if klass is None:
         return None, "all targets agree with each other, and not with the reference" if above else ""
     accusation = accusation_of(klass, suspects, [errors])

@@ -68,37 +68,23 @@ class Differentiated:
 
 
 def layer_function(
-    node: Node,
-    inputs: Sequence[Array],
-    weights: Arrays,
-    cotangent: Array | Sequence[Array | None],
-    *,
-    training: bool,
+    node: Node, inputs: Sequence[Array], weights: Arrays, cotangent: Array, *, training: bool
 ) -> Differentiated | None:
-    """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not.
-
-    Args:
-        cotangent: of the first output, or one for each of them, None where nothing is pulled back through it.
-    """
+    """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not."""
     if not has_layer(node.op) or _differs_in_training(node, training, alone=True):
         return None
     named = {f"input:{node.key}/{index}": array for index, array in enumerate(inputs)}
     named |= {f"weight:{name}": array for name, array in weights.items() if name.startswith(f"{node.layer}/")}
     moved = {name: array for name, array in named.items() if is_floating(dtype_name(array))}
 
-    each = [cotangent] if isinstance(cotangent, np.ndarray) else cotangent
-    pulled = {index: array.astype(np.float64) for index, array in enumerate(each) if array is not None}
+    pulled = cotangent.astype(np.float64)
 
     def terms(arrays: Sequence[Array]) -> Evaluation:
         at = {**named, **dict(zip(moved, arrays, strict=True))}
         given = [at[f"input:{node.key}/{index}"] for index in range(len(inputs))]
         own = {name: at.get(f"weight:{name}", array) for name, array in weights.items()}
-        outputs = evaluate_node(node, given, own, training=training)
-        parts = [
-            Evaluation(array * outputs[index].value, np.abs(array) * outputs[index].kappa)
-            for index, array in pulled.items()
-        ]
-        return parts[0] if len(parts) == 1 else joined(parts)
+        output = evaluate_node(node, given, own, training=training)[0]
+        return Evaluation(pulled * output.value, np.abs(pulled) * output.kappa)
 
     return _usable(terms, moved)
 

@@ -95,15 +95,17 @@ def _readers(graph: LayerGraph, name: str, outcome: Outcome) -> list[Node]:
     ends = {ref_key(graph, ref) for ref in graph.outputs}
     if key in ends:
         raise _Unknown
+    read = ends | {ref_key(graph, ref) for node in graph.nodes for ref in node.inputs}
     found: list[Node] = []
     for node in graph.nodes:
         if not (node.layer == key.partition("/")[0] if kind == "weight" else _reads(graph, node, key)):
             continue
-        outputs = outputs_of(node, outcome.trace.nodes)
-        pulled = [f"node:{output}" in outcome.trace.gradients for output in outputs]
-        if any(output in ends and not known for output, known in zip(outputs, pulled, strict=True)):
+        first, *others = outputs_of(node, outcome.trace.nodes) or [node.key]
+        pulled = f"node:{first}" in outcome.trace.gradients
+        # where outputs depend on each other, the gradient of one holds what comes through another as well
+        if any(output in read for output in others) or (first in ends and not pulled):
             raise _Unknown
-        if any(pulled):  # else nothing behind it reaches the loss
+        if pulled:  # else nothing behind it reaches the loss
             found.append(node)
     return found
 
@@ -117,11 +119,10 @@ def _part(case: Case, name: str, node: Node, outcome: Outcome) -> _Part:
     graph = case.subject
     assert isinstance(graph, LayerGraph)
     given = node_inputs(graph, node, case.inputs, outcome.trace.nodes)
-    gradients = outcome.trace.gradients
-    pulled = [gradients.get(f"node:{output}") for output in outputs_of(node, outcome.trace.nodes)]
-    if not all(is_finite(array).all() for array in (*given, *pulled) if array is not None):
+    cotangent = outcome.trace.gradients[f"node:{node.key}"]
+    if not all(is_finite(array).all() for array in (*given, cotangent)):
         raise _Unknown
-    function = layer_function(node, given, case.weights, pulled, training=case.procedure.training)
+    function = layer_function(node, given, case.weights, cotangent, training=case.procedure.training)
     kind, _, key = name.partition(":")
     places = [index for index, ref in enumerate(node.inputs) if ref_key(graph, ref) == key]
     names = [name] if kind == "weight" else [f"input:{node.key}/{index}" for index in places]

@@ -23,7 +23,7 @@ from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
 from .backward import GradientErrors, judge_pulled_back
 from .diagnose import public_name
-from .replay import NodeErrors, measure_node
+from .replay import NodeErrors, measure_form, measure_node
 from .sign import value_classes
 from .states import judge_state
 from .steps import judge_loss, judge_loss_gradient, judge_update
@@ -103,6 +103,12 @@ def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     given = [case.inputs[ref.node] for ref in own.inputs]
     traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
     return measure_node(own, given, case.weights, traced, training=case.procedure.training)
+
+
+def judge_form(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
+    """Of a layer that runs alone and whose numbers are right, its shape and dtype; None where they are as well."""
+    own = _single_node(case)
+    return measure_form(own, {target: _as_trace(own, outcome) for target, outcome in outcomes.items()})
 
 
 def backward_trial(
