@@ -101,12 +101,3 @@ def test_a_gradient_that_all_have_wrong_is_doubted(case: Case) -> None:
         wrong = {target: outcome(target, scale=2.0) for target in targets}
         assert [trial.api for trial in Screening(case, wrong).backward()] == ["keras.layers.Dense"]
         assert not list(Screening(case, {target: outcome(target) for target in targets}).backward())
-
-
-def test_a_small_number_that_is_wrong_is_doubted_beside_a_large_one(case: Case) -> None:
-    outcomes = {target: outcome(target) for target in (A, B, C)}
-    for target, small in ((A, 6e-4), (B, 3e-4), (C, 3e-4)):
-        own = outcomes[target].trace
-        back = {**own.gradients, "weight:d/kernel": np.array([[1.0, small], [1.0, 1.0]], np.float32)}
-        outcomes[target] = Outcome(target, Status.COMPLETED, {}, Trace(own.nodes, own.loss, back))
-    assert [trial.suspects for trial in Screening(case, outcomes).backward() if A in trial.suspects] == [(A,)]

@@ -27,19 +27,21 @@ from ..operators.spec import Evaluation, ShapeError
 from .diagnose import public_name
 from .forms import Forms, as_announced
 from .own_gradients import is_right, loss_is_right, own_error
-from .replay import node_outputs, reference_error, reference_of
+from .replay import VOTE_MARGIN, node_outputs, reference_error, reference_of
 from .states import judge_states
 from .steps import loss_error, update_error
 from .trials import Trial, backward_trial, forward_trial, loss_trials, state_trial, untried, update_trial
 
-#: Gradients closer than this share of each number, and this of the largest, are not looked at: rounding alone may part
-#: them so far.
-_GRADIENTS_APART, _OF_LARGEST = 1e-3, 1e-4
+#: Gradients closer than this share of their size are not looked at: rounding alone may part them so far. What is small
+#: beside the largest number of its gradient is therefore seen where it is looked at for another reason only.
+_GRADIENTS_APART = 1e-3
 _NEGLIGIBLE = 1e-6
 #: Gradients that are held against the reference though nobody differs: all may be wrong alike. Each takes about a
 #: hundred evaluations of what reads the tensor, so it is a few, drawn by the case's seed; more if nobody could differ.
 _SAMPLED, _SAMPLED_ALONE = 3, 12
 _MOST_SAMPLED = 2_000
+#: What nobody disputes must be wrong by more than what is disputed.
+_UNDISPUTED = K * VOTE_MARGIN
 
 
 class Screening:
@@ -242,7 +244,7 @@ class Screening:
             error = own_error(self._case, names[index], outcome) if len(known) < most else None
             if error is not None:
                 known[names[index]] = error
-        return [(target, name) for name, error in known.items() if not error <= K]
+        return [(target, name) for name, error in known.items() if not error <= _UNDISPUTED]
 
     def _trained(self) -> dict[str, Outcome]:
         """Who has no loss was run forward only, and has no gradients to be absent."""
@@ -287,7 +289,7 @@ def _far(arrays: Mapping[str, Array | None], whole: float) -> list[str]:
     stacked = np.stack([array.astype(np.float64) for array in filled.values()])
     with np.errstate(all="ignore"):
         middle = np.sort(stacked, axis=0)[(len(stacked) - 1) // 2]
-        limit = _GRADIENTS_APART * np.maximum(np.abs(middle), _NEGLIGIBLE * whole) + _OF_LARGEST * _size(middle)
+        limit = _GRADIENTS_APART * max(_size(middle), _NEGLIGIBLE * whole)
         apart = np.abs(stacked - middle)
     same = (stacked == middle) | (np.isnan(stacked) & np.isnan(middle)) | (apart <= limit)
     return [target for target, ok in zip(filled, same, strict=True) if not ok.all()]
