@@ -13,7 +13,8 @@ import time
 
 import numpy as np
 
-from tensorparity.campaign.precision_operator import SearchTask, search_operators
+from tensorparity.campaign.precision_notebook import SearchTask
+from tensorparity.campaign.precision_operator import search_operators
 from tensorparity.core.arrays import Array
 from tensorparity.operators.calls.catalogue import find_operators
 from tensorparity.operators.calls.spec import Operator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,9 +19,11 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.jsontext import canonical
 from tensorparity.core.model import node_inputs
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
+from tensorparity.core.policies import cast, policy_named
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
+from tensorparity.operators.beside import Beside
 from tensorparity.operators.evaluate import draw_weights, evaluate_node
 from tensorparity.triage.confirm import HANG_FACTOR
 from tensorparity.triage.sign import value_classes
@@ -32,7 +35,7 @@ Spoil = Callable[[str, str, np.ndarray], np.ndarray]
 
 
 class ReferenceRunner:
-    """A runner whose targets compute in float64 and round to float32; ``spoil`` may change what a layer gives."""
+    """Targets compute in float64 and round to the dtype of the policy; ``spoil`` may change what a layer gives."""
 
     targets = TARGETS
 
@@ -48,11 +51,15 @@ class ReferenceRunner:
     def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
         nodes: dict[str, np.ndarray] = {}
         by_name: dict[str, np.ndarray] = {}
+        beside = Beside()
         for node in case.subject.nodes:
             given = node_inputs(case.subject, node, case.inputs, nodes)
-            outputs = evaluate_node(node, given, case.weights, training=case.procedure.training)
+            procedure = case.procedure
+            outputs = evaluate_node(
+                node, given, case.weights, training=procedure.training, dtype=procedure.dtype, beside=beside
+            )
             for index, output in enumerate(outputs):
-                value = output.value.astype(np.float32)
+                value = cast(output.value, policy_named(procedure.dtype).compute)
                 if not (fresh and self._flaky):
                     try:
                         value = self._spoil(target, node.op, value)
@@ -63,8 +70,9 @@ class ReferenceRunner:
                 nodes[node.key + suffix] = by_name[node.name + suffix] = value
         names = [ref.node + (f".{ref.index}" if ref.index else "") for ref in case.subject.outputs]
         outputs = {name: by_name[name] for name in names}
-        loss = float(loss_of(case, outputs).value) if case.procedure.loss else None
-        return Outcome(target, Status.COMPLETED, outputs, Trace(nodes, loss))
+        done = Outcome(target, Status.COMPLETED, outputs, Trace(nodes))
+        truth = loss_of(case, done) if case.procedure.loss else None
+        return replace(done, trace=Trace(nodes, float(truth.value))) if truth else done
 
 
 def examined(spoil: Spoil, *, flaky: bool = False, oracle: str = "parity", count: int = 14):

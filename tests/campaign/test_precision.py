@@ -14,7 +14,8 @@ from tensorparity.campaign.precision import PrecisionSettings, choose_operator_t
 from tensorparity.campaign.precision_compiled import search_compiled
 from tensorparity.campaign.precision_endings import endings_of
 from tensorparity.campaign.precision_findings import findings_of
-from tensorparity.campaign.precision_operator import Notebook, SearchTask, search_operators
+from tensorparity.campaign.precision_notebook import Notebook, SearchTask
+from tensorparity.campaign.precision_operator import search_operators
 from tensorparity.campaign.precision_paper import PaperTask, run_paper, search_paper, spread_of
 from tensorparity.core.arrays import Array, dtype_name, dtype_named
 from tensorparity.core.case import ApiCall, Case
@@ -67,6 +68,10 @@ def absolute_sigmoid(case: Case) -> Array:
     return np.maximum(np.round(exact(case).astype(np.float64), 7), 0).astype(exact(case).dtype)
 
 
+def skipping_nan(case: Case) -> Array:
+    return np.nan_to_num(exact(case), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
 def refusing(case: Case) -> Outcome | Array:
     assert isinstance(case.subject, ApiCall)
     if case.subject.kwargs.get("data_format") == "channels_first":
@@ -104,6 +109,40 @@ class TestOperatorMeasure:
         assert item.suspicion.case.inputs["x"].size == 1
         assert runner.fresh == 1
         assert "torch:eager says" in diagnosis.evidence[1]
+
+    def test_a_nan_that_vanishes_is_found_and_reduced(self) -> None:
+        runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": skipping_nan})
+        (item,) = findings_of(runner, searched(runner, "exp"))
+        diagnosis = item.finding.diagnosis
+        assert (diagnosis.klass, diagnosis.suspects, item.finding.kind) == (Class.DEFECT, ("onnxruntime",), Kind.NAN)
+        assert np.isnan(item.suspicion.case.inputs["x"]).tolist() == [[True]]
+        assert diagnosis.evidence[0] == "exp(nan) = nan, and onnxruntime says 0 in float32"
+        assert searched(runner, "exp")[0].records["onnxruntime"].units <= 1  # no part of the largest error
+
+    def test_an_early_overflow_and_a_lost_nan_are_two_findings(self) -> None:
+        def both(case: Case) -> Array:
+            found = skipping_nan(case)
+            return np.where(np.abs(found.astype(np.float64)) > 1e30, np.inf, found).astype(found.dtype)
+
+        runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": both})
+        filed = findings_of(runner, searched(runner, "exp"))
+        assert [item.suspicion.features for item in filed] == [(), ("nan",)]
+        assert len({item.finding.id for item in filed}) == len({item.finding.signature for item in filed}) == 2
+
+    def test_nobody_is_blamed_for_infinities_that_all_treat_alike(self) -> None:
+        runner = Exact(["torch:eager", "onnxruntime"], dict.fromkeys(("torch:eager", "onnxruntime"), skipping_nan))
+        assert findings_of(runner, searched(runner, "exp")) == []
+
+    def test_a_documented_formula_excuses(self) -> None:
+        def literal(case: Case) -> Array:
+            y, z = (case.inputs[name].astype(np.float64) for name in ("prediction", "target"))
+            with np.errstate(all="ignore"):
+                return (np.maximum(y, 0) - y * z + np.log1p(np.exp(-np.abs(y)))).astype(np.float32)
+
+        runner = Exact(["torch:eager", "tensorflow:eager"], {"tensorflow:eager": literal})
+        (item,) = findings_of(runner, searched(runner, "bce_with_logits"))
+        assert item.finding.diagnosis.klass is Class.SPECIFICATION
+        assert "documented: " in item.finding.diagnosis.evidence[-1]
 
     def test_what_does_not_happen_again_is_flaky(self) -> None:
         calls = {"count": 0}
@@ -180,7 +219,7 @@ class TestCompiled:
     def test_what_the_budget_did_not_reach_says_so(self) -> None:
         task = SearchTask(OPERATORS.get("tanh"), "float32", ("torch:compile",), compiled=frozenset(["torch:compile"]))
         (run,) = Notebook(task).runs()
-        assert (run.status, run.reason) == ("not run", "the budget was used up")
+        assert (run.status, run.reason) == ("not run", "the run ended before its turn came")
 
 
 class TestPaperMeasure:
@@ -235,7 +274,7 @@ class TestPaperMeasure:
 
     def test_what_was_refused_is_asked_again_with_one_input(self) -> None:
         runner = Exact(["jax:jit"], {"jax:jit": refusing})
-        task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "random", "op_mode", shape=(28, 28, 3), inputs=1500)
+        task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=1500)
         found = run_paper(runner, task)
         refused = [case for case, _ in runner.asked if case.subject.kwargs.get("data_format") == "channels_first"]  # type: ignore[union-attr]
         assert sum(len(case.inputs["x"]) == 1 for case in refused) > len(refused) / 3

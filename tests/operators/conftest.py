@@ -91,6 +91,7 @@ SHAPES: dict[str, Draw] = {
     **dict.fromkeys(("AdditiveAttention", "Attention", "GroupQueryAttention", "MultiHeadAttention"), _attended),
     **{f"ConvLSTM{dims}D": _films(dims) for dims in (1, 2, 3)},
     "Dot": _dotted,
+    "HashedCrossing": lambda params, rng: [(4, 1)] * int(rng.integers(2, 4)),
     **dict.fromkeys(("Bidirectional", "GRU", "LSTM", "RNN", "SimpleRNN"), _short),
 }
 

@@ -10,6 +10,7 @@ import sys
 
 import keras
 import numpy as np
+from keras.src.backend import get_keras_mask, set_keras_mask
 from keras.src.initializers import random_initializers
 
 
@@ -32,6 +33,12 @@ def make_layer(cls: type, params: dict) -> keras.Layer:
     return cls.from_config(params) if nested else cls(**params)
 
 
+def forget(layer: keras.Layer) -> None:
+    """Stateful layers start anew, after the call that built them."""
+    for state in keras.tree.flatten(getattr(layer, "states", None) or []):
+        state.assign(np.zeros(state.shape, "float32"))
+
+
 def run_layer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
     inputs = [keras.ops.convert_to_tensor(arrays[name]) for name in case["inputs"]]
     arguments = [inputs] if case["list"] else inputs
@@ -42,9 +49,70 @@ def run_layer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.
     layer.set_weights([arrays[f"{case['id']}/weight/{name}"] for name in names])
     if hasattr(layer, "finalize_state"):
         layer.finalize_state()  # Normalization copies its weights, and assigning them does not tell it
+    forget(layer)
     outputs = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(layer(*arguments, **call))]
     shapes = [list(output.shape) for output in outputs]
-    return {"weights": names, "shapes": shapes, "config": sorted(layer.get_config())}, outputs
+    lost = round_trip(layer, arguments, call, outputs)
+    return {"weights": names, "shapes": shapes, "config": sorted(layer.get_config()), "lost": lost}, outputs
+
+
+def round_trip(layer: keras.Layer, arguments: list, call: dict, outputs: list[np.ndarray]) -> str:
+    """What a layer loses when it is made again of its configuration, directly or as a file holds it; or nothing."""
+    written = json.loads(json.dumps(keras.saving.serialize_keras_object(layer)))
+    ways = {
+        "from_config": lambda: type(layer).from_config(layer.get_config()),
+        "deserialize_keras_object": lambda: keras.saving.deserialize_keras_object(written),
+    }
+    for name, make in ways.items():
+        try:
+            lost = lost_in(layer, make(), arguments, call, outputs)
+        except Exception as error:
+            lost = f"{type(error).__name__}: {error}"
+        if lost:
+            return f"{name}: {lost}"
+    return ""
+
+
+def lost_in(layer: keras.Layer, again: keras.Layer, arguments: list, call: dict, outputs: list[np.ndarray]) -> str:
+    if plain(again.get_config()) != plain(layer.get_config()):
+        return f"{layer.get_config()} has become {again.get_config()}"
+    again(*arguments, **call)
+    again.set_weights(layer.get_weights())
+    if hasattr(again, "finalize_state"):
+        again.finalize_state()
+    found = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(again(*arguments, **call))]
+    same = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(found, outputs, strict=True))
+    return "" if same else "the same configuration computes something else"
+
+
+def plain(config: object) -> object:
+    """As JSON: tuples are lists there."""
+    return json.loads(json.dumps(config, default=keras.saving.serialize_keras_object))
+
+
+def run_masked(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
+    """A layer on tensors with masks; the masks of what it gives are further answers."""
+    layer = make_layer(getattr(keras.layers, case["op"]), {**case["params"], "name": "layer"})
+    call = {**case["call"], **({"training": False} if layer._call_has_training_arg else {})}
+
+    def given() -> list:
+        inputs = [keras.ops.convert_to_tensor(np.array(arrays[name])) for name in case["inputs"]]
+        for tensor, name in zip(inputs, case["masks"], strict=True):
+            if name:
+                set_keras_mask(tensor, keras.ops.convert_to_tensor(arrays[name]))
+        return [inputs] if case["list"] else inputs
+
+    layer(*given(), **call)
+    names = [weight.path.partition("layer/")[2] for weight in layer.weights]
+    layer.set_weights([arrays[f"{case['id']}/weight/{name}"] for name in names])
+    if hasattr(layer, "finalize_state"):
+        layer.finalize_state()
+    forget(layer)
+    kept = given()  # a mask hangs on the tensor, and some layers give back the very tensor they got
+    outputs = keras.tree.flatten(layer(*kept, **call))
+    masks = [get_keras_mask(output) for output in outputs]
+    shown = [None if mask is None else keras.ops.convert_to_numpy(mask).tolist() for mask in masks]
+    return {"masks": shown}, [keras.ops.convert_to_numpy(output) for output in outputs]
 
 
 def run_loss(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
@@ -87,7 +155,7 @@ def run_metric(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np
     return {}, [keras.ops.convert_to_numpy(metric.result())]
 
 
-RUN = {"layer": run_layer, "loss": run_loss, "optimizer": run_optimizer, "metric": run_metric}
+RUN = {"layer": run_layer, "masked": run_masked, "loss": run_loss, "optimizer": run_optimizer, "metric": run_metric}
 
 
 def main(cases_path: str, inputs_path: str, outputs_path: str, answers_path: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -15,8 +17,8 @@ from tensorparity.core.outcome import Outcome
 from tensorparity.targets.batches import Batch, Job, Queues
 from tensorparity.targets.pool import Pool
 from tensorparity.targets.requests import Request
-from tensorparity.targets.runner import LocalRunner
-from tensorparity.testing.external import misbehave
+from tensorparity.targets.runner import LocalRunner, RunnerSettings
+from tensorparity.testing.external import MISBEHAVING, external_runner, misbehave
 
 VICTIM, BYSTANDER = "misbehaving:victim", "misbehaving:bystander"
 
@@ -126,3 +128,47 @@ def test_queues_are_in_order_by_target_and_background_is_last() -> None:
     assert queues.firsts() == [jobs[3], jobs[0]]
     queues.forget(early)
     assert queues.firsts() == [jobs[0], jobs[1]]
+
+
+def test_time_that_nobody_waited_in_does_not_count(marked_runner: LocalRunner) -> None:
+    target = marked_runner.targets[0]
+    marked_runner.run_pairs([(misbehave("look"), target)])
+    time.sleep(0.5)  # asleep, with nothing to do
+    marked_runner.run_pairs([(misbehave("look"), target)])
+    assert marked_runner.pool._waited.get(target, 0.0) < 0.3
+
+
+def test_nothing_is_begun_in_the_background_while_it_is_held_back(pair: LocalRunner) -> None:
+    with pair.pool.holding_back():
+        begun = pair.begin_pairs([(misbehave("echo", x=np.ones(1)), VICTIM)] * 3)
+        (asked,) = pair.run_pairs([(misbehave("echo", x=np.ones(1)), VICTIM)])
+        time.sleep(0.2)
+        assert asked.completed
+        assert begun.ended == 0
+    assert len(begun.outcomes()) == 3
+
+
+def test_closing_tells_whoever_waits(marker: str) -> None:
+    name = f"misbehaving{{MARKER={marker}}}"
+    runner = external_runner(MISBEHAVING, [name], RunnerSettings(workers=1))
+    begun = runner.begin_pairs([(misbehave("sleep"), name)])
+    runner.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        begun.outcomes()
+
+
+def test_a_target_that_has_started_before_may_fail_to_start_a_few_times(
+    marked_runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = marked_runner.targets[0]
+    pool = marked_runner.pool
+    marked_runner.run_pairs([(misbehave("abort"), target)])
+    good = pool._plans[target]
+    python = str(Path("no") / "such" / "python")
+    monkeypatch.setitem(pool._plans, target, replace(good, launch=replace(good.launch, python=python)))
+    for _ in range(2):
+        (outcome,) = marked_runner.run_pairs([(misbehave("look"), target)])
+        assert not outcome.completed
+    monkeypatch.setitem(pool._plans, target, good)
+    (outcome,) = marked_runner.run_pairs([(misbehave("look"), target)])
+    assert outcome.completed

@@ -153,6 +153,25 @@ class TestLayers:
 
 
 class TestLosses:
+    @pytest.mark.parametrize("vector", [(0.7,), (0.5, -0.25, 3.0)])
+    def test_what_cancels_leaves_rounding_and_no_more(self, vector: tuple[float, ...]) -> None:
+        """Along itself a vector's cosine does not change: two slopes of one size are taken from each other."""
+        build = GraphBuilder()
+        case = Case(
+            build.build(build.add("Identity", build.input("x", (len(vector),)), name="out")),
+            Procedure(goal=Goal.GRADIENTS, loss=Recipe("CosineSimilarity")),
+            inputs={"x": row(*vector)},
+            labels={"out": row(*(2.0 * number for number in vector))},
+        )
+        function = loss_function(case)
+        assert function is not None
+        at = [array.astype(np.float64) for array in function.arguments.values()]
+        size = float(np.linalg.norm(vector))
+        given = {"rounded": [row(*[U / size] * len(vector))], "wrong": [row(*[1e-3 / size] * len(vector))]}
+        test = examine_gradients(function.terms, at, given, U, np.random.default_rng(0))
+        assert test.errors["rounded"] == 0.0
+        assert test.errors["wrong"] > K
+
     def test_ties_of_categorical_hinge(self) -> None:
         build = GraphBuilder()
         case = Case(

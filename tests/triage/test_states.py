@@ -51,8 +51,10 @@ def outcome(case: Case, target: str, **off: float) -> Outcome:
             after[name] = (MOMENTUM * after[name] + (1 - MOMENTUM) * batch).astype(np.float32)
     for name, by in off.items():
         after[f"bn/{name}"] = after[f"bn/{name}"] + np.float32(by)
-    loss = float(loss_of(case, {"bn": value}).value)
-    return Outcome(target, Status.COMPLETED, {"bn": value}, Trace({node.key: value}, loss, weights=after))
+    found = Outcome(target, Status.COMPLETED, {"bn": value}, Trace({node.key: value}, weights=after))
+    loss = loss_of(case, found)
+    assert loss is not None
+    return replace(found, trace=replace(found.trace, loss=float(loss.value)))
 
 
 class Stepping:

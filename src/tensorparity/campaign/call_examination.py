@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,9 +14,10 @@ from ..core.runner import Runner, run_case
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..operators.calls.catalogue import operator_of
 from ..operators.rounding import K
+from ..oracles.special_values import special
 from .precision_endings import Filed
 from .precision_findings import findings_of
-from .precision_operator import Notebook, SearchTask
+from .precision_notebook import Notebook, SearchTask
 
 #: What an infinite error counts as where a number is needed.
 _MOST = 1e30
@@ -41,17 +43,27 @@ def examine_call(runner: Runner, case: Case, targets: Sequence[str]) -> Examined
     dtype = dtype_name(next(iter(case.inputs.values())))
     notebook = Notebook(SearchTask(operator, dtype, tuple(targets)))
     outcomes = run_case(runner, case, targets)
-    measured, _ = notebook.note(case, outcomes)
+    measured = _noted(notebook, case, outcomes)
     filed = findings_of(runner, [notebook]) if _suspicious(notebook) else []
-    return ExaminedCall(outcomes, [_verdict(notebook, tuple(measured), filed)], filed)
+    return ExaminedCall(outcomes, [_verdict(notebook, measured, filed)], filed)
+
+
+def _noted(notebook: Notebook, case: Case, outcomes: dict[str, Outcome]) -> tuple[str, ...]:
+    """The targets that were measured."""
+    if special(list(case.inputs.values())):
+        silent = notebook.note_special(case, outcomes)
+        return tuple(target for target in outcomes if target not in silent)
+    measured, _ = notebook.note(case, outcomes)
+    return tuple(measured)
 
 
 def _suspicious(notebook: Notebook) -> bool:
-    return any(record.units > K or record.ended for record in notebook.records.values())
+    return any(record.units > K or record.ended or record.special for record in notebook.records.values())
 
 
 def _verdict(notebook: Notebook, measured: tuple[str, ...], filed: Sequence[Filed]) -> Verdict:
-    largest = min(max((record.units for record in notebook.records.values()), default=0.0), _MOST)
+    errors = [math.inf if record.special else record.units for record in notebook.records.values()]
+    largest = min(max(errors, default=0.0), _MOST)
     measure = Measure("error-in-roundoffs", largest)
     defects = [item for item in filed if item.finding.diagnosis.klass is Class.DEFECT]
     if defects:
@@ -61,5 +73,8 @@ def _verdict(notebook: Notebook, measured: tuple[str, ...], filed: Sequence[File
     if not measured:
         reasons = sorted({record.reason for record in notebook.records.values() if record.reason})
         return Verdict(Judgement.UNDECIDED, tuple(notebook.records), "; ".join(reasons) or "no target answered")
+    if any(record.special for record in notebook.records.values()):
+        reason = "NaN or infinities are answered in several ways, and no implementation is known to be wrong"
+        return Verdict(Judgement.UNDECIDED, tuple(notebook.records), reason, measure, K, Kind.NAN, Stage.CALL)
     kind = Kind.PRECISION if largest > K else None
     return Verdict(Judgement.PASS, measured, "within what rounding explains", measure, K, kind, Stage.CALL)

@@ -12,6 +12,7 @@ from ..core.case import ApiCall, Case
 from ..core.channels import distance, is_exact, magnitude
 from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
+from ..core.policies import gradients_as_computed, policy_named
 from ..core.procedure import Goal
 from ..operators.api import formula_of
 from ..operators.catalogue import has_layer, layer
@@ -41,8 +42,10 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
     others = [
         outcomes[target] for target in outcomes if target not in suspicion.diagnosis.suspects and target != suspect
     ]
-    losses = case.procedure.dtype or "float32"
-    return _by_others(own, [outcome for outcome in others if outcome.completed], losses)
+    policy = policy_named(case.procedure.dtype if isinstance(case.subject, LayerGraph) else None)
+    losses = policy.loss if isinstance(case.subject, LayerGraph) else case.procedure.dtype or "float32"
+    answers = gradients_as_computed({outcome.target: outcome for outcome in others if outcome.completed}, policy)
+    return _by_others(own, list(answers.values()), losses)
 
 
 def _wrongness(claim: Claim) -> float:

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from ..core.arrays import Array, Arrays, is_floating
+from ..core.arrays import Array, Arrays
 from ..core.case import Case
 from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.messages import failing_layer
 from ..core.outcome import Outcome
+from ..core.policies import cast, policy_named
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.verdict import Kind, Stage
+from ..operators.beside import layer_of
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
 from ..triage.confirm import run_fresh
@@ -32,8 +32,9 @@ from ..triage.replay import NodeErrors, replay_nodes
 from ..triage.suspicion import Suspicion
 from .examination import model_of
 from .exports import ExportedCases
-from .judging import ENDINGS, NOBODY, judge, ruled_out
+from .judging import ENDINGS, NOBODY, judge
 from .judging_training import also_suspected
+from .refusals import ruled_out
 from .selection import families_of
 
 Outcomes = dict[str, Outcome]
@@ -108,7 +109,7 @@ def _judge(
 
 def _has_layers(case: Case) -> bool:
     graph = case.subject
-    return isinstance(graph, LayerGraph) and len(graph.nodes) > 1 and case.procedure.goal is Goal.FORWARD
+    return isinstance(graph, LayerGraph) and layer_of(graph) is None and case.procedure.goal is Goal.FORWARD
 
 
 def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, convicted: Sequence[str]) -> Checked:
@@ -189,17 +190,15 @@ def _steady(graph: LayerGraph, outcomes: Outcomes) -> Outcomes:
 def _activations(graph: LayerGraph, case: Case) -> dict[str, Array]:
     """By node key, as a trace names them: the reference's, in the dtype that flows."""
     try:
-        values = evaluate(graph, case.inputs, case.weights)
+        values = evaluate(graph, case.inputs, case.weights, dtype=case.procedure.dtype)
     except (TensorParityError, ShapeError):
         return {}
-    wanted = case.procedure.dtype or "float32"
-    dtype = wanted if is_floating(wanted) and wanted != "bfloat16" else "float32"
-    with np.errstate(all="ignore"):
-        return {
-            key if index == 0 else f"{key}.{index}": output.value.astype(dtype)
-            for key, outputs in values.items()
-            for index, output in enumerate(outputs)
-        }
+    dtype = policy_named(case.procedure.dtype).compute
+    return {
+        key if index == 0 else f"{key}.{index}": cast(output.value, dtype)
+        for key, outputs in values.items()
+        for index, output in enumerate(outputs)
+    }
 
 
 def _fused(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool) -> Checked:
@@ -219,7 +218,8 @@ def _located(runner: Runner, suspicion: Suspicion, outcomes: Outcomes) -> Suspic
     """Where a graph ends badly: the node that was running when it is run step by step, or what the message says."""
     case, diagnosis = suspicion.case, suspicion.diagnosis
     first = next(target for target in diagnosis.suspects if target in outcomes)
-    stepwise = replace(case, procedure=Procedure(trace=True, training=case.procedure.training))
+    like = case.procedure
+    stepwise = replace(case, procedure=Procedure(trace=True, training=like.training, dtype=like.dtype))
     failure = runner.run_pairs([(stepwise, first)])[0].failure
     ended = outcomes[first].failure
     node = (failure.node if failure else None) or (ended.node if ended else None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,8 +29,9 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .filing import file_findings, make_finding, scripts_of, target_facts
+from .fuzz_invalid import invalid_rounds
 from .fuzz_metrics import STAGE as METRICS
-from .fuzz_metrics import MetricRounds
+from .fuzz_metrics import metric_rounds
 from .fuzz_tally import FuzzTally
 from .hunt import StopReason
 from .line_coverage import line_coverage
@@ -49,7 +52,7 @@ class FuzzSettings:
         budget: seconds; ``models`` is a count instead.
         stages: of the training step; the earlier ones are always run.
         networks: what the networks are made of.
-        metrics: whether metrics are run beside the networks.
+        metrics: whether metrics, and losses and optimizers that must be refused, are run beside the networks.
         reducing: how much work goes into reducing what is found; None files it as it is.
     """
 
@@ -82,6 +85,7 @@ class FuzzSettings:
             "unit": networks.unit,
             "layers": list(networks.layers),
             "data": list(networks.data),
+            **({"policies": list(networks.policies)} if networks.policies else {}),
             **({"metrics": True} if self.metrics else {}),
         }
 
@@ -167,25 +171,34 @@ class Fuzz:
         self._began = self._judged = time.monotonic()
         self._round_seconds = 0.0
         self.tally = FuzzTally(settings.targets)
+        #: Confirmed and not filed yet: Ctrl-C may come in between.
+        self._confirmed: list[Suspicion] = []
         self.findings: dict[str, Finding] = {}
         self.scripts: dict[str, str] = {}
-        self._metrics = MetricRounds(runner, settings.targets, settings.seed) if settings.metrics else None
+        beside = (runner, settings.targets, settings.seed)
+        self._beside = [metric_rounds(*beside), invalid_rounds(*beside)] if settings.metrics else []
         self._preparation = Preparation(runner, runner, settings.reducing, listener)
-        self.occurrences: dict[str, int] = {}
+        self.occurrences: Counter[str] = Counter()
         self.stop = StopReason.CASES
         self._lines: dict[str, Json] = {}
 
     def run(self) -> None:
-        """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
+        """Until the count or the budget is reached; Ctrl-C ends the run, not the report.
+
+        After it, what was convicted is still confirmed, but not reduced; a second Ctrl-C leaves that out, too.
+        """
         try:
             for networks, outcomes in rounds_ahead(self._runner, self._examiner, self._proposed):
                 self._round(networks, outcomes)
+            if self._settings.runner.lines:
+                self._tell(Progress("counting executed lines", self._index, self._settings.models))
+                self._lines = line_coverage(self._runner, self._settings.targets)
+            self._confirm()
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
-        if self._settings.runner.lines:
-            self._tell(Progress("counting executed lines", self._index, self._settings.models))
-            self._lines = line_coverage(self._runner, self._settings.targets)
-        self._confirm()
+            self._preparation = Preparation(self._runner, self._runner, None, self._tell)
+            with contextlib.suppress(KeyboardInterrupt):
+                self._confirm()
         self._store.finish_campaign(self._campaign, self.stop.value)
 
     def _proposed(self, flying: int) -> list[Network]:
@@ -194,6 +207,8 @@ class Fuzz:
             left = self._settings.models - self._made
             return self._count_made(self._engine.networks()[:left]) if left > 0 else []
         spent = time.monotonic() - self._began
+        if flying and not self._round_seconds:  # nobody knows yet how long a round takes
+            return []
         if spent + flying * self._round_seconds >= self._settings.budget:
             self.stop = StopReason.BUDGET
             return []
@@ -205,36 +220,38 @@ class Fuzz:
 
     def _round(self, networks: Sequence[Network], outcomes: Sequence[Outcome]) -> None:
         steps = self._examiner.judge([network.case for network in networks], outcomes)
-        now = time.monotonic()
-        self._round_seconds, self._judged = now - self._judged, now
+        self._round_seconds = time.monotonic() - self._judged
         each = self._round_seconds / len(networks)
         for network, step in zip(networks, steps, strict=True):
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
             self.tally.add(step, network.data, len(network.layers), each)
             self._record(step)
-        if self._metrics:
-            self._metrics.round()
+        for rounds in self._beside:
+            rounds.round()
         if self._unconfirmed >= _CONFIRM_EVERY:
             self._confirm()
+        self._judged = time.monotonic()
         self._progress()
 
     def _record(self, step: Stepped) -> None:
         statuses = {target: outcome.status for target, outcome in step.outcomes.items()}
         result = Result(self._engine.name, self._index, step.case.digest, tuple(step.verdicts), statuses)
         self._store.record_result(self._campaign, result)
-        for place in step.known:
-            self.occurrences["/".join(place[:3])] = self.occurrences.get("/".join(place[:3]), 0) + 1
+        for known in step.known:
+            self.occurrences["/".join(known.place[:3])] += 1
         self._index += 1
         self._unconfirmed += 1
 
     def _confirm(self) -> None:
         self._unconfirmed = 0
         self._tell(Progress("confirming in fresh processes", self._index, self._settings.models))
-        confirmed = [*self._examiner.confirm(), *(self._metrics.confirm() if self._metrics else ())]
-        new = [s for s in confirmed if self._finding(s, s).id not in self.findings]
+        beside = [found for rounds in self._beside for found in rounds.confirm()]
+        self._confirmed += [*self._examiner.confirm(), *beside]
+        new = [s for s in self._confirmed if self._finding(s, s).id not in self.findings]
         prepared = self._preparation.prepare(new)
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
+        self._confirmed.clear()
         self.scripts.update(scripts_of(filed, prepared))
         for finding in filed:
             self.findings.setdefault(finding.id, finding)
@@ -273,7 +290,7 @@ class Fuzz:
             "samples": dict(self._engine.samples),
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
             "again": dict(self.occurrences),
-            "metric_cases": self._metrics.count if self._metrics else 0,
+            "metric_cases": self._beside[0].count if self._beside else 0,
         }
         return Facts(
             command="fuzz",

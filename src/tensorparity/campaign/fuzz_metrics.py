@@ -1,4 +1,4 @@
-"""Metrics beside the networks of ``fuzz``: a few cases a round, judged by references, confirmed in fresh processes."""
+"""Metrics beside the networks of ``fuzz`` and ``hunt``, all of them in turn, judged by references."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from ..core.case import Case
 from ..core.runner import Runner
 from ..operators.metrics.catalogue import METRICS, draw_params, metric_case
-from ..triage.suspicion import Suspicion
-from .examining import examine_case, examine_cases
+from .case_rounds import CaseRounds
 
 #: What ``--stages`` calls them.
 STAGE = "metrics"
@@ -28,28 +27,5 @@ def metric_cases(seed: int) -> Iterator[Case]:
         index += 1
 
 
-class MetricRounds:
-    """Runs metrics, and remembers what has to be confirmed."""
-
-    def __init__(self, runner: Runner, targets: Sequence[str], seed: int) -> None:
-        self._runner, self._targets = runner, targets
-        self._cases = metric_cases(seed)
-        self._doubted: dict[tuple[str, ...], Suspicion] = {}
-        self.count = 0
-
-    def round(self) -> None:
-        """A few more cases."""
-        cases = [next(self._cases) for _ in range(_PER_ROUND)]
-        self.count += len(cases)
-        for checked in examine_cases(self._runner, cases, self._targets):
-            for suspicion in checked.suspicions:
-                self._doubted.setdefault(suspicion.key, suspicion)
-
-    def confirm(self) -> list[Suspicion]:
-        """What is as wrong in fresh processes; the rest is forgotten."""
-        doubted, self._doubted = self._doubted, {}
-        confirmed: list[Suspicion] = []
-        for key, suspicion in doubted.items():
-            again, _ = examine_case(self._runner, suspicion.case, self._targets, fresh=True)
-            confirmed += [found for found in again.suspicions if found.key == key]
-        return confirmed
+def metric_rounds(runner: Runner, targets: Sequence[str], seed: int) -> CaseRounds:
+    return CaseRounds(runner, targets, metric_cases(seed), _PER_ROUND)

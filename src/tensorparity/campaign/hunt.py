@@ -20,6 +20,7 @@ from ..core.outcome import Outcome, Status
 from ..core.procedure import Procedure
 from ..core.verdict import Judgement, Kind, Verdict
 from ..engines.base import ENGINES, Engine
+from ..engines.muffin import MuffinEngine
 from ..operators.rounding import K
 from ..oracles.pair import ORACLES
 from ..reporting.facts import Facts
@@ -30,6 +31,8 @@ from .call_examination import examine_call
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, scripts_of, target_facts
+from .fuzz_invalid import invalid_rounds
+from .fuzz_metrics import metric_rounds
 from .precision_findings import prepared
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
@@ -119,6 +122,8 @@ class Hunt:
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
         self.tallies: dict[str, _Tally] = {}
         self._examiners: dict[str, StepExaminer] = {}
+        beside = (self._cached, settings.targets, settings.seed)
+        self._beside = [metric_rounds(*beside), invalid_rounds(*beside)]
         self._otherwise: dict[str, None] = {}
         self.undecided: Counter[str] = Counter()
         self.unsupported: Counter[str] = Counter()
@@ -153,6 +158,8 @@ class Hunt:
         began, index, round_index = time.monotonic(), 0, 0
         try:
             while True:
+                if engine.name == MuffinEngine.name:
+                    self._run_beside(engine, tally)
                 cases = engine.propose(round_index)
                 verdicts: list[Sequence[Verdict]] = []
                 for case in cases:
@@ -166,6 +173,14 @@ class Hunt:
                 round_index += 1
         finally:
             tally.seconds = time.monotonic() - began
+
+    def _run_beside(self, engine: Engine, tally: _Tally) -> None:
+        """A few metrics, and what must be refused, beside every round of networks, as in ``fuzz``."""
+        for rounds in self._beside:
+            rounds.round()
+            confirmed = rounds.confirm()
+            examined = Examined(outcomes={**self.outcomes, **rounds.outcomes}, suspicions=confirmed)
+            self._file(engine, examined, tally, lambda found: found.diagnosis.api or found.case.digest)
 
     def _stop(self, index: int, spent: float, budget: float) -> StopReason | None:
         if self._settings.cases is not None:
@@ -302,6 +317,7 @@ class Hunt:
                 "undecided": undecided,
                 "per_engine": {name: tally.to_json() for name, tally in self.tallies.items()},
                 "stop_reason": self.stop.value,
+                "metric_cases": self._beside[0].count,
             },
             findings=tuple(self.findings.values()),
             notes=(

@@ -17,16 +17,16 @@ from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import TensorParityError, UnknownTargetError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
-from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal
 from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
-from ..operators.api import evaluate_call, evaluate_rest, refused_dtypes
+from ..operators.api import evaluate_call, evaluate_rest
+from ..operators.beside import layer_of
 from ..operators.calls.catalogue import operator_of
 from ..operators.catalogue import has_layer, layer
-from ..operators.evaluate import evaluate, has_masks
+from ..operators.evaluate import evaluate_batches
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
@@ -38,11 +38,21 @@ from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.freedoms import freedom_of, tamed
 from ..triage.fusion import AMPLIFIED, relative_difference
-from ..triage.replay import NodeErrors, absolute_error, measure_node, measure_outputs, reference_error
+from ..triage.replay import (
+    NodeErrors,
+    absolute_error,
+    as_worth,
+    measure_node,
+    measure_outputs,
+    reference_error,
+    with_dtypes,
+)
+from ..triage.sign import policy_parameter
 from ..triage.support import classed_ending, is_documented
 from ..triage.suspicion import Suspicion, Worst
 from ..triage.trials import judge_form, judge_layer
 from .judging_training import TRAINING, by_training
+from .refusals import accepted, ruled_out
 from .selection import families_of
 
 #: No target ran an exported file.
@@ -62,7 +72,7 @@ def references(case: Case) -> dict[str, Evaluation]:
     try:
         if isinstance(case.subject, ApiCall):
             return {"0": evaluate_call(case.subject, dict(case.inputs))}
-        if isinstance(case.subject, LayerGraph) and not has_masks(case.subject):
+        if isinstance(case.subject, LayerGraph):
             return _graph_references(case.subject, case)
     except (TensorParityError, ShapeError):
         return {}
@@ -70,7 +80,7 @@ def references(case: Case) -> dict[str, Evaluation]:
 
 
 def _graph_references(graph: LayerGraph, case: Case) -> dict[str, Evaluation]:
-    values = evaluate(graph, case.inputs, case.weights)
+    values = evaluate_batches(graph, case.inputs, case.weights, case.procedure.batch_size, dtype=case.procedure.dtype)
     found: dict[str, Evaluation] = {}
     for ref in graph.outputs:
         node = graph.node(ref.node)
@@ -98,7 +108,7 @@ def judge(
     if invalid and completed and died:  # dying is worse than answering, and no refusal
         return _ending(case, outcomes, died, exporters), ""
     if invalid and completed:
-        return _accepted(case, outcomes, completed, *invalid), ""
+        return accepted(case, outcomes, completed, *invalid), ""
     if ended and (completed or truth):
         return _ending(case, outcomes, ended, exporters), ""
     if died and len(died) < len(ended):  # the others refuse what this one dies of
@@ -107,7 +117,7 @@ def judge(
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
         return _by_reference(case, outcomes, completed, truth, convicted)
-    if case.procedure.training and _single_step(case) and _unmasked(case):
+    if case.procedure.training and _single_step(case) and isinstance(case.subject, LayerGraph):
         return _by_layer(case, outcomes)
     exporter = _by_exporter(case, outcomes, exporters)
     if exporter is not None:
@@ -121,51 +131,11 @@ def judge(
     return _by_pairs(case, outcomes, completed)
 
 
-def ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
-    """The first layer with parameters that its documentation rules out; a call with dtypes that it must refuse."""
-    if isinstance(case.subject, ApiCall):
-        refused = refused_dtypes(case.subject, case.inputs)
-        return (Node("call", case.subject.api, ()), {"dtype": refused[0]}) if refused else None
-    if isinstance(case.subject, LayerGraph):
-        for node in case.subject.nodes:
-            invalid = layer(node.op).invalid(node.params) if has_layer(node.op) else {}
-            if invalid:
-                return node, invalid
-    return None
-
-
-def _accepted(
-    case: Case, outcomes: Mapping[str, Outcome], completed: Mapping[str, Outcome], node: Node, invalid: dict[str, Json]
-) -> Suspicion:
-    """Whoever answers is wrong, whatever the answer; where nobody refuses, the code they share is."""
-    refused = [target for target, outcome in outcomes.items() if outcome.status is Status.RAISED]
-    shared = {families_of([target])[target] for target in completed}
-    suspects = (shared.pop(),) if not refused and len(completed) > 1 and len(shared) == 1 else tuple(completed)
-    given = ", ".join(f"{name}={value!r}" for name, value in invalid.items())
-    evidence = [f"{target} accepts {given}, which the documentation rules out" for target in completed]
-    evidence += [f"{target} refuses it" for target in refused]
-    called = isinstance(case.subject, ApiCall)
-    diagnosis = Diagnosis(
-        Class.DEFECT,
-        suspects,
-        node=None if called else node.key,
-        api=node.op if called else public_name(node.op),
-        parameters=invalid,
-        evidence=tuple(evidence),
-    )
-    stage = Stage.CALL if called else Stage.BUILD
-    return Suspicion(Kind.ACCEPTS_INVALID, diagnosis, case, tuple(outcomes), stage=stage)
-
-
 def _single_step(case: Case) -> bool:
     if isinstance(case.subject, ApiCall):
         return True
     graph = case.subject
-    return isinstance(graph, LayerGraph) and len(graph.nodes) == 1 and case.procedure.goal is Goal.FORWARD
-
-
-def _unmasked(case: Case) -> bool:
-    return isinstance(case.subject, LayerGraph) and not has_masks(case.subject)
+    return isinstance(graph, LayerGraph) and layer_of(graph) is not None and case.procedure.goal is Goal.FORWARD
 
 
 def _by_reference(
@@ -177,8 +147,9 @@ def _by_reference(
 ) -> tuple[Suspicion | None, str]:
     """One layer or call against its reference, by the same rule that blames in an examination."""
     answers = {t: [o.outputs[name] for name in truth if name in o.outputs] for t, o in completed.items()}
-    errors = measure_outputs(_node_of(case), answers, list(truth.values()), freedom_of(case))
-    errors = _with_further_outputs(errors, case, completed)
+    policy = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
+    errors = measure_outputs(_node_of(case), as_worth(answers, policy), list(truth.values()), freedom_of(case))
+    errors = _with_further_outputs(with_dtypes(errors, answers, policy), case, completed)
     if isinstance(case.subject, LayerGraph) and all(error <= K for error in errors.errors.values()):
         errors = judge_form(case, completed) or errors
     klass, suspects = blame(errors, families_of(list(completed)))
@@ -350,7 +321,8 @@ def _ending(
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
     )
-    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=is_documented(case))
+    dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
+    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=is_documented(case), dtype=dtype)
     exception = failure.type if failure else ""
     return Suspicion(ENDINGS[worst.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
 
@@ -376,7 +348,7 @@ def _api(case: Case, suspects: Sequence[str] = ()) -> str | None:
 
 def _only_node(case: Case) -> Node | None:
     graph = case.subject
-    return graph.nodes[0] if isinstance(graph, LayerGraph) and len(graph.nodes) == 1 else None
+    return layer_of(graph) if isinstance(graph, LayerGraph) else None
 
 
 def _node(case: Case) -> str | None:
@@ -389,7 +361,8 @@ def _parameters(case: Case) -> dict[str, object]:
         operator = operator_of(case.subject.api)
         return operator.significant(dict(case.subject.kwargs)) if operator else {}
     node = _only_node(case)
-    return layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
+    own = layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
+    return {**own, **policy_parameter(case.procedure.dtype)}
 
 
 def stage_of(case: Case) -> Stage:

@@ -17,14 +17,17 @@ from ..core.case import Case
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
+from ..core.policies import policy_named
 from ..core.procedure import Goal
 from ..core.verdict import Stage
+from ..operators.beside import layer_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
 from ..triage.backward import accuse_gradients, judge_gradients, loss_function
 from ..triage.diagnose import accuse, public_name
 from ..triage.replay import NodeErrors, judge_by_vote
+from ..triage.sign import policy_parameter
 from ..triage.states import judge_states
 from ..triage.steps import is_loss_alone, judge_loss, judge_loss_gradient, judge_update, stepped_weights
 from ..triage.suspicion import Suspicion
@@ -75,7 +78,8 @@ def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
         return None
     errors = judge_loss(node, case, completed)
     if errors is None:
-        errors = judge_by_vote(node, {target: _losses(outcome) for target, outcome in completed.items()})
+        dtype = policy_named(case.procedure.dtype).loss
+        errors = judge_by_vote(node, {target: _losses(outcome, dtype) for target, outcome in completed.items()})
     for accusation in accuse([errors], families_of(list(completed))):
         diagnosis = _at_loss(accusation.diagnosis, case)
         diagnosis = replace(diagnosis, evidence=_of_loss(diagnosis, case))
@@ -107,17 +111,18 @@ def _starting(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
     return {name: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _losses(outcome: Outcome) -> dict[str, Array]:
+def _losses(outcome: Outcome, dtype: str = "float32") -> dict[str, Array]:
     trace = outcome.trace
     values = trace.losses or ((trace.loss,) if trace.loss is not None else ())
-    return {str(step): np.asarray(value, np.float32) for step, value in enumerate(values)}
+    return {str(step): np.asarray(value, dtype) for step, value in enumerate(values)}
 
 
 def _at_loss(diagnosis: Diagnosis, case: Case) -> Diagnosis:
     recipe = case.procedure.loss
     assert recipe is not None
     api = LOSSES[recipe.name].api if recipe.name in LOSSES else f"keras.losses.{recipe.name}"
-    return replace(diagnosis, api=api, parameters=dict(recipe.params), node=None)
+    parameters = {**recipe.params, **policy_parameter(case.procedure.dtype)}
+    return replace(diagnosis, api=api, parameters=parameters, node=None)
 
 
 def _of_loss(diagnosis: Diagnosis, case: Case) -> tuple[str, ...]:
@@ -143,7 +148,8 @@ def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Said
     if is_loss_alone(case):
         return None
     answers = {target: dict(outcome.trace.gradients) for target, outcome in completed.items()}
-    found = judge_gradients(_node(case), answers, loss_function(case), disputes_only=True)
+    policy = policy_named(case.procedure.dtype)
+    found = judge_gradients(_node(case), answers, loss_function(case), disputes_only=True, policy=policy)
     accusation = accuse_gradients(found, families_of(list(completed)))
     if accusation is None:
         return _doubtful(found.errors, "the gradients")
@@ -199,14 +205,15 @@ def by_optimizer(
             if error > errors.limit
         )
         api = OPTIMIZERS[recipe.name].api
-        diagnosis = replace(accusation.diagnosis, api=api, parameters=dict(recipe.params), node=None, evidence=evidence)
+        parameters = {**recipe.params, **policy_parameter(case.procedure.dtype)}
+        diagnosis = replace(accusation.diagnosis, api=api, parameters=parameters, node=None, evidence=evidence)
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
     return None
 
 
 def _only(case: Case) -> Node | None:
     graph = case.subject
-    return graph.nodes[0] if isinstance(graph, LayerGraph) and len(graph.nodes) == 1 else None
+    return layer_of(graph) if isinstance(graph, LayerGraph) else None
 
 
 def _node(case: Case) -> Node:
@@ -219,5 +226,6 @@ def _at_layer(diagnosis: Diagnosis, case: Case) -> Diagnosis:
     only = _only(case)
     if only is None:
         return replace(diagnosis, api=None, parameters={}, node=None)
-    parameters = layer(only.op).significant(only.params) if has_layer(only.op) else {}
+    own = layer(only.op).significant(only.params) if has_layer(only.op) else {}
+    parameters = {**own, **policy_parameter(case.procedure.dtype)}
     return replace(diagnosis, api=public_name(only.op), parameters=parameters, node=only.key)

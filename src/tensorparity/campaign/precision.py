@@ -31,7 +31,8 @@ from .filing import file_findings, target_facts
 from .precision_compiled import search_compiled
 from .precision_endings import ENGINE, Ended, endings_of
 from .precision_findings import findings_of, prepared
-from .precision_operator import ALL_STRATEGIES, GUIDED, Notebook, SearchTask, search_operators
+from .precision_notebook import GUIDED, Notebook, SearchTask
+from .precision_operator import ALL_STRATEGIES, search_operators
 from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
 from .selection import named_targets
 
@@ -84,6 +85,8 @@ class PrecisionSettings:
             for name in given:
                 if name not in known:
                     raise UsageError(f"unknown {what} {name!r}; known are {', '.join(known)}")
+        if self.measure != "paper" and (self.modes or self.times > 1):
+            raise UsageError("modes, and operators applied several times, are of measure 'paper': add --measure paper")
 
 
 @dataclass(frozen=True)
@@ -249,8 +252,11 @@ class _Run:
         planted = (
             f"fault {fault.name} is planted in {target}" for target, fault in self._settings.runner.faults.items()
         )
-        early = self._stop in (_INTERRUPTED, _BUDGET)
-        return (*([f"ended early: {self._stop}"] if early else []), *planted)
+        early = {
+            _INTERRUPTED: "ended early: interrupted; what is beyond the bound was not blamed, reduced or confirmed",
+            _BUDGET: f"ended early: {_BUDGET}",
+        }
+        return (*([early[self._stop]] if self._stop in early else []), *planted)
 
 
 class _Watched:

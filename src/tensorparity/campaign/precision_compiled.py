@@ -14,7 +14,8 @@ import numpy as np
 
 from ..core.case import Case
 from ..core.outcome import Outcome
-from .precision_operator import Notebook, make_search, most_rows, small_first
+from .precision_notebook import Notebook
+from .precision_operator import WITH_SPECIALS, make_search, most_rows, small_first, special_case
 
 #: Calls compiled as one unit.
 PACK = 16
@@ -69,12 +70,26 @@ class _Member:
         rng = np.random.default_rng([task.seed, 0x00C09114, *f"{task.operator.name}/{task.dtype}".encode()])
         self._search = make_search(task, {}, shape, rng, self._rows * _BATCHES)
         self.active = [target for target in task.targets if target in task.compiled]
+        self._special = task.strategy in WITH_SPECIALS
+        self._left = _BATCHES
+
+    @property
+    def going(self) -> bool:
+        return bool(self.active) and self._left > 0
 
     def ask(self) -> Case:
+        if self._special:
+            return special_case(self.task, self._rows)  # as many rows as all others: compiled once
         return self._search.ask(self._rows).case(self.task.operator, self.task.dtype, seed=self.task.seed)
 
     def feed(self, case: Case, outcomes: dict[str, Outcome]) -> None:
         """Who did not answer is not asked again."""
+        if self._special:
+            self._special = False
+            silent = self._notebook.note_special(case, outcomes)
+            self.active = [target for target in self.active if target not in silent]
+            return
+        self._left -= 1
         measured, silent = self._notebook.note(case, outcomes)
         self.active = [target for target in self.active if target not in silent]
         units = {target: errors.units for target, errors in measured.items()}
@@ -82,10 +97,7 @@ class _Member:
 
 
 def _exhaust(runner: PackRunner, members: Sequence[_Member]) -> None:
-    for _ in range(_BATCHES):
-        asking = [member for member in members if member.active]
-        if not asking:
-            return
+    while asking := [member for member in members if member.going]:
         cases = [member.ask() for member in asking]
         targets = list(dict.fromkeys(target for member in asking for target in member.active))
         places = {t: [place for place, member in enumerate(asking) if t in member.active] for t in targets}

@@ -17,6 +17,7 @@ from ..core.verdict import Kind, Measure, Stage
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
 from ..oracles.precision import measure_rows
+from ..oracles.special_values import missed, special
 from ..targets.lowering.calls import native_name
 from ..targets.runner import LocalRunner
 from ..triage.ballots import ballot_of
@@ -26,7 +27,7 @@ from ..triage.confirm import flaky
 from ..triage.suspicion import Suspicion
 from .filing import make_finding
 from .precision_endings import ENGINE, PREFERRED, Filed, endings_of, library_of
-from .precision_operator import Notebook, Worst
+from .precision_notebook import Notebook, Worst
 from .reducing import Prepared
 from .scripts import reproduce
 
@@ -61,17 +62,19 @@ def _by_operator(notebooks: Sequence[Notebook]) -> dict[str, list[Notebook]]:
 def _call_witnesses(runner: Runner, notebooks: Sequence[Notebook]) -> None:
     """Compiled targets are searched apart: what the others make of their worst inputs is asked now."""
     missing = [
-        (record, target)
+        (record, worst, target)
         for notebook in notebooks
         for name, record in notebook.records.items()
-        if name in notebook.task.compiled and record.worst is not None and record.units > K
+        if name in notebook.task.compiled
+        for worst in (record.worst if record.units > K else None, record.special)
+        if worst is not None
         for target in notebook.task.eager
-        if notebook.records[target].inputs and target not in record.worst.outputs
+        if notebook.records[target].inputs and target not in worst.outputs
     ]
-    pairs = [(record.worst.case, target) for record, target in missing if record.worst is not None]
-    for (record, target), outcome in zip(missing, runner.run_pairs(pairs) if pairs else (), strict=True):
-        if outcome.completed and record.worst is not None:
-            record.worst = replace(record.worst, outputs={**record.worst.outputs, target: outcome.outputs["0"]})
+    pairs = [(worst.case, target) for _, worst, target in missing]
+    for (record, worst, target), outcome in zip(missing, runner.run_pairs(pairs) if pairs else (), strict=True):
+        if outcome.completed:
+            record.witnessed(worst.case, target, outcome.outputs["0"])
 
 
 def _accused(notebooks: Sequence[Notebook]) -> list[_Accused]:
@@ -86,9 +89,28 @@ def _accused(notebooks: Sequence[Notebook]) -> list[_Accused]:
                     beyond.setdefault(ballot_of(record.worst.target), []).append((notebook, record.worst))
         guilty = [item for item in map(_first_guilty, beyond.values()) if item is not None]
         found += [item for item in guilty if item.blame.klass is Class.DEFECT]
+        known = {ballot_of(item.worst.target) for item in guilty if item.blame.klass is Class.DEFECT}
+        found += [item for item in _specials(group) if not (known & {ballot_of(item.worst.target)} and _finite(item))]
         if guilty and all(item.blame.klass is Class.PRECISION for item in guilty):
             found.append(guilty[0])  # ill-conditioned: one remark on the operator, not one per library
     return found
+
+
+def _specials(group: Sequence[Notebook]) -> list[_Accused]:
+    """Who is wrong on NaN and infinities: one per implementation, told in the preferred dtype that shows it."""
+    beyond: dict[str, list[tuple[Notebook, Worst]]] = {}
+    for notebook in group:
+        for record in notebook.records.values():
+            if record.special is not None:
+                beyond.setdefault(ballot_of(record.special.target), []).append((notebook, record.special))
+    return [item for item in map(_first_guilty, beyond.values()) if item is not None]
+
+
+def _finite(accused: _Accused) -> bool:
+    """Whether a finite number came out where another one should: who errs on ordinary numbers does so here as well."""
+    place, target = _worst_place(accused), accused.worst.target
+    said, value = float(accused.worst.outputs[target].ravel()[place]), _true_value(accused, place)
+    return math.isfinite(said) and math.isfinite(value)
 
 
 def _first_guilty(candidates: Sequence[tuple[Notebook, Worst]]) -> _Accused | None:
@@ -123,6 +145,9 @@ def _reduced(runner: Runner, accused: _Accused) -> _Accused:
         for case in cases:
             answers = {target: next(outcomes) for target in targets}
             blame = _judge(accused, case, answers)
+            if _special(case) is not _special(accused.worst.case):
+                found.append(False)
+                continue
             same = blame.klass is accused.blame.klass and set(blame.suspects) == set(accused.blame.suspects)
             found.append(same and _kind(blame, accused.worst.target) is kind)
         return found
@@ -157,6 +182,9 @@ def _worst_place(accused: _Accused) -> int:
     with np.errstate(all="ignore"):
         truth = accused.operator.evaluate(dict(case.subject.kwargs), arrays)
     output = accused.worst.outputs[accused.worst.target]
+    if _special(case):
+        wrong = missed(accused.operator, dict(case.subject.kwargs), arrays, output, accused.dtype)
+        return int(np.argmax(wrong.ravel()))
     return int(measure_rows(output, truth, accused.dtype).place[0])
 
 
@@ -180,8 +208,8 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
     klass = item.blame.klass
     assert klass is not None
     library = library_of(item.worst.target)
-    # All documented freedoms so far are about constants and cut-offs that only float64 can see.
-    freedom = _freedom(item) if item.dtype == "float64" else None
+    # The freedoms of finite inputs are about constants and cut-offs that only float64 can see.
+    freedom = _freedom(item) if item.dtype == "float64" or _special(item.worst.case) else None
     if freedom and klass is Class.DEFECT:
         klass = Class.SPECIFICATION
     case = item.worst.case
@@ -199,38 +227,54 @@ def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> F
         threshold=K,
     )
     diagnosis = diagnosis if confirmed else flaky(diagnosis)
-    suspicion = Suspicion(_kind(item.blame, item.worst.target), diagnosis, case, tuple(outcomes), stage=Stage.CALL)
+    kind = _kind(item.blame, item.worst.target)
+    suspicion = Suspicion(kind, diagnosis, case, tuple(outcomes), stage=Stage.CALL, features=_features(case))
     return Filed(make_finding(suspicion, ENGINE, outcomes, item.operator.name), suspicion, outcomes)
 
 
 def _freedom(item: _Accused) -> str | None:
     """A freedom of the library that is called, or of the one that computes for it (torch under Keras)."""
-    unlike, target = item.operator.unlike, item.worst.target
+    operator, target = item.operator, item.worst.target
+    unlike = operator.unlike_special if _special(item.worst.case) else operator.unlike
     return unlike.get(library_of(target)) or unlike.get(ballot_of(target))
+
+
+def _true_value(item: _Accused, place: int) -> float:
+    case = item.worst.case
+    assert isinstance(case.subject, ApiCall)
+    with np.errstate(all="ignore"):
+        truth = item.operator.evaluate(dict(case.subject.kwargs), item.operator.operand_arrays(case.inputs))
+    return float(np.broadcast_to(truth.value, item.worst.outputs[item.worst.target].shape).ravel()[place])
 
 
 def _evidence(item: _Accused) -> list[str]:
     case, target = item.worst.case, item.worst.target
-    arrays = item.operator.operand_arrays(case.inputs)
-    assert isinstance(case.subject, ApiCall)
-    with np.errstate(all="ignore"):
-        truth = item.operator.evaluate(dict(case.subject.kwargs), arrays)
     place = _worst_place(item)
     output = float(item.worst.outputs[target].ravel()[place])
-    value = float(np.broadcast_to(truth.value, item.worst.outputs[target].shape).ravel()[place])
-    lines = [
-        f"{item.operator.name}({_shown(case)}) = {value:.9g}, and {target} says {output:.9g} in {item.dtype}: "
-        f"{item.blame.units[target]:.3g} times what rounding explains"
-    ]
+    value = _true_value(item, place)
+    whole = _special(case)
+    wrong = "" if whole else f": {item.blame.units[target]:.3g} times what rounding explains"
+    called = f"{item.operator.name}({_shown(case)})"
+    lines = [f"{called} = {value:.9g}, and {target} says {output:.9g} in {item.dtype}{wrong}"]
     for other in item.blame.within:
         said = float(item.worst.outputs[other].ravel()[place]) if other in item.worst.outputs else value
-        lines.append(f"{other} says {said:.9g} ({item.blame.units[other]:.2g} times)")
+        lines.append(f"{other} says {said:.9g}" + ("" if whole else f" ({item.blame.units[other]:.2g} times)"))
     if not item.blame.within and item.blame.klass is Class.DEFECT:
         lines.append(f"no other implementation was within the bound; the formula evaluated stably in {item.dtype} is")
     lines.append(f"formula: {item.operator.formula}")
     if item.also:
-        lines.append(f"beyond the bound also in {', '.join(item.also)}")
+        lines.append(f"{'wrong' if whole else 'beyond the bound'} also in {', '.join(item.also)}")
     return lines
+
+
+def _features(case: Case) -> tuple[str, ...]:
+    """NaN and infinities are another defect than an early overflow, whose answer looks alike."""
+    flat = np.concatenate([array.astype(np.float64).ravel() for array in case.inputs.values()])
+    return tuple(name for name, found in (("nan", np.isnan(flat)), ("infinity", np.isinf(flat))) if found.any())
+
+
+def _special(case: Case) -> bool:
+    return special(list(case.inputs.values()))
 
 
 def _shown(case: Case) -> str:

@@ -6,194 +6,33 @@ All searches of a chunk advance together, a batch each, so that the workers have
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.case import ApiCall, Case
+from ..core.case import Case
 from ..core.jsontext import Json
-from ..core.messages import gist
-from ..core.operator_errors import OperatorRun
-from ..core.outcome import Outcome, Status
+from ..core.outcome import Outcome
 from ..core.runner import Runner
-from ..engines.predoo.algorithm import GROUPS, STRATEGIES, PaperSearch, seeds_for
+from ..engines.predoo.algorithm import STRATEGIES, PaperSearch, seeds_for
 from ..engines.predoo.batch import Batch
 from ..engines.predoo.guided import GuidedSearch
+from ..engines.predoo.specials import special_batch
 from ..generators.operator_inputs import SOURCES, fitted
 from ..operators.calls.spec import Operator, Sizes
-from ..operators.tolerances import tolerance_of
-from ..oracles.precision import RowErrors, measure_rows, usable
-from .precision_endings import ENDINGS, Ended, one_input
+from .precision_notebook import GUIDED, Notebook, SearchTask
 
 #: Searches that advance together.
 _CHUNK = 8
 _VARIANTS = 4
 _BATCHES = 20
-_SHOWN = 8
+#: Inputs with NaN and infinities: as many as two operands have combinations.
+_SPECIALS = 24
 #: Elements of one batch at most, so that references written in Python stay quick.
 _ELEMENTS = 200_000
-GUIDED = "guided"
 ALL_STRATEGIES = (*STRATEGIES, GUIDED, *SOURCES)
-
-
-@dataclass(frozen=True, slots=True)
-class Worst:
-    """The input with the largest error on one target: alone, with what every target made of it."""
-
-    target: str
-    units: float
-    case: Case
-    outputs: Mapping[str, Array]
-    others: Mapping[str, float]
-
-
-@dataclass
-class Record:
-    """What is known of one operator in one dtype on one target."""
-
-    units: float = 0.0
-    absolute: float = 0.0
-    relative: float = 0.0
-    ulps: float = 0.0
-    inputs: int = 0
-    reason: str = ""
-    worst: Worst | None = None
-    ended: list[Ended] = field(default_factory=list)
-    chronicle: list[Array] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class SearchTask:
-    """What is searched where.
-
-    Args:
-        compiled: those of the targets that compile every new call. They are asked by a search of their own
-            (``precision_compiled``), on the first variant in batches of one size.
-    """
-
-    operator: Operator
-    dtype: str
-    targets: tuple[str, ...]
-    strategy: str = GUIDED
-    inputs: int = 2000
-    seed: int = 0
-    compiled: frozenset[str] = frozenset()
-
-    @property
-    def eager(self) -> list[str]:
-        return [target for target in self.targets if target not in self.compiled]
-
-
-class Notebook:
-    """What every target made of an operator in a dtype, batch after batch."""
-
-    def __init__(self, task: SearchTask) -> None:
-        self.task = task
-        self.records = {target: Record() for target in task.targets}
-
-    def note(self, case: Case, outcomes: Mapping[str, Outcome]) -> tuple[dict[str, RowErrors], list[str]]:
-        """Measure the outcomes of one batch; also returns the targets that could not be measured."""
-        assert isinstance(case.subject, ApiCall)
-        arrays = self.task.operator.operand_arrays(case.inputs)
-        with np.errstate(all="ignore"):
-            truth = self.task.operator.evaluate(dict(case.subject.kwargs), arrays)
-        measured: dict[str, RowErrors] = {}
-        silent: list[str] = []
-        for target, outcome in outcomes.items():
-            problem = usable(outcome, truth, self.task.dtype)
-            if problem:
-                self._problem(target, outcome, problem, case)
-                silent.append(target)
-                continue
-            measured[target] = measure_rows(outcome.outputs["0"], truth, self.task.dtype)
-            self.records[target].inputs += len(measured[target])
-        for target, errors in measured.items():
-            self._note(target, errors, measured, outcomes, case)
-        return measured, silent
-
-    def _problem(self, target: str, outcome: Outcome, problem: str, case: Case) -> None:
-        """What raised is kept; what the library has no such thing for gets a reason, and is not asked again."""
-        record = self.records[target]
-        told = f"{outcome.failure.type}: {gist(outcome.failure.message)}" if outcome.failure else problem
-        if outcome.status in ENDINGS:
-            record.ended.append(Ended(self.task.operator, self.task.dtype, outcome, case))
-            record.reason = record.reason or (told if outcome.status is Status.CRASHED else "")
-        elif outcome.status is Status.UNSUPPORTED and outcome.failure is not None:
-            record.reason = outcome.failure.message
-        else:
-            record.reason = problem
-
-    def _note(
-        self,
-        target: str,
-        errors: RowErrors,
-        measured: Mapping[str, RowErrors],
-        outcomes: Mapping[str, Outcome],
-        case: Case,
-    ) -> None:
-        record = self.records[target]
-        record.chronicle.append(errors.units)
-        for name in ("absolute", "relative", "ulps"):
-            found = getattr(errors, name)
-            finite = found[np.isfinite(found)]
-            setattr(record, name, max(getattr(record, name), float(finite.max(initial=0.0))))
-        row = int(np.argmax(errors.units))
-        if errors.units[row] > record.units or record.worst is None:
-            record.units = max(record.units, float(errors.units[row]))
-            record.worst = Worst(
-                target,
-                float(errors.units[row]),
-                one_input(self.task.operator, case, row),
-                {name: outcomes[name].outputs["0"][row : row + 1].copy() for name in measured},
-                {name: float(found.units[row]) for name, found in measured.items()},
-            )
-
-    def sightings(self) -> list[Ended]:
-        """Every call that ended badly."""
-        return [ended for record in self.records.values() for ended in record.ended]
-
-    def runs(self) -> list[OperatorRun]:
-        return [self._run(target, record) for target, record in self.records.items()]
-
-    def _run(self, target: str, record: Record) -> OperatorRun:
-        task = self.task
-        tolerance = tolerance_of(target, task.dtype)
-        known = OperatorRun(task.operator.name, task.operator.family, target, task.dtype, task.strategy, "measured")
-        if not record.inputs:
-            status, reason = _silence(record)
-            return replace(known, status=status, reason=reason)
-        chronicle = np.concatenate(record.chronicle)
-        best = np.maximum.accumulate(np.nan_to_num(chronicle, posinf=1e30))
-        assert record.worst is not None
-        operand = next(item.name for item in task.operator.operands if item.stacked)
-        return OperatorRun(
-            known.operator,
-            known.family,
-            target,
-            task.dtype,
-            task.strategy,
-            "measured",
-            inputs=record.inputs,
-            units=record.units,
-            absolute=record.absolute,
-            relative=record.relative,
-            ulps=record.ulps,
-            worst=tuple(record.worst.case.inputs[operand].astype(np.float64).ravel()[:_SHOWN].tolist()),
-            parameters=dict(record.worst.case.subject.kwargs),  # type: ignore[union-attr]
-            tolerance=(tolerance.rtol, tolerance.atol) if tolerance else None,
-            tolerance_source=tolerance.source if tolerance else "",
-            groups=tuple(float(part[-1]) for part in np.array_split(best, min(GROUPS, len(best)))),
-        )
-
-
-def _silence(record: Record) -> tuple[str, str]:
-    """Why nothing was measured: status and reason."""
-    if record.ended:
-        ended = record.ended[0].outcome
-        told = f"{ended.failure.type}: {gist(ended.failure.message)}" if ended.failure else ended.status.value
-        return ended.status.value, record.reason or told
-    return ("unsupported", record.reason) if record.reason else ("not run", "the budget was used up")
+#: The strategies that also ask what becomes of NaN and infinities.
+WITH_SPECIALS = (GUIDED, "special")
 
 
 class _Algorithm:
@@ -233,6 +72,14 @@ def make_search(
     return GuidedSearch(task.operator, task.dtype, shape, params, rng, source=source, credit=credit)
 
 
+def special_case(task: SearchTask, rows: int = _SPECIALS) -> Case:
+    """The defaults, in the smallest shape, on NaN and infinities."""
+    rng = np.random.default_rng([task.seed, 0x0059EC1A, *f"{task.operator.name}/{task.dtype}".encode()])
+    shape = small_first(task.operator)[0]
+    batch = special_batch(task.operator, task.dtype, shape, {}, rng, rows)
+    return batch.case(task.operator, task.dtype, seed=task.seed)
+
+
 def small_first(operator: Operator) -> list[Sizes]:
     """The shapes of an operator; images of the paper's size come last, for an error shows in small ones as well."""
     return sorted(operator.shapes, key=lambda shape: int(np.prod(shape)) > 512)
@@ -255,9 +102,13 @@ class OperatorSearch:
         self._search: Search | None = None
         self._credit: dict[str, float] = {}
         self._active: set[str] = set()
+        self._special = task.strategy in WITH_SPECIALS
 
     def ask(self) -> list[tuple[Case, str]]:
         """The next batch for every target that still answers; empty at the end."""
+        if self._special:
+            self._case = special_case(self.task)
+            return [(self._case, target) for target in self.task.eager]
         for batch in self._plan:
             self._case = batch.case(self.task.operator, self.task.dtype, seed=self.task.seed)
             asked = [target for target in self.task.targets if target in self._active]
@@ -295,6 +146,10 @@ class OperatorSearch:
     def feed(self, outcomes: Mapping[str, Outcome]) -> None:
         """What the targets made of the batch; who did not answer is not asked again with these parameters."""
         assert self._case is not None
+        if self._special:
+            self._special = False
+            self.notebook.note_special(self._case, outcomes)
+            return
         assert self._search is not None
         measured, silent = self.notebook.note(self._case, outcomes)
         self._active.difference_update(silent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ PAPER_DTYPES: tuple[str, ...] = ("float16", "float32", "float64")
 _WIDTHS = {"bfloat16": 0, "float16": 1, "float32": 2, "float64": 3}
 #: Bytes of float64 inputs in one call: enough to make its overhead vanish, not so much as to leave the caches far.
 _BATCH_BYTES = 8 << 20
+#: Inputs whose parameters differ go into different calls: so many more are taken together, at most.
+_CALLS = 6
 _SHOWN = 8
 
 
@@ -82,7 +85,8 @@ def search_paper(runner: Runner, task: PaperTask) -> PaperSearched:
     """Run Algorithm 1 to its end; exceptions are recorded (line 31) and handed on."""
     began = time.monotonic()
     search = task.search()
-    most = max(3, _BATCH_BYTES // (8 * max(1, int(np.prod(task.shape)))))
+    calls = math.prod(len(parameter.valid) for parameter in task.operator.parameters)
+    most = max(3, _BATCH_BYTES * min(calls, _CALLS) // (8 * max(1, int(np.prod(task.shape)))))
     tally = _Tally()
     while not search.done:
         batches = search.ask(most)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ..core.case import Case
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
-from ..core.messages import gist, says_unsupported
+from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Mode
 from ..core.runner import Runner, run_case
@@ -28,6 +28,7 @@ from ..triage.diagnose import accusation_of, blame, public_name
 from ..triage.endings import EndingTrial, ending_trials
 from ..triage.replay import NodeErrors
 from ..triage.screening import Screening
+from ..triage.support import is_refusal
 from ..triage.suspicion import Suspicion
 from ..triage.trials import KINK, Trial
 
@@ -40,11 +41,27 @@ _ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_
 
 @dataclass(frozen=True)
 class _Pending:
-    """A conviction that waits to be confirmed, with what the targets did when it was made."""
+    """A conviction that waits to be confirmed, with what the targets did when it was made.
+
+    Args:
+        counted: the trial by which it is known.
+    """
 
     suspicion: Suspicion
     trial: Trial | EndingTrial | None
     outcomes: Mapping[str, Outcome]
+    counted: Trial | EndingTrial | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """Something that has been convicted before, seen once more."""
+
+    place: tuple[str, ...]
+    stage: Stage
+    api: str
+    suspects: tuple[str, ...]
+    kind: Kind = Kind.INCONSISTENCY
 
 
 @dataclass(frozen=True)
@@ -69,7 +86,7 @@ class Stepped:
         inconsistent: what the paper's rule says, whatever the verdicts are by.
         convicted: suspicions of this case, not confirmed yet.
         settled: doubts that a trial dispelled, and why there were any.
-        known: places of trials that were not repeated, because they had been convicted before.
+        known: what was not tried again, because it had been convicted before.
         unsupported: targets that say they lack something, and what they say.
     """
 
@@ -77,7 +94,7 @@ class Stepped:
     outcomes: Mapping[str, Outcome]
     inconsistent: list[Inconsistency] = field(default_factory=list)
     convicted: list[Suspicion] = field(default_factory=list)
-    known: list[tuple[str, ...]] = field(default_factory=list)
+    known: list[Known] = field(default_factory=list)
     open: list[Trial | EndingTrial] = field(default_factory=list)
     settled: list[str] = field(default_factory=list)
     unsupported: dict[str, str] = field(default_factory=dict)
@@ -137,7 +154,7 @@ class StepExaminer:
         step = Stepped(case, outcomes)
         for target, outcome in outcomes.items():
             failure = outcome.failure
-            if failure and outcome.status is Status.RAISED and says_unsupported(failure.type, failure.message):
+            if failure and is_refusal(outcome, case.procedure.dtype):
                 step.unsupported[target] = gist(failure.message)
                 step.outcomes = {**step.outcomes, target: replace(outcome, status=Status.UNSUPPORTED)}
             elif outcome.status is Status.UNSUPPORTED and failure:
@@ -165,7 +182,7 @@ class StepExaminer:
             place = (item.stage.value, api, odd or f"{item.a},{item.b}")
             self._places[place] += 1
             if self._places[place] > 1:
-                step.known.append(place)
+                step.known.append(Known(place, item.stage, api, (odd,) if odd else (item.a, item.b)))
                 continue
             evidence = f"{item.a} and {item.b} part in {item.layer} by {item.distance:.3g}, what flows in agrees"
             diagnosis = Diagnosis(
@@ -196,7 +213,7 @@ class StepExaminer:
         attempts |= self._attempted([trial.again for trial in undecided if trial.again])
         for step, trial in doubts:
             if self._is_known(trial):
-                step.known.append(trial.place)
+                step.known.append(self._known(trial, Kind.INCONSISTENCY))
             elif not trial.runs:
                 step.open.append(trial)
             elif not any(suspicion.case is trial.case for suspicion in step.convicted):
@@ -218,10 +235,9 @@ class StepExaminer:
         last = again or first
         convicting = next((attempt for attempt in (first, again) if attempt and attempt.suspicion), None)
         if convicting is not None and convicting.suspicion is not None:
-            self._count(trial)
-            self._suspects[trial.place] = convicting.suspicion.diagnosis.suspects
+            self._count(trial, convicting.suspicion.diagnosis.suspects)
             self._keep(step, convicting.suspicion, convicting.trial, convicting.outcomes)
-        elif last.errors.judged_by == KINK or (trial.explained and trial.explained()):
+        elif last.errors.judged_by == KINK or trial.is_explained(last.errors):
             self._settle(step, last.errors)
         else:
             step.open.append(trial)
@@ -229,8 +245,13 @@ class StepExaminer:
     def _is_known(self, trial: Trial | EndingTrial) -> bool:
         return self._places[trial.key] >= _ENOUGH or self._places[trial.place] >= _MORE_THAN_ENOUGH
 
-    def _count(self, trial: Trial | EndingTrial) -> None:
+    def _known(self, trial: Trial | EndingTrial, kind: Kind) -> Known:
+        suspects = self._suspects.get(trial.place, tuple(trial.suspects))
+        return Known(trial.place, trial.stage, trial.api, suspects, kind)
+
+    def _count(self, trial: Trial | EndingTrial, suspects: tuple[str, ...]) -> None:
         self._places.update([trial.key, trial.place])
+        self._suspects[trial.place] = suspects
 
     @property
     def _independent(self) -> bool:
@@ -271,24 +292,26 @@ class StepExaminer:
                 continue
             trials = ending_trials(step.case, outcome, done)
             if self._is_known(trials[0]):
-                step.known.append(trials[0].place)
+                step.known.append(self._known(trials[0], _ENDINGS[outcome.status]))
                 continue
-            self._count(trials[0])
-            self._try_ending(step, trials, outcome)
+            if not self._try_ending(step, trials, outcome):
+                step.open.append(trials[-1])
 
-    def _try_ending(self, step: Stepped, trials: Sequence[EndingTrial], outcome: Outcome) -> None:
-        """The smallest case that still ends so, and everybody who ends so on it."""
+    def _try_ending(self, step: Stepped, trials: Sequence[EndingTrial], outcome: Outcome) -> bool:
+        """The smallest case that still ends so, and everybody who ends so on it; whether there is one."""
         for trial in trials:
             found = run_case(self._runner, trial.case, self._targets)
-            ended = tuple(target for target, other in found.items() if trial.ends_so(other))
+            ended = _ended_so(trial, found)
             if outcome.target not in ended:
                 continue
             kind, exception = _ENDINGS[outcome.status], trial.ending[1]
             diagnosis = trial.diagnosis(self._suspects_of_ending(ended), found)
             suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
-            self._keep(step, suspicion, trial, found)
-            return
-        step.open.append(trials[-1])
+            # The first trial says what the ending is known by, whichever shows it; what nothing shows teaches nothing.
+            self._count(trials[0], diagnosis.suspects)
+            self._keep(step, suspicion, trial, found, trials[0])
+            return True
+        return False
 
     def _suspects_of_ending(self, ended: tuple[str, ...]) -> tuple[str, ...]:
         """Who ended so; where everybody did, the code they share."""
@@ -302,9 +325,10 @@ class StepExaminer:
         suspicion: Suspicion,
         trial: Trial | EndingTrial | None,
         outcomes: Mapping[str, Outcome],
+        counted: Trial | EndingTrial | None = None,
     ) -> None:
         step.convicted.append(suspicion)
-        self._pending.append(_Pending(suspicion, trial, outcomes))
+        self._pending.append(_Pending(suspicion, trial, outcomes, counted or trial))
 
     # Verdicts
 
@@ -327,6 +351,11 @@ class StepExaminer:
                 first.kind,
                 first.stage,
             )
+        seen = [known for known in step.known if self._concerns(known.suspects, pair)]
+        if seen and self._oracle != "muffin":
+            first_seen = seen[0]
+            reason = f"{first_seen.stage.value}: {first_seen.api or 'the network'} again"
+            return Verdict(Judgement.FAIL, pair, reason, kind=first_seen.kind, stage=first_seen.stage)
         ended = [step.outcomes[target] for target in pair if not step.outcomes[target].completed]
         if ended:
             failure = ended[0].failure
@@ -335,15 +364,6 @@ class StepExaminer:
             return Verdict(Judgement.UNDECIDED, pair, f"{ended[0].target} {ended[0].status.value}: {said}", kind=kind)
         if self._oracle == "muffin":
             return judge_pair(step.inconsistent, a, b)
-        seen = [place for place in step.known if self._concerns(self._suspects.get(place, place[2].split(",")), pair)]
-        if seen:
-            return Verdict(
-                Judgement.FAIL,
-                pair,
-                f"{seen[0][0]}: {seen[0][1]} again",
-                kind=Kind.INCONSISTENCY,
-                stage=Stage(seen[0][0]),
-            )
         doubted = [trial for trial in step.open if set(trial.suspects) & set(pair)]
         if doubted:
             reason = f"{doubted[0].stage.value}: {doubted[0].api} differs in the network, not alone"
@@ -351,24 +371,29 @@ class StepExaminer:
         return Verdict(Judgement.PASS, pair, "every stage agrees up to rounding")
 
     def _concerns(self, suspects: Sequence[str], pair: tuple[str, str]) -> bool:
-        return bool({*pair, *(self._families.get(target, target) for target in pair)} & set(suspects))
+        """A name that is a target's means that target, though a family of several may be called the same."""
+        shared = {self._families.get(target, target) for target in pair} - set(self._targets)
+        return bool({*pair, *shared} & set(suspects))
 
     # Confirmation
 
     def confirm(self) -> list[Suspicion]:
         """Everything convicted since the last time, again in fresh processes; what does not fail again is flaky."""
-        pending, self._pending = self._pending, []
+        pending = list(self._pending)
         pairs = [(item.suspicion.case, target) for item in pending if item.trial for target in self._targets]
         answers = iter(run_fresh(self._runner, pairs))
         found: list[Suspicion] = []
         for item in pending:
             outcomes = {target: next(answers) for target in self._targets} if item.trial else {}
             found.append(self._seen_again(item, outcomes) if item.trial else item.suspicion)
+        del self._pending[: len(pending)]  # not before: who is interrupted here may ask again
         return found
 
     def _seen_again(self, item: _Pending, outcomes: Mapping[str, Outcome]) -> Suspicion:
         suspicion, diagnosis = item.suspicion, item.suspicion.diagnosis
         if not self._again(item, outcomes):
+            if item.counted is not None:
+                self._places.subtract([item.counted.key, item.counted.place])  # it may come again, and be real
             return replace(suspicion, diagnosis=flaky(diagnosis))
         notes = two_answers(diagnosis.suspects, self._families, item.outcomes, outcomes)
         return replace(suspicion, diagnosis=unsteady(diagnosis, *notes))
@@ -377,9 +402,14 @@ class StepExaminer:
         diagnosis, trial = item.suspicion.diagnosis, item.trial
         assert trial is not None
         if isinstance(trial, EndingTrial):
-            ended = tuple(target for target, outcome in outcomes.items() if trial.ends_so(outcome))
-            return self._suspects_of_ending(ended) == diagnosis.suspects
+            return self._suspects_of_ending(_ended_so(trial, outcomes)) == diagnosis.suspects
         return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
+
+
+def _ended_so(trial: EndingTrial, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
+    """Who ended as expected; who says that it has no such thing is not wrong."""
+    alike = {target: outcome for target, outcome in outcomes.items() if trial.ends_so(outcome)}
+    return tuple(t for t, outcome in alike.items() if not is_refusal(outcome, trial.case.procedure.dtype))
 
 
 def can_train(target: str) -> bool:

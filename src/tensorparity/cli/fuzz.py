@@ -26,10 +26,18 @@ from .options import (
 @click.command("fuzz")
 @click.option("--models", type=click.IntRange(min=0), help="Exactly so many networks, instead of a budget.")
 @click.option("--cases", type=click.IntRange(min=0), help="The same as --models.")
-@click.option("--budget", type=Duration(), default=300.0, help="Time to go on for.  [default: 5m]")
+@click.option(
+    "--budget", type=Duration(), default=300.0, help="Time for networks; reducing may add half.  [default: 5m]"
+)
 @click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from; by default the whole catalogue.")
 @click.option("--stages", default="forward,loss,backward,update,metrics", show_default=True, help="Stages to compare.")
 @click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes networks are made for, or paper.")
+@click.option(
+    "--policies",
+    default="",
+    metavar="NAME,...",
+    help="Dtype policies of the networks: float32, float64, mixed_float16, ...; by default all, float32 mostly.",
+)
 @click.option("--unit", is_flag=True, help="One layer per network, with reshaping around it (the paper's Muffin-UT).")
 @click.option("--plain", is_flag=True, help="As in the paper: layers by 1/(c+1) alone, one input, one output.")
 @click.option("--vertices", type=click.IntRange(min=1), default=30, show_default=True, help="MAX_v of the paper.")
@@ -49,6 +57,7 @@ def command(
     layers: str,
     stages: str,
     data: str,
+    policies: str,
     unit: bool,
     plain: bool,
     vertices: int,
@@ -71,6 +80,7 @@ def command(
     from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
     from ..generators.networks.networks import NetworkSettings
+    from ..generators.networks.policies import read_policies
     from .progress import progress
 
     count = models if models is not None else cases
@@ -85,6 +95,7 @@ def command(
         networks=NetworkSettings(
             layers=read_layers(layers),
             data=read_data(data),
+            policies=read_policies(policies),
             unit=unit,
             steered=not plain,
             varied=not plain,
@@ -94,7 +105,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         # Who asks for a number of networks waits until each defect has its script; a budget bounds that, too.
-        reducing=reducing_settings(no_reduce, reduce_budget, most=math.inf if count is not None else budget),
+        reducing=reducing_settings(no_reduce, reduce_budget, most=math.inf if count is not None else budget / 2),
         runner=replace(runner_settings(**running), lines=line_coverage),
     )
     with progress(quiet) as listener:

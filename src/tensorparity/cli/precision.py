@@ -10,12 +10,17 @@ import click
 from ..core.finding import Class
 from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_options, show, write_report
 
+_STRATEGIES = (
+    "guided; one source of it: normal, wide, exponents, moderate, critical, overflow, cancellation, special; the "
+    "paper's random, linf, l1.  [default: guided; the paper's three for its measure]"
+)
+
 
 @click.command("precision")
 @click.option("--op", "operators", multiple=True, metavar="GLOB", help="Operators; may be given again.  [default: all]")
-@click.option("--dtype", "dtypes", multiple=True, help="float16, bfloat16, float32 or float64; may be given again.")
-@click.option("--strategy", "strategies", multiple=True, help="random, linf, l1 (the paper's), guided, or one source.")
-@click.option("--mode", "modes", multiple=True, help="input_mode, op_mode or default, for --measure paper.")
+@click.option("--dtype", "dtypes", multiple=True, help="float16, bfloat16, float32, float64.  [default: all]")
+@click.option("--strategy", "strategies", multiple=True, help=_STRATEGIES)
+@click.option("--mode", "modes", multiple=True, help="input_mode, op_mode or default.  [default: the first two]")
 @click.option(
     "--measure", default="operator", show_default=True, help="operator: true error; paper: between precisions."
 )
@@ -53,7 +58,12 @@ def command(
     quiet: bool,
     **running: Any,
 ) -> int:
-    """Search the largest precision error of operators, and say which are wrong."""
+    """Search the largest precision error of operators, and say which are wrong.
+
+    By default every operator on every installed library, without compilers: '--targets all' sweeps those, too.
+    '--measure paper' is Predoo's own experiment, on TensorFlow. Options that may be given again also take several
+    values separated by commas.
+    """
     from ..campaign.known import with_known
     from ..campaign.precision import (
         INPUTS,

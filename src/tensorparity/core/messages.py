@@ -52,7 +52,7 @@ def failing_onnx_node(message: str) -> tuple[str, str] | None:
 
 #: How libraries say that they have no such thing, rather than that something is wrong.
 _LACKS = re.compile(
-    r"not (?:yet )?(?:support|implement)|unsupported|unimplemented|only supports|does not support"
+    r"not (?:yet )?(?:support|implement)|unsupported(?! operand)|unimplemented|only supports|does not support"
     r"|no gradient (?:defined|registered)",
     re.IGNORECASE,
 )
@@ -62,6 +62,19 @@ _LACKING_TYPES = ("NotImplementedError", "UnimplementedError")
 def says_unsupported(kind: str, message: str) -> bool:
     """A documented lack, by the exception's type or by its words."""
     return kind in _LACKING_TYPES or bool(_LACKS.search(gist(message, 2000)))
+
+
+#: How TensorFlow says that an operation has no kernel for a dtype, or does not declare it.
+_NO_KERNEL = re.compile(
+    r"no opkernel was registered|could not find device for node|no registered '\w+' opkernel"
+    r"|has datatype \w+ not in list of allowed values",
+    re.IGNORECASE,
+)
+
+
+def says_no_kernel(message: str) -> bool:
+    """There is the operation, but not for numbers of this dtype."""
+    return bool(_NO_KERNEL.search(gist(message, 2000)))
 
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")

@@ -10,16 +10,25 @@ from ..core.arrays import Array
 from ..core.jsontext import Json
 from . import functions
 from .arguments import known_size, number, refuse, sample_axes
+from .masks import passed_on
 from .rounding import exact
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
+from .spec import Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
 
 _RANKS = (2, 3, 4)
+#: The exponential of what is so far below is 0.
+_FAR_BELOW = 2000.0
 Check = Callable[[Params, Shape], None]
 Apply = Callable[[Params, Evaluation], Evaluation]
 
 
 def _layer(
-    name: str, parameters: tuple[Parameter, ...], check: Check, apply: Apply, formula: str, *hazards: str
+    name: str,
+    parameters: tuple[Parameter, ...],
+    check: Check,
+    apply: Apply,
+    formula: str,
+    *hazards: str,
+    masked: Masked | None = None,
 ) -> LayerSpec:
     """A layer with one input, no weights and an output of the same shape."""
 
@@ -40,6 +49,8 @@ def _layer(
         weights=no_weights,
         reference=reference,
         formula=formula,
+        masked=masked,
+        masks=passed_on,
         hazards=hazards,
     )
 
@@ -116,12 +127,30 @@ def _check_softmax(params: Params, shape: Shape) -> None:
     sample_axes(params["axis"], "axis", len(shape))
 
 
+def _masked_softmax(
+    params: Params, inputs: Sequence[Array], weights: Mapping[str, Array], masks: Sequence[Mask], training: bool
+) -> tuple[Evaluation, ...]:
+    """Over what the mask shows; the rest is exactly 0."""
+    x, mask = inputs[0], masks[0]
+    axes = sample_axes(params["axis"], "axis", x.ndim)
+    if mask is None:
+        return (functions.softmax(exact(x), axes),)
+    sizes = zip(reversed(mask.shape), reversed(x.shape), strict=False)
+    if mask.ndim > x.ndim or not all(size in (1, own) for size, own in sizes):
+        raise ShapeError(f"Expected a mask that broadcasts to the input. Received: {mask.shape} for {x.shape}")
+    shown = np.broadcast_to(mask, x.shape)
+    least = np.min(x, initial=0.0) - _FAR_BELOW
+    found = functions.softmax(exact(np.where(shown, x, least)), axes)
+    return (Evaluation(np.where(shown, found.value, 0.0), np.where(shown, found.kappa, 0.0)),)
+
+
 SOFTMAX = _layer(
     "Softmax",
     (Parameter("axis", -1, (-1, 1, (-2, -1)), (7,)),),
     _check_softmax,
     lambda params, x: functions.softmax(x, sample_axes(params["axis"], "axis", x.value.ndim)),
     "output = exp(input) / the sum of exp(input) over the given axis or axes",
+    masked=_masked_softmax,
 )
 
 
@@ -160,4 +189,5 @@ PRELU = LayerSpec(
     weights=_prelu_weights,
     reference=_prelu,
     formula="output = the input where it is not negative, alpha times it elsewhere, alpha being learned",
+    masks=passed_on,
 )

@@ -10,7 +10,7 @@ from .optimizer_spec import OptimizerSpec, State, slot
 from .rounding import growth
 from .spec import Evaluation, Parameter, Params
 
-_RATE = Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1))
+_RATE = Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1), ("fast",))
 _EPSILON = Parameter("epsilon", 1e-7, (1e-7, 1e-3))
 _BETA_1 = Parameter("beta_1", 0.9, (0.9, 0.5))
 _BETA_2 = Parameter("beta_2", 0.999, (0.999, 0.9))
@@ -193,7 +193,7 @@ ADAPTIVE_OPTIMIZERS = (
     OptimizerSpec(
         "Lion",
         "keras.optimizers.Lion",
-        (_RATE, _BETA_1, Parameter("beta_2", 0.99, (0.99, 0.9))),
+        (_RATE, Parameter("beta_1", 0.9, (0.9, 0.5), (0.0, 1.5)), Parameter("beta_2", 0.99, (0.99, 0.9))),
         _lion,
         "w -= learning_rate * sign(beta_1 m + (1 - beta_1) g); m = beta_2 m + (1 - beta_2) g",
     ),
@@ -209,10 +209,10 @@ ADAPTIVE_OPTIMIZERS = (
         "keras.optimizers.Ftrl",
         (
             _RATE,
-            Parameter("learning_rate_power", -0.5, (-0.5, -1.0)),
-            Parameter("initial_accumulator_value", 0.1, (0.1, 1.0)),
-            Parameter("l1_regularization_strength", 0.0, (0.0, 0.01)),
-            Parameter("l2_regularization_strength", 0.0, (0.0, 0.01)),
+            Parameter("learning_rate_power", -0.5, (-0.5, -1.0), (0.5,)),
+            Parameter("initial_accumulator_value", 0.1, (0.1, 1.0), (-0.1,)),
+            Parameter("l1_regularization_strength", 0.0, (0.0, 0.01), (-0.01,)),
+            Parameter("l2_regularization_strength", 0.0, (0.0, 0.01), (-0.01,)),
         ),
         _ftrl,
         "z += g - (n'^-p - n^-p) / rate * w with n the sum of g^2; w = (clip(z, l1) - z) / (n'^-p / rate + 2 l2)",

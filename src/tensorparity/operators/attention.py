@@ -9,15 +9,18 @@ import numpy as np
 from ..core.arrays import Array
 from . import carried, functions
 from .arguments import choice, flag, known_size, need_rank, number
+from .masks import passed_on, steps_shown
 from .rounding import exact
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
+from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, WeightSpec
 
 DROPOUT = Parameter("dropout", 0.0, (0.0, 0.3), ("much",))
 CALL_PARAMETERS = (
     Parameter("return_attention_scores", False, (False, True)),
     Parameter("use_causal_mask", False, (False, True)),
 )
-HAZARDS = ("masks of the inputs hide keys and queries; this reference has none",)
+HAZARDS = (
+    "masks hide values and, with heads, keys and queries too; what a query gives that sees none is nowhere said",
+)
 
 Scores = Callable[[Params, Evaluation, Evaluation, Mapping[str, Array]], Evaluation]
 
@@ -47,6 +50,22 @@ def seen(params: Params, queries: int, keys: int) -> Array:
     if not flag(params, "use_causal_mask"):
         return np.ones((queries, keys), dtype=bool)
     return np.tri(queries, keys, dtype=bool)
+
+
+def shown(visible: Array, queries: Mask, *keys: Mask) -> Array:
+    """What is visible, (queries, keys), without what masks hide; with a batch axis in front if any does.
+
+    Raises:
+        ShapeError: if a query sees no key: what it gives is nowhere said.
+    """
+    if queries is not None:
+        visible = visible & queries[:, :, None]
+    for mask in keys:
+        if mask is not None:
+            visible = visible & mask[:, None, :]
+    if not visible.any(axis=-1).all():
+        raise ShapeError("Expected masks under which every query sees a key")
+    return visible
 
 
 def weigh(scores: Evaluation, visible: Array) -> Evaluation:
@@ -82,11 +101,20 @@ def _layer(
         return weights(params, known_size(shapes[0], 2, "the size of a query"))
 
     def reference(params: Params, inputs: Sequence[Array], given: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+        return masked(params, inputs, given, (None, None), False)
+
+    def masked(
+        params: Params, inputs: Sequence[Array], given: Mapping[str, Array], masks: Sequence[Mask], training: bool
+    ) -> tuple[Evaluation, ...]:
         query, value = exact(inputs[0]), exact(inputs[1])
         key = exact(inputs[2]) if len(inputs) > 2 else value
         found = scores(params, query, key, given)
-        shares = weigh(found, seen(params, query.value.shape[1], key.value.shape[1]))
+        causal = seen(params, query.value.shape[1], key.value.shape[1])
+        shares = weigh(found, shown(causal, None, steps_shown(inputs[1], masks[1])))
         result = carried.einsum("bqk,bkd->bqd", shares, value, key.value.shape[1])
+        asked = steps_shown(inputs[0], masks[0])
+        if asked is not None:
+            result = carried.where(asked, result, carried.zeros(result.value.shape))
         return (result, shares) if flag(params, "return_attention_scores") else (result,)
 
     return LayerSpec(
@@ -98,6 +126,8 @@ def _layer(
         shape=shape,
         weights=declared,
         reference=reference,
+        masked=masked,
+        masks=passed_on,
         formula=formula,
         call_parameters=CALL_PARAMETERS,
         listed=True,

@@ -85,3 +85,9 @@ def reverse(a: Evaluation, axis: int) -> Evaluation:
 
 def zeros(shape: tuple[int, ...]) -> Evaluation:
     return Evaluation(np.zeros(shape), np.zeros(shape))
+
+
+def where(keep: Array, a: Evaluation, b: Evaluation) -> Evaluation:
+    """``a`` for the samples that are kept, ``b`` for the others; ``keep`` has the leading axes."""
+    wide = keep.reshape(keep.shape + (1,) * (a.value.ndim - keep.ndim))
+    return Evaluation(np.where(wide, a.value, b.value), np.where(wide, a.kappa, b.kappa))

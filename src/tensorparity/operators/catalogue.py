@@ -67,6 +67,11 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "RandomZoom": "RANDOM_ZOOM",
         "Resizing": "RESIZING",
     },
+    "lookups": {
+        "HashedCrossing": "HASHED_CROSSING",
+        "Hashing": "HASHING",
+        "IntegerLookup": "INTEGER_LOOKUP",
+    },
     "margins": {
         "Cropping1D": "CROPPING1D",
         "Cropping2D": "CROPPING2D",

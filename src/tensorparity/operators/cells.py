@@ -9,6 +9,7 @@ from ..core.arrays import Array
 from ..core.jsontext import Json
 from . import carried
 from .arguments import flag, known_size, need_rank, positive, refuse
+from .masks import passed_on_with_steps
 from .nested import serialized
 from .recurrent import (
     GRU_CELL,
@@ -18,10 +19,11 @@ from .recurrent import (
     Cell,
     States,
     arrange,
+    by_carrying,
     check_sequence,
-    steps_of,
+    roll,
 )
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
+from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, WeightSpec
 
 _CELLS = {"GRUCell": GRU_CELL, "LSTMCell": LSTM_CELL, "SimpleRNNCell": SIMPLE_CELL}
 
@@ -95,17 +97,27 @@ def _weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
     return found
 
 
-def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+def _carry(
+    params: Params,
+    inputs: Sequence[Array],
+    weights: Mapping[str, Array],
+    masks: Sequence[Mask],
+    before: Sequence[Evaluation],
+) -> tuple[tuple[Evaluation, ...], States]:
     placed, batch = _placed(params), inputs[0].shape[0]
     own = [_below(weights, one.path) for one in placed]
-    states: list[States] = [(carried.zeros((batch, one.units)),) * one.cell.states for one in placed]
-    outputs = []
-    for x in steps_of(params, inputs[0]):
-        for index, one in enumerate(placed):
-            states[index] = one.cell.step(one.params, x, states[index], own[index])
-            x = states[index][0]
-        outputs.append(x)
-    return arrange(params, outputs, tuple(state for group in states for state in group))
+    zeros = tuple(carried.zeros((batch, one.units)) for one in placed for _ in range(one.cell.states))
+
+    def advance(x: Evaluation, states: States) -> tuple[Evaluation, States]:
+        after: States = ()
+        for one, kept in zip(placed, own, strict=True):
+            mine = states[len(after) : len(after) + one.cell.states]
+            new = one.cell.step(one.params, x, mine, kept)
+            x, after = new[0], (*after, *new)
+        return x, after
+
+    outputs, states = roll(params, inputs[0], tuple(before) or zeros, advance, masks[0], first=not before)
+    return arrange(params, outputs, states), states
 
 
 def _below(weights: Mapping[str, Array], path: str) -> dict[str, Array]:
@@ -140,7 +152,8 @@ RNN = LayerSpec(
     ),
     shape=_shape,
     weights=_weights,
-    reference=_reference,
+    **by_carrying(_carry),
+    masks=passed_on_with_steps,
     formula="output = the last output of the cell, or all, stepped from zeros; in a stack each feeds the next",
     hazards=("the states of a stack follow the output cell by cell",),
 )

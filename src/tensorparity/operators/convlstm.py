@@ -12,9 +12,10 @@ from . import carried, functions
 from .arguments import flag, known_size, need_rank, number, positive
 from .convolution import DATA_FORMAT, FILTERS, contract, dilation_rate, kernel_size, padding, strides, window_of
 from .dense import USE_BIAS
-from .recurrent import NOISE, SEQUENCE, arrange, lstm_update, steps_of
+from .masks import passed_on_with_steps
+from .recurrent import NOISE, SEQUENCE, States, arrange, by_carrying, lstm_update, roll
 from .spatial import Window, channel_axis, from_last, to_last, windowed_shape
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
+from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, WeightSpec
 
 _CELL = "conv_lstm_cell"
 _ACTIVATION = Parameter("activation", "tanh", ("tanh", None, "relu", "sigmoid"), functions.INVALID_NAMES)
@@ -65,23 +66,31 @@ def _convolved(x: Evaluation, kernel: Array, window: Window) -> Evaluation:
     return Evaluation(found.value, found.kappa + contract(x.kappa, np.abs(kernel), window).value)
 
 
-def _reference(
-    dims: int, params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]
-) -> tuple[Evaluation, ...]:
+def _carry(
+    dims: int,
+    params: Params,
+    inputs: Sequence[Array],
+    weights: Mapping[str, Array],
+    masks: Sequence[Mask],
+    before: Sequence[Evaluation],
+) -> tuple[tuple[Evaluation, ...], States]:
     window = window_of(params, dims)
     recurrent = Window(window.size, (1,) * dims, "same")
     kernel, own = weights[f"{_CELL}/kernel"], weights[f"{_CELL}/recurrent_kernel"]
     bias = weights.get(f"{_CELL}/bias")
-    states: tuple[Evaluation, ...] = ()
-    outputs = []
-    for x in steps_of(params, inputs[0]):
+
+    def advance(x: Evaluation, states: States) -> tuple[Evaluation, States]:
         fed = _convolved(Evaluation(to_last(params, x.value), to_last(params, x.kappa)), kernel, window)
         fed = fed if bias is None else carried.shifted(fed, bias)
-        states = states or (carried.zeros((*fed.value.shape[:-1], own.shape[-2])),) * 2
         gates = carried.plus(fed, _convolved(states[0], own, recurrent))
-        states = lstm_update(params, carried.split(gates, 4), states[1])
-        outputs.append(_turned(params, states[0]))
-    return arrange(params, outputs, tuple(_turned(params, state) for state in states))
+        after = lstm_update(params, carried.split(gates, 4), states[1])
+        return _turned(params, after[0]), after
+
+    step = windowed_shape(params, window, _step_shape(dims, inputs[0].shape), own.shape[-2])
+    zeros = to_last(params, np.zeros([size or 0 for size in step]))
+    start = tuple(before) or (Evaluation(zeros, zeros),) * 2
+    outputs, states = roll(params, inputs[0], start, advance, masks[0], first=not before)
+    return arrange(params, outputs, tuple(_turned(params, state) for state in states)), states
 
 
 def _turned(params: Params, x: Evaluation) -> Evaluation:
@@ -109,7 +118,8 @@ def _conv_lstm(dims: int) -> LayerSpec:
         ),
         shape=partial(_shape, dims),
         weights=partial(_weights, dims),
-        reference=partial(_reference, dims),
+        **by_carrying(partial(_carry, dims)),
+        masks=passed_on_with_steps,
         formula=(
             "an LSTM on images: x is convolved with the kernel at the given strides, padding and dilation, h with the "
             "recurrent kernel at stride 1 and padding 'same'; gates and states are as in LSTM"

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from . import functions
 from .arguments import flag, known_size, positive
+from .masks import passed_on
 from .rounding import growth
 from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
 
@@ -64,4 +65,5 @@ DENSE = LayerSpec(
     weights=_weights,
     reference=_reference,
     formula="output = activation(input . kernel + bias), the product taken over the last axis of the input",
+    masks=passed_on,
 )

@@ -69,10 +69,18 @@ def _known(kappa: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _rounding(change: Array, before: Array, after: Array) -> float:
-    """Of the derivative: the kappa of whatever changes, and how fast it changes itself."""
+    """Of the derivative: the kappa of whatever changes, and how fast it changes itself.
+
+    Where nothing changes, the derivative may be what two equal slopes leave (a cosine of parallel vectors): a target
+    that computes both is left with their rounding, so the largest kappa counts.
+    """
     with np.errstate(all="ignore"):
         growth = np.nan_to_num(np.abs(after - before) / STEP, nan=0.0)  # the same infinity before and after
-    return float(before[(change != 0.0) | (growth != 0.0)].sum() + growth.sum())
+    touched = (change != 0.0) | (growth != 0.0)
+    if not touched.any():
+        finite = before[np.isfinite(before)]
+        return float(finite.max(initial=0.0))
+    return float(before[touched].sum() + growth.sum())
 
 
 def _moved(at: Sequence[Array], direction: Sequence[Array], step: float) -> list[Array]:

@@ -9,7 +9,18 @@ import numpy as np
 from ..core.arrays import Array
 from .arguments import flag, number, positive
 from .rounding import exact
-from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
+from .spec import (
+    Domain,
+    Evaluation,
+    LayerSpec,
+    Mask,
+    Parameter,
+    Params,
+    Shape,
+    ShapeError,
+    WeightSpec,
+    no_weights,
+)
 
 
 def _shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
@@ -33,6 +44,11 @@ def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Ar
     return (exact(weights["embeddings"][rows]),)
 
 
+def zeros_hidden(params: Params, inputs: Sequence[Array], masks: Sequence[Mask]) -> tuple[Mask, ...]:
+    """A mask made of the indices themselves, if asked for; what mask they had is forgotten."""
+    return (inputs[0] != 0,) if flag(params, "mask_zero") else ()
+
+
 EMBEDDING = LayerSpec(
     name="Embedding",
     api="keras.layers.Embedding",
@@ -49,6 +65,7 @@ EMBEDDING = LayerSpec(
     formula="output = the row of the table that each index names",
     domain=lambda params: Domain("int32", 0, positive(params, "input_dim")),
     discontinuous=True,
+    masks=zeros_hidden,
     hazards=(
         "an index outside of the table raises, is clamped or gives NaN, by library",
         "mask_zero hides index 0 from the layers behind it; the values here are the same",
@@ -72,6 +89,10 @@ def _mask(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array])
     return (exact(x * kept),)
 
 
+def _steps_hidden(params: Params, inputs: Sequence[Array], masks: Sequence[Mask]) -> tuple[Mask, ...]:
+    return (np.any(inputs[0] != number(params, "mask_value"), axis=-1),)
+
+
 MASKING = LayerSpec(
     name="Masking",
     api="keras.layers.Masking",
@@ -83,5 +104,6 @@ MASKING = LayerSpec(
     reference=_mask,
     formula="output = the input, with the steps zeroed whose features all equal mask_value",
     discontinuous=True,
+    masks=_steps_hidden,
     hazards=("layers behind it skip the steps it masks",),
 )

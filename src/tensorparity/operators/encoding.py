@@ -9,6 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.jsontext import Json
 from .arguments import axes_of, choice, flag, is_number, known_size, positive, refuse
+from .masks import passed_on
 from .rounding import exact
 from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
 
@@ -91,19 +92,21 @@ NORMALIZATION = LayerSpec(
         "weights that are assigned count only after finalize_state",
         "mean and variance come together or not at all",
     ),
+    masks=passed_on,
 )
 
 
 # Counting and flagging
 
 
-def _encoded_shape(mode: str, depth: int, shape: Shape) -> Shape:
+def encoded_shape(mode: str, depth: int, shape: Shape) -> Shape:
     """One-hot adds an axis, unless the last one holds a single entry; the others replace the last."""
     single = len(shape) > 1 and shape[-1] == 1
     return (*shape, depth) if mode == "one_hot" and not single else (*shape[:-1], depth)
 
 
-def _encode(mode: str, depth: int, indices: Array) -> Array:
+def encode(mode: str, depth: int, indices: Array) -> Array:
+    """Flags or counts of indices; an index outside of the depth leaves no trace."""
     flags = (indices[..., None] == np.arange(depth)).astype(np.float64)
     if mode == "one_hot":
         single: Array = flags[..., 0, :] if indices.ndim > 1 and indices.shape[-1] == 1 else flags
@@ -128,13 +131,13 @@ def _boundaries(params: Params) -> Array:
 def _binned_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     mode = choice(params, "output_mode", ("int", "one_hot", "multi_hot", "count"))
     depth = len(_boundaries(params)) + 1
-    return (shapes[0] if mode == "int" else _encoded_shape(mode, depth, shapes[0]),)
+    return (shapes[0] if mode == "int" else encoded_shape(mode, depth, shapes[0]),)
 
 
 def _bin(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
     boundaries, mode = _boundaries(params), params["output_mode"]
     indices = np.searchsorted(boundaries, inputs[0], side="right").astype(np.float64)
-    return (exact(indices if mode == "int" else _encode(mode, len(boundaries) + 1, indices)),)
+    return (exact(indices if mode == "int" else encode(mode, len(boundaries) + 1, indices)),)
 
 
 DISCRETIZATION = LayerSpec(
@@ -168,11 +171,11 @@ def _category_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...
     mode = choice(params, "output_mode", ("multi_hot", "one_hot", "count"))
     if len(shapes[0]) < 2:
         raise ShapeError(f"Expected an input of rank 2 or more, batch axis included. Received: shape={shapes[0]}")
-    return (_encoded_shape(mode, positive(params, "num_tokens"), shapes[0]),)
+    return (encoded_shape(mode, positive(params, "num_tokens"), shapes[0]),)
 
 
 def _categories(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
-    return (exact(_encode(params["output_mode"], positive(params, "num_tokens"), inputs[0])),)
+    return (exact(encode(params["output_mode"], positive(params, "num_tokens"), inputs[0])),)
 
 
 CATEGORY_ENCODING = LayerSpec(

@@ -16,7 +16,11 @@ from ..core.arrays import Array, Arrays
 from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node, Ref
 from ..core.jsontext import Json
+from ..core.policies import Policy, cast, policy_named
+from .beside import Beside, is_stateful
+from .carried import concatenate
 from .catalogue import layer
+from .rounding import K
 from .spec import Evaluation, LayerSpec, Shape, ShapeError, WeightSpec
 
 #: No variance that ``calibrate`` sets is smaller: a channel that is constant on the batch stays usable.
@@ -112,12 +116,12 @@ def count_products(graph: LayerGraph) -> int:
     return total
 
 
-def draw_weights(graph: LayerGraph, rng: np.random.Generator) -> dict[str, Array]:
+def draw_weights(graph: LayerGraph, rng: np.random.Generator, dtype: str = "float32") -> dict[str, Array]:
     """Values for every weight: activations keep their scale, and no term of a formula is switched off.
 
     A bias of zero, a scale of one and a mean of zero would hide a layer that ignores them.
     """
-    return {name: _draw(spec, rng).astype(np.float32) for name, spec in declare_weights(graph).items()}
+    return {name: cast(_draw(spec, rng), dtype) for name, spec in declare_weights(graph).items()}
 
 
 def _draw(spec: WeightSpec, rng: np.random.Generator) -> Array:
@@ -133,13 +137,22 @@ def _draw(spec: WeightSpec, rng: np.random.Generator) -> Array:
 
 
 def evaluate_node(
-    node: Node, inputs: Sequence[Array], weights: Arrays, *, training: bool = False
+    node: Node,
+    inputs: Sequence[Array],
+    weights: Arrays,
+    *,
+    training: bool = False,
+    dtype: str | None = None,
+    beside: Beside | None = None,
 ) -> tuple[Evaluation, ...]:
     """One node alone, on inputs and weights of the dtype under test, which are promoted to float64.
 
     Args:
         weights: by ``layer/weight``; those of other layers are ignored.
         training: the layer is called with ``training=True``.
+        dtype: the policy it runs under, which casts inputs and weights first.
+        beside: what travels beside the values of a graph, and is told of this node: masks, and states of stateful
+            layers. Without it there is no mask, and every call starts anew.
 
     Raises:
         ShapeError: if inputs or parameters do not fit the layer.
@@ -147,14 +160,63 @@ def evaluate_node(
     """
     shapes: list[Shape] = [x.shape for x in inputs]
     _node_shapes(node, shapes)
-    return _evaluate(node, [_promote(x) for x in inputs], _own_weights(node, shapes, weights), training)
+    own = _own_weights(node, shapes, weights)
+    policy = policy_named(dtype)
+    if policy.half:
+        return _evaluate_in_half(node, inputs, own, training, policy, beside)
+    return _evaluate(node, [_promote(x) for x in inputs], own, training, beside)
 
 
-def _evaluate(node: Node, inputs: Sequence[Array], weights: Arrays, training: bool) -> tuple[Evaluation, ...]:
+def _evaluate_in_half(
+    node: Node,
+    inputs: Sequence[Array],
+    weights: Arrays,
+    training: bool,
+    policy: Policy,
+    beside: Beside | None,
+) -> tuple[Evaluation, ...]:
+    """On what the policy's casts leave of inputs and weights.
+
+    Some layers cast nothing and compute in float32 throughout, which is no less right: what casting does to the
+    result is within the bound.
+    """
+    exact = [_promote(x) for x in inputs], weights
+    rounded = [_rounded(x, policy) for x in inputs], {name: _rounded(w, policy) for name, w in weights.items()}
+    same = beside.copy() if beside is not None else None  # both start from the same masks and states
+    found = _evaluate(node, *rounded, training, beside)
+    if all(map(_equal, exact[0], rounded[0])) and all(_equal(w, rounded[1][name]) for name, w in weights.items()):
+        return found
+    return tuple(map(_either, found, _evaluate(node, *exact, training, same), [policy.roundoff] * len(found)))
+
+
+def _rounded(x: Array, policy: Policy) -> Array:
+    return _promote(cast(x, policy.compute))
+
+
+def _equal(a: Array, b: Array) -> bool:
+    return a is b or np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+def _either(rounded: Evaluation, exact: Evaluation, roundoff: float) -> Evaluation:
+    """The first, with a bound that the second is inside of."""
+    if rounded.value.dtype.kind != "f" or rounded.value.shape != exact.value.shape:
+        return rounded
+    with np.errstate(all="ignore"):
+        apart = np.abs(rounded.value - exact.value) / (K * roundoff)
+        kappa = np.maximum(rounded.kappa, exact.kappa)
+    return Evaluation(rounded.value, kappa + np.where(np.isfinite(apart), apart, 0.0))
+
+
+def _evaluate(
+    node: Node, inputs: Sequence[Array], weights: Arrays, training: bool, beside: Beside | None
+) -> tuple[Evaluation, ...]:
     spec = layer(node.op)
-    reference = spec.training or spec.reference if training else spec.reference
+    params = _params(spec, node)
     with np.errstate(all="ignore"):  # overflow and NaN are answers here, not accidents
-        return reference(_params(spec, node), inputs, weights)
+        if beside is not None:
+            return beside.evaluate(node, spec, params, inputs, weights, training)
+        reference = spec.training or spec.reference if training else spec.reference
+        return reference(params, inputs, weights)
 
 
 def _promote(x: Array) -> Array:
@@ -175,33 +237,66 @@ def _own_weights(node: Node, shapes: Sequence[Shape], weights: Arrays) -> dict[s
 
 
 def evaluate(
-    graph: LayerGraph, inputs: Arrays, weights: Arrays, *, keep: Collection[str] | None = None
+    graph: LayerGraph,
+    inputs: Arrays,
+    weights: Arrays,
+    *,
+    keep: Collection[str] | None = None,
+    training: bool = False,
+    dtype: str | None = None,
+    beside: Beside | None = None,
 ) -> dict[str, tuple[Evaluation, ...]]:
-    """The float64 forward pass: every node's outputs by node key. Masks are not carried; see ``has_masks``.
+    """The float64 forward pass: every node's outputs by node key. Masks and states are carried along.
 
     Args:
+        beside: filled with the masks and states; one of an earlier pass has the states to start from.
         keep: the keys to return; all by default. Whatever is not kept is freed after its last use, so
             ``keep`` bounds the memory of a large model.
+        dtype: the policy it runs under; what flows is not rounded, inputs and weights are.
 
     Raises:
         ShapeError: if inputs or parameters do not fit.
         DataError: if an input or weight is missing or has another shape.
     """
     walk = _Walk(graph, inputs)
+    beside = beside or Beside()
     found: dict[str, tuple[Evaluation, ...]] = {}
     for node in graph.nodes:
-        evaluations = evaluate_node(node, walk.arguments(node), weights)
+        evaluations = evaluate_node(node, walk.arguments(node), weights, training=training, dtype=dtype, beside=beside)
         walk.settle(node, [evaluation.value for evaluation in evaluations])
         if keep is None or node.key in keep:
             found[node.key] = evaluations
     return found
 
 
-def has_masks(graph: LayerGraph) -> bool:
-    """A layer hides steps from those behind it, which ``evaluate`` does not know of."""
-    consumed = {ref.node for node in graph.nodes for ref in node.inputs}
-    sources = (node for node in graph.nodes if node.op == "Masking" or node.params.get("mask_zero"))
-    return any(node.name in consumed for node in sources)
+def evaluate_batches(
+    graph: LayerGraph,
+    inputs: Arrays,
+    weights: Arrays,
+    batch_size: int | None,
+    *,
+    training: bool = False,
+    dtype: str | None = None,
+) -> dict[str, tuple[Evaluation, ...]]:
+    """The forward pass in slices of ``batch_size``, one after another, as stateful layers tell them apart."""
+    rows = min((len(array) for array in inputs.values()), default=0)
+    if not batch_size or batch_size >= rows or not is_stateful(graph):
+        return evaluate(graph, inputs, weights, training=training, dtype=dtype)
+    beside, parts = Beside(), []
+    for start in range(0, rows, batch_size):
+        few = {name: array[start : start + batch_size] for name, array in inputs.items()}
+        beside = beside.next_batch()
+        parts.append(evaluate(graph, few, weights, training=training, dtype=dtype, beside=beside))
+    return {
+        key: tuple(
+            concatenate([_whole(part[key][index]) for part in parts], axis=0) for index in range(len(parts[0][key]))
+        )
+        for key in parts[0]
+    }
+
+
+def _whole(evaluation: Evaluation) -> Evaluation:
+    return Evaluation(evaluation.value, np.broadcast_to(evaluation.kappa, evaluation.value.shape))
 
 
 class _Walk:
@@ -242,13 +337,14 @@ def calibrate(graph: LayerGraph, weights: Arrays, inputs: Arrays) -> dict[str, A
     calibrated = dict(weights)
     last = _last_kernels(graph)
     walk = _Walk(graph, inputs)
+    beside = Beside()
     for node in graph.nodes:
         arguments = walk.arguments(node)
         if node.op == "BatchNormalization" and node.call == 0:
             calibrated.update(_statistics(node, arguments[0], calibrated))
         if node.name in last:
             calibrated.update(_unit_logits(node, arguments, calibrated))
-        walk.settle(node, [item.value for item in evaluate_node(node, arguments, calibrated)])
+        walk.settle(node, [item.value for item in evaluate_node(node, arguments, calibrated, beside=beside)])
     return calibrated
 
 

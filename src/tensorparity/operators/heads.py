@@ -11,10 +11,11 @@ from ..core.arrays import Array
 from ..core.jsontext import Json
 from . import carried, functions
 from .arguments import flag, is_integer, known_size, optional_positive, positive, refuse
-from .attention import CALL_PARAMETERS, DROPOUT, HAZARDS, check_call, keys_of, seen, weigh
+from .attention import CALL_PARAMETERS, DROPOUT, HAZARDS, check_call, keys_of, seen, shown, weigh
 from .dense import USE_BIAS
+from .masks import passed_on, steps_shown
 from .rounding import exact
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
+from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, WeightSpec
 
 _GATE = Parameter("use_gate", False, (False, True))
 _SLIDING = Parameter("sliding_window", None, (None, 2, 4), (0, -1))
@@ -89,7 +90,11 @@ def _visible(params: Params, queries: int, keys: int) -> Array:
 
 
 def _attend(
-    heads: Heads, params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]
+    heads: Heads,
+    params: Params,
+    inputs: Sequence[Array],
+    weights: Mapping[str, Array],
+    masks: Sequence[Mask] = (None,),
 ) -> tuple[Evaluation, ...]:
     taken, given = exact(inputs[0]), exact(inputs[1])
     query = _project(taken, "query", weights)
@@ -98,7 +103,9 @@ def _attend(
     scores = carried.einsum("bqnd,bknd->bnqk", query, key, heads.key_size)
     scores = carried.scaled(scores, 1.0 / np.sqrt(heads.key_size))
     keys = value.value.shape[1]
-    shares = weigh(scores, _visible(params, query.value.shape[1], keys))
+    hidden = [steps_shown(x, mask) for x, mask in zip(inputs, masks, strict=False)]
+    visible = shown(_visible(params, query.value.shape[1], keys), hidden[0], *hidden[1:])
+    shares = weigh(scores, visible if visible.ndim == 2 else visible[:, None])
     mixed = carried.einsum("bnqk,bknd->bqnd", shares, value, keys)
     if flag(params, "use_gate"):
         mixed = carried.times(mixed, functions.apply("sigmoid", _project(taken, "gate", weights)))
@@ -141,6 +148,8 @@ def _layer(name: str, parameters: tuple[Parameter, ...], read: Read, formula: st
         shape=lambda params, shapes: _shape(read(params), params, shapes),
         weights=lambda params, shapes: _declared(read(params), params, shapes),
         reference=lambda params, inputs, weights: _attend(read(params), params, inputs, weights),
+        masked=lambda params, inputs, weights, masks, _: _attend(read(params), params, inputs, weights, masks),
+        masks=passed_on,
         formula=formula,
         call_parameters=CALL_PARAMETERS,
         noise=("dropout",),

@@ -17,7 +17,10 @@ ALIASES: dict[str, str] = {
 }
 
 _CELL = "a step of a recurrent layer, declared as a parameter of RNN"
-_TABLE = "looks words or numbers up in a table of TensorFlow's, on every backend"
+_WORDS = (
+    "reads strings, which no tensor of JAX or torch can hold and no other layer gives; "
+    "its table and its hashes are IntegerLookup's"
+)
 
 #: The reason why a layer is not declared.
 LEFT_OUT: dict[str, str] = {
@@ -26,8 +29,7 @@ LEFT_OUT: dict[str, str] = {
     "InputLayer": "the input of a graph, not a node of it",
     "Pipeline": "layers one after another, which is a graph",
     **dict.fromkeys(("SimpleRNNCell", "GRUCell", "LSTMCell", "StackedRNNCells"), _CELL),
-    **dict.fromkeys(("StringLookup", "IntegerLookup", "TextVectorization"), _TABLE),
-    **dict.fromkeys(("Hashing", "HashedCrossing"), "hashes with TensorFlow's function, on every backend"),
+    **dict.fromkeys(("StringLookup", "TextVectorization"), _WORDS),
     "MaxNumBoundingBoxes": "reads a dictionary of boxes, not tensors",
     "RandomCrop": "documented to resize and crop in inference, where it does nothing (trophies)",
     "ContrastLimitedAdaptiveHistogramEqualization": "a histogram per tile: no formula is documented",

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.jsontext import Json
 from .rounding import growth
-from .spec import Evaluation, Parameter, Params
+from .spec import Evaluation, Mask, Parameter, Params, ShapeError, ruled_out
 
 #: Probabilities are kept this far from 0 and 1 before their logarithm is taken.
 EPSILON = 1e-7
@@ -45,20 +46,35 @@ class LossSpec:
     labels: str = "values"
     predictions: str = "values"
 
-    def value(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
-        """The mean over all samples or, by ``reduction``, their sum, as a scalar."""
-        each = self.each(params, labels, predictions)
+    def value(self, params: Params, labels: Array, predictions: Array, mask: Mask = None) -> Evaluation:
+        """The mean over all samples or, by ``reduction``, their sum, as a scalar; of what the mask shows."""
+        each = self.each(params, labels, predictions, mask)
+        if not each.value.size:
+            return Evaluation(np.zeros(()), np.zeros(()))
         kappa = each.kappa + growth(each.value.size) * np.abs(each.value)
         reduce = np.sum if params.get(REDUCTION.name) == "sum" else np.mean
         return Evaluation(np.asarray(reduce(each.value)), np.asarray(reduce(kappa)))
 
-    def each(self, params: Params, labels: Array, predictions: Array) -> Evaluation:
-        """The loss of every sample, before they are reduced."""
+    def invalid(self, params: Params) -> dict[str, Json]:
+        """The parameters whose values the documentation rules out."""
+        return ruled_out((REDUCTION, *self.parameters), params)
+
+    def each(self, params: Params, labels: Array, predictions: Array, mask: Mask = None) -> Evaluation:
+        """The loss of every sample, before they are reduced; under a mask a list of those that count.
+
+        Raises:
+            ShapeError: if the mask is not one of samples.
+        """
         declared = (REDUCTION, *self.parameters)
         complete = {**{parameter.name: parameter.default for parameter in declared}, **params}
         truth = labels if self.sparse else labels.astype(np.float64)
         with np.errstate(all="ignore"):
-            return self.per_sample(complete, truth, predictions.astype(np.float64))
+            found = self.per_sample(complete, truth, predictions.astype(np.float64))
+        if mask is None:
+            return found
+        if mask.shape != found.value.shape:
+            raise ShapeError(f"Expected a mask of shape {found.value.shape}. Received: {mask.shape}")
+        return Evaluation(found.value[mask], np.broadcast_to(found.kappa, mask.shape)[mask])
 
 
 def mean_last(each: Evaluation) -> Evaluation:

@@ -12,7 +12,7 @@ from .classification_losses import CLASSIFICATION_LOSSES
 from .loss_spec import EPSILON, LossSpec, binary_probabilities, mean_last
 from .regression_losses import REGRESSION_LOSSES
 from .rounding import exact, growth
-from .spec import Evaluation, Parameter, Params
+from .spec import Evaluation, Mask, Parameter, Params
 from .structured_losses import STRUCTURED_LOSSES
 
 _FROM_LOGITS = Parameter("from_logits", False, (False, True))
@@ -137,6 +137,10 @@ def loss(name: str) -> LossSpec:
     return LOSSES[name]
 
 
-def evaluate_loss(recipe: Recipe, labels: Array, predictions: Array) -> Evaluation:
-    """The float64 value of the loss a procedure names, on arrays of the dtype under test."""
-    return loss(recipe.name).value(recipe.params, labels, predictions)
+def evaluate_loss(recipe: Recipe, labels: Array, predictions: Array, mask: Mask = None) -> Evaluation:
+    """The float64 value of the loss a procedure names, on arrays of the dtype under test.
+
+    Args:
+        mask: of the predictions; what it hides does not count.
+    """
+    return loss(recipe.name).value(recipe.params, labels, predictions, mask)

@@ -14,7 +14,7 @@ from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, n
 _WINDOWS = ("hann", "hamming")
 
 
-def _lengths(params: Params) -> tuple[int, int, int]:
+def mel_lengths(params: Params) -> tuple[int, int, int]:
     """Of the transform, of the frame in its middle, and from one frame to the next."""
     size = positive(params, "fft_length")
     frame = size if params["sequence_length"] is None else positive(params, "sequence_length")
@@ -25,7 +25,7 @@ def _lengths(params: Params) -> tuple[int, int, int]:
 
 def _shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     need_rank(shapes[0], 2)
-    size, _, stride = _lengths(params)
+    size, _, stride = mel_lengths(params)
     choice(params, "window", _WINDOWS)
     flag(params, "power_to_db")
     bands, samples = positive(params, "num_mel_bins"), shapes[0][1]
@@ -36,9 +36,9 @@ def _shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     return ((shapes[0][0], bands, 1 + (samples + size // 2 * 2 - size) // stride),)
 
 
-def _window(params: Params) -> Array:
+def mel_window(params: Params) -> Array:
     """The frame's window, with zeros around it up to the transform's length."""
-    size, frame, _ = _lengths(params)
+    size, frame, _ = mel_lengths(params)
     wave = np.cos(2.0 * np.pi * np.arange(frame) / frame)
     window = 0.5 - 0.5 * wave if params["window"] == "hann" else 0.54 - 0.46 * wave
     before = (size - frame) // 2
@@ -49,7 +49,7 @@ def _mel(hertz: Array | float) -> Array:
     return np.asarray(1127.0 * np.log(1.0 + np.asarray(hertz) / 700.0))
 
 
-def _bands(params: Params, bins: int) -> tuple[Array, Array]:
+def mel_bands(params: Params, bins: int) -> tuple[Array, Array]:
     """Triangles on the mel scale over the bins of the transform, and how much rounding may move each entry."""
     rate = number(params, "sampling_rate")
     top = params["max_freq"] or int(rate / 2)
@@ -64,8 +64,8 @@ def _bands(params: Params, bins: int) -> tuple[Array, Array]:
 
 
 def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
-    size, _, stride = _lengths(params)
-    window = _window(params)
+    size, _, stride = mel_lengths(params)
+    window = mel_window(params)
     x = np.pad(inputs[0], ((0, 0), (size // 2, size // 2)), mode="reflect")
     count = 1 + (x.shape[1] - size) // stride
     frames = np.stack([x[:, start * stride : start * stride + size] * window for start in range(count)], axis=1)
@@ -74,7 +74,7 @@ def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Ar
     power = magnitude ** number(params, "mag_exp")
     # Near zero a magnitude is nothing but rounding, and so is its power.
     rounding = number(params, "mag_exp") * (magnitude + moved * 2.0**-22) ** (number(params, "mag_exp") - 1.0) * moved
-    matrix, loose = _bands(params, magnitude.shape[-1])
+    matrix, loose = mel_bands(params, magnitude.shape[-1])
     value = power @ matrix
     kappa = (rounding + growth(size) * power) @ matrix + power @ loose
     if params["power_to_db"]:

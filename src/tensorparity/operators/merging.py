@@ -9,11 +9,13 @@ import numpy as np
 
 from ..core.arrays import Array
 from .arguments import axis_of
+from .masks import either, joined
 from .rounding import exact, growth
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
+from .spec import Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, no_weights
 
 _RANKS = (2, 3, 4)
 Merge = Callable[[Sequence[Array]], Evaluation]
+Choose = Callable[[Array, Array], Array]
 
 
 def _broadcast(sizes: Sequence[int | None], shapes: Sequence[Shape]) -> int | None:
@@ -45,7 +47,13 @@ def _aligned(inputs: Sequence[Array]) -> list[Array]:
     return list(np.broadcast_arrays(*widened))
 
 
-def _layer(name: str, merge: Merge, formula: str, arity: tuple[int, int | None] = (2, None)) -> LayerSpec:
+def _layer(
+    name: str,
+    merge: Merge,
+    formula: str,
+    arity: tuple[int, int | None] = (2, None),
+    masked: Masked | None = None,
+) -> LayerSpec:
     def reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
         return (merge(_aligned(inputs)),)
 
@@ -60,6 +68,8 @@ def _layer(name: str, merge: Merge, formula: str, arity: tuple[int, int | None] 
         reference=reference,
         formula=formula,
         listed=True,
+        masked=masked,
+        masks=either,
     )
 
 
@@ -82,15 +92,59 @@ def _mean(terms: Sequence[Array]) -> Evaluation:
     return Evaluation(total.value / len(terms), total.kappa / len(terms))
 
 
+def _shown(inputs: Sequence[Array], masks: Sequence[Mask]) -> list[Array | None]:
+    """The masks over all features of inputs of one shape."""
+    if len({x.shape for x in inputs}) > 1:
+        raise ShapeError("Expected masked inputs of one shape: how masks broadcast is nowhere said")
+    if any(mask is not None and mask.shape != inputs[0].shape[:-1] for mask in masks):
+        raise ShapeError("Expected masks of one axis less than the inputs")
+    return [None if mask is None else np.broadcast_to(mask[..., None], inputs[0].shape) for mask in masks]
+
+
+def _masked_product(
+    params: Params, inputs: Sequence[Array], weights: Mapping[str, Array], masks: Sequence[Mask], training: bool
+) -> tuple[Evaluation, ...]:
+    """What is hidden is no factor; what is hidden in all inputs is 0."""
+    shown = _shown(inputs, masks)
+    found = _product([x if mask is None else np.where(mask, x, 1.0) for x, mask in zip(inputs, shown, strict=True)])
+    known = [mask for mask in shown if mask is not None]
+    anywhere = reduce(np.logical_or, known) if len(known) == len(shown) else np.ones((), dtype=bool)
+    return (Evaluation(np.where(anywhere, found.value, 0.0), np.where(anywhere, found.kappa, 0.0)),)
+
+
+def _masked_extreme(choose: Choose) -> Masked:
+    """Of what is shown; of what is hidden everywhere, the first."""
+
+    def masked(
+        params: Params, inputs: Sequence[Array], weights: Mapping[str, Array], masks: Sequence[Mask], training: bool
+    ) -> tuple[Evaluation, ...]:
+        shown = _shown(inputs, masks)
+        output, kept = inputs[0], shown[0]
+        for x, mask in zip(inputs[1:], shown[1:], strict=True):
+            x = x if mask is None else np.where(mask, x, output)
+            output = output if kept is None else np.where(kept, output, x)
+            kept = None if mask is None or kept is None else kept | mask
+            output = choose(output, x)
+        return (exact(output),)
+
+    return masked
+
+
 ADD = _layer("Add", _sum, "output = the sum of the inputs")
 SUBTRACT = _layer("Subtract", _difference, "output = the first input minus the second", (2, 2))
-MULTIPLY = _layer("Multiply", _product, "output = the elementwise product of the inputs")
+MULTIPLY = _layer("Multiply", _product, "output = the elementwise product of the inputs", masked=_masked_product)
 AVERAGE = _layer("Average", _mean, "output = the sum of the inputs divided by their number")
 MAXIMUM = _layer(
-    "Maximum", lambda terms: exact(reduce(np.maximum, terms)), "output = the largest of the inputs, elementwise"
+    "Maximum",
+    lambda terms: exact(reduce(np.maximum, terms)),
+    "output = the largest of the inputs, elementwise",
+    masked=_masked_extreme(np.maximum),
 )
 MINIMUM = _layer(
-    "Minimum", lambda terms: exact(reduce(np.minimum, terms)), "output = the smallest of the inputs, elementwise"
+    "Minimum",
+    lambda terms: exact(reduce(np.minimum, terms)),
+    "output = the smallest of the inputs, elementwise",
+    masked=_masked_extreme(np.minimum),
 )
 
 
@@ -132,4 +186,5 @@ CONCATENATE = LayerSpec(
     reference=_concatenate,
     formula="output = the inputs one after the other along axis",
     listed=True,
+    masks=joined,
 )

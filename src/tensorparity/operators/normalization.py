@@ -8,12 +8,15 @@ import numpy as np
 
 from ..core.arrays import Array
 from .arguments import flag, is_integer, known_size, number, refuse, sample_axes
+from .masks import passed_on
 from .rounding import growth
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
+from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, WeightSpec
 
 _EPSILON = Parameter("epsilon", 1e-3, (1e-3, 1e-5, 1e-2, 1.0))
 _CENTER = Parameter("center", True, (True, False))
 _SCALE = Parameter("scale", True, (True, False))
+#: Keras adds its ``epsilon()`` to the number of steps that count, so that none is no division by zero.
+_FUZZ = 1e-7
 
 
 def _check_flags(params: Params) -> None:
@@ -86,6 +89,33 @@ def _batch_training(params: Params, inputs: Sequence[Array], weights: Mapping[st
     return (centred_and_scaled(x, others, number(params, "epsilon"), gamma, beta),)
 
 
+def _batch_masked(
+    params: Params, inputs: Sequence[Array], weights: Mapping[str, Array], masks: Sequence[Mask], training: bool
+) -> tuple[Evaluation, ...]:
+    """In training the statistics are of what the mask shows; all of the input is normalized by them."""
+    x, mask = inputs[0], masks[0]
+    if not training or mask is None:
+        return (_batch_training if training else _batch_reference)(params, inputs, weights)
+    if mask.ndim != x.ndim - 1:
+        raise ShapeError(f"Expected a mask of one axis less than the input. Received: {mask.shape} for {x.shape}")
+    axis = _batch_axis(params, x.shape)
+    along, others = [1] * x.ndim, tuple(index for index in range(x.ndim) if index != axis)
+    along[axis] = -1
+    shown = np.broadcast_to(mask[..., None], x.shape)
+    count = np.sum(shown, axis=others, keepdims=True) + _FUZZ
+    mean = np.sum(np.where(shown, x, 0.0), axis=others, keepdims=True) / count
+    variance = np.sum(np.where(shown, np.square(x - mean), 0.0), axis=others, keepdims=True) / count
+    inverse = 1.0 / np.sqrt(variance + number(params, "epsilon"))
+    gamma = weights["gamma"].reshape(along) if flag(params, "scale") else np.ones(())
+    beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros(())
+    sums = growth(int(np.prod([x.shape[index] for index in others])))
+    shift = np.abs(x) + sums * np.sum(np.where(shown, np.abs(x), 0.0), axis=others, keepdims=True) / count
+    within = np.where(shown, np.abs(x - mean) * shift, 0.0)
+    spread = sums * variance + 2.0 * np.sum(within, axis=others, keepdims=True) / count
+    kappa = np.abs(inverse * gamma) * (shift + np.abs(x - mean) * (1.0 + 0.5 * spread * np.square(inverse)))
+    return (Evaluation((x - mean) * inverse * gamma + beta, kappa + np.abs(beta)),)
+
+
 BATCH_NORMALIZATION = LayerSpec(
     name="BatchNormalization",
     api="keras.layers.BatchNormalization",
@@ -103,6 +133,8 @@ BATCH_NORMALIZATION = LayerSpec(
     reference=_batch_reference,
     training=_batch_training,
     formula="in inference, output = gamma * (input - moving_mean) / sqrt(moving_variance + epsilon) + beta",
+    masked=_batch_masked,
+    masks=passed_on,
     hazards=("training uses the statistics of the batch and moves moving_mean and moving_variance",),
 )
 
@@ -165,5 +197,6 @@ LAYER_NORMALIZATION = LayerSpec(
         "output = gamma * (input - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each sample over "
         "the given axes"
     ),
+    masks=passed_on,
     hazards=("a variance far below the squared mean cancels if it is computed as E[x^2] - E[x]^2",),
 )

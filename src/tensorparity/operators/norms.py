@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .arguments import flag, is_integer, known_size, number, refuse, sample_axes
+from .masks import passed_on
 from .normalization import affine, centred_and_scaled
 from .rounding import growth
 from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
@@ -90,6 +91,7 @@ GROUP_NORMALIZATION = LayerSpec(
         "output = gamma * (input - mean) / sqrt(variance + epsilon) + beta, with mean and variance of each sample over "
         "all positions and the channels of one group of consecutive channels"
     ),
+    masks=passed_on,
     hazards=("a variance far below the squared mean cancels if it is computed as E[x^2] - E[x]^2",),
 )
 
@@ -172,5 +174,6 @@ UNIT_NORMALIZATION = LayerSpec(
     weights=no_weights,
     reference=_unit_reference,
     formula="output = input / its Euclidean length over the given axes",
+    masks=passed_on,
     hazards=("zeros stay zeros", "squares overflow and underflow where the output would not"),
 )

@@ -11,7 +11,7 @@ from ..core.arrays import Array
 from ..core.jsontext import Json
 from .optimizer_options import OPTION_SETTINGS, OPTIONS, Surroundings, averaged, prepared
 from .schedules import rate_at
-from .spec import Evaluation, Parameter, Params
+from .spec import Evaluation, Parameter, Params, ruled_out
 
 #: Slot arrays of one weight (``momentum``, ``velocity``); missing ones are zero, as at the start.
 State = Mapping[str, Array]
@@ -68,6 +68,10 @@ class OptimizerSpec:
         """``params`` with the defaults filled in; an optimizer's own override the shared ones."""
         declared = (*(OPTIONS if self.options else ()), *self.parameters)
         return {**{parameter.name: parameter.default for parameter in declared}, **params}
+
+    def invalid(self, params: Params) -> dict[str, Json]:
+        """The parameters whose values the documentation rules out."""
+        return ruled_out((*(OPTIONS if self.options else ()), *self.parameters), params)
 
     def step(
         self,

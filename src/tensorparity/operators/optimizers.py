@@ -53,7 +53,7 @@ def _adam(
 
 
 _ADAM = (
-    Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1)),
+    Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1), ("fast",)),
     Parameter("beta_1", 0.9, (0.9, 0.5)),
     Parameter("beta_2", 0.999, (0.999, 0.9)),
     Parameter("epsilon", 1e-7, (1e-7, 1e-3)),
@@ -65,7 +65,7 @@ _PLAIN = (
         "SGD",
         "keras.optimizers.SGD",
         (
-            Parameter("learning_rate", 0.01, (0.01, 0.1, 1.0)),
+            Parameter("learning_rate", 0.01, (0.01, 0.1, 1.0), ("fast",)),
             Parameter("momentum", 0.0, (0.0, 0.5, 0.9), (-0.1, 1.5)),
             Parameter("nesterov", False, (False, True)),
         ),
@@ -84,7 +84,7 @@ _PLAIN = (
     OptimizerSpec(
         "AdamW",
         "keras.optimizers.AdamW",
-        (*_ADAM, Parameter("weight_decay", 0.004, (0.004, 0.1))),
+        (*_ADAM, Parameter("weight_decay", 0.004, (0.004, 0.1), (None,))),
         _adam,
         "Adam's step, and w -= weight_decay * learning_rate * w",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..core.jsontext import Json
 from .arguments import channels_first, flag, need_rank
 from .rounding import exact, growth
 from .spatial import DATA_FORMATS, Window, channel_axis, from_last, read_window, spatial_axes, to_last, windowed_shape
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, no_weights
+from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, no_weights
 
 Reference = Callable[[int, Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]]
 
@@ -134,6 +135,23 @@ def _global_max(
     return (exact(np.max(inputs[0], axis=spatial_axes(params, dims), keepdims=flag(params, "keepdims"))),)
 
 
+def _masked_mean(
+    params: Params, inputs: Sequence[Array], weights: Mapping[str, Array], masks: Sequence[Mask], training: bool
+) -> tuple[Evaluation, ...]:
+    """The mean of the steps that the mask shows; of none it is 0 / 0."""
+    x, (axis,), keep = inputs[0], spatial_axes(params, 1), flag(params, "keepdims")
+    mask = masks[0]
+    if mask is None:
+        return _global_mean(1, params, inputs, weights)
+    if mask.shape != (x.shape[0], x.shape[axis]):
+        raise ShapeError(f"Expected a mask of shape {(x.shape[0], x.shape[axis])}. Received: {mask.shape}")
+    shown = np.expand_dims(mask, 3 - axis)
+    count = np.sum(shown, axis=axis, keepdims=keep)
+    value = np.sum(np.where(shown, x, 0.0), axis=axis, keepdims=keep) / count
+    sizes = np.sum(np.where(shown, np.abs(x), 0.0), axis=axis, keepdims=keep) / count
+    return (Evaluation(value, growth(x.shape[axis]) * sizes),)
+
+
 def _global(name: str, dims: int, reference: Reference, formula: str, *hazards: str) -> LayerSpec:
     return LayerSpec(
         name=f"{name}{dims}D",
@@ -160,7 +178,9 @@ def _global_max_pooling(dims: int) -> LayerSpec:
     )
 
 
-GLOBAL_AVERAGE_POOLING1D = _global_average_pooling(1, "a mask leaves steps out of the mean; this reference has none")
+GLOBAL_AVERAGE_POOLING1D = replace(
+    _global_average_pooling(1, "a mask leaves steps out of the mean"), masked=_masked_mean
+)
 GLOBAL_AVERAGE_POOLING2D, GLOBAL_AVERAGE_POOLING3D = _global_average_pooling(2), _global_average_pooling(3)
 GLOBAL_MAX_POOLING1D, GLOBAL_MAX_POOLING2D = _global_max_pooling(1), _global_max_pooling(2)
 GLOBAL_MAX_POOLING3D = _global_max_pooling(3)

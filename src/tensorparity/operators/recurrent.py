@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypedDict
 
 from ..core.arrays import Array
 from . import carried, functions
 from .arguments import flag, is_number, known_size, need_rank, positive, refuse
 from .dense import USE_BIAS
+from .masks import passed_on_with_steps, steps_shown
 from .rounding import exact
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
+from .spec import Carried, Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, WeightSpec
 
 States = tuple[Evaluation, ...]
+#: One step of a whole layer: its output and the states after it.
+Advance = Callable[[Evaluation, States], tuple[Evaluation, States]]
 Step = Callable[[Params, Evaluation, States, Mapping[str, Array]], States]
 
 UNITS = Parameter("units", None, (1, 3, 4), (0, -1), required=True)
@@ -31,6 +35,8 @@ SEQUENCE = (
     Parameter("return_state", False, (False, True)),
     Parameter("go_backwards", False, (False, True)),
     Parameter("unroll", False, (False, True)),
+    Parameter("stateful", False, (False, True)),
+    Parameter("zero_output_for_mask", False, (False, True)),
 )
 
 
@@ -137,6 +143,28 @@ GRU_CELL = Cell("gru_cell", 3, 1, _gru_step, (*_COMMON, _GATES, USE_BIAS, *NOISE
 
 # Layers
 
+_HOLDS = "a masked step leaves the states as they are and repeats the output before it"
+
+
+class _References(TypedDict):
+    reference: Callable[[Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]]
+    masked: Masked
+    carried: Carried
+
+
+def by_carrying(carry: Carried) -> _References:
+    """The references of a layer with states, all from the one that carries them."""
+
+    def reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+        return carry(params, inputs, weights, (None,), ())[0]
+
+    def masked(
+        params: Params, inputs: Sequence[Array], weights: Mapping[str, Array], masks: Sequence[Mask], training: bool
+    ) -> tuple[Evaluation, ...]:
+        return carry(params, inputs, weights, masks, ())[0]
+
+    return {"reference": reference, "masked": masked, "carried": carry}
+
 
 def check_sequence(params: Params) -> None:
     for parameter in SEQUENCE:
@@ -149,10 +177,33 @@ def arrange(params: Params, outputs: Sequence[Evaluation], states: States) -> tu
     return (first, *states) if flag(params, "return_state") else (first,)
 
 
-def steps_of(params: Params, x: Array) -> list[Evaluation]:
-    """The input step by step, in the order in which the layer takes it."""
+def roll(
+    params: Params, x: Array, states: States, advance: Advance, mask: Mask = None, *, first: bool = True
+) -> tuple[list[Evaluation], States]:
+    """All steps in the order in which the layer takes them: the outputs, and the states after the last.
+
+    At a masked step the states stay, and the output is the one before it, or zeros with ``zero_output_for_mask``, which
+    concerns sequences only.
+
+    Args:
+        first: the layer starts from zeros; otherwise from the states of the call before.
+    """
+    shown = steps_shown(x, mask)
+    zeroed = flag(params, "zero_output_for_mask") and flag(params, "return_sequences")
     order = range(x.shape[1] - 1, -1, -1) if flag(params, "go_backwards") else range(x.shape[1])
-    return [exact(x[:, index]) for index in order]
+    outputs: list[Evaluation] = []
+    for index in order:
+        output, after = advance(exact(x[:, index]), states)
+        if shown is not None:
+            keep = shown[:, index]
+            if not (outputs or first or zeroed or keep.all()):
+                raise ShapeError("What a stateful layer gives at a masked first step of a later call is nowhere said")
+            idle = carried.zeros(output.value.shape) if zeroed or not outputs else outputs[-1]
+            output = carried.where(keep, output, idle)
+            after = tuple(carried.where(keep, new, old) for new, old in zip(after, states, strict=True))
+        states = after
+        outputs.append(output)
+    return outputs, states
 
 
 def _shape(cell: Cell, params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
@@ -171,16 +222,23 @@ def _weights(cell: Cell, params: Params, shapes: Sequence[Shape]) -> dict[str, W
     return {f"{cell.label}/{name}": weight for name, weight in found.items()}
 
 
-def _reference(
-    cell: Cell, params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]
-) -> tuple[Evaluation, ...]:
+def _carry(
+    cell: Cell,
+    params: Params,
+    inputs: Sequence[Array],
+    weights: Mapping[str, Array],
+    masks: Sequence[Mask],
+    before: Sequence[Evaluation],
+) -> tuple[tuple[Evaluation, ...], States]:
     own = {name.rpartition("/")[2]: weight for name, weight in weights.items()}
-    states: States = (carried.zeros((inputs[0].shape[0], positive(params, "units"))),) * cell.states
-    outputs = []
-    for x in steps_of(params, inputs[0]):
-        states = cell.step(params, x, states, own)
-        outputs.append(states[0])
-    return arrange(params, outputs, states)
+    zeros: States = (carried.zeros((inputs[0].shape[0], positive(params, "units"))),) * cell.states
+
+    def advance(x: Evaluation, states: States) -> tuple[Evaluation, States]:
+        after = cell.step(params, x, states, own)
+        return after[0], after
+
+    outputs, states = roll(params, inputs[0], tuple(before) or zeros, advance, masks[0], first=not before)
+    return arrange(params, outputs, states), states
 
 
 def _layer(name: str, cell: Cell, formula: str, *hazards: str) -> LayerSpec:
@@ -192,10 +250,11 @@ def _layer(name: str, cell: Cell, formula: str, *hazards: str) -> LayerSpec:
         parameters=(*cell.parameters, *SEQUENCE),
         shape=partial(_shape, cell),
         weights=partial(_weights, cell),
-        reference=partial(_reference, cell),
         formula=formula,
         noise=("dropout", "recurrent_dropout"),
-        hazards=("a mask repeats states at masked steps; this reference has none", *hazards),
+        hazards=(_HOLDS, *hazards),
+        masks=passed_on_with_steps,
+        **by_carrying(partial(_carry, cell)),
     )
 
 

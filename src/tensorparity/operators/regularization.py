@@ -9,6 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.jsontext import Json
 from .arguments import channels_first, is_integer, is_number, number, refuse
+from .masks import passed_on
 from .rounding import exact
 from .spatial import DATA_FORMATS
 from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, any_float, no_weights
@@ -56,6 +57,7 @@ def passing(
         formula=formula,
         domain=domain,
         random=random,
+        masks=passed_on,
     )
 
 
@@ -194,4 +196,5 @@ RESCALING = LayerSpec(
     weights=no_weights,
     reference=_rescale,
     formula="output = input * scale + offset",
+    masks=passed_on,
 )

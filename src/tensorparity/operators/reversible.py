@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .arguments import flag, number, positive
-from .embedding import EMBEDDING
+from .embedding import EMBEDDING, zeros_hidden
 from .rounding import growth
 from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
 
@@ -60,5 +60,6 @@ REVERSIBLE_EMBEDDING = LayerSpec(
     call_parameters=(Parameter("reverse", False, (False, True)),),
     domain=lambda params: Domain() if params.get("reverse") else EMBEDDING.domain(params),
     discontinuous=True,
+    masks=lambda params, inputs, masks: () if params["reverse"] else zeros_hidden(params, inputs, masks),
     hazards=EMBEDDING.hazards,
 )

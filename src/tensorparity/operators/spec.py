@@ -15,6 +15,8 @@ from ..core.jsontext import Json
 
 Shape = tuple[int | None, ...]
 Params = Mapping[str, Json]
+#: True where a step counts; None where nothing is masked. See ``masks``.
+Mask = Array | None
 
 
 class ShapeError(ValueError):
@@ -81,6 +83,19 @@ def any_float(params: Params) -> Domain:
     return Domain()
 
 
+def no_masks(params: Params, inputs: Sequence[Array], masks: Sequence[Mask]) -> tuple[Mask, ...]:
+    return ()
+
+
+#: A reference, which is also told of the masks of the inputs and whether the layer is training.
+Masked = Callable[[Params, Sequence[Array], Mapping[str, Array], Sequence[Mask], bool], tuple[Evaluation, ...]]
+#: A reference from one call to the next: the outputs, and the states that are left.
+Carried = Callable[
+    [Params, Sequence[Array], Mapping[str, Array], Sequence[Mask], Sequence[Evaluation]],
+    tuple[tuple[Evaluation, ...], tuple[Evaluation, ...]],
+]
+
+
 @dataclass(frozen=True, slots=True)
 class LayerSpec:
     """One layer type.
@@ -102,6 +117,10 @@ class LayerSpec:
         noise: parameters that make a layer draw random numbers when training once they exceed 0.
         discontinuous: a last-bit difference of the input may change the output by much.
         training: the reference when the layer is called with ``training=True``, where that is another formula.
+        masked: the reference where an input has a mask, of layers that read it.
+        carried: the outputs and the states after the call, from the masks and the states before it (none at first), of
+            layers with a parameter ``stateful`` that makes the next call start from them.
+        masks: the masks of the outputs, from parameters, inputs and the inputs' masks; what is left out has none.
     """
 
     name: str
@@ -121,6 +140,9 @@ class LayerSpec:
     noise: tuple[str, ...] = ()
     discontinuous: bool = False
     training: Callable[[Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]] | None = None
+    masked: Masked | None = None
+    carried: Carried | None = None
+    masks: Callable[[Params, Sequence[Array], Sequence[Mask]], tuple[Mask, ...]] = no_masks
     hazards: tuple[str, ...] = field(default=())
 
     def defaults(self) -> dict[str, Json]:
@@ -147,8 +169,13 @@ class LayerSpec:
 
     def invalid(self, params: Params) -> dict[str, Json]:
         """The parameters whose values the documentation rules out."""
-        ruled_out = {parameter.name: [_listed(value) for value in parameter.invalid] for parameter in self.parameters}
-        return {name: value for name, value in params.items() if _listed(value) in ruled_out.get(name, [])}
+        return ruled_out(self.parameters, params)
+
+
+def ruled_out(parameters: Sequence[Parameter], params: Params) -> dict[str, Json]:
+    """Those of ``params`` whose values are among the invalid ones."""
+    invalid = {parameter.name: [_listed(value) for value in parameter.invalid] for parameter in parameters}
+    return {name: value for name, value in params.items() if _listed(value) in invalid.get(name, [])}
 
 
 def _plain(value: Json) -> Json:

@@ -13,8 +13,10 @@ from ..core.arrays import Array
 from ..core.jsontext import Json
 from . import carried
 from .arguments import choice, flag, positive, refuse
+from .masks import passed_on
 from .nested import Nested, nested, serialized
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
+from .recurrent import by_carrying
+from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, WeightSpec
 
 _RECURRENT = ("GRU", "LSTM", "SimpleRNN")
 _MODES = ("concat", "sum", "ave", "mul")
@@ -78,13 +80,36 @@ def _weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
     }
 
 
-def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
+def _carry(
+    params: Params,
+    inputs: Sequence[Array],
+    weights: Mapping[str, Array],
+    masks: Sequence[Mask],
+    before: Sequence[Evaluation],
+) -> tuple[tuple[Evaluation, ...], tuple[Evaluation, ...]]:
+    """Both ways with the same mask; masked steps of a sequence are zeros, whatever the layer was told."""
     ahead, back = ways(params)
-    first, *states = ahead.spec.reference(ahead.params, inputs, _below(weights, ahead.name))
-    second, *others = back.spec.reference(back.params, inputs, _below(weights, back.name))
+    found = []
+    for way, own in zip((ahead, back), _halves(ahead, before), strict=True):
+        assert way.spec.carried is not None
+        given = {**way.params, "zero_output_for_mask": flag(way.params, "return_sequences")}
+        found.append(way.spec.carried(given, inputs, _below(weights, way.name), masks, own))
+    ((first, *states), left), ((second, *others), right) = found
     if flag(back.params, "return_sequences"):
         second = carried.reverse(second, axis=1)  # back into the order of time
-    return (*_merged(_mode(params), first, second), *states, *others)
+    return (*_merged(_mode(params), first, second), *states, *others), (*left, *right)
+
+
+def _halves(ahead: Nested, before: Sequence[Evaluation]) -> tuple[Sequence[Evaluation], Sequence[Evaluation]]:
+    count = {"LSTM": 2}.get(ahead.spec.name, 1)
+    return before[:count], before[count:]
+
+
+def _mask_both(params: Params, inputs: Sequence[Array], masks: Sequence[Mask]) -> tuple[Mask, ...]:
+    ahead, _ = ways(params)
+    if not flag(ahead.params, "return_sequences"):
+        return ()
+    return (masks[0], masks[0]) if _mode(params) is None else (masks[0],)
 
 
 def _merged(mode: str | None, first: Evaluation, second: Evaluation) -> tuple[Evaluation, ...]:
@@ -112,6 +137,7 @@ def _recurrent_layers() -> tuple[Json, ...]:
         serialized("GRU", "gru", units=2, reset_after=False),
         serialized("SimpleRNN", "simple_rnn", units=3, return_sequences=True, activation="relu"),
         serialized("SimpleRNN", "simple_rnn", units=4, use_bias=False),
+        serialized("SimpleRNN", "simple_rnn", units=2, stateful=True),
     )
 
 
@@ -133,7 +159,8 @@ BIDIRECTIONAL = LayerSpec(
     ),
     shape=_shape,
     weights=_weights,
-    reference=_reference,
+    **by_carrying(_carry),
+    masks=_mask_both,
     formula=(
         "output = the layer's output and that of a twin that takes the steps in reverse, turned back into the order of "
         "time, joined by merge_mode"
@@ -144,7 +171,7 @@ BIDIRECTIONAL = LayerSpec(
 
 # TimeDistributed
 
-_STEPWISE = ("Activation", "Conv1D", "Conv2D", "Dense", "Flatten", "LayerNormalization", "MaxPooling1D")
+_STEPWISE = ("Activation", "Conv1D", "Conv2D", "Dense", "Flatten", "LayerNormalization", "MaxPooling1D", "Reshape")
 
 
 def _step_shape(shape: Shape) -> Shape:
@@ -199,6 +226,7 @@ TIME_DISTRIBUTED = LayerSpec(
                 serialized("Dense", "dense", units=2, activation="relu", use_bias=False),
                 serialized("LayerNormalization", "layer_normalization"),
                 serialized("Conv1D", "conv1d", filters=2, kernel_size=2, padding="same"),
+                serialized("Reshape", "reshape", target_shape=[-1, 1]),
             ),
             (serialized("LSTM", "lstm", units=0), None, "Dense"),
             required=True,
@@ -208,6 +236,7 @@ TIME_DISTRIBUTED = LayerSpec(
     weights=_distributed_weights,
     reference=_distribute,
     formula="output = the layer applied to every step of axis 1 alone, with the same weights",
+    masks=passed_on,
 )
 
 

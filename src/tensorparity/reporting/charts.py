@@ -11,7 +11,9 @@ from markupsafe import Markup, escape
 from ..core.operator_errors import Spread
 
 _WIDTH, _HEIGHT = 720.0, 260.0
-_LEFT, _BOTTOM, _TOP = 64.0, 26.0, 12.0
+_LEFT, _BOTTOM, _TOP = 64.0, 26.0, 32.0
+#: Bars of this width have room for their number.
+_ROOMY = 28.0
 #: To be told apart on a light and on a dark ground.
 _COLOURS = ("#4a7dbd", "#c4622d", "#3a8a5f", "#b3405a", "#8a5fb0", "#a08400", "#2f9aa5", "#7d7d7d")
 #: Names in one row of a legend, and its height.
@@ -49,10 +51,9 @@ class Axis:
         return round(floor - max(0.0, share) * (floor - _TOP), 1)
 
 
-def _text(x: float, y: float, words: object, anchor: str = "middle") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="11" fill="var(--soft)">{escape(words)}</text>'
-    )
+def _text(x: float, y: float, words: object, anchor: str = "middle", size: int = 11) -> str:
+    look = f'text-anchor="{anchor}" font-size="{size}" fill="var(--soft)"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{escape(words)}</text>'
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, colour: str = "var(--line)") -> str:
@@ -73,7 +74,8 @@ def _frame(axis: Axis, parts: Iterable[str], label: str, legend: Sequence[str] =
     ]
     height = _HEIGHT + _ROW * rows
     size = f'viewBox="0 0 {_WIDTH:.0f} {height:.0f}" role="img" aria-label="{escape(label)}"'
-    return Markup(f'<svg class="plot" {size} width="100%">{"".join((*ticks, *parts, *marks))}</svg>')
+    title = _text(0.0, 11.0, label, "start")  # what the vertical axis shows, and in which unit
+    return Markup(f'<svg class="plot" {size} width="100%">{"".join((title, *ticks, *parts, *marks))}</svg>')
 
 
 def _colour(index: int) -> str:
@@ -128,7 +130,7 @@ def bars(series: Mapping[str, Mapping[str, float | None]], label: str) -> Markup
     axis = Axis.over(value for values in series.values() for value in values.values() if value)
     axis = Axis(axis.low - 1, axis.high)  # so that the smallest has a height
     slots = _slots(names)
-    width = min(26.0, (_WIDTH - _LEFT) / max(1, len(names)) * 0.7 / max(1, len(series)))
+    width = min(36.0, (_WIDTH - _LEFT) / max(1, len(names)) * 0.75 / max(1, len(series)))
     floor = _HEIGHT - _BOTTOM
     parts: list[str] = []
     for index, values in enumerate(series.values()):
@@ -143,6 +145,8 @@ def bars(series: Mapping[str, Mapping[str, float | None]], label: str) -> Markup
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{width * 0.85:.1f}" height="{floor - y:.1f}" '
                 f'fill="{_colour(index)}"><title>{escape(name)}: {value:.3g}</title></rect>'
             )
+            if width >= _ROOMY:
+                parts.append(_text(x + width * 0.42, y - 4, f"{value:.1e}".replace("e-0", "e-"), size=9))
     return _frame(axis, [*parts, *_names(slots)], label, list(series))
 
 
@@ -158,4 +162,5 @@ def lines(series: Mapping[str, Sequence[float]], label: str) -> Markup:
         look = f'fill="none" stroke="{_colour(index)}" stroke-width="1.6"{dashed}'
         parts.append(f'<polyline points="{points}" {look}><title>{escape(name)}</title></polyline>')
     marks = [_text(_LEFT + step * place, _HEIGHT - _BOTTOM + 16, place + 1) for place in range(0, count, 4)]
+    marks.append(_text(_LEFT - 6, _HEIGHT - _BOTTOM + 16, "group", "end"))
     return _frame(axis, [*parts, *marks], label, list(series))

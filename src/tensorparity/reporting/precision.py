@@ -176,24 +176,24 @@ def _paper_figures(precision: Precision, target: str) -> list[Figure]:
     for letter, mode, what in (("a", _INPUT, "input"), ("b", _OPERATOR, "operator")):
         spreads = {run.operator: run.spread for run in _one_strategy(runs) if run.mode == mode}
         if spreads:
-            drawing = charts.boxes({mode: spreads}, f"error by {what} precision")
+            drawing = charts.boxes({mode: spreads}, f"absolute error, {what} precision")
             text = f"Distribution of the error over all inputs when the {what} precision changes{where}; no outliers."
             found.append(Figure(f"Figure 2{letter}: {what} precision", text, drawing))
     largest = {run.operator: 0.0 for run in runs}
     for run in runs:
         largest[run.operator] = max(largest[run.operator], run.largest)
     thresholds = {run.operator: run.tolerance[1] if run.tolerance else None for run in runs}
-    series: dict[str, Mapping[str, float | None]] = {"found": largest, "threshold": thresholds}
+    series: dict[str, Mapping[str, float | None]] = {"largest error found": largest, "built-in threshold": thresholds}
     text = f"Largest error found{where}, and the absolute tolerance of the library's own tests in the narrowest dtype."
     found.append(
-        Figure("Figure 3: largest error against the built-in threshold", text, charts.bars(series, "largest error"))
+        Figure("Figure 3: largest error against the built-in threshold", text, charts.bars(series, "absolute error"))
     )
     found += _strategy_figures(runs, where)
     growth = {
         run.operator: run.groups for run in _one_strategy(runs) if run.mode == _OPERATOR or len(_modes(runs)) == 1
     }
     text = f"Largest error of each of the 20 groups of inputs, in the order they were run{where}, operator precision."
-    found.append(Figure("Growth over the groups", text, charts.lines(growth, "largest error per group")))
+    found.append(Figure("Growth over the groups", text, charts.lines(growth, "absolute error, the largest per group")))
     return found
 
 
@@ -216,13 +216,17 @@ def _strategy_figures(runs: Sequence[PaperRun], where: str) -> list[Figure]:
     boxes: dict[str, dict[str, Spread]] = {}
     for strategy in strategies:
         own = [run for run in runs if run.strategy == strategy]
-        bars[strategy] = {run.operator: _best([r for r in own if r.operator == run.operator], run.mode) for run in own}
+        bars[strategy] = {
+            run.operator: max(other.largest for other in own if other.operator == run.operator) for run in own
+        }
         boxes[strategy] = {run.operator: run.spread for run in own if run.mode == _OPERATOR or len(_modes(runs)) == 1}
     text = f"Largest error found by each strategy{where}."
     spread = f"Distribution of the error by strategy{where}; no outliers."
     return [
-        Figure("Figure 4: strategies, largest error", text, charts.bars(bars, "largest error by strategy")),
-        Figure("Figure 5: strategies, distribution", spread, charts.boxes(boxes, "error by strategy")),
+        Figure(
+            "Figure 4: strategies, largest error", text, charts.bars(bars, "absolute error, the largest of all modes")
+        ),
+        Figure("Figure 5: strategies, distribution", spread, charts.boxes(boxes, "absolute error, operator precision")),
     ]
 
 
@@ -234,7 +238,7 @@ def _operator_figures(precision: Precision) -> list[Figure]:
     if not worst:
         return []
     text = "Largest error so far, in units of what rounding explains, over the groups of inputs: the five worst."
-    return [Figure("Growth over the groups", text, charts.lines(worst, "largest error so far"))]
+    return [Figure("Growth over the groups", text, charts.lines(worst, "error over what rounding explains"))]
 
 
 def number(value: float | None) -> str:

@@ -23,7 +23,6 @@ class Batch:
 
     def __init__(self, count: int, *, background: bool = False) -> None:
         self.background = background
-        self.cancelled = False
         #: Set when a cancelled batch keeps no worker busy any more.
         self.gone = threading.Event()
         self._left = count
@@ -76,7 +75,8 @@ class Queues:
 
     def take(self, job: Job) -> None:
         """Remove the first job of its target."""
-        assert heapq.heappop(self._heaps[job.request.target]) is job
+        first = heapq.heappop(self._heaps[job.request.target])
+        assert first is job, "only the first of a target is taken"
 
     def forget(self, batch: Batch) -> None:
         for target, heap in self._heaps.items():
@@ -125,7 +125,7 @@ class Inbox:
     def fail(self, error: BaseException) -> None:
         """The loop is over; whoever waits or comes later learns why."""
         with self._lock:
-            self._error = error
+            self._error = self._error or error
             for batch in self._batches:
                 batch.fail(error)
                 batch.gone.set()
@@ -144,6 +144,13 @@ class Inbox:
                 os.close(fd)
             self.bell = self._ring = -1
 
+    def ring(self) -> None:
+        """Wake the loop: something that it looks at has changed."""
+        with self._lock:
+            self._wake()
+
     def _wake(self) -> None:
+        if self._ring < 0:
+            return
         with contextlib.suppress(BlockingIOError):  # a full pipe wakes as well as one more byte
             os.write(self._ring, b"!")

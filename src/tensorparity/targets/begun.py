@@ -47,6 +47,8 @@ class Begun:
                 assert isinstance(request, Request)
                 if reply.error:
                     self._broken[request.target] = reply.error
+                else:
+                    self._broken.pop(request.target, None)  # it did not start once, and does now
                 outcome = answers[position] = outcome_of(request.target, reply)
                 tell(outcome)
         except BaseException:  # the caller goes away (Ctrl-C): busy workers would answer nobody

@@ -8,11 +8,13 @@ fault, is tried a second time.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import selectors
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 
@@ -26,6 +28,7 @@ from .requests import End, Plan, Reply, Request
 from .slots import Slot, State, death_at_start, not_an_answer, start_failure
 
 _LOOK_EVERY = 0.1  # seconds between looks at memory and CPU time
+_MOST_FAILED_STARTS = 3  # in a row, of a target that has started before
 _PATIENCE = 30.0  # seconds until a cancelled batch is left to itself
 
 
@@ -54,11 +57,13 @@ class Pool:
         self._started_again: set[str] = set()
         self._start_seconds: dict[str, float] = {}
         self._waited: dict[str, float] = {}
-        self._looked = time.monotonic()
+        self._failed_starts: Counter[str] = Counter()
+        self._held = 0
         self._queues = Queues()
         self._numbers = itertools.count()
         self._inbox = Inbox()
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
         self.peak_memory: dict[str, int] = {}
         self.cpu_seconds: dict[str, float] = {}
         #: What each adapter that has been started says it can be asked for.
@@ -108,10 +113,21 @@ class Pool:
             Job(background, next(self._numbers), position, request, batch) for position, request in enumerate(wanted)
         ]
         self._inbox.hand_in(batch, jobs)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="tensorparity-pool", daemon=True)
-            self._thread.start()
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="tensorparity-pool", daemon=True)
+                self._thread.start()
         return batch
+
+    @contextlib.contextmanager
+    def holding_back(self) -> Iterator[None]:
+        """Begin nothing in the background for the time being: somebody wants the machine for himself."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+            self._inbox.ring()
 
     def cancel(self, batch: Batch) -> None:
         """Nobody waits for it any more: workers that are busy with it end."""
@@ -126,6 +142,7 @@ class Pool:
             while self._take_in():
                 self._assign()
                 self._turn()
+            self._inbox.fail(RuntimeError("the pool was closed"))
         except BaseException as error:
             self._inbox.fail(error)
 
@@ -146,17 +163,12 @@ class Pool:
         return [slot for slot in self._slots if slot.state is not State.IDLE]
 
     def _assign(self) -> None:
-        self._count_waiting()
-        while any(self._place(job) for job in self._queues.firsts()):
+        while any(self._place(job) for job in self._waiting()):
             pass
 
-    def _count_waiting(self) -> None:
-        """Who waits while a core has nothing to do?"""
-        now = time.monotonic()
-        passed, self._looked = now - self._looked, now
-        if len(self._active) < min(self._cores, self._workers):
-            for job in self._queues.firsts():
-                self._waited[job.request.target] = self._waited.get(job.request.target, 0.0) + passed
+    def _waiting(self) -> list[Job]:
+        """The next job of each target."""
+        return [job for job in self._queues.firsts() if not (job.background and self._held)]
 
     def _place(self, job: Job) -> bool:
         """Give the job to a worker, or answer it at once; False where there is no room."""
@@ -219,6 +231,9 @@ class Pool:
     def _turn(self) -> None:
         """Wait for something to happen, then look at every worker that has work."""
         active = self._active
+        idle = len(active) < min(self._cores, self._workers)
+        starved = {job.request.target for job in self._waiting()} if idle else set()
+        began = time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(self._inbox.bell, selectors.EVENT_READ)
             for slot in active:
@@ -227,6 +242,9 @@ class Pool:
                 if slot.process.wants_to_write:
                     selector.register(slot.process.request_fd, selectors.EVENT_WRITE)
             selector.select(_LOOK_EVERY if active else None)
+        passed = time.monotonic() - began
+        for target in starved:
+            self._waited[target] = self._waited.get(target, 0.0) + passed
         for slot in active:
             self._look(slot)
 
@@ -300,6 +318,8 @@ class Pool:
         slot.record = frame.header["record"]
         self.abilities[target] = frozenset(frame.header.get("abilities", ()))
         self._start_seconds[target] = time.monotonic() - slot.began
+        self._started_again.discard(target)
+        del self._failed_starts[target]
         self._begin(slot, job)
 
     def _lost(self, slot: Slot, end: End, detail: str) -> None:
@@ -324,8 +344,12 @@ class Pool:
             slot.job.batch.answer(slot.job.position, reply)
 
     def _failed_to_start(self, slot: Slot, error: WorkerStartError) -> None:
+        """A target that never started does not start; one that did may have had bad luck, a few times."""
         self._drop(slot)
-        self._broken[slot.plan.target] = error
+        target = slot.plan.target
+        self._failed_starts[target] += 1
+        if target not in self._start_seconds or self._failed_starts[target] >= _MOST_FAILED_STARTS:
+            self._broken[target] = error
         if slot.job is not None:
             slot.job.batch.answer(slot.job.position, Reply(End.NOT_STARTED, error=error))
 

@@ -246,7 +246,7 @@ class LocalRunner:
         if not fresh:
             return self._begin(self._pool, pairs, deadline_factor).outcomes(tell)
         desks = [self._desks[name] for name in dict.fromkeys(target for _, target in pairs)]
-        with self._new_pool(desks, fresh=True) as pool:
+        with self._pool.holding_back(), self._new_pool(desks, fresh=True) as pool:
             return self._begin(pool, pairs, deadline_factor).outcomes(tell)
 
     def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:

@@ -19,15 +19,17 @@ from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
+from ..core.policies import PLAIN, Policy, as_computed, coarser, policy_named
 from ..core.procedure import Recipe
 from ..core.verdict import Kind
+from ..operators.beside import Beside
 from ..operators.catalogue import has_layer, layer
 from ..operators.directional import Terms
 from ..operators.evaluate import evaluate, evaluate_node
 from ..operators.loss_spec import REDUCTION
 from ..operators.losses import loss
-from ..operators.rounding import K
-from ..operators.spec import Evaluation, ShapeError
+from ..operators.rounding import K, underflow
+from ..operators.spec import Evaluation, Mask, ShapeError
 from .diagnose import Accusation, accusation_of, blame
 from .freedoms import GRADIENTS_AT_KINKS
 from .kinks import Gradients, KinkTest, examine_gradients
@@ -68,9 +70,20 @@ class Differentiated:
 
 
 def layer_function(
-    node: Node, inputs: Sequence[Array], weights: Arrays, cotangent: Array, *, training: bool
+    node: Node,
+    inputs: Sequence[Array],
+    weights: Arrays,
+    cotangent: Array,
+    *,
+    training: bool,
+    policy: Policy = PLAIN,
 ) -> Differentiated | None:
-    """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not."""
+    """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not.
+
+    Args:
+        policy: what the layer runs under: the derivative is that at the point where its casts have led.
+    """
+    inputs, weights = [coarser(array, policy) for array in inputs], as_computed(weights, policy)
     if not has_layer(node.op) or _differs_in_training(node, training, alone=True):
         return None
     named = {f"input:{node.key}/{index}": array for index, array in enumerate(inputs)}
@@ -104,7 +117,8 @@ def pulled_back(case: Case) -> Differentiated | None:
     (node,) = case.subject.nodes
     inputs = [case.inputs[f"{node.key}/{index}"] for index in range(len(node.inputs))]
     cotangent = case.cotangents[node.key]
-    return layer_function(node, inputs, case.weights, cotangent, training=case.procedure.training)
+    policy = policy_named(case.procedure.dtype)
+    return layer_function(node, inputs, case.weights, cotangent, training=case.procedure.training, policy=policy)
 
 
 def loss_function(case: Case) -> Differentiated | None:
@@ -117,30 +131,40 @@ def loss_function(case: Case) -> Differentiated | None:
         return None
     if training and any(layer(node.op).training is not None for node in graph.nodes):
         return None  # a whole graph is evaluated as in inference
-    named = {f"input:{name}": array for name, array in case.inputs.items()}
-    named |= {f"weight:{name}": array for name, array in case.weights.items()}
+    policy = policy_named(case.procedure.dtype)
+    named = {f"input:{name}": array for name, array in as_computed(case.inputs, policy).items()}
+    named |= {f"weight:{name}": array for name, array in as_computed(case.weights, policy).items()}
     moved = {name: array for name, array in named.items() if is_floating(dtype_name(array))}
 
     def terms(arrays: Sequence[Array]) -> Evaluation:
         at = {**named, **dict(zip(moved, arrays, strict=True))}
+        beside = Beside()
         values = evaluate(
             graph,
             {name: at[f"input:{name}"] for name in case.inputs},
             {name: at[f"weight:{name}"] for name in case.weights},
+            beside=beside,
         )
-        predictions = {}
+        predictions, masks = {}, {}
         for ref in graph.outputs:
             name = ref.node if ref.index == 0 else f"{ref.node}.{ref.index}"
             if name in case.labels:
                 predictions[name] = values[graph.node(ref.node).key][ref.index].value
-        return loss_terms(recipe, case.labels, predictions)
+                masks[name] = beside.mask_of(ref)
+        return loss_terms(recipe, case.labels, predictions, masks)
 
     return _usable(terms, moved)
 
 
-def loss_terms(recipe: Recipe, labels: Arrays, predictions: Arrays) -> Evaluation:
+def loss_terms(
+    recipe: Recipe, labels: Arrays, predictions: Arrays, masks: Mapping[str, Mask] | None = None
+) -> Evaluation:
     """What is summed up to the loss: of every sample of every output, its share of that output's mean or sum."""
-    parts = [loss(recipe.name).each(recipe.params, labels[name], array) for name, array in predictions.items()]
+    hidden = masks or {}
+    parts = [
+        loss(recipe.name).each(recipe.params, labels[name], array, hidden.get(name))
+        for name, array in predictions.items()
+    ]
     whole = recipe.params.get(REDUCTION.name) == "sum"
     counts = [1 if whole else max(1, part.value.size) for part in parts]
     return Evaluation(
@@ -196,17 +220,35 @@ def judge_pulled_back(case: Case, outcomes: Mapping[str, Outcome]) -> GradientEr
     key = case.procedure.nodes[0]
     node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
     answers = {target: outcome.trace.gradients for target, outcome in outcomes.items() if outcome.completed}
-    return judge_gradients(node, answers, pulled_back(case))
+    return judge_gradients(node, answers, pulled_back(case), policy=policy_named(case.procedure.dtype))
 
 
 def judge_gradients(
-    node: Node, answers: Answers, function: Differentiated | None, *, disputes_only: bool = False
+    node: Node,
+    answers: Answers,
+    function: Differentiated | None,
+    *,
+    disputes_only: bool = False,
+    policy: Policy = PLAIN,
 ) -> GradientErrors:
     """Errors of gradients: by the reference where there is one, else by the vote.
 
     Args:
         disputes_only: leave it to the vote where that is undisputed.
+        policy: in what they were computed, whatever they were cast to in the end.
     """
+    found = _judge_gradients(
+        node,
+        {target: as_computed(arrays, policy, target) for target, arrays in answers.items()},
+        function,
+        disputes_only,
+    )
+    return replace(found, errors=replace(found.errors, rough=policy.half))
+
+
+def _judge_gradients(
+    node: Node, answers: Answers, function: Differentiated | None, disputes_only: bool
+) -> GradientErrors:
     vote = judge_by_vote(node, answers)
     differ = vote.mutual > vote.limit
     answered = {target: arrays for target, arrays in answers.items() if arrays}
@@ -222,7 +264,9 @@ def judge_gradients(
         return GradientErrors(vote, differ=differ)
     at = [array.astype(np.float64) for array in function.arguments.values()]
     rng = np.random.default_rng(0)
-    test = examine_gradients(function.terms, at, given, _roundoff(answered), rng, disputed=differ)
+    dtype = _coarsest(answered)
+    roundoff, tiny = unit_roundoff(dtype), underflow(dtype)
+    test = examine_gradients(function.terms, at, given, roundoff, rng, disputed=differ, tiny=tiny)
     if not test.measured:
         return GradientErrors(vote, differ=differ)
     absolute = {target: vote.absolute.get(target, 0.0) for target in test.errors}
@@ -237,11 +281,10 @@ def _misshapen(gradients: Gradients, function: Differentiated) -> bool:
     )
 
 
-def _roundoff(answers: Answers) -> float:
-    """Of the coarsest dtype among the answers."""
-    return max(
-        (unit_roundoff(dtype_name(array)) for arrays in answers.values() for array in arrays.values()), default=0.0
-    )
+def _coarsest(answers: Answers) -> str:
+    """The coarsest dtype among the answers."""
+    names = [dtype_name(array) for arrays in answers.values() for array in arrays.values()]
+    return max(names, key=unit_roundoff, default="float32")
 
 
 def accuse_gradients(found: GradientErrors, families: Mapping[str, str]) -> Accusation | None:

@@ -1,7 +1,8 @@
 """Who is wrong in an operator's call: decision 5 on one input.
 
 A target beyond K is wrong where an implementation that shares no code with it, or a stable evaluation of the formula
-in the same dtype, stays within. Where none does, the input is ill-conditioned and blames nobody.
+in the same dtype, stays within. Where none does, the input is ill-conditioned and blames nobody. On NaN and infinities
+there is nothing to round: an answer is right or infinitely wrong, and only another implementation convicts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..core.finding import Class
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
 from ..oracles.precision import measure_rows, precise_units, stable_errors
+from ..oracles.special_values import missed, special
 from .ballots import ballot_of
 
 #: Numbers of an output that 50 digits are spent on.
@@ -56,6 +58,8 @@ def blame_call(operator: Operator, case: Case, dtype: str, outputs: Mapping[str,
     ballot = ballot_of(accused)
     suspects = tuple(target for target, error in units.items() if error > K and ballot_of(target) == ballot)
     within = tuple(target for target, error in units.items() if error <= K and ballot_of(target) != ballot)
+    if special(arrays):
+        return CallBlame(Class.DEFECT if within else None, suspects, within, units, np.inf)
     stable = float(stable_errors(operator, params, arrays, truth, dtype).units.max(initial=0.0))
     if within or stable <= K:
         return CallBlame(Class.DEFECT, suspects, within, units, stable)
@@ -66,6 +70,8 @@ def _units(
     operator: Operator, params: dict[str, object], arrays: list[Array], output: Array, truth: object, dtype: str
 ) -> float:
     """In float64 arithmetic; what exceeds K in float64 itself is asked of 50 digits, which alone can tell."""
+    if special(arrays):
+        return np.inf if missed(operator, params, arrays, output, dtype).any() else 0.0
     found = float(measure_rows(output, truth, dtype).units.max(initial=0.0))  # type: ignore[arg-type]
     if dtype == "float64" and found > K / 4 and output.size <= _PRECISELY:
         return precise_units(operator, params, arrays, output, dtype)

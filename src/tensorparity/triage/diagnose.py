@@ -1,9 +1,10 @@
 """Who is wrong, and how we know: from the errors of isolated nodes to accusations.
 
 The rule is decision 5's. A target whose error is above K, where another stays below, is wrong. All
-above K and agreeing with each other: the code they share is wrong. All above K and scattered: the
-case is ill-conditioned and blames nobody, except whoever gives a NaN or an infinity where others give a
-number, which no rounding does. What the documentation leaves open is nobody's fault.
+above K and agreeing with each other: the code they share is wrong, except in half precision, where rounding may add
+up on all of them alike. All above K and scattered: the case is ill-conditioned and blames nobody, except whoever gives
+a NaN or an infinity where others give a number, which no rounding does. What the documentation leaves open is nobody's
+fault.
 """
 
 from __future__ import annotations
@@ -96,6 +97,8 @@ def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None
         return Class.DEFECT, bad
     if errors.judged_by != "reference" or len(known) < 2:
         return None, ()
+    if errors.rough and not errors.dtypes and errors.mutual <= limit:
+        return None, ()  # in half precision rounding may add up to that, on all of them alike
     if errors.mutual <= limit:
         shared = {families.get(target, target) for target in bad}
         return (Class.DEFECT, (shared.pop(),)) if len(shared) == 1 else (None, ())
@@ -160,6 +163,8 @@ def _parameters(node: Node) -> Mapping[str, Json]:
 def _kind(errors: NodeErrors) -> Kind:
     if errors.form is not None:
         return errors.form
+    if errors.dtypes:
+        return Kind.DTYPE
     if any(math.isinf(off) for off in errors.absolute.values()):
         return Kind.SHAPE
     return Kind.NAN if any(math.isinf(error) for error in errors.errors.values()) else Kind.INCONSISTENCY
@@ -176,15 +181,21 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
     if errors.form is not None:
         return [*errors.said.values(), *(f"{target} {ending}" for target, ending in errors.endings.items())]
     for target in accused:
-        off, units = errors.absolute[target], errors.errors[target]
+        off, units = errors.absolute.get(target, 0.0), errors.errors[target]
+        if target in errors.dtypes:
+            lines.append(_in_another_dtype(target, errors, where))
+            continue
         by = f"off by {off:.3g}" if off else "wrong"  # some measures know no absolute error
         lines.append(f"{target} is {by} in {where}: {units:.3g} times what rounding explains")
     if errors.freedom:
         lines.append(errors.freedom.said)
     if klass in (Class.PRECISION, Class.SPECIFICATION) or not accused:
         for target, units in errors.errors.items():
+            if target in errors.dtypes:
+                lines.append(_in_another_dtype(target, errors, where))
+                continue
             lines.append(f"{target} is off by {errors.absolute[target]:.3g} in {where} ({units:.3g} units)")
-        if klass is Class.DEFECT:
+        if klass is Class.DEFECT and not errors.dtypes:
             lines.append(f"all of them agree with each other and not with {against}")
     elif others:
         closest = max(errors.absolute[target] for target in others)
@@ -195,6 +206,10 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
     for target, ending in errors.endings.items():
         lines.append(f"{target} {ending}")
     return lines
+
+
+def _in_another_dtype(target: str, errors: NodeErrors, where: str) -> str:
+    return f"{target} answers in {errors.dtypes[target]} in {where}, which is not what its dtype policy says"
 
 
 def _list(words: Sequence[str]) -> str:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, dtype_named
 from ..core.case import Case
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.messages import gist, normalised
 from ..core.outcome import Outcome
+from ..core.policies import policy_named
 from ..core.procedure import Goal, Procedure
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
@@ -21,7 +22,7 @@ from ..operators.evaluate import evaluate_node
 from ..operators.spec import ShapeError
 from .diagnose import public_name
 from .screening import first_given
-from .sign import value_classes
+from .sign import policy_parameter, value_classes
 from .trials import alone
 
 _MOST_BACKWARD = 12
@@ -105,11 +106,12 @@ def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list
         return [*upto, whole]
     try:
         single = alone(node, given, case.weights, case.seed)
-        backward = _pulled(single, given, case.procedure.training)
+        backward = _pulled(single, given, case.procedure)
     except (ShapeError, ValueError, KeyError):
         return [*upto, whole]
-    forward = replace(single, procedure=Procedure(training=case.procedure.training))
-    first = replace(whole, case=forward, node=_only(single), parameters=_parameters(node))
+    forward = replace(single, procedure=_forward(case.procedure))
+    parameters = _parameters(node, case.procedure)
+    first = replace(whole, case=forward, node=_only(single), parameters=parameters)
     found = [first, replace(first, case=backward, stage=Stage.BACKWARD)]
     if node is case.subject.nodes[-1]:  # the forward pass came to its end, so it may be any layer's backward pass
         found += _backward_trials(whole, case.subject.nodes[:-1], done)
@@ -133,12 +135,12 @@ def _so_far(whole: EndingTrial, node: Node) -> list[EndingTrial]:
     cut = replace(
         case,
         subject=LayerGraph(specs, nodes, (Ref(node.name),), name=f"{graph.name}-cut"),
-        procedure=Procedure(training=case.procedure.training),
+        procedure=_forward(case.procedure),
         inputs={spec.name: case.inputs[spec.name] for spec in specs},
         labels={},
         weights={name: array for name, array in case.weights.items() if name.partition("/")[0] in layers},
     )
-    return [replace(whole, case=cut, node=node, parameters=_parameters(node))]
+    return [replace(whole, case=cut, node=node, parameters=_parameters(node, case.procedure))]
 
 
 def _backward_trials(whole: EndingTrial, nodes: Sequence[Node], done: Sequence[Outcome]) -> list[EndingTrial]:
@@ -152,24 +154,27 @@ def _backward_trials(whole: EndingTrial, nodes: Sequence[Node], done: Sequence[O
             continue
         try:
             single = alone(node, given, case.weights, case.seed)
-            pulled = _pulled(single, given, case.procedure.training)
+            pulled = _pulled(single, given, case.procedure)
         except (ShapeError, ValueError, KeyError):
             continue
-        found.append(
-            replace(whole, case=pulled, stage=Stage.BACKWARD, node=_only(single), parameters=_parameters(node))
-        )
+        parameters = _parameters(node, case.procedure)
+        found.append(replace(whole, case=pulled, stage=Stage.BACKWARD, node=_only(single), parameters=parameters))
     return found
 
 
-def _pulled(single: Case, given: Sequence[Array], training: bool) -> Case:
+def _forward(like: Procedure) -> Procedure:
+    return Procedure(training=like.training, dtype=like.dtype)
+
+
+def _pulled(single: Case, given: Sequence[Array], like: Procedure) -> Case:
     """The backward pass of one layer, with ones for a cotangent."""
     node = _only(single)
     output = evaluate_node(node, given, single.weights)[0].value
     return replace(
         single,
-        procedure=Procedure(goal=Goal.REPLAY, nodes=(node.key,), training=training),
+        procedure=Procedure(goal=Goal.REPLAY, nodes=(node.key,), training=like.training, dtype=like.dtype),
         inputs={f"{node.key}/{index}": array for index, array in enumerate(given)},
-        cotangents={node.key: np.ones(output.shape, np.float32)},
+        cotangents={node.key: np.ones(output.shape, dtype_named(policy_named(like.dtype).compute))},
     )
 
 
@@ -178,5 +183,6 @@ def _only(single: Case) -> Node:
     return single.subject.nodes[0]
 
 
-def _parameters(node: Node) -> dict[str, Json]:
-    return layer(node.op).significant({**node.params, **node.call_params})
+def _parameters(node: Node, procedure: Procedure) -> dict[str, Json]:
+    own = layer(node.op).significant({**node.params, **node.call_params})
+    return {**own, **policy_parameter(procedure.dtype)}

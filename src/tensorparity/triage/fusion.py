@@ -136,7 +136,8 @@ def shortest_stretch(runner: Runner, case: Case, target: str, *, fresh: bool = F
     graph = graph_of(case)
     if graph is None:
         return None
-    plain = replace(case, procedure=Procedure(mode=case.procedure.mode, training=case.procedure.training))
+    procedure = case.procedure
+    plain = replace(case, procedure=Procedure(mode=procedure.mode, training=procedure.training, dtype=procedure.dtype))
     traced = runner.run_pairs([(replace(plain, procedure=replace(plain.procedure, trace=True)), target)], fresh=fresh)
     values = {node.name: array for node in graph.nodes if (array := traced[0].trace.nodes.get(node.key)) is not None}
     if len(values) < len(graph.nodes):

@@ -74,6 +74,7 @@ def examine_gradients(
     rng: np.random.Generator,
     *,
     disputed: bool = True,
+    tiny: float = 0.0,
 ) -> KinkTest:
     """Hold every target's gradients against the one-sided derivatives of the reference.
 
@@ -83,6 +84,7 @@ def examine_gradients(
         gradients: per target, one per array of ``at``.
         roundoff: unit roundoff of the dtype in which the targets computed.
         disputed: the targets differ; where they do not, fewer directions are asked.
+        tiny: what underflow may do to each number of a gradient.
     """
     errors = dict.fromkeys(gradients, float("nan"))
     outside: dict[str, str] = {}
@@ -99,7 +101,7 @@ def examine_gradients(
         noise = upper.noise + lower.noise
         kink |= float(np.abs(upper.values + lower.values).sum()) > _KINK * max(upper.size, lower.size) + 16.0 * noise
         for target, given in gradients.items():
-            error, said = _violation(given, direction, upper, lower, roundoff)
+            error, said = _violation(given, direction, upper, lower, roundoff, tiny)
             if not error <= errors[target]:
                 errors[target] = error
                 if error > K:
@@ -108,7 +110,7 @@ def examine_gradients(
 
 
 def _violation(
-    given: Gradients, direction: _Direction, upper: Slope, lower: Slope, roundoff: float
+    given: Gradients, direction: _Direction, upper: Slope, lower: Slope, roundoff: float, tiny: float
 ) -> tuple[float, str]:
     with np.errstate(all="ignore"):
         terms = [
@@ -124,7 +126,8 @@ def _violation(
     beyond = max(low - total, total - high, 0.0)
     size = max(upper.size, lower.size) + float(sum(np.abs(term).sum() for term in terms))
     size += max(upper.rounding, lower.rounding)
-    explained = _EXPLAINED * roundoff * size + upper.noise + lower.noise + 1e-300
+    moved = float(sum(np.abs(along).sum() for along in direction.along))
+    explained = _EXPLAINED * (roundoff * size + tiny * moved) + upper.noise + lower.noise + 1e-300
     said = f"{total:.4g} along {direction.name}, where the formula allows {low:.4g} to {high:.4g}"
     return K * beyond / explained if beyond > explained else 0.0, said
 

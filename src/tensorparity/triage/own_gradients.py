@@ -6,7 +6,7 @@ along and grew. On a target's own numbers only the first is left, so no second t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..core.channels import is_finite
 from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
+from ..core.policies import policy_named
 from ..operators.rounding import K
 from ..operators.spec import Evaluation
 from .backward import joined, layer_function
@@ -33,12 +34,19 @@ class _Unknown(Exception):
     """Something on the way has no reference, or was not recorded."""
 
 
-def own_error(case: Case, name: str, outcome: Outcome, beside: Sequence[Array] = ()) -> float | None:
+def own_error(
+    case: Case,
+    name: str,
+    outcome: Outcome,
+    beside: Sequence[Array] = (),
+    veiled: Collection[str] = (),
+) -> float | None:
     """A target's gradient of a tensor or weight against the reference, on its own numbers; None if nothing can be said.
 
     Args:
         name: as a trace names it: ``node:KEY``, ``input:NAME`` or ``weight:LAYER/WEIGHT``.
         beside: what others gave for it, who may have had other numbers: where they differ most is looked at first.
+        veiled: nodes that get more than their inputs, masks or states; the reference of one node knows nothing of it.
 
     Returns:
         The error in units of which K are explained.
@@ -47,7 +55,10 @@ def own_error(case: Case, name: str, outcome: Outcome, beside: Sequence[Array] =
     gradient = outcome.trace.gradients.get(name)
     try:
         at = _value(case, name, outcome)
-        parts = [_part(case, name, node, outcome) for node in _readers(case.subject, name, outcome)]
+        readers = _readers(case.subject, name, outcome)
+        if any(node.key in veiled for node in readers):
+            return None
+        parts = [_part(case, name, node, outcome) for node in readers]
     except (KeyError, _Unknown):
         return None
     usable = parts and gradient is not None and gradient.shape == at.shape and at.size <= _MOST_NUMBERS
@@ -59,14 +70,17 @@ def own_error(case: Case, name: str, outcome: Outcome, beside: Sequence[Array] =
 
     others = {str(index): [array] for index, array in enumerate(beside) if array.shape == at.shape}
     answers = {outcome.target: [gradient], **others}
-    rng, roundoff = np.random.default_rng(0), unit_roundoff(dtype_name(gradient))
+    policy = policy_named(case.procedure.dtype)
+    rng, roundoff = np.random.default_rng(0), max(policy.roundoff, unit_roundoff(dtype_name(gradient)))
     test = examine_gradients(terms, [at.astype(np.float64)], answers, roundoff, rng, disputed=bool(others))
     return test.errors[outcome.target] if test.measured else None
 
 
-def is_right(case: Case, name: str, outcome: Outcome, beside: Sequence[Array] = ()) -> bool:
+def is_right(
+    case: Case, name: str, outcome: Outcome, beside: Sequence[Array] = (), veiled: Collection[str] = ()
+) -> bool:
     """Whether it is known that a target's gradient is right on its own numbers."""
-    error = own_error(case, name, outcome, beside)
+    error = own_error(case, name, outcome, beside, veiled)
     return error is not None and error <= K
 
 
@@ -122,7 +136,8 @@ def _part(case: Case, name: str, node: Node, outcome: Outcome) -> _Part:
     cotangent = outcome.trace.gradients[f"node:{node.key}"]
     if not all(is_finite(array).all() for array in (*given, cotangent)):
         raise _Unknown
-    function = layer_function(node, given, case.weights, cotangent, training=case.procedure.training)
+    training, policy = case.procedure.training, policy_named(case.procedure.dtype)
+    function = layer_function(node, given, case.weights, cotangent, training=training, policy=policy)
     kind, _, key = name.partition(":")
     places = [index for index, ref in enumerate(node.inputs) if ref_key(graph, ref) == key]
     names = [name] if kind == "weight" else [f"input:{node.key}/{index}" for index in places]

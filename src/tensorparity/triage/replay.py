@@ -14,16 +14,18 @@ from itertools import combinations
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name, unit_roundoff
+from ..core.arrays import Array, Arrays, dtype_name, is_floating, unit_roundoff
 from ..core.channels import channels, distance, from_channels, is_exact, is_finite, magnitude
 from ..core.errors import TensorParityError
 from ..core.graph import Node
 from ..core.messages import gist
 from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome, Trace
+from ..core.policies import Policy, coarser, policy_named, worth
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.verdict import Kind
+from ..operators.beside import Beside
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K, error_units
@@ -65,7 +67,9 @@ class NodeErrors:
         unsettled: of several arrays, the targets differ on one that too few of them gave to vote on.
         answers: what each target gave, thinned out where it is large; only where an error is beyond the limit.
         freedom: what the documentation leaves open, where that explains every error beyond the limit.
-        form: ``shape`` or ``dtype``, where that is what is wrong, and not the numbers.
+        dtypes: targets that answered in another dtype than their policy's, and which.
+        rough: it was computed in half precision, where all targets may be far from the reference alike.
+        form: ``shape`` or ``dtype``, where that is not what was announced, or not what most gave.
         said: of each target whose form is wrong, how.
     """
 
@@ -79,6 +83,8 @@ class NodeErrors:
     unsettled: bool = False
     freedom: Freedom | None = None
     answers: Mapping[str, Sequence[Array]] = field(default_factory=dict)
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    rough: bool = False
     form: Kind | None = None
     said: Mapping[str, str] = field(default_factory=dict)
 
@@ -132,7 +138,7 @@ def replay_nodes(
         if len(batch) > 1 and any(not outcome.completed for outcome in outcomes.values()):
             outcomes = _one_by_one(runner, model, batch, outcomes, fresh, deadline_factor, like)
         for node, given in batch:
-            yield measure_node(node, given, model.weights, outcomes, training=like.training)
+            yield measure_node(node, given, model.weights, outcomes, training=like.training, dtype=like.dtype)
 
 
 def _alone(like: Procedure, *nodes: Node) -> Procedure:
@@ -199,10 +205,24 @@ def _one_by_one(
 
 
 def measure_node(
-    node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapping[str, Outcome], *, training: bool = False
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    outcomes: Mapping[str, Outcome],
+    *,
+    training: bool = False,
+    dtype: str | None = None,
+    truth: Sequence[Evaluation] | None = None,
 ) -> NodeErrors:
-    """What the outcomes of a replay say of one node: of its numbers, and where they are right, of their form."""
-    found = _measure_numbers(node, given, weights, outcomes, training)
+    """What the outcomes of a replay say of one node, run under a dtype policy.
+
+    Args:
+        truth: its true outputs, where they depend on more than its inputs.
+    """
+    seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
+    answered = {target: outputs for target, outputs in seen.items() if outputs}
+    found = _measure_node(node, given, weights, outcomes, answered, training, dtype, truth)
+    found = with_dtypes(found, answered, dtype)
     wrong = any(not error <= found.limit for error in found.errors.values())
     form = None if wrong and found.judged_by != "nothing" else measure_form(node, outcomes)
     return found if form is None else replace(form, endings=found.endings)
@@ -220,14 +240,24 @@ def measure_form(node: Node, outcomes: Mapping[str, Outcome]) -> NodeErrors | No
     return NodeErrors(node, errors, absolute, mutual, judged_by, form=forms.kind, said=forms.said)
 
 
-def _measure_numbers(
-    node: Node, given: Sequence[Array], weights: Arrays, outcomes: Mapping[str, Outcome], training: bool
+def _measure_node(
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    outcomes: Mapping[str, Outcome],
+    given_back: Mapping[str, Sequence[Array]],
+    training: bool,
+    dtype: str | None,
+    truth: Sequence[Evaluation] | None,
 ) -> NodeErrors:
-    seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
-    answered = {target: outputs for target, outputs in seen.items() if outputs}
+    seen = {target: given_back.get(target, []) for target in outcomes}
+    answered = as_worth(given_back, dtype)
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
-    freed = freedom_of_node(node, given)
-    reference = reference_of(node, freed.inputs if freed else given, weights, training=training)
+    freed = freedom_of_node(node, given) if truth is None else None
+    reference = list(truth) if truth is not None else None
+    reference = reference or reference_of(
+        node, freed.inputs if freed else given, weights, training=training, dtype=dtype
+    )
     camps = _camps(node, answered)
     judged_by = "reference"
     if reference is None:
@@ -288,14 +318,43 @@ def _ending(outcome: Outcome) -> str:
     return f"{outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
 
 
+def as_worth(answered: Mapping[str, Sequence[Array]], dtype: str | None) -> dict[str, list[Array]]:
+    """Answers in the dtype that they were computed in, where they come in a finer one."""
+    policy = policy_named(dtype)
+    return {target: [coarser(output, policy, target) for output in outputs] for target, outputs in answered.items()}
+
+
+def with_dtypes(errors: NodeErrors, answered: Mapping[str, Sequence[Array]], dtype: str | None) -> NodeErrors:
+    """The errors, infinite for whoever answers in floats of another dtype than the policy's, if there is one."""
+    if dtype is None:
+        return errors
+    policy = policy_named(dtype)
+    other = {target: odd for target, outputs in answered.items() if (odd := odd_dtype(outputs, policy, target))}
+    wrong = {target: float("inf") for target in other if target in errors.errors}
+    return replace(errors, errors={**errors.errors, **wrong}, dtypes=other, rough=policy.half)
+
+
+def odd_dtype(outputs: Sequence[Array], policy: Policy, target: str) -> str:
+    """The first floating dtype among the outputs that is not the policy's; empty where there is none."""
+    names = [dtype_name(output) for output in outputs if output.dtype.kind != "c"]
+    wanted = (policy.compute, worth(target, policy))
+    return next((name for name in names if is_floating(name) and name not in wanted), "")
+
+
 def reference_of(
-    node: Node, given: Sequence[Array], weights: Arrays, *, training: bool = False
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    *,
+    training: bool = False,
+    dtype: str | None = None,
+    beside: Beside | None = None,
 ) -> list[Evaluation] | None:
-    """The true outputs of a node; None where the catalogue does not say."""
+    """The true outputs of a node under a dtype policy; None where the catalogue does not say."""
     if not has_layer(node.op):
         return None
     try:
-        return list(evaluate_node(node, given, weights, training=training))
+        return list(evaluate_node(node, given, weights, training=training, dtype=dtype, beside=beside))
     except (TensorParityError, ShapeError):
         return None  # a configuration the reference does not cover is no reference
 

@@ -19,7 +19,9 @@ from ..core.errors import TensorParityError
 from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
+from ..core.policies import PLAIN, cast, coarser, policy_named
 from ..core.verdict import Stage
+from ..operators.beside import Beside, keeps_states
 from ..operators.evaluate import evaluate_node
 from ..operators.losses import LOSSES
 from ..operators.rounding import K
@@ -27,15 +29,26 @@ from ..operators.spec import Evaluation, ShapeError
 from .diagnose import public_name
 from .forms import Forms, as_announced
 from .own_gradients import is_right, loss_is_right, own_error
-from .replay import VOTE_MARGIN, node_outputs, reference_error, reference_of
+from .replay import VOTE_MARGIN, node_outputs, odd_dtype, reference_error, reference_of
 from .states import judge_states
 from .steps import loss_error, update_error
-from .trials import Trial, backward_trial, forward_trial, loss_trials, state_trial, untried, update_trial
+from .trials import (
+    Trial,
+    backward_trial,
+    forward_trial,
+    loss_trials,
+    next_call_trial,
+    state_trial,
+    untried,
+    update_trial,
+)
 
 #: Gradients closer than this share of their size are not looked at: rounding alone may part them so far. What is small
 #: beside the largest number of its gradient is therefore seen where it is looked at for another reason only.
 _GRADIENTS_APART = 1e-3
 _NEGLIGIBLE = 1e-6
+#: ... which in half precision is at least so many units of roundoff.
+_IN_ROUNDOFFS = 64.0
 #: Gradients that are held against the reference though nobody differs: all may be wrong alike. Each takes about a
 #: hundred evaluations of what reads the tensor, so it is a few, drawn by the case's seed; more if nobody could differ.
 _SAMPLED, _SAMPLED_ALONE = 3, 12
@@ -53,7 +66,10 @@ class Screening:
         self._graph = case.subject
         self._training = case.procedure.training
         self._mode = case.procedure.mode
+        self._dtype = case.procedure.dtype
+        self._policy = policy_named(self._dtype)
         self._done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+        self._beside = {target: Beside() for target in self._done}
 
     def trials(self) -> Iterator[Trial]:
         """One trial per doubt, in the order of the stages."""
@@ -77,18 +93,28 @@ class Screening:
                 given = [self._case.inputs[ref.node] for ref in node.inputs] if at_edge else self._given(node, outcome)
                 outputs = node_outputs(node, outcome)
                 if given is None or not outputs:
+                    self._beside[target].lose(node)
                     continue
                 judged += 1
-                reference = self._reference(node, given, known)
-                if reference is not None and not reference_error(outputs, reference) <= K:
+                reference = self._reference(node, given, known, self._beside[target])
+                if reference is not None and not self._is_right(target, outputs, reference):
                     wrong[target] = given
             if at_edge and len(wrong) == judged:  # what becomes of NaN is seldom documented
                 wrong = {}
             suspected = wrong or self._misformed(node)
             if suspected:
-                given = next(iter(suspected.values()))
-                weights, seed = self._case.weights, self._case.seed
-                yield forward_trial(node, given, weights, self._training, list(suspected), seed, self._mode)
+                yield self._forward_trial(node, suspected)
+            elif keeps_states(node):
+                yield from self._next_call_trial(node)
+
+    def _forward_trial(self, node: Node, wrong: Mapping[str, list[Array]]) -> Trial:
+        first = next(iter(wrong))
+        masks, given = tuple(self._beside[first].masks_into(node)), wrong[first]
+        weights, seed, training = self._case.weights, self._case.seed, self._training
+        try:
+            return forward_trial(node, given, weights, training, list(wrong), seed, self._dtype, masks, self._mode)
+        except ValueError:  # the mask is one that no graph of one layer has
+            return untried(Stage.FORWARD, self._case, node, public_name(node.op), list(wrong))
 
     def _misformed(self, node: Node) -> dict[str, list[Array]]:
         """Targets whose shape or dtype is doubted though nothing of the kind flows in, and what flows in."""
@@ -103,6 +129,17 @@ class Screening:
         if forms.kind is None or (not forms.announced and len(fed) > 1):
             return {}
         return {target: given[target] for target in forms.wrong or forms.targets}
+
+    def _next_call_trial(self, node: Node) -> Iterator[Trial]:
+        """What a layer keeps shows only in its next call, of which a training step has none."""
+        given = next(filter(None, (self._given(node, outcome) for outcome in self._done.values())), None)
+        if given is not None and node.call == 0:
+            yield next_call_trial(node, given, self._case.weights, list(self._done), self._case.seed, self._dtype)
+
+    def _is_right(self, target: str, outputs: list[Array], reference: list[Evaluation]) -> bool:
+        """In value and in dtype."""
+        computed = [coarser(output, self._policy, target) for output in outputs]
+        return reference_error(computed, reference) <= K and not odd_dtype(outputs, self._policy, target)
 
     def _reads_no_number(self, node: Node) -> bool:
         """Whether it reads inputs of the case, the same for all targets, with something in them that is not finite."""
@@ -119,13 +156,27 @@ class Screening:
         return given if all(is_finite(array).all() for array in given) else None
 
     def _reference(
-        self, node: Node, given: list[Array], known: list[tuple[list[Array], list[Evaluation] | None]]
+        self,
+        node: Node,
+        given: list[Array],
+        known: list[tuple[list[Array], list[Evaluation] | None]],
+        beside: Beside,
     ) -> list[Evaluation] | None:
-        """The reference on these inputs, or the one of another target that had the same."""
+        """The reference on these inputs, or the one of another target that had the same, and no masks or states."""
+        if beside.is_lost(node):
+            beside.lose(node)
+            return None
+        if beside.concerns(node):
+            reference = reference_of(
+                node, given, self._case.weights, training=self._training, dtype=self._dtype, beside=beside
+            )
+            if reference is None:
+                beside.lose(node)
+            return reference
         for other, reference in known:
             if all(np.array_equal(a, b) for a, b in zip(given, other, strict=True)):
                 return reference
-        reference = reference_of(node, given, self._case.weights, training=self._training)
+        reference = reference_of(node, given, self._case.weights, training=self._training, dtype=self._dtype)
         known.append((given, reference))
         return reference
 
@@ -136,7 +187,7 @@ class Screening:
         for target, outcome in self._done.items():
             finite = all(np.isfinite(array).all() for array in outcome.outputs.values())
             if finite and outcome.trace.loss is not None:
-                error = loss_error(self._case, outcome.outputs, outcome.trace.loss)
+                error = loss_error(self._case, outcome, outcome.trace.loss)
                 wrong += [target] if not error <= K else []
         outputs = {ref_key(self._graph, ref) for ref in self._graph.outputs}
         parted = list(dict.fromkeys(target for target, name in self._parted() if name.partition(":")[2] in outputs))
@@ -209,27 +260,46 @@ class Screening:
             if pulled is not None and not is_finite(pulled).all():
                 pulled = None
             weights, seed = self._case.weights, self._case.seed
-            trial = backward_trial(
-                node, given, outputs[0], weights, self._training, suspects, seed, pulled=pulled, mode=self._mode
-            )
+            masks = tuple(self._beside[target].masks_into(node))
+            try:
+                trial = backward_trial(
+                    node,
+                    given,
+                    outputs[0],
+                    weights,
+                    self._training,
+                    suspects,
+                    seed,
+                    self._dtype,
+                    masks,
+                    pulled=pulled,
+                    mode=self._mode,
+                )
+            except ValueError:  # the mask is one that no graph of one layer has
+                continue
             return replace(trial, explained=lambda: self._backward_explained(doubted))
         return untried(Stage.BACKWARD, self._case, node, public_name(node.op), suspects)
 
     def _backward_explained(self, doubted: Mapping[str, Sequence[str]]) -> bool:
         return all(
-            is_right(self._case, name, self._done[target], self._beside(name, target))
+            is_right(self._case, name, self._done[target], self._others_gave(name, target), self._veiled(target))
             for name, targets in doubted.items()
             for target in targets
         )
 
-    def _beside(self, name: str, target: str) -> list[Array]:
+    def _veiled(self, target: str) -> frozenset[str]:
+        """The nodes that masks or states flow into besides their inputs."""
+        beside = self._beside[target]
+        return frozenset(n.key for n in self._graph.nodes if beside.concerns(n) or beside.is_lost(n))
+
+    def _others_gave(self, name: str, target: str) -> list[Array]:
         others = (outcome.trace.gradients.get(name) for own, outcome in self._done.items() if own != target)
         return [array for array in others if array is not None]
 
     def _sampled(self, parted: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
         """(target, gradient) of those nobody disputes that the reference does, of a few."""
         done = self._trained()
-        if not done:
+        if not done or self._policy.name != PLAIN.name:
             return []
         target, outcome = next(iter(done.items()))
         names = [
@@ -240,8 +310,11 @@ class Screening:
         rng = np.random.default_rng([self._case.seed, 0x0E6])
         most = _SAMPLED if len(done) > 1 else _SAMPLED_ALONE
         known: dict[str, float] = {}
+        veiled = self._veiled(target)
         for index in rng.permutation(len(names)):
-            error = own_error(self._case, names[index], outcome) if len(known) < most else None
+            if len(known) == most:
+                break
+            error = own_error(self._case, names[index], outcome, veiled=veiled)
             if error is not None:
                 known[names[index]] = error
         return [(target, name) for name, error in known.items() if not error <= _UNDISPUTED]
@@ -266,7 +339,7 @@ class Screening:
             arrays = {target: outcome.trace.gradients.get(name) for target, outcome in done.items()}
             if name in ends:  # Keras on TensorFlow takes logits from behind the last activation, past the output
                 arrays = {target: array for target, array in arrays.items() if array is not None}
-            for target in _far(arrays, whole):
+            for target in _far(arrays, whole, max(_GRADIENTS_APART, _IN_ROUNDOFFS * self._policy.roundoff)):
                 yield target, name
 
     def update(self) -> Iterator[Trial]:
@@ -279,7 +352,7 @@ class Screening:
                 yield state_trial(self._case, errors.node, list(errors.errors) if errors.disputed else wrong)
 
 
-def _far(arrays: Mapping[str, Array | None], whole: float) -> list[str]:
+def _far(arrays: Mapping[str, Array | None], whole: float, share: float) -> list[str]:
     """Targets whose array is not close to the one in the middle; an absent gradient is zero."""
     present = [array for array in arrays.values() if array is not None]
     like = present[0]
@@ -289,7 +362,7 @@ def _far(arrays: Mapping[str, Array | None], whole: float) -> list[str]:
     stacked = np.stack([array.astype(np.float64) for array in filled.values()])
     with np.errstate(all="ignore"):
         middle = np.sort(stacked, axis=0)[(len(stacked) - 1) // 2]
-        limit = _GRADIENTS_APART * max(_size(middle), _NEGLIGIBLE * whole)
+        limit = share * max(_size(middle), _NEGLIGIBLE * whole)
         apart = np.abs(stacked - middle)
     same = (stacked == middle) | (np.isnan(stacked) & np.isnan(middle)) | (apart <= limit)
     return [target for target, ok in zip(filled, same, strict=True) if not ok.all()]
@@ -303,17 +376,22 @@ def _size(array: Array) -> float:
 def true_inputs(case: Case, key: str) -> list[Array] | None:
     """What flows into a node by the references, where no target got so far."""
     assert isinstance(case.subject, LayerGraph)
+    policy = policy_named(case.procedure.dtype)
     values: dict[str, Array] = {}
+    beside = Beside()
     for node in case.subject.nodes:
         try:
             given = node_inputs(case.subject, node, case.inputs, values)
             if node.key == key:
                 return given
-            outputs = evaluate_node(node, given, case.weights, training=case.procedure.training)
+            procedure = case.procedure
+            outputs = evaluate_node(
+                node, given, case.weights, training=procedure.training, dtype=procedure.dtype, beside=beside
+            )
         except (KeyError, ShapeError, TensorParityError):
             return None
         for index, output in enumerate(outputs):
-            values[node.key if index == 0 else f"{node.key}.{index}"] = output.value.astype(np.float32)
+            values[node.key if index == 0 else f"{node.key}.{index}"] = cast(output.value, policy.compute)
     return None
 
 

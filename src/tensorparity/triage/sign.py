@@ -39,6 +39,11 @@ def signature(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "
     return f"{kind.value}/{stage.value}/{name}/{digest}"
 
 
+def policy_parameter(dtype: str | None) -> dict[str, Json]:
+    """A dtype policy as what it is to users: an argument of every layer, whose default is float32."""
+    return {"dtype": dtype} if dtype not in (None, "float32") else {}
+
+
 def value_classes(parameters: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value_class(value) for name, value in parameters.items()}
 

@@ -114,9 +114,9 @@ def _towards(before: Array, batch: Evaluation, momentum: float) -> Evaluation:
 
 
 def _units(after: Array, truth: Evaluation, outcome: Outcome, case: Case) -> float:
-    """In roundoffs of the coarsest floats on the way."""
+    """In roundoffs of the coarsest floats on the way, and never of float64, to which not all backends hold."""
     if after.shape != truth.value.shape:
         return float("inf")
     flowing = {dtype_name(array) for array in (*outcome.trace.nodes.values(), *case.inputs.values())}
-    dtype = max({dtype_name(after), *flowing}, key=lambda name: unit_roundoff(name) or 0.0)
+    dtype = max({"float32", dtype_name(after), *flowing}, key=lambda name: unit_roundoff(name) or 0.0)
     return float(error_units(after, truth, dtype).max(initial=0.0))

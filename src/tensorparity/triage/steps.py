@@ -12,15 +12,18 @@ from itertools import combinations
 
 import numpy as np
 
-from ..core.arrays import Array, Arrays, dtype_name
+from ..core.arrays import Array, dtype_name
 from ..core.case import Case
+from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
+from ..core.policies import cast, coarser, policy_named
 from ..operators.losses import LOSSES, evaluate_loss
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
-from ..operators.spec import Evaluation
+from ..operators.spec import Evaluation, Mask, ShapeError
 from .backward import Differentiated, GradientErrors, judge_gradients, loss_function, loss_terms
+from .output_masks import output_masks
 from .replay import NodeErrors, absolute_error
 
 Outcomes = Mapping[str, Outcome]
@@ -34,19 +37,33 @@ _AS_FAR = 0.01
 # The value of the loss
 
 
-def loss_of(case: Case, outputs: Arrays) -> Evaluation:
-    """The sum over the outputs, as our adapters take it."""
-    recipe = case.procedure.loss
+def loss_of(case: Case, outcome: Outcome) -> Evaluation | None:
+    """The sum over the outputs, as our adapters take it; None where what a mask does to it is not known."""
+    recipe, outputs = case.procedure.loss, outcome.outputs
     assert recipe is not None
-    parts = [evaluate_loss(recipe, labels, outputs[name]) for name, labels in case.labels.items()]
+    try:
+        masks = output_masks(case, outcome.trace.nodes)
+        parts = [evaluate_loss(recipe, labels, outputs[name], masks.get(name)) for name, labels in case.labels.items()]
+    except (DataError, ShapeError):
+        return None
     value, kappa = sum(part.value for part in parts), sum(part.kappa + np.abs(part.value) for part in parts)
     return Evaluation(np.asarray(value), np.asarray(kappa))
 
 
-def loss_error(case: Case, outputs: Arrays, value: float) -> float:
-    """Decision 5's e of a loss against its reference on these very outputs."""
-    truth = loss_of(case, outputs)
-    return float(error_units(np.asarray(value, np.float32), truth, "float32").max(initial=0.0))
+def loss_error(case: Case, outcome: Outcome, value: float) -> float:
+    """Decision 5's e of a loss against its reference on the target's very outputs."""
+    truth = loss_of(case, outcome)
+    if truth is None:
+        return 0.0
+    observed = _observed(case, outcome.target, value)
+    return float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0))
+
+
+def _observed(case: Case, target: str, value: float) -> Array:
+    """A loss as an array of the dtype that it is worth."""
+    policy = policy_named(case.procedure.dtype)
+    observed = np.asarray(value, policy.loss)
+    return observed if policy.half else coarser(observed, policy, target)  # losses are never of 16 bits
 
 
 @dataclass(frozen=True)
@@ -73,9 +90,11 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
     for target, outcome in completed.items():
         if outcome.trace.loss is None or not set(case.labels) <= set(outcome.outputs):
             return None
-        truth = loss_of(case, outcome.outputs)
-        observed = np.asarray(outcome.trace.loss, np.float32)
-        errors[target] = float(error_units(observed, truth, "float32").max(initial=0.0))
+        truth = loss_of(case, outcome)
+        if truth is None:
+            return None
+        observed = _observed(case, target, outcome.trace.loss)
+        errors[target] = float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0))
         absolute[target] = absolute_error(observed, truth)
         below = bool(observed < truth.value)
         distances.append(_FromFormula(float(observed), -errors[target] if below else errors[target]))
@@ -109,14 +128,21 @@ def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | Non
     node = Node("loss", recipe.name, ())
     if is_loss_alone(case):
         function = loss_function(case)
-        return judge_gradients(node, _answers(completed, function.arguments), function) if function else None
+        policy = policy_named(case.procedure.dtype)
+        answers = _answers(completed, function.arguments) if function else {}
+        return judge_gradients(node, answers, function, policy=policy) if function else None
     outputs = _outputs(case)
     if not outputs or not _equal_outputs(completed, list(outputs)):
         return None
     names = {f"node:{key}": name for name, key in outputs.items()}
     first = next(iter(completed.values()))
-    function = _loss_of_outputs(case, {at: first.outputs[name] for at, name in names.items()}, names)
-    return judge_gradients(node, _answers(completed, names), function)
+    try:
+        masks = output_masks(case, first.trace.nodes)
+    except DataError:
+        return None
+    function = _loss_of_outputs(case, {at: first.outputs[name] for at, name in names.items()}, names, masks)
+    policy = policy_named(case.procedure.dtype)
+    return judge_gradients(node, _answers(completed, names), function, policy=policy)
 
 
 def _answers(completed: Outcomes, names: Mapping[str, object]) -> dict[str, dict[str, Array]]:
@@ -146,13 +172,15 @@ def _equal_outputs(completed: Outcomes, names: Sequence[str]) -> bool:
     )
 
 
-def _loss_of_outputs(case: Case, predictions: Mapping[str, Array], names: Mapping[str, str]) -> Differentiated:
+def _loss_of_outputs(
+    case: Case, predictions: Mapping[str, Array], names: Mapping[str, str], masks: Mapping[str, Mask]
+) -> Differentiated:
     recipe = case.procedure.loss
     assert recipe is not None
 
     def terms(arrays: Sequence[Array]) -> Evaluation:
         given = {names[at]: array for at, array in zip(predictions, arrays, strict=True)}
-        return loss_terms(recipe, case.labels, given)
+        return loss_terms(recipe, case.labels, given, masks)
 
     return Differentiated(terms, predictions)
 
@@ -180,7 +208,10 @@ def spread(errors: Collection[float]) -> float:
 
 
 def update_error(case: Case, outcome: Outcome) -> float:
-    """The largest e of a weight after the step, given the target's own gradient of it."""
+    """The largest e of a weight after the step, given the target's own gradient of it.
+
+    Steps in float64 have float32's digits: rates and decays pass through float32 on every backend.
+    """
     recipe = case.procedure.optimizer
     worst = 0.0
     pulls = {name[7:]: array for name, array in outcome.trace.gradients.items() if name.startswith("weight:")}
@@ -190,6 +221,7 @@ def update_error(case: Case, outcome: Outcome) -> float:
         truth = evaluate_step(recipe, case.weights[name], gradient, around=surroundings(pulls, name)).weight
         if after.shape != truth.value.shape:
             return float("inf")
+        after = cast(after, "float32") if dtype_name(after) == "float64" else after
         worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))
     return worst
 

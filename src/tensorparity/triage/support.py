@@ -11,8 +11,9 @@ from dataclasses import replace
 from ..core.arrays import dtype_name
 from ..core.case import ApiCall, Case
 from ..core.finding import Class, Diagnosis
-from ..core.messages import says_unsupported
+from ..core.messages import says_no_kernel, says_unsupported
 from ..core.outcome import Outcome, Status
+from ..core.policies import PLAIN
 from ..operators.calls.catalogue import operator_of
 from .freedoms import Freed, excused
 
@@ -24,8 +25,22 @@ def is_documented(case: Case) -> bool:
     return all(dtype_name(array) == "float32" for array in case.inputs.values())
 
 
+def is_refusal(outcome: Outcome, dtype: str | None = None) -> bool:
+    """A target says that it has no such thing: in words, or by lacking a kernel for another policy than float32."""
+    failure = outcome.failure
+    if outcome.status is not Status.RAISED or failure is None:
+        return False
+    other = dtype not in (None, PLAIN.name)
+    return says_unsupported(failure.type, failure.message) or (other and says_no_kernel(failure.message))
+
+
 def classed_ending(
-    diagnosis: Diagnosis, outcome: Outcome, freed: Freed | None = None, *, documented: bool = False
+    diagnosis: Diagnosis,
+    outcome: Outcome,
+    freed: Freed | None = None,
+    *,
+    documented: bool = False,
+    dtype: str | None = None,
 ) -> Diagnosis:
     """A bad ending as what it is: the library's own word that it has no such thing, a documented freedom, or a defect.
 
@@ -33,13 +48,14 @@ def classed_ending(
 
     Args:
         documented: the documentation says that it is supported, so the library's word does not count.
+        dtype: the policy that layers ran under.
     """
     failure = outcome.failure
     if outcome.status is not Status.RAISED or failure is None:
         return diagnosis
     if freed is not None and freed.freedom.raises:
         return excused(diagnosis, freed.freedom)
-    if not documented and says_unsupported(failure.type, failure.message):
+    if not documented and is_refusal(outcome, dtype):
         said = f"{outcome.target} says that it has no such thing"
         return replace(diagnosis, klass=Class.UNSUPPORTED, evidence=(*diagnosis.evidence, said))
     return diagnosis

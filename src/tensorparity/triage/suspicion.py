@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..core.case import Case
 from ..core.finding import Diagnosis
+from ..core.graph import LayerGraph
 from ..core.verdict import Kind, Stage
 from . import sign
 
@@ -51,4 +52,8 @@ class Suspicion:
     @property
     def signature(self) -> str:
         """What counts distinct defects (decision 8); of a reduced case, it says no more than it must."""
-        return sign.signature(self.kind, self.stage, self.diagnosis, self.exception, self.features)
+        diagnosis = self.diagnosis
+        if isinstance(self.case.subject, LayerGraph):  # of a call, the dtype is that of its arguments
+            policy = sign.policy_parameter(self.case.procedure.dtype)
+            diagnosis = replace(diagnosis, parameters={**diagnosis.parameters, **policy})
+        return sign.signature(self.kind, self.stage, diagnosis, self.exception, self.features)

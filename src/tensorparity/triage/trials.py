@@ -13,20 +13,25 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays
 from ..core.case import Case
+from ..core.errors import TensorParityError
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.outcome import Outcome
-from ..core.procedure import Goal, Mode, Procedure
+from ..core.policies import PLAIN, policy_named
+from ..core.procedure import Goal, Mode, Procedure, Recipe
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
+from ..operators.evaluate import evaluate_batches
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
-from .backward import GradientErrors, judge_pulled_back
+from ..operators.spec import Evaluation, Mask, ShapeError
+from .backward import GradientErrors, judge_gradients, judge_pulled_back, loss_function
 from .diagnose import public_name
 from .replay import NodeErrors, measure_form, measure_node
-from .sign import value_classes
+from .sign import policy_parameter, value_classes
 from .states import judge_state
 from .steps import judge_loss, judge_loss_gradient, judge_update
+from .veils import any_mask, veil
 
 #: Judged by nothing, because there every gradient between two is as good as another.
 KINK = "kink"
@@ -43,6 +48,7 @@ class Trial:
         again: the same as the network had it (its mode, what was pulled back in it); tried where this convicts nobody.
         explained: whether the doubt is rounding carried along; asked where no trial convicts. Without an answer the
             doubt stays open.
+        doubted: something in the network is not as it should be; otherwise a look at what the network does not show.
         runs: there are numbers to run it on; otherwise the doubt stays open as it is.
     """
 
@@ -55,7 +61,14 @@ class Trial:
     suspects: tuple[str, ...] = ()
     again: Trial | None = None
     explained: Callable[[], bool] | None = None
+    doubted: bool = True
     runs: bool = True
+
+    def is_explained(self, errors: NodeErrors) -> bool:
+        """Whether nothing is left to doubt where nobody is convicted."""
+        if not self.doubted:
+            return errors.judged_by == "reference"
+        return self.explained is not None and self.explained()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -77,38 +90,88 @@ def forward_trial(
     training: bool,
     suspects: Sequence[str],
     seed: int,
+    dtype: str | None = None,
+    masks: Sequence[Mask] = (),
     mode: Mode = Mode.USER,
 ) -> Trial:
     """The layer alone in the mode that users get, all of its outputs; then in the mode of the network it comes from."""
-    case = replace(alone(node, given, weights, seed), procedure=Procedure(training=training))
-    trial = _forward(node, case, suspects)
+    case = replace(alone(node, given, weights, seed, masks), procedure=Procedure(training=training, dtype=dtype))
+    trial = _layer_trial(node, case, suspects)
     if mode is Mode.USER:
         return trial
     # traced, because that is how networks are run: JAX then compiles it as one
-    own = replace(case, procedure=Procedure(training=training, mode=mode, trace=True))
-    return replace(trial, again=_forward(node, own, suspects))
+    own = replace(case, procedure=replace(case.procedure, mode=mode, trace=True))
+    return replace(trial, again=_layer_trial(node, own, suspects))
 
 
-def _forward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
+def next_call_trial(
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    suspects: Sequence[str],
+    seed: int,
+    dtype: str | None = None,
+) -> Trial:
+    """A stateful layer alone, called on one row after another: each but the first starts where the last one ended."""
+    rows = [array if len(array) > 1 else np.concatenate([array, array]) for array in given]
+    case = replace(alone(node, rows, weights, seed), procedure=Procedure(batch_size=1, dtype=dtype))
+    return replace(_layer_trial(node, case, suspects), doubted=False)
+
+
+def _layer_trial(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
+    own = _single_node(case)
+
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return judge_layer(case, outcomes)
 
-    own, api = _single_node(case), public_name(node.op)
-    return Trial(Stage.FORWARD, case, own, judge, api, _significant(node), tuple(suspects))
+    return Trial(
+        Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node, case.procedure.dtype), tuple(suspects)
+    )
 
 
 def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     """The one judge of the outputs of a layer that runs alone, in training or not."""
     own = _single_node(case)
-    given = [case.inputs[ref.node] for ref in own.inputs]
     traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
-    return measure_node(own, given, case.weights, traced, training=case.procedure.training)
+    given = [case.inputs[name] for name in _fed(case)]
+    dtype = case.procedure.dtype or PLAIN.name
+    if not _needs_more(case):
+        return measure_node(own, given, case.weights, traced, training=case.procedure.training, dtype=dtype)
+    return measure_node(own, given, case.weights, traced, dtype=dtype, truth=_truth(case))
 
 
 def judge_form(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
     """Of a layer that runs alone and whose numbers are right, its shape and dtype; None where they are as well."""
     own = _single_node(case)
     return measure_form(own, {target: _as_trace(own, outcome) for target, outcome in outcomes.items()})
+
+
+def _needs_more(case: Case) -> bool:
+    """The layer has masks in front of it, or its states go from one batch to the next."""
+    assert isinstance(case.subject, LayerGraph)
+    return len(case.subject.nodes) > 1 or bool(case.procedure.batch_size)
+
+
+def _fed(case: Case) -> list[str]:
+    assert isinstance(case.subject, LayerGraph)
+    return [item.name for item in case.subject.inputs]
+
+
+def _truth(case: Case) -> list[Evaluation] | None:
+    assert isinstance(case.subject, LayerGraph)
+    procedure = case.procedure
+    try:
+        found = evaluate_batches(
+            case.subject,
+            case.inputs,
+            case.weights,
+            procedure.batch_size,
+            training=procedure.training,
+            dtype=procedure.dtype,
+        )
+    except (TensorParityError, ShapeError):
+        return None
+    return list(found[_single_node(case).key])
 
 
 def backward_trial(
@@ -119,21 +182,27 @@ def backward_trial(
     training: bool,
     suspects: Sequence[str],
     seed: int,
+    dtype: str | None = None,
+    masks: Sequence[Mask] = (),
     pulled: Array | None = None,
     mode: Mode = Mode.USER,
 ) -> Trial:
     """One cotangent pulled back through the layer alone: a random one, then the network's own in the network's mode.
 
+    Behind a mask it is the gradient of a loss of its output.
+
     Args:
         pulled: the network's cotangent, where it is known.
     """
+    if any_mask(masks):
+        return _masked_backward_trial(node, given, output, weights, training, suspects, seed, dtype, masks)
     plain = alone(node, given, weights, seed)
     own = _single_node(plain)
     rng = np.random.default_rng([seed, 0xBAC])
     random = np.asarray(rng.standard_normal(output.shape)).astype(output.dtype)
     case = replace(
         plain,
-        procedure=Procedure(goal=Goal.REPLAY, nodes=(own.key,), training=training),
+        procedure=Procedure(goal=Goal.REPLAY, nodes=(own.key,), training=training, dtype=dtype),
         inputs={f"{own.key}/{index}": array for index, array in enumerate(given)},
         cotangents={own.key: random},
     )
@@ -148,8 +217,8 @@ def _backward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return _settled(judge_pulled_back(case, outcomes))
 
-    own, api = _single_node(case), public_name(node.op)
-    return Trial(Stage.BACKWARD, case, own, judge, api, _significant(node), tuple(suspects))
+    own, significant = _single_node(case), _significant(node, case.procedure.dtype)
+    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), significant, tuple(suspects))
 
 
 def untried(stage: Stage, case: Case, node: Node, api: str, suspects: Sequence[str]) -> Trial:
@@ -161,6 +230,40 @@ def untried(stage: Stage, case: Case, node: Node, api: str, suspects: Sequence[s
     return Trial(stage, case, node, judge, api, suspects=tuple(suspects), runs=False)
 
 
+def _masked_backward_trial(
+    node: Node,
+    given: Sequence[Array],
+    output: Array,
+    weights: Arrays,
+    training: bool,
+    suspects: Sequence[str],
+    seed: int,
+    dtype: str | None,
+    masks: Sequence[Mask],
+) -> Trial:
+    """A replay feeds a layer no masks, a graph does; the gradient of a squared error is as random as its labels."""
+    whole = alone(node, given, weights, seed, masks)
+    assert isinstance(whole.subject, LayerGraph)
+    own = _single_node(whole)
+    labels = np.random.default_rng([seed, 0xBAC]).standard_normal(output.shape)
+    case = replace(
+        whole,
+        subject=replace(whole.subject, outputs=(Ref(own.name),)),
+        procedure=Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"), training=training, dtype=dtype),
+        labels={own.name: np.asarray(labels, np.float32)},
+    )
+
+    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        answers = {target: outcome.trace.gradients for target, outcome in _completed(outcomes).items()}
+        named = {
+            target: {name: array for name, array in arrays.items() if not name.startswith("node:")}
+            for target, arrays in answers.items()
+        }
+        return _settled(judge_gradients(own, named, loss_function(case), policy=policy_named(dtype)))
+
+    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
+
+
 def _settled(found: GradientErrors) -> NodeErrors:
     """Errors, or none where the targets differ at a kink and all of them are right."""
     errors = found.errors
@@ -169,22 +272,33 @@ def _settled(found: GradientErrors) -> NodeErrors:
     return NodeErrors(errors.node, dict.fromkeys(errors.errors, float("nan")), mutual=errors.mutual, judged_by=KINK)
 
 
-def alone(node: Node, given: Sequence[Array], weights: Arrays, seed: int) -> Case:
-    """A graph of this one layer with all of its outputs, on these inputs."""
+def alone(node: Node, given: Sequence[Array], weights: Arrays, seed: int, masks: Sequence[Mask] = ()) -> Case:
+    """A graph of this one layer with all of its outputs, on these inputs, and behind these masks.
+
+    Raises:
+        ValueError: if there is no such mask in a graph.
+    """
+    hidden = masks or [None] * len(given)
     names = [f"x{index}" for index in range(len(given))]
-    specs = tuple(InputSpec(name, array.shape[1:], array.dtype.name) for name, array in zip(names, given, strict=True))
-    own = Node(node.layer, node.op, tuple(map(Ref, names)), node.params, call_params=node.call_params)
+    veils = [veil(name, array, mask) for name, array, mask in zip(names, given, hidden, strict=True)]
+    specs = tuple(
+        InputSpec(name, item.fed.shape[1:], item.fed.dtype.name) for name, item in zip(names, veils, strict=True)
+    )
+    refs = tuple(item.ref for item in veils)
+    own = Node(node.layer, node.op, refs, node.params, call_params=node.call_params)
     params = layer(node.op).complete({**node.params, **node.call_params})
     count = len(layer(node.op).shape(params, [array.shape for array in given]))
     outputs = tuple(Ref(own.name, index) for index in range(count))
     kept = {name: array for name, array in weights.items() if name.startswith(f"{node.layer}/")}
-    graph = LayerGraph(specs, (own,), outputs, name=f"{node.layer}-alone")
-    return Case(graph, inputs=dict(zip(names, given, strict=True)), weights=kept, seed=seed)
+    before = [masking for item in veils for masking in item.nodes]
+    graph = LayerGraph(specs, (*before, own), outputs, name=f"{node.layer}-alone")
+    fed = {name: item.fed for name, item in zip(names, veils, strict=True)}
+    return Case(graph, inputs=fed, weights=kept, seed=seed)
 
 
 def _single_node(case: Case) -> Node:
     assert isinstance(case.subject, LayerGraph)
-    return case.subject.nodes[0]
+    return case.subject.nodes[-1]
 
 
 def _as_trace(node: Node, outcome: Outcome) -> Outcome:
@@ -193,8 +307,8 @@ def _as_trace(node: Node, outcome: Outcome) -> Outcome:
     return replace(outcome, trace=replace(outcome.trace, nodes=nodes))
 
 
-def _significant(node: Node) -> dict[str, Json]:
-    return layer(node.op).significant({**node.params, **node.call_params})
+def _significant(node: Node, dtype: str | None) -> dict[str, Json]:
+    return {**layer(node.op).significant({**node.params, **node.call_params}), **policy_parameter(dtype)}
 
 
 # Loss
@@ -205,14 +319,17 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
     recipe = case.procedure.loss
     assert recipe is not None
     names = sorted(case.labels)
-    specs = tuple(InputSpec(f"p{index}", outputs[name].shape[1:]) for index, name in enumerate(names))
+    dtype = case.procedure.dtype
+    specs = tuple(
+        InputSpec(f"p{index}", outputs[name].shape[1:], outputs[name].dtype.name) for index, name in enumerate(names)
+    )
     nodes = tuple(
         Node(f"y{index}", "Activation", (Ref(spec.name),), {"activation": "linear"}) for index, spec in enumerate(specs)
     )
     graph = LayerGraph(specs, nodes, tuple(Ref(node.name) for node in nodes), name=f"{recipe.name}-alone")
     inputs = {f"p{index}": np.asarray(outputs[name]) for index, name in enumerate(names)}
     labels = {f"y{index}": case.labels[name] for index, name in enumerate(names)}
-    single = Case(graph, Procedure(goal=Goal.GRADIENTS, loss=recipe), inputs, labels, seed=case.seed)
+    single = Case(graph, Procedure(goal=Goal.GRADIENTS, loss=recipe, dtype=dtype), inputs, labels, seed=case.seed)
     node = Node(recipe.name, recipe.name, ())
 
     def value(outcomes: Mapping[str, Outcome]) -> NodeErrors:
@@ -222,7 +339,7 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
         found = judge_loss_gradient(single, _completed(outcomes))
         return _settled(found) if found else _unknown(node, outcomes)
 
-    api, params = LOSSES[recipe.name].api, dict(recipe.params)
+    api, params = LOSSES[recipe.name].api, {**recipe.params, **policy_parameter(dtype)}
     return (
         Trial(Stage.LOSS, single, node, value, api, params, tuple(suspects)),
         Trial(Stage.BACKWARD, single, node, gradient, api, params, tuple(suspects)),
@@ -249,7 +366,8 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return judge_update(case, _completed(outcomes)) or _unknown(node, outcomes)
 
-    return Trial(Stage.UPDATE, case, node, judge, OPTIMIZERS[recipe.name].api, dict(recipe.params), tuple(suspects))
+    api, params = OPTIMIZERS[recipe.name].api, {**recipe.params, **policy_parameter(case.procedure.dtype)}
+    return Trial(Stage.UPDATE, case, node, judge, api, params, tuple(suspects))
 
 
 def state_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
@@ -258,4 +376,5 @@ def state_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return judge_state(case, node, _completed(outcomes))
 
-    return Trial(Stage.UPDATE, case, node, judge, public_name(node.op), _significant(node), tuple(suspects))
+    significant = _significant(node, case.procedure.dtype)
+    return Trial(Stage.UPDATE, case, node, judge, public_name(node.op), significant, tuple(suspects))

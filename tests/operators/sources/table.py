@@ -63,6 +63,15 @@ LAYERS: dict[str, Sources] = {
     # encoding
     "CategoryEncoding": {"torch": "nn.functional.one_hot", "tensorflow": "math.bincount, one_hot"},
     "Discretization": {"torch": "bucketize", "tensorflow": "searchsorted"},
+    "HashedCrossing": {"tensorflow": "sparse.cross_hashed"},
+    "Hashing": {
+        "tensorflow": "strings.to_hash_bucket_fast, to_hash_bucket_strong",
+        "hand": "test_lookups.py::test_hashes_are_those_of_keras_documentation",
+    },
+    "IntegerLookup": {
+        "tensorflow": "lookup.StaticHashTable",
+        "hand": "test_lookups.py::test_the_examples_of_the_documentation",
+    },
     "Normalization": {"torch": _COMPOSED, "tensorflow": _COMPOSED},
     "Rescaling": {"torch": "add", "tensorflow": "multiply"},
     # images
@@ -195,6 +204,7 @@ _NOBODY = "neither torch.optim nor TensorFlow's kernels have it; two steps are w
 #: References with fewer than two sources, and why.
 EXCEPTIONS: dict[str, str] = {
     **{name: _NOTHING for name in LAYERS if name.startswith("Random") or name in _AUGMENTING},
+    "HashedCrossing": "a fingerprint of fingerprints, which only TensorFlow computes",
     "Lamb": _NOBODY,
     "Lion": _NOBODY,
 }

@@ -142,11 +142,20 @@ def _loss_case(name: str, params: dict[str, Any]) -> Case:
     spec, rng = LOSSES[name], np.random.default_rng(3)
     takes = "values" if params.get("from_logits") else spec.predictions
     build = GraphBuilder("loss")
-    x = build.input("x", (4,))
+    rows = 4 if takes == "unit" else 3  # each of Circle's samples has another of its class, and one of the other
+    shape = (5, 4) if spec.labels == "sequences" else (4,)
+    x = build.input("x", shape)
     ends = {"probabilities": "softmax", "chances": "sigmoid", "positive": "softplus"}
-    end = build.add("Activation", x, name="end", activation=ends.get(takes, "linear"))
+    if takes == "unit":
+        end = build.add("UnitNormalization", x, name="end")
+    else:
+        end = build.add("Activation", x, name="end", activation=ends.get(takes, "linear"))
     labels: Any = rng.normal(0, 1, (3, 4))
-    if spec.labels == "classes":
+    if takes == "unit":
+        labels = np.array([0, 1, 0, 1])
+    elif spec.labels == "sequences":
+        labels = np.array([[1, 2], [2, 0], [3, 3]])
+    elif spec.labels == "classes":
         labels = rng.integers(0, 4, 3) if spec.sparse else np.eye(4)[rng.integers(0, 4, 3)]
     elif spec.labels == "binary":
         labels = rng.integers(0, 2, (3, 4))
@@ -156,7 +165,7 @@ def _loss_case(name: str, params: dict[str, Any]) -> Case:
         labels = np.abs(labels) + 0.1
     procedure = Procedure(goal=Goal.GRADIENTS, loss=Recipe(name, params))
     dtype = np.int32 if spec.sparse else np.float32
-    inputs = {"x": rng.normal(0, 1, (3, 4)).astype(np.float32)}
+    inputs = {"x": rng.normal(0, 1, (rows, *shape)).astype(np.float32)}
     return Case(build.build(end), procedure, inputs, {"end": np.asarray(labels).astype(dtype)})
 
 

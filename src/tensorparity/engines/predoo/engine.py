@@ -13,14 +13,17 @@ from ...operators.calls.catalogue import OPERATORS
 from ...operators.calls.spec import DTYPES, Operator
 from .batch import Batch
 from .guided import MIXED, GuidedSearch
+from .specials import special_batch
 
 _ROWS = 64
 #: Half of all cases are in float32, where most of the world computes.
 _TURNS = ("float32", "float16", "float32", "bfloat16", "float32", "float64")
+#: Those of the search, and NaN with infinities.
+_SOURCES = len(MIXED) + 1
 
 
 class PredooEngine:
-    """One case is one operator on 64 stacked inputs in one dtype."""
+    """One case is one operator on 64 stacked inputs in one dtype; NaN and infinities come in cases of their own."""
 
     name = "predoo"
     round_size = 16
@@ -41,14 +44,15 @@ class PredooEngine:
         """Remember the inputs of each operator that came nearest to being wrong."""
         for (key, case), said in zip(self._asked, verdicts, strict=True):
             values = [verdict.measure.value for verdict in said if verdict.measure]
-            if values and max(values) > self._worst.get(key, (0.0, {}))[0]:
+            if _finite(case) and values and max(values) > self._worst.get(key, (0.0, {}))[0]:
                 self._worst[key] = (max(values), case.inputs)
 
     def _one(self, index: int) -> tuple[str, Case]:
         lap, position = divmod(index, len(self._names))
         operator = OPERATORS.get(self._names[position])
         dtypes = [dtype for dtype in _TURNS if dtype in operator.dtypes] or list(DTYPES)
-        dtype = dtypes[(lap + position) % len(dtypes)]
+        # Sources and dtypes take turns of different lengths, so that in time all of them meet.
+        dtype = dtypes[(lap + lap // _SOURCES + position) % len(dtypes)]
         rng = np.random.default_rng([self._seed, 0x9EED00, index])
         key = f"{operator.name}/{dtype}"
         return key, self._case(operator, dtype, lap + position, rng, key)
@@ -57,7 +61,10 @@ class PredooEngine:
         params = {item.name: item.valid[rng.integers(len(item.valid))] for item in operator.parameters}
         small = [shape for shape in operator.shapes if int(np.prod(shape)) <= 2352] or list(operator.shapes)
         shape = small[rng.integers(len(small))]
-        source = MIXED[turn % len(MIXED)]
+        if turn % _SOURCES == len(MIXED):
+            special = special_batch(operator, dtype, shape, operator.significant(params), rng, _ROWS // 2)
+            return special.case(operator, dtype, seed=int(rng.integers(2**31)))
+        source = MIXED[turn % _SOURCES]
         search = GuidedSearch(operator, dtype, shape, operator.significant(params), rng, source=source)
         batch = search.ask(_ROWS)
         return self._beside(operator, batch, key, rng).case(operator, dtype, seed=int(rng.integers(2**31)))
@@ -74,3 +81,7 @@ class PredooEngine:
                 moved = old * (1 + rng.integers(-4, 5, old.shape) * 2.0**-10)
                 arrays[operand.name] = np.concatenate([moved[: _ROWS // 4], arrays[operand.name][_ROWS // 4 :]])
         return Batch(batch.params, arrays, batch.places)
+
+
+def _finite(case: Case) -> bool:
+    return all(np.isfinite(array.astype(np.float64)).all() for array in case.inputs.values())

@@ -156,7 +156,8 @@ class GuidedSearch:
         for operand in self._operator.operands:
             if operand.stacked:
                 rows = np.stack([parent.row[operand.name] for parent in parents])
-                moved = self._moved(rows, parents, ways, factors)
+                with np.errstate(over="ignore"):  # what leaves the range stays where it was
+                    moved = self._moved(rows, parents, ways, factors)
                 found[operand.name] = fitted(moved, operand, self._dtype, middle=self._operator.accumulates)
         return found
 

@@ -18,16 +18,19 @@ from ...core.arrays import Array, is_floating
 from ...core.errors import TensorParityError
 from ...core.graph import InputSpec, LayerGraph, Node, Ref
 from ...core.jsontext import Json
+from ...core.policies import PLAIN, Policy, cast
+from ...operators.beside import Beside, keeps_states
 from ...operators.catalogue import layer
 from ...operators.evaluate import draw_weights, evaluate_node
 from ...operators.spec import ShapeError
+from .policies import LARGEST_IN_HALF, input_for
 
 #: Activations stay below it, so that ten more layers cannot overflow.
 _LARGEST = 1e4
 #: Beyond it an output is scaled down to the order of one.
 _LOUD = 32.0
 #: Layers whose output may be of integers, which most layers do not take; Rescaling makes them floats.
-_GIVES_INTEGERS = ("Discretization", "CategoryEncoding")
+_GIVES_INTEGERS = ("CategoryEncoding", "Discretization", "HashedCrossing", "Hashing", "IntegerLookup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,21 @@ class Assembly:
 
     Args:
         finite: whether every output has to be.
+        policy: the dtype policy of all layers: what flows is of its compute dtype, weights are of its variable dtype.
     """
 
     def __init__(
-        self, rng: np.random.Generator, batch: int, most_elements: int, training: bool, *, finite: bool = True
+        self,
+        rng: np.random.Generator,
+        batch: int,
+        most_elements: int,
+        training: bool,
+        *,
+        finite: bool = True,
+        policy: Policy = PLAIN,
     ) -> None:
         self._rng = rng
+        self._policy = policy
         self._training = training
         self._finite = finite
         self.batch = batch
@@ -69,9 +81,11 @@ class Assembly:
         self._specs: list[InputSpec] = []
         self._calls: dict[str, int] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
+        self._beside = Beside()
 
     def input(self, value: Array) -> Tensor:
         name = f"x{len(self._specs)}"
+        value = input_for(self._policy, value)
         self._specs.append(InputSpec(name, value.shape[1:], value.dtype.name))
         self.inputs[name] = value
         return Tensor(Ref(name), value, "Input")
@@ -102,7 +116,7 @@ class Assembly:
         return [
             node
             for node in self.nodes
-            if node.call == 0 and node.layer in shared and len(node.inputs) == 1
+            if node.call == 0 and node.layer in shared and len(node.inputs) == 1 and not keeps_states(node)
             if self._shapes[node.name] == source.shape and layer(node.op).domain(_complete(node)).low is None
         ]
 
@@ -116,11 +130,15 @@ class Assembly:
             if node.call == 0:
                 weights = self._draw(node, values)
             with np.errstate(all="warn" if self._finite else "ignore"):
-                outputs = evaluate_node(node, values, {**self.weights, **weights}, training=self._training)
+                known = {**self.weights, **weights}
+                outputs = evaluate_node(
+                    node, values, known, training=self._training, dtype=self._policy.name, beside=self._beside
+                )
         except (ShapeError, TensorParityError):
             return None
-        value = outputs[0].value
-        if not _useful(value, self._finite):
+        value = self._as_it_flows(outputs[0].value)
+        if not _useful(value, self._finite, LARGEST_IN_HALF if self._policy.half else _LARGEST):
+            self._beside.forget(node)
             return None
         self.weights.update(weights)
         self.nodes.append(node)
@@ -134,11 +152,16 @@ class Assembly:
             )
         return self._quietened(Tensor(Ref(node.name), value, node.op))
 
+    def _as_it_flows(self, value: Array) -> Array:
+        """In half precision rounded as the layer's output is; a float64 array in any case."""
+        rounded = cast(value, self._policy.compute) if self._policy.half else value
+        return cast(rounded, "float64")
+
     def _draw(self, node: Node, values: Sequence[Array]) -> dict[str, Array]:
         names = [f"x{index}" for index in range(len(values))]
         specs = tuple(InputSpec(name, value.shape[1:]) for name, value in zip(names, values, strict=True))
         alone = Node(node.name, node.op, tuple(map(Ref, names)), node.params, call_params=node.call_params)
-        return draw_weights(LayerGraph(specs, (alone,), (Ref(node.name),)), self._rng)
+        return draw_weights(LayerGraph(specs, (alone,), (Ref(node.name),)), self._rng, self._policy.variable)
 
     def _quietened(self, tensor: Tensor) -> Tensor:
         loudest = float(np.abs(tensor.value).max(initial=0.0))
@@ -178,6 +201,7 @@ class Assembly:
             del self.inputs[spec.name]
         for node in reversed(self.nodes[nodes:]):
             self._calls[node.layer] = node.call - 1
+            self._beside.forget(node)
             if node.call == 0:
                 self._forget_weights(node.layer)
         del self._specs[inputs:], self.nodes[nodes:]
@@ -220,9 +244,9 @@ def _leaves_open(node: Node) -> bool:
     return isinstance(shape, (list, tuple)) and None in shape
 
 
-def _useful(value: Array, finite: bool) -> bool:
+def _useful(value: Array, finite: bool, largest: float) -> bool:
     if not value.size:
         return False
     if not is_floating(value.dtype.name):
         return value.dtype.kind in "iub"
-    return not finite or bool(np.isfinite(value).all()) and float(np.abs(value).max()) <= _LARGEST
+    return not finite or bool(np.isfinite(value).all()) and float(np.abs(value).max()) <= largest

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ...core.case import Case
 from ...core.jsontext import Json, canonical
+from ...core.policies import PLAIN
 from ...operators.catalogue import layer
 from ...operators.spec import LayerSpec, Parameter
 
@@ -23,14 +25,17 @@ class Coverage:
     Args:
         names: the layers that may be chosen.
         steered: beyond the paper's 1 / (c + 1), prefer layers with unused values and unseen neighbours.
+        policies: the dtype policies that networks may have.
     """
 
-    def __init__(self, names: Sequence[str], *, steered: bool = True) -> None:
+    def __init__(self, names: Sequence[str], *, steered: bool = True, policies: Sequence[str] = (PLAIN.name,)) -> None:
         self.names = tuple(names)
+        self._policies = tuple(policies)
         self._steered = steered
         self.layers: Counter[str] = Counter()
         self.entries: Counter[tuple[str, str, str]] = Counter()
         self.pairs: Counter[tuple[str, str]] = Counter()
+        self.policies: Counter[str] = Counter()
         self._declared = {name: declared_entries(layer(name)) for name in self.names}
         self._missing = {name: set(entries) for name, entries in self._declared.items()}
 
@@ -83,6 +88,10 @@ class Coverage:
         for other in before:
             self.pairs[other, spec.name] += 1
 
+    def use_network(self, case: Case) -> None:
+        """Count what a network is as a whole."""
+        self.policies[case.procedure.dtype or PLAIN.name] += 1
+
     def to_json(self) -> dict[str, Json]:
         declared = [entry for entries in self._declared.values() for entry in entries]
         used = sum(entry in self.entries for entry in declared)
@@ -90,6 +99,11 @@ class Coverage:
             "layers": {"used": sum(name in self.layers for name in self.names), "declared": len(self.names)},
             "values": {"used": used, "declared": len(declared)},
             "pairs": {"used": len(self.pairs), "declared": len(self.names) ** 2},
+            "policies": {
+                "used": len(self.policies),
+                "declared": len(self._policies),
+                "networks": {name: self.policies[name] for name in self._policies},
+            },
         }
 
     def missing(self) -> list[tuple[str, str, str]]:

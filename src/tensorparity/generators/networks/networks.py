@@ -10,14 +10,17 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.case import Case
 from ...core.jsontext import Json
+from ...core.policies import PLAIN, Policy
 from ...core.procedure import Goal, Mode, Procedure
 from ...operators.catalogue import layer, layer_names
 from ...operators.spec import Domain, LayerSpec, no_weights
 from .assembly import Assembly, Tensor
 from .coverage import Coverage
+from .masked import masked_sequence
 from .palettes import DATA, EDGES, SHAPES, DataShape, Samples, draw_shape, draw_style, draw_values, factorized
+from .policies import SHARES, draw_policy, furthest, optimizer_for, style_for
 from .structure import MAX_CELLS, MAX_VERTICES, Structure, draw_structure
-from .support import ambiguous, hopeless, lacking
+from .support import ambiguous, hopeless, lacking, lacking_in
 from .tasks import draw_optimizer, draw_task
 
 _ATTEMPTS = 24
@@ -38,6 +41,8 @@ _EXOTIC, _HOPELESS = 0.12, 0.02
 _EDGES, _BRANCHES, _JOINT = 1 / 16, 16, (4, 1)
 #: Whether a weight of 0 makes a NaN disappear is nobody's promise.
 _BLENDING = ("Resizing", "UpSampling2D")
+#: How often a layer that reads a mask has one.
+_MASKED = 0.3
 #: How often a window is as large as what it slides over.
 _FILLS = 0.15
 #: How often a network runs the way users get, which compilers take several times as long for.
@@ -56,6 +61,7 @@ class NetworkSettings:
         unit: Muffin-UT: one functional layer per network, with reshaping around it.
         steered: prefer what has not been covered; otherwise exactly the paper's 1 / (c + 1).
         varied: beyond the paper: several inputs and outputs, shared layers, other dtype policies.
+        policies: the dtype policies to draw from, by the shares of ``policies.SHARES``; all by default.
         goal: how far the networks are run.
         training: the training flag of all networks; by default half of them have it.
     """
@@ -65,6 +71,7 @@ class NetworkSettings:
     unit: bool = False
     steered: bool = True
     varied: bool = True
+    policies: tuple[str, ...] = ()
     max_cells: int = MAX_CELLS
     max_vertices: int = MAX_VERTICES
     goal: Goal = Goal.UPDATE
@@ -72,6 +79,10 @@ class NetworkSettings:
 
     def names(self) -> tuple[str, ...]:
         return self.layers or tuple(layer_names())
+
+    def policy_names(self) -> tuple[str, ...]:
+        """The policies that networks may have; as in the paper there is but one."""
+        return self.policies or (tuple(SHARES) if self.varied else (PLAIN.name,))
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,10 @@ class Network:
     data: str
     template: str
     layers: tuple[str, ...] = field(default=())
+
+    @property
+    def policy(self) -> str:
+        return self.case.procedure.dtype or PLAIN.name
 
 
 class NetworkGenerator:
@@ -99,15 +114,18 @@ class NetworkGenerator:
         self._seed = seed
         self._index = 0
         names = self._settings.names()
-        self.coverage = Coverage(names, steered=self._settings.steered)
+        self.coverage = Coverage(names, steered=self._settings.steered, policies=self._settings.policy_names())
         self._single = [name for name in names if layer(name).arity[0] == 1]
         self._multiple = [name for name in names if layer(name).arity[0] > 1]
 
     def next(self) -> Network:
         rng = np.random.default_rng([self._seed, 0x3FF1, self._index])
         self._index += 1
-        build = _Build(rng, self._settings, self.coverage, self._single, self._multiple, self._index)
-        return build.run(self._samples)
+        policy = draw_policy(self._seed, self._index, self._settings.policy_names())
+        build = _Build(rng, self._settings, self.coverage, self._single, self._multiple, self._index, policy)
+        network = build.run(self._samples)
+        self.coverage.use_network(network.case)
+        return network
 
 
 class _Build:
@@ -121,8 +139,10 @@ class _Build:
         single: Sequence[str],
         multiple: Sequence[str],
         number: int,
+        policy: Policy,
     ) -> None:
         self._rng = rng
+        self._policy = policy
         self._settings = settings
         self._coverage = coverage
         self._single, self._multiple = single, multiple
@@ -131,10 +151,10 @@ class _Build:
         drawn = bool(rng.random() < 0.5)
         self._training = drawn if settings.training is None else settings.training
         self._exotic = bool(rng.random() < _EXOTIC)
-        self._style = draw_style(rng)
+        self._style = style_for(policy, draw_style(rng))
         shape = self._data.shape or draw_shape(rng, int(rng.choice((2, 3, 3, 4, 4, 5))))
         most = max(_MOST_ELEMENTS, 2 * int(np.prod(shape)))
-        self._net = Assembly(rng, int(rng.choice(_BATCHES)), most, self._training)
+        self._net = Assembly(rng, int(rng.choice(_BATCHES)), most, self._training, policy=policy)
         self._first_shape = shape
         self._labels: Array | None = None
         self._functional: list[str] = []
@@ -171,14 +191,16 @@ class _Build:
 
     def _new_input(self, shape: tuple[int, ...], domain: Domain | None = None) -> Tensor:
         full = (self._net.batch, *shape)
-        return self._net.input(draw_values(self._rng, full, domain or Domain(), self._style))
+        dtype = "float64" if self._policy.compute == "float64" else "float32"
+        return self._net.input(draw_values(self._rng, full, domain or Domain(), self._style, dtype))
 
     # Beyond the paper: what flows into a layer deep in a network has seldom a tie, and never a NaN
 
     def _edges(self) -> Network:
         rng = self._rng
         self._style = EDGES[int(rng.integers(len(EDGES)))]
-        self._net = Assembly(rng, self._net.batch, _MOST_ELEMENTS, self._training, finite=self._style != "nan")
+        finite = self._style != "nan"
+        self._net = Assembly(rng, self._net.batch, _MOST_ELEMENTS, self._training, finite=finite, policy=self._policy)
         names = [name for name in self._single if layer(name).weights is no_weights]
         if self._style == "nan":
             names = [name for name in names if name not in _BLENDING]
@@ -279,8 +301,10 @@ class _Build:
                 continue
             params, call_params = chosen
             domain = spec.domain(spec.complete({**params, **call_params}))
-            if domain.low is not None and domain.dtype.startswith("int"):
-                return self._beside(spec, params, call_params, source, domain)
+            if _reads_integers(domain):
+                return self._beside(spec, params, call_params, [source], domain)
+            if spec.masked is not None and self._settings.varied and self._rng.random() < _MASKED:
+                return self._behind_mask(spec, params, call_params, source)
             before = self._net.mark()
             given = self._fit(spec, source)
             params = self._filling(spec, params, given)
@@ -293,20 +317,48 @@ class _Build:
         return None
 
     def _beside(
-        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], source: Tensor, domain: Domain
+        self,
+        spec: LayerSpec,
+        params: dict[str, Json],
+        call_params: dict[str, Json],
+        sources: Sequence[Tensor],
+        domain: Domain,
     ) -> Tensor | None:
-        """A layer that reads integers gets an input of its own, and its output joins the network by a merge."""
+        """A layer that reads integers gets inputs of its own, and its output joins the network by a merge."""
         ranks = [rank for rank in spec.ranks if rank in (2, 3)]
         rank = int(self._rng.choice(ranks))
         if self._refuses(spec, params, rank):
             return None
         before = self._net.mark()
-        fresh = self._new_input(draw_shape(self._rng, rank), domain)
-        added = self._net.add(spec.name, [fresh], params, call_params)
+        shape = draw_shape(self._rng, rank) if spec.arity[0] == 1 else (1,)
+        fresh = [self._new_input(shape, domain) for _ in range(spec.arity[0])]
+        added = self._net.add(spec.name, fresh, params, call_params)
         if added is None or not added.shape:
             self._net.restore(before)
             return None
-        self._count(spec, params, call_params, [fresh.op])
+        self._count(spec, params, call_params, [tensor.op for tensor in fresh])
+        joined = [self._net.bring(source, added.shape) for source in sources]
+        return self._net.add("Add", [*joined, added], {}) or added
+
+    def _behind_mask(
+        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], source: Tensor
+    ) -> Tensor | None:
+        """A layer that reads a mask, on an input of its own that has one; its output joins the network by a merge."""
+        ranks = [rank for rank in spec.ranks if rank in SHAPES and rank > 2]
+        rank = int(self._rng.choice(ranks))
+        if self._refuses(spec, params, rank):
+            return None
+        before = self._net.mark()
+        masking = layer("Masking")
+        given = self._coverage.choose_params(self._rng, masking, masking.parameters)
+        masked = masked_sequence(self._net, self._rng, draw_shape(self._rng, rank), self._style, given)
+        added = self._net.add(spec.name, [masked], params, call_params) if masked is not None else None
+        if added is None or not added.shape or masked is None:
+            self._net.restore(before)
+            return None
+        if "Masking" in self._coverage.names:
+            self._coverage.use(masking, given, ["Input"])
+        self._count(spec, params, call_params, [masked.op])
         return self._net.add("Add", [self._net.bring(source, added.shape), added], {}) or added
 
     def _fit(self, spec: LayerSpec, source: Tensor) -> Tensor:
@@ -328,15 +380,27 @@ class _Build:
             chosen = self._choose(spec)
             if chosen is None:
                 continue
+            domain = spec.domain(spec.complete({**chosen[0], **chosen[1]}))
+            if _reads_integers(domain):
+                return self._beside(spec, *chosen, sources, domain)
             shape = self._common_shape(spec, sources)
             before = self._net.mark()
             given = [self._net.bring(source, shape) for source in sources]
+            given = self._masked_values(spec, given)
             added = self._net.add(name, given, *chosen)
             if added is not None:
                 self._count(spec, *chosen, [source.op for source in sources])
                 return added
             self._net.restore(before)
         return None
+
+    def _masked_values(self, spec: LayerSpec, given: list[Tensor]) -> list[Tensor]:
+        """Attention, at times on values of which some are hidden."""
+        shape = given[1].shape
+        if spec.masked is None or not self._settings.varied or len(shape) != 2 or self._rng.random() >= _MASKED:
+            return given
+        masked = masked_sequence(self._net, self._rng, shape, self._style, {})
+        return given if masked is None or masked.shape != shape else [given[0], masked, *given[2:]]
 
     def _common_shape(self, spec: LayerSpec, sources: Sequence[Tensor]) -> tuple[int, ...]:
         """A random shape; steered, half of the time that of one of the inputs, which then needs no reshaping."""
@@ -360,7 +424,8 @@ class _Build:
             return True
         if hopeless(spec.name, complete, rank):
             return bool(self._rng.random() > _HOPELESS)
-        return bool(lacking(spec.name, complete, rank)) and not self._exotic
+        lacks = lacking(spec.name, complete, rank) or lacking_in(spec.name, self._policy)
+        return bool(lacks) and not self._exotic
 
     def _count(
         self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], before: Sequence[str]
@@ -382,13 +447,15 @@ class _Build:
         outputs = [task.head(self._net, end, rng) for end in ends]
         graph = self._net.graph(outputs, f"muffin-{self._number}")
         labels = {output.ref.node: task.labels(rng, self._net.batch, self._labels) for output in outputs}
+        goal = furthest(self._policy, settings.goal)
         procedure = Procedure(
-            goal=settings.goal,
+            goal=goal,
             mode=Mode.USER if rng.random() < _AS_USERS else Mode.EAGER,
-            trace=settings.goal is Goal.FORWARD,
+            trace=goal is Goal.FORWARD,
             training=self._training,
             loss=task.loss,
-            optimizer=draw_optimizer(rng) if settings.goal is Goal.UPDATE else None,
+            optimizer=optimizer_for(self._policy, draw_optimizer(rng), rng) if goal is Goal.UPDATE else None,
+            dtype=None if self._policy is PLAIN else self._policy.name,
         )
         case = Case(
             graph,
@@ -399,3 +466,7 @@ class _Build:
             seed=int(rng.integers(2**31)),
         )
         return Network(case, self._data.name, structure.template, tuple(self._functional))
+
+
+def _reads_integers(domain: Domain) -> bool:
+    return domain.low is not None and domain.dtype.startswith("int")

@@ -97,13 +97,15 @@ def draw_style(rng: np.random.Generator) -> str:
     return names[int(rng.choice(len(names), p=shares / shares.sum()))]
 
 
-def draw_values(rng: np.random.Generator, shape: tuple[int, ...], domain: Domain, style: str) -> Array:
+def draw_values(
+    rng: np.random.Generator, shape: tuple[int, ...], domain: Domain, style: str, dtype: str = "float32"
+) -> Array:
     """Values of a style, or what the domain allows."""
     if domain.low is not None and domain.high is not None:
         if domain.dtype.startswith(("int", "uint")):
             return rng.integers(int(domain.low), int(domain.high), shape).astype(domain.dtype)
         return rng.uniform(domain.low, domain.high, shape).astype(domain.dtype)
-    return STYLES[style][1](rng, shape).astype(np.float32)
+    return STYLES[style][1](rng, shape).astype(dtype)
 
 
 def draw_shape(rng: np.random.Generator, rank: int) -> tuple[int, ...]:

@@ -6,11 +6,14 @@ Nothing is left out for good: whoever fixes one of these wants to see it tested.
 from __future__ import annotations
 
 from ...core.jsontext import Json
+from ...core.policies import PLAIN, Policy
 from ...operators.spec import Params
 
 _CONVOLUTIONS = tuple(f"{kind}{dims}D" for kind in ("Conv", "ConvLSTM") for dims in (1, 2, 3))
 _TRANSPOSED = tuple(f"Conv{dims}DTranspose" for dims in (1, 2, 3))
 _DEPTHWISE = ("DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D")
+_COUNTING = ("CategoryEncoding", "Hashing", "IntegerLookup")
+_LOOKUPS = ("HashedCrossing", "Hashing", "IntegerLookup")
 
 
 def lacking(op: str, params: Params, rank: int) -> str:
@@ -19,8 +22,23 @@ def lacking(op: str, params: Params, rank: int) -> str:
         return "TensorFlow convolves in one data format on CPUs"
     if op in _TRANSPOSED and not _all_one(params["dilation_rate"]):
         return "TensorFlow has no dilation of transposed convolutions on CPUs"
+    if op in ("LSTM", "GRU") and params["stateful"]:
+        return "Keras on torch cannot train them (trophies)"
     if op in _DEPTHWISE and not _all_equal(params["strides"]):
         return "TensorFlow's depthwise convolution has one stride for both axes"
+    if op in _LOOKUPS:
+        return "it runs in TensorFlow on every backend, and JAX cannot compile it"
+    return ""
+
+
+#: Layers without a kernel for a dtype somewhere.
+_POOLING_3D = ("AveragePooling3D", "MaxPooling3D", "AdaptiveAveragePooling3D", "AdaptiveMaxPooling3D")
+
+
+def lacking_in(op: str, policy: Policy) -> str:
+    """Why a target is known not to have the layer under a dtype policy; empty where all have it."""
+    if op in _POOLING_3D and policy is not PLAIN:
+        return "TensorFlow pools three axes on CPUs in float32 only, torch in none of 16 bits"
     return ""
 
 
@@ -35,7 +53,7 @@ def hopeless(op: str, params: Params, rank: int) -> str:
         return "its scale is not reshaped to the axes, so only last axes work"
     if op == "EinsumDense" and (params["equation"] == "abc,bc->abc" or _unknown(params["output_shape"])):
         return "sizes that its documentation says are inferred are not"
-    if op == "CategoryEncoding" and params["output_mode"] != "one_hot" and rank > 2:
+    if op in _COUNTING and params["output_mode"] not in ("int", "one_hot") and rank > 2:
         return "it counts along axis 1, not along the last one"
     return ""
 

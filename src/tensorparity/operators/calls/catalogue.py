@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from ...core.errors import UsageError
@@ -42,10 +44,15 @@ def find_operators(patterns: tuple[str, ...]) -> list[Operator]:
     names = OPERATORS.names()
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise UsageError(f"no operator is called {pattern!r}; known are {', '.join(names)}")
+            raise UsageError(f"no operator is called {pattern!r}; {_instead(pattern, names)}")
     chosen = [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns or ("*",))]
     chosen.sort(key=lambda name: (SEVEN.index(name) if name in SEVEN else len(SEVEN), name))
     return [OPERATORS.get(name) for name in chosen]
+
+
+def _instead(pattern: str, names: Sequence[str]) -> str:
+    near = get_close_matches(pattern, names, n=4, cutoff=0.7)
+    return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names)}"
 
 
 def operator_of(api: str) -> Operator | None:

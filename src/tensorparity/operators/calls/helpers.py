@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from ...core.arrays import Array
+from ...core.arrays import Array, dtype_named
 from ..spec import Evaluation, Parameter, Params
 from .numbers import Numbers
-from .spec import DTYPES, Binding, Call, Operand, Operator, Reference, Sizes, Tensor, call
+from .spec import DTYPE, DTYPES, Binding, Call, Operand, Operator, Reference, Sizes, Tensor, call
 
 X = Tensor("x")
 Elementwise = Callable[[Numbers, Array], Array]
@@ -51,6 +52,7 @@ def elementwise(
     without: tuple[float, ...] = (),
     dtypes: tuple[str, ...] = DTYPES,
     unlike: Mapping[str, str] | None = None,
+    by_cases: bool = False,
     **names: str | Binding,
 ) -> Operator:
     """A function of one number; ``slope`` is its derivative, ``own`` what cancels in its documented formula."""
@@ -71,7 +73,17 @@ def elementwise(
         bindings((X,), names),
         dtypes=dtypes,
         unlike=unlike or {},
+        by_cases=by_cases,
     )
+
+
+def unseen_length(params: Params) -> float:
+    """A power of two below the length of every vector but zero: an epsilon that shows in no result of its dtype.
+
+    Numbers that are squared and added up are drawn from the middle of the range, well above it.
+    """
+    info = ml_dtypes.finfo(dtype_named(str(params[DTYPE])))  # type: ignore[no-untyped-call]
+    return 2.0 ** (int(info.minexp) // 2 + 1)
 
 
 class Family(dict[str, Operator]):
@@ -114,5 +126,6 @@ __all__ = [
     "elementwise",
     "family",
     "plain",
+    "unseen_length",
     "with_params",
 ]

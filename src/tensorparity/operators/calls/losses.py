@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ def _loss(
     kappa: Pair,
     prediction: dict[str, Any],
     target: dict[str, Any],
+    unlike_special: Mapping[str, str] | None = None,
     **calls: Binding,
 ) -> Operator:
     def reference(m: Numbers, params: object, y: Array, t: Array) -> Evaluation:
@@ -31,7 +32,8 @@ def _loss(
             return Evaluation(value(m, y, t), abs(kappa(m, y, t)))
 
     operands = (Operand("prediction", **prediction), Operand("target", **target))
-    return Operator(name, "losses", formula, operands, reference, calls, (), _SHAPES, unary=False)
+    return Operator(name, "losses", formula, operands, reference, calls, (), _SHAPES, unary=False,
+                    unlike_special=unlike_special or {})  # fmt: skip
 
 
 def _log_softmax(m: Numbers, y: Array) -> Array:
@@ -69,7 +71,8 @@ OPERATORS = family(
           lambda m, y, t: abs((1 - t) * y) + abs(t * y), {}, _PROBABILITY,
           tensorflow=lambda p, s: call("tensorflow.nn.sigmoid_cross_entropy_with_logits", labels=T, logits=P),
           torch=_torch("binary_cross_entropy_with_logits"),
-          keras=lambda p, s: call("keras.ops.binary_crossentropy", T, P, from_logits=True)),
+          keras=lambda p, s: call("keras.ops.binary_crossentropy", T, P, from_logits=True),
+          unlike_special={"tensorflow": "the implementation uses max(x, 0) - x * z + log(1 + exp(-abs(x)))"}),
     _loss("cross_entropy_with_logits", "minus the sum of t log softmax(y)", _cross_entropy, _cross_entropy_terms, {},
           _PROBABILITY,
           tensorflow=lambda p, s: call("tensorflow.nn.softmax_cross_entropy_with_logits", labels=T, logits=P, axis=-1),

@@ -22,7 +22,9 @@ from .helpers import (
     X,
     call,
     family,
+    unseen_length,
 )
+from .spec import DTYPE, Lacking
 
 MEAN, VARIANCE, SCALE, OFFSET = (Tensor(name) for name in ("mean", "variance", "scale", "offset"))
 #: Powers of two: attributes of ONNX are float32, and so exact.
@@ -135,6 +137,12 @@ def _l2_normalize(m: Numbers, p: Params, x: Array) -> Evaluation:
     return Evaluation(value, abs(value) * growth(x.shape[-1]))
 
 
+def _keras_normalize(p: Params, s: Mapping[str, Sizes]) -> Call:
+    if p[DTYPE] == "float64":
+        raise Lacking("keras.ops.normalize takes 1 / epsilon in float32, which an epsilon that does not show overflows")
+    return call("keras.ops.normalize", X, axis=-1, order=2, epsilon=unseen_length(p))
+
+
 def _lrn(m: Numbers, p: Params, x: Array) -> Evaluation:
     """X over (1 + alpha / size * sum of squares over five channels) to the beta."""
     squares, channels = x * x, x.shape[-1]
@@ -197,11 +205,12 @@ OPERATORS = family(
              (_EPSILON,), _ROWS, _per_channel("scale")),
     Operator("l2_normalize", "normalization", "x over its length along the last axis", (Operand("x", points=(1.0,)),),
              _l2_normalize,
-             {"tensorflow": lambda p, s: call("tensorflow.math.l2_normalize", X, axis=-1, epsilon=1e-37),
-              "torch": lambda p, s: call("torch.nn.functional.normalize", X, dim=-1, eps=1e-30),
-              "keras": lambda p, s: call("keras.ops.normalize", X, axis=-1, order=2, epsilon=1e-30),
+             {"tensorflow": lambda p, s: call("tensorflow.math.l2_normalize", X, axis=-1,
+                                              epsilon=unseen_length(p) ** 2),
+              "torch": lambda p, s: call("torch.nn.functional.normalize", X, dim=-1, eps=unseen_length(p)),
+              "keras": _keras_normalize,
               "onnx": lambda p, s: call("onnx.LpNormalization", X, axis=-1, p=2)},
-             (), ((64,), (2,), (15,), (17,), (1000,)), dtypes=("float32",)),  # else the epsilons are seen
+             (), ((64,), (2,), (15,), (17,), (1000,))),
     Operator("lrn", "normalization", "x over (1 + 2^-13 times the sum of squares of five channels) ^ 0.75",
              (Operand("x"),), _lrn,
              {"tensorflow": lambda p, s: call("tensorflow.nn.local_response_normalization", X, depth_radius=2, bias=1.0,

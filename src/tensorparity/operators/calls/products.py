@@ -22,6 +22,7 @@ from .helpers import (
     X,
     call,
     family,
+    unseen_length,
 )
 
 _MATRICES = ((7, 16), (1, 1), (5, 15), (3, 17), (4, 64), (2, 1000))
@@ -166,8 +167,9 @@ OPERATORS = family(
                "keras": lambda p, s: call("keras.ops.einsum", "ni,nj->nij", X, Y)},
               shapes=((7,), (1,), (16,))),
     _operator("cosine_similarity", "x y over the product of their lengths", _cosine, _pair(lambda s: s),
-              {"torch": lambda p, s: call("torch.nn.functional.cosine_similarity", X, Y, dim=-1, eps=1e-30)},
-              shapes=((16,), (3,), (64,)), dtypes=("float32",)),  # in others the epsilon is seen, or is zero
+              {"torch": lambda p, s: call("torch.nn.functional.cosine_similarity", X, Y, dim=-1,
+                                          eps=unseen_length(p))},
+              shapes=((16,), (3,), (64,))),
     _operator("cdist", "distances between the rows of x and of y", _cdist, _pair(lambda s: (4, s[1])),
               {"torch": lambda p, s: call("torch.cdist", X, Y, compute_mode="donot_use_mm_for_euclid_dist")},
               shapes=((3, 16), (2, 3), (5, 64))),

@@ -24,6 +24,8 @@ from .numbers import FLOAT, PRECISE, Numbers
 PREFIX = "op."
 #: A parameter every operator has: applied so many times in a row, each time to its own output.
 TIMES = "times"
+#: What a binding finds the dtype of the call under, beside the operator's own parameters.
+DTYPE = "#dtype"
 
 #: Families whose formulas have intermediates far larger or smaller than inputs and results.
 ACCUMULATING = frozenset(["reductions", "normalization", "products", "convolution", "pooling"])
@@ -110,6 +112,8 @@ class Operator:
         dtypes: narrower only where the function itself is (integers, one precision).
         unary: output and input have one shape, so that it can be applied several times.
         unlike: a documented freedom, by library, in the documentation's words.
+        unlike_special: the same, where inputs hold NaN or infinities.
+        by_cases: defined case by case. A NaN compares with nothing, so it may fall into any of the cases.
     """
 
     name: str
@@ -124,6 +128,8 @@ class Operator:
     dtypes: tuple[str, ...] = DTYPES
     unary: bool = True
     unlike: Mapping[str, str] = field(default_factory=dict)
+    unlike_special: Mapping[str, str] = field(default_factory=dict)
+    by_cases: bool = False
 
     @property
     def accumulates(self) -> bool:
@@ -161,15 +167,15 @@ class Operator:
         """The arrays of a case in the order of the operands, in float64."""
         return [inputs[operand.name].astype(np.float64) for operand in self.operands]
 
-    def native(self, library: str, params: Params, sizes: Mapping[str, Sizes]) -> Call:
-        """The call in a library.
+    def native(self, library: str, params: Params, sizes: Mapping[str, Sizes], dtype: str = "float32") -> Call:
+        """The call in a library, in a dtype.
 
         Raises:
             Lacking: if it has none.
         """
         if library not in self.calls:
             raise Lacking(f"{library} has no {self.name}")
-        return self.calls[library](self.complete(params), sizes)
+        return self.calls[library]({**self.complete(params), DTYPE: dtype}, sizes)
 
     def evaluate(self, params: Params, arrays: Sequence[Array], numbers: Numbers = FLOAT) -> Evaluation:
         """The true value and its conditioning, in the numbers given; repeated as the parameters say."""

@@ -38,7 +38,7 @@ def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str 
     params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
     times = int(case.subject.kwargs.get(TIMES, 1))
     try:
-        native = operator.native(library, params, _sizes(operator, case))
+        native = operator.native(library, params, _sizes(operator, case), _dtype(case))
         if library == "onnx":
             return _onnx(native, case, times)
     except Lacking as reason:
@@ -54,12 +54,17 @@ def native_name(operator: Operator, library: str, case: Case) -> str:
     assert isinstance(case.subject, ApiCall)
     params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
     try:
-        found = operator.native(library, params, _sizes(operator, case))
+        found = operator.native(library, params, _sizes(operator, case), _dtype(case))
     except Lacking:
         return operator.subject
     while found.args and isinstance(found.args[0], Call):
         found = found.args[0]  # of a composed call, what is applied to the input first
     return found.api
+
+
+def _dtype(case: Case) -> str:
+    """What the operator computes in: its own precision, or that of its first array."""
+    return case.procedure.dtype or dtype_name(next(iter(case.inputs.values())))
 
 
 def _sizes(operator: Operator, case: Case) -> dict[str, Sizes]:

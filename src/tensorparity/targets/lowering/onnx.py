@@ -22,6 +22,7 @@ from ...operators.spec import ShapeError
 from .onnx_graph import Call, GraphWriter, Refusal, Sizes
 from .onnx_layers import LAYERS
 from .parameters import undeclared
+from .states import carried_state
 
 #: Layers compute in float32 by their default policy and cast these inputs to it; integers they leave alone.
 _CAST_BY_LAYERS = frozenset({"float16", "bfloat16", "float32", "float64"})
@@ -57,6 +58,9 @@ def _check(case: Case) -> LayerGraph:
         raise Refusal(f"only layer graphs are lowered to ONNX, not subjects of kind {case.subject.kind!r}")
     check_procedure(case)
     _check_inputs(case)
+    carried = carried_state(case, case.subject)
+    if carried:
+        raise Refusal(f"{carried}, which ONNX has no way to say")
     return case.subject
 
 

@@ -65,7 +65,11 @@ def refit(case: Case, graph: LayerGraph, inputs: Arrays) -> Case | None:
     sizes = [size for group in shapes.values() for shape in group for size in shape]
     if any(size is None or size < 1 for size in sizes):
         return None
-    outputs = {ref.node: shapes[ref.node][ref.index] for ref in graph.outputs}
+    kept = tuple(ref for ref in graph.outputs if ref.index < len(shapes[ref.node]))  # states may be no output any more
+    if not kept:
+        return None
+    graph = replace(graph, outputs=kept)
+    outputs = {ref.node: shapes[ref.node][ref.index] for ref in kept}
     return replace(
         case,
         subject=graph,

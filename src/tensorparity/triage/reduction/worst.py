@@ -121,7 +121,9 @@ def _function(case: Case, worst: Worst) -> Function:
         assert isinstance(case.subject, LayerGraph)
         (node,) = case.subject.nodes
         given = [inputs[ref.node] for ref in node.inputs]
-        return evaluate_node(node, given, case.weights, training=case.procedure.training)[worst.output].value
+        procedure = case.procedure
+        found = evaluate_node(node, given, case.weights, training=procedure.training, dtype=procedure.dtype)
+        return found[worst.output].value
 
     return called if isinstance(case.subject, ApiCall) else layered
 

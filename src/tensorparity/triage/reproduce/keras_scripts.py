@@ -11,6 +11,7 @@ from ...core.graph import LayerGraph, Node, Ref
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode, Recipe
 from ...operators.api import returns_several
+from ...operators.beside import is_stateful
 from ...operators.catalogue import layer
 from ...operators.evaluate import declare_weights
 from ...operators.metrics.catalogue import metric_of
@@ -36,6 +37,7 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
         "import sys",
         "",
         f'os.environ["KERAS_BACKEND"] = {literals.value(backend)}',
+        *(['os.environ["JAX_ENABLE_X64"] = "1"'] if backend == "jax" and case.procedure.dtype == "float64" else []),
         "import keras",
         "import numpy as np",
         *([_MODULES[backend]] if needs_backend and backend in _MODULES else []),
@@ -70,19 +72,27 @@ def _graph_steps(case: Case, graph: LayerGraph, backend: str, claim: Claim | Non
     names = _names(graph)
     arrays = _input_arrays(case, graph)
     steps = []
-    if case.procedure.dtype:
+    if case.procedure.dtype == "float64":
+        steps.append('keras.config.set_floatx("float64")')
+    elif case.procedure.dtype:
         steps.append(f"keras.config.set_dtype_policy({literals.value(case.procedure.dtype)})")
     steps += [f"{names[item.name]} = {literals.array(arrays[item.name])}" for item in graph.inputs]
     steps += [f"{_layer_name(node)} = {_constructor(node)}" for node in graph.nodes if node.call == 0]
     if case.procedure.goal is Goal.REPLAY:
         return [*steps, *_backward(case, graph, names, backend, claim)]
-    steps += _model(graph, names)
+    steps += _model(graph, _static_batch(case, graph))
     steps += _weights(case, graph)
     if case.procedure.goal in (Goal.UPDATE, Goal.FIT):
         return [*steps, *_training(case, graph, names, claim)]
     if case.procedure.goal is Goal.GRADIENTS:
         return [*steps, *_gradients(case, graph, names, backend, claim)]
     return [*steps, *_forward(case, graph, names, claim)]
+
+
+def _static_batch(case: Case, graph: LayerGraph) -> int | None:
+    if not is_stateful(graph):
+        return None
+    return case.procedure.batch_size or min(len(array) for array in case.inputs.values())
 
 
 def _names(graph: LayerGraph) -> dict[str, str]:
@@ -122,10 +132,13 @@ def _call(node: Node, tensors: list[str], training: str = "") -> str:
     return f"{_layer_name(node)}({', '.join(part for part in (given, further, training) if part)})"
 
 
-def _model(graph: LayerGraph, names: dict[str, str]) -> list[str]:
+def _model(graph: LayerGraph, batch: int | None) -> list[str]:
+    """The functional model; ``batch`` is the size of a batch, where a stateful layer has to know it."""
     tensors = {item.name: f"i{index}" for index, item in enumerate(graph.inputs)}
+    static = f"batch_size={literals.value(batch)}, " if batch else ""
     lines = [
-        f"{tensors[item.name]} = keras.Input({literals.value(list(item.shape))}, dtype={literals.value(item.dtype)})"
+        f"{tensors[item.name]} = keras.Input({literals.value(list(item.shape))}, {static}"
+        f"dtype={literals.value(item.dtype)})"
         for item in graph.inputs
     ]
     for index, node in enumerate(graph.nodes):
@@ -279,7 +292,8 @@ def _training(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim
     lines, labels = _labels(case, graph)
     procedure = case.procedure
     lines.append(f"optimizer = {_recipe('optimizers', procedure.optimizer)}")
-    lines.append(f"model.compile(optimizer=optimizer, loss={_recipe('losses', procedure.loss)})")
+    unscaled = ", auto_scale_loss=False" if procedure.dtype == "mixed_float16" else ""  # the optimizer as it is
+    lines.append(f"model.compile(optimizer=optimizer, loss={_recipe('losses', procedure.loss)}{unscaled})")
     lines += _steps(case, _given(graph, names), labels, claim)
     if claim is None or claim.group == "losses":
         return [*lines, "observed = np.asarray(loss)"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...core.arrays import Array
+from ...core.arrays import Array, dtype_name
 from ...core.case import ApiCall, ArrayArg, Case
 from ...operators.calls.catalogue import operator_of
 from ...operators.calls.spec import TIMES, Call, Lacking, Operator, Sizes, Tensor
@@ -38,7 +38,8 @@ def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
     params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
     operands = _operands(operator, case)
     try:
-        called = operator.native(library, params, _sizes(operator, operands))
+        dtype = dtype_name(next(iter(operands.values())))
+        called = operator.native(library, params, _sizes(operator, operands), dtype)
     except Lacking as reason:
         raise literals.Unprintable(str(reason)) from reason
     if TIMES in case.subject.kwargs or case.procedure.dtype:

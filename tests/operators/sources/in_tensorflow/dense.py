@@ -163,3 +163,59 @@ def _discretization(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor
 @layer("CategoryEncoding")
 def _categories(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     return _encoded(p["output_mode"], p["num_tokens"], inputs[0])
+
+
+def _bins(values: Tensor, count: int, salt: object) -> Tensor:
+    text = tf.strings.as_string(tf.cast(values, tf.int64))
+    if salt is None:
+        return tf.strings.to_hash_bucket_fast(text, count)
+    return tf.strings.to_hash_bucket_strong(text, count, list(salt) if isinstance(salt, list) else [salt, salt])
+
+
+@layer("Hashing")
+def _hashing(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    x, count, masked = inputs[0], p["num_bins"], p["mask_value"] is not None and p["num_bins"] > 1
+    indices = _bins(x, count - masked, p["salt"]) + int(masked)
+    if masked:
+        indices = tf.where(tf.equal(x, p["mask_value"]), tf.zeros_like(indices), indices)
+    mode = p["output_mode"]
+    return tf.cast(indices, tf.float64) if mode == "int" else _encoded(mode, count, indices)
+
+
+@layer("HashedCrossing")
+def _crossing(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    crossed = tf.sparse.cross_hashed([tf.cast(x, tf.int64) for x in inputs], p["num_bins"])
+    indices = tf.sparse.to_dense(crossed)
+    return tf.cast(indices, tf.float64) if p["output_mode"] == "int" else _encoded("one_hot", p["num_bins"], indices)
+
+
+@layer("IntegerLookup")
+def _integer_lookup(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    """With a table of TensorFlow's; those out of vocabulary are hashed or counted off afterwards."""
+    x, mask, oov = tf.cast(inputs[0], tf.int64), p["mask_token"], p["num_oov_indices"]
+    first = int(mask is not None and p["output_mode"] == "int")
+    special = [mask] * first + [p["oov_token"]] * oov
+    named = list(p["vocabulary"][: len(special)]) == special
+    tokens = tf.constant(p["vocabulary"][len(special) if named else 0 :], tf.int64)
+    places = tf.range(first + oov, first + oov + len(tokens), dtype=tf.int64)
+    if p["invert"]:
+        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(places, tokens), p["oov_token"])
+        found = table.lookup(x)
+        return tf.cast(found if mask is None else tf.where(x == 0, tf.cast(mask, tf.int64), found), tf.float64)
+    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tokens, places), -1)
+    others = _bins(x, oov, p["salt"]) if oov > 1 and p["oov_method"] == "farmhash" else x % max(oov, 1)
+    found = table.lookup(x)
+    found = tf.where(found < 0, others + first, found)
+    depth = p["max_tokens"] if p["pad_to_max_tokens"] else first + oov + len(tokens)
+    if p["output_mode"] == "int":
+        return tf.cast(found if mask is None else tf.where(x == mask, tf.zeros_like(found), found), tf.float64)
+    if mask is not None:
+        found = tf.where(x == mask, tf.cast(depth, tf.int64), found)  # a place more, which is cut off
+    mode = "count" if p["output_mode"] == "tf_idf" else p["output_mode"]
+    encoded = _encoded(mode, depth + 1, found)[..., :depth]
+    if p["idf_weights"] is None:
+        return encoded
+    given = tf.constant(p["idf_weights"], tf.float64)
+    front = tf.fill([0 if named else oov], tf.reduce_mean(given))
+    known = tf.concat([front, given], 0)
+    return encoded * tf.pad(known, [[0, depth - len(known)]])

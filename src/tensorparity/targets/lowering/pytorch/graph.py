@@ -15,10 +15,12 @@ from ....core.arrays import Array, Arrays, dtype_name, dtype_named, is_floating
 from ....core.case import Case
 from ....core.graph import InputSpec, LayerGraph, Node, Ref
 from ....core.jsontext import Json
+from ....core.policies import policy_named
 from ....core.procedure import Goal, Mode
 from ....operators.catalogue import has_layer, layer
 from ....operators.spec import LayerSpec, ShapeError
 from ..parameters import undeclared
+from ..states import carried_state
 from .layers import LAYERS, REFUSED_LAYERS
 from .losses import Scene, loss_params, write_loss
 from .masks import check_masks
@@ -81,12 +83,17 @@ def _check(case: Case) -> LayerGraph:
         raise Refusal("compiled torch is a target of its own, torch:compile")
     if procedure.dtype not in (None, *_DTYPES):
         raise Refusal(f"dtype policy {procedure.dtype} has no counterpart in torch here")
+    if procedure.goal is Goal.GRADIENTS and policy_named(procedure.dtype).half:
+        raise Refusal(f"losses under {procedure.dtype} are computed in float32, the program in one dtype")
     for option in ("reload", "data_format"):
         if getattr(procedure, option):
             raise Refusal(f"the procedure's option {option!r} has no counterpart in torch here")
     for key, array in case.inputs.items():
         if array.ndim == 0:
             raise Refusal(f"input {key!r} has no batch axis")
+    carried = carried_state(case, case.subject)
+    if carried:
+        raise Refusal(f"{carried}, which are not carried in torch")
     return case.subject
 
 

@@ -29,6 +29,7 @@ LAYERS.update(wrapping_layers(LAYERS))
 
 #: Layers of the catalogue that are not written in torch's functions, and why.
 REFUSED_LAYERS = {
-    "AutoContrast": "torch has no function that stretches the range of an image",
-    "MelSpectrogram": "torch has no bands of the mel scale",
+    "HashedCrossing": "torch has no hash",
+    "Hashing": "torch has no hash",
+    "IntegerLookup": "torch has no tables to look numbers up in",
 }

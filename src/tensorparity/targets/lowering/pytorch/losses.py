@@ -14,6 +14,7 @@ from ....operators.arguments import number
 from ....operators.loss_spec import REDUCTION
 from ....operators.losses import LOSSES
 from ....operators.spec import Params
+from ....operators.structured_losses import BLANK
 from .program import Dtype, ProgramWriter, Refusal, Sizes, Tensor
 
 #: Keras' fuzz factor.
@@ -218,6 +219,45 @@ def _tversky(scene: Scene) -> Tensor:
     return scene.emit("rsub", scene.emit("div", together, scene.emit("add", total, _EPSILON)), 1.0)
 
 
+def _ctc(scene: Scene) -> Tensor:
+    """The host knows the labels, and with them how long each is; all predictions are read to their end."""
+    batch, steps = scene.shape[0], scene.shape[1]
+    lengths = [int(count) for count in np.count_nonzero(scene.truth != BLANK, axis=1)]
+    if any(label[:length].min(initial=1) == BLANK for label, length in zip(scene.truth, lengths, strict=True)):
+        raise Refusal("a blank stands inside of a label")
+    logs = scene.emit("permute", scene.emit("log_softmax", scene.predictions, -1), [1, 0, 2])
+    labels = scene.emit("Tensor.to", scene.labels, Dtype("int64"))
+    return scene.emit("nn.functional.ctc_loss", logs, labels, [steps] * batch, lengths, blank=BLANK, reduction="none")
+
+
+def _circle(scene: Scene) -> Tensor:
+    """Samples without a loss do not count, which the mean of all is made up for."""
+    margin, gamma = number(scene.params, "margin"), number(scene.params, "gamma")
+    truth = scene.truth.reshape(-1)
+    same = truth[:, None] == truth[None, :]
+    pulled = same & ~np.eye(len(same), dtype=bool) if scene.params["remove_diagonal"] else same
+    alike = scene.emit("matmul", scene.predictions, scene.emit("t", scene.predictions))
+    apart = scene.emit("relu", scene.emit("rsub", alike, 1.0))
+    near = scene.emit("relu", scene.emit("add", apart, margin))
+    far = scene.emit("relu", scene.emit("rsub", apart, 1.0 + margin))
+    near = scene.emit("mul", scene.emit("mul", near, scene.emit("sub", apart, margin)), gamma)
+    far = scene.emit("mul", scene.emit("mul", far, scene.emit("rsub", apart, 1.0 - margin)), gamma)
+    both = scene.emit("add", _log_sum(scene, near, pulled), _log_sum(scene, far, ~same))
+    each = scene.emit("logaddexp", both, scene.emit("zeros_like", both))
+    if scene.params[REDUCTION.name] == "sum":
+        return each
+    counted = scene.emit("clamp", scene.emit("count_nonzero", each), min=1)
+    return scene.emit("mul", each, scene.emit("reciprocal", scene.emit("div", counted, len(truth))))
+
+
+def _log_sum(scene: Scene, terms: Tensor, mask: Array) -> Tensor:
+    """Of the terms under the mask."""
+    if not mask.any(axis=1).all():
+        raise Refusal("a sample has no other of its class, or none of another")
+    hidden = scene.emit("tensor", (~mask).tolist())
+    return scene.emit("logsumexp", scene.emit("masked_fill", terms, hidden, float("-inf")), 1)
+
+
 TORCH_LOSSES: dict[str, Loss] = {
     "BinaryCrossentropy": Loss(_binary, ("from_logits", "label_smoothing")),
     "BinaryFocalCrossentropy": Loss(
@@ -227,6 +267,8 @@ TORCH_LOSSES: dict[str, Loss] = {
     "CategoricalFocalCrossentropy": Loss(_categorical_focal, ("alpha", "gamma", "from_logits")),
     "CategoricalGeneralizedCrossEntropy": Loss(_generalized, ("q",)),
     "CategoricalHinge": Loss(_categorical_hinge),
+    "CTC": Loss(_ctc),
+    "Circle": Loss(_circle, ("gamma", "margin", "remove_diagonal")),
     "CosineSimilarity": Loss(_cosine),
     "Dice": Loss(_dice, ("axis",)),
     "Hinge": Loss(lambda scene: scene.mean(_below_margin(scene))),
@@ -244,10 +286,7 @@ TORCH_LOSSES: dict[str, Loss] = {
 }
 
 #: Losses of the catalogue that are not written in torch's functions, and why.
-REFUSED_LOSSES = {
-    "CTC": "torch wants the lengths of all sequences, and computes it in float32 and float64 only",
-    "Circle": "its mean is over those samples whose loss is not zero",
-}
+REFUSED_LOSSES: dict[str, str] = {}
 
 _REDUCTIONS = {"sum_over_batch_size": "mean", "sum": "sum"}
 
@@ -258,11 +297,15 @@ def write_loss(name: str, scene: Scene) -> Tensor:
     Raises:
         Refusal: if the labels are not as many as the predictions, so that torch would repeat them.
     """
-    sparse = LOSSES[name].sparse
-    fits = scene.truth.size == prod(scene.shape[:-1]) if sparse else scene.truth.shape == scene.shape
-    if not fits:
+    if not _fit(name, scene):
         raise Refusal(f"labels of shape {scene.truth.shape} do not fit predictions of shape {scene.shape}")
     return scene.emit(_REDUCTIONS[scene.params[REDUCTION.name]], TORCH_LOSSES[name].each(scene))
+
+
+def _fit(name: str, scene: Scene) -> bool:
+    if LOSSES[name].labels == "sequences":
+        return len(scene.shape) == 3 and scene.truth.ndim == 2 and len(scene.truth) == scene.shape[0]
+    return scene.truth.size == prod(scene.shape[:-1]) if LOSSES[name].sparse else scene.truth.shape == scene.shape
 
 
 def loss_params(name: str, given: Params) -> dict[str, Json]:

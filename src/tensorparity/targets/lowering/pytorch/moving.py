@@ -119,6 +119,19 @@ def _category_encoding(call: Call) -> Tensor:
     return _encoded(call, indices, call.params["output_mode"], positive(call.params, "num_tokens"), single)
 
 
+# Contrast
+
+
+def _auto_contrast(call: Call) -> Tensor:
+    """Channels are the last axis, whatever the data format; those that are flat stay as they are."""
+    low = call.emit("amin", call.x, dim=[1, 2], keepdim=True)
+    width = call.emit("sub", call.emit("amax", call.x, dim=[1, 2], keepdim=True), low)
+    flat = call.emit("eq", width, 0.0)
+    scale = call.emit("mul", call.emit("reciprocal", call.emit("masked_fill", width, flat, 1.0)), 255.0)
+    stretched = call.emit("clamp", call.emit("mul", call.emit("sub", call.x, low), scale), 0.0, 255.0)
+    return call.emit("where", flat, call.x, stretched)
+
+
 # In training they draw
 
 
@@ -134,6 +147,7 @@ MOVING_LAYERS: dict[str, Lowering] = {
     **{f"Cropping{dims}D": partial(_pad, name="cropping", dims=dims) for dims in _DIMS},
     **{f"ZeroPadding{dims}D": partial(_pad, name="padding", dims=dims) for dims in _DIMS},
     "ActivityRegularization": _pass_on,
+    "AutoContrast": _auto_contrast,
     "CategoryEncoding": _category_encoding,
     "CenterCrop": _center_crop,
     "Discretization": _discretization,

@@ -1,13 +1,17 @@
-"""STFTSpectrogram: frames of every channel times kernels of waves, as a convolution over one channel."""
+"""MelSpectrogram by torch's own transform, STFTSpectrogram by a convolution of each channel with kernels of waves."""
 
 from __future__ import annotations
 
-from ....operators.arguments import channels_first, flag
+from math import log10
+
+from ....operators.arguments import channels_first, flag, number
+from ....operators.mel import mel_bands, mel_lengths, mel_window
 from ....operators.spectrogram import frames
 from .convolution import convolve, filters_first
-from .program import Call, Lowering, Tensor
+from .program import Call, Lowering, Refusal, Tensor
 
 _FLOOR = 1e-7
+_MOST_NUMBERS = 8192
 
 
 def _spectrogram(call: Call) -> Tensor:
@@ -49,4 +53,25 @@ def _arranged(call: Call, x: Tensor) -> Tensor:
     return joined if first else call.permute(joined, (0, 2, 1))
 
 
-SPECTROGRAM_LAYERS: dict[str, Lowering] = {"STFTSpectrogram": _spectrogram}
+def _mel_spectrogram(call: Call) -> Tensor:
+    size, _, stride = mel_lengths(call.params)
+    window = call.numbers(mel_window(call.params).tolist())
+    spectrum = call.emit("stft", call.x, size, stride, size, window, return_complex=True)
+    power = call.emit("pow", call.emit("abs", spectrum), number(call.params, "mag_exp"))
+    bands = mel_bands(call.params, size // 2 + 1)[0]
+    if bands.size > _MOST_NUMBERS:
+        raise Refusal(f"{bands.size} numbers of the mel scale are too many for a program")
+    matrix = call.numbers(bands.T.tolist())
+    found = call.emit("matmul", matrix, power)
+    return _decibel(call, found) if flag(call.params, "power_to_db") else found
+
+
+def _decibel(call: Call, power: Tensor) -> Tensor:
+    least = number(call.params, "min_power")
+    reference = 10.0 * log10(max(abs(number(call.params, "ref_power")), least))
+    decibel = call.emit("mul", call.emit("log10", call.emit("clamp", power, min=least)), 10.0)
+    decibel = call.emit("sub", decibel, reference)
+    return call.emit("maximum", decibel, call.emit("sub", call.emit("amax", decibel), number(call.params, "top_db")))
+
+
+SPECTROGRAM_LAYERS: dict[str, Lowering] = {"MelSpectrogram": _mel_spectrogram, "STFTSpectrogram": _spectrogram}

@@ -57,6 +57,10 @@ class KerasAdapter(Adapter):
             return self._call(job)
         if job.option("data_format"):
             raise Unsupported("running in another data format is not supported by this target yet")
+        with self._floats(job.option("dtype")):
+            return self._run_program(job)
+
+    def _run_program(self, job):
         program = self.program(job)
         inputs = {name: plain(array) for name, array in job.inputs.items()}
         run = {
@@ -69,11 +73,28 @@ class KerasAdapter(Adapter):
         if run is None:
             raise Unsupported("goal {!r} is not supported by this target".format(job.goal))
         _set_seeds(program, job.seed)
+        _reset_states(program)
         with self._unchanged(program):
             result = run(program, inputs, job)
         if job.subject["kind"] == "layer-graph":  # of a file nobody knows whether it is fed what it declares
             result.symbolic = program.symbolic()
         return result
+
+    @contextlib.contextmanager
+    def _floats(self, dtype):
+        """Make float64 the default of all floats where layers are to compute in it, as users do.
+
+        Otherwise ``Model.predict`` casts the inputs to float32, and so do losses, constants and learning rates.
+        """
+        import keras
+
+        before, policy = keras.config.floatx(), keras.config.dtype_policy()
+        keras.config.set_floatx("float64" if dtype == "float64" else before)
+        try:
+            yield
+        finally:
+            keras.config.set_floatx(before)
+            keras.config.set_dtype_policy(policy)  # Keras makes the first one up when it is asked, of floatx
 
     def set_seed(self, seed):
         """Make what is drawn depend on the job alone.
@@ -88,7 +109,7 @@ class KerasAdapter(Adapter):
 
     @contextlib.contextmanager
     def _unchanged(self, program):
-        """Put back what a run leaves in a kept program: moving statistics, states of recurrent layers."""
+        """Put back what a run leaves in a kept program: moving statistics. States are reset before each run."""
         before = [(variable, self.to_numpy(variable)) for variable in _moving(program)]
         try:
             yield
@@ -115,7 +136,7 @@ class KerasAdapter(Adapter):
         dtype = job.option("dtype")
         self.current_stage = "build"
         if job.subject["kind"] == "layer-graph":
-            program = programs.build(job.subject, job.weights, dtype, job.trust, self._at)
+            program = programs.build(job.subject, job.weights, dtype, job.trust, self._at, _static_batch(job))
         elif job.subject["kind"] == "model-file":
             if dtype:
                 raise Unsupported("a model file keeps its own dtype policy")
@@ -137,7 +158,8 @@ class KerasAdapter(Adapter):
         elif job.option("mode") == "compiled":
             raise Unsupported("compiling apart from Model.predict is not supported by this target")
         else:
-            self._predict(program, inputs, job.option("batch_size") or _DEFAULT_BATCH, result)
+            batch = job.option("batch_size") or _static_batch(job) or _DEFAULT_BATCH
+            self._predict(program, inputs, batch, result)
         return result
 
     def _predict(self, program, inputs, batch_size, result):
@@ -220,6 +242,7 @@ class KerasAdapter(Adapter):
         program.model.compile(
             optimizer=make_optimizer(optimizer),
             loss=getattr(keras.losses, loss["name"]).from_config(dict(loss["params"])),
+            auto_scale_loss=False,  # the optimizer is the one that was asked for
         )
         self._programs = []  # it is not the model it was
         _silence_random_layers(program)
@@ -399,6 +422,8 @@ def make_loss(job):
     function = getattr(keras.losses, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
 
     def loss(labels, outputs):
+        if not labels:
+            raise Unsupported("the loss {} has no labels here".format(recipe["name"]))
         total = None
         for name in sorted(labels):
             value = function(labels[name], outputs[name])
@@ -433,7 +458,13 @@ def scaled(optimizer, grads):
     import keras
 
     factor = float(keras.ops.convert_to_numpy(optimizer.scale_loss(1.0)))
-    return grads if factor == 1.0 else [gradient * factor for gradient in grads]
+    return grads if factor == 1.0 else [_times(gradient, factor) for gradient in grads]
+
+
+def _times(gradient, factor):
+    if hasattr(gradient, "dense_shape"):  # TensorFlow's of a lookup: rows and where they belong
+        return type(gradient)(gradient.values * factor, gradient.indices, gradient.dense_shape)
+    return gradient * factor
 
 
 def replay_inputs(inputs, key):
@@ -453,7 +484,27 @@ def _program_key(job):
     variant = (job.option("dtype"), bool(job.option("reload")))
     if subject["kind"] == "model-file":
         return ("file", subject["sha256"], variant)
-    return ("graph", repr(sorted(subject.items(), key=lambda item: item[0])), variant)
+    return ("graph", repr(sorted(subject.items(), key=lambda item: item[0])), variant, _static_batch(job))
+
+
+def _static_batch(job):
+    """Return the size of a batch where a layer has to know it: a stateful one keeps a state per row."""
+    if job.subject["kind"] != "layer-graph" or not programs.is_stateful(job.subject):
+        return None
+    return job.option("batch_size") or min(len(array) for array in job.inputs.values())
+
+
+def _reset_states(program):
+    """Let stateful layers start anew: what an earlier job left in a kept program is none of this one's.
+
+    Not by ``reset_state``, which a stack of cells does not survive.
+    """
+    import keras
+
+    for part in _parts(program):
+        states = getattr(part, "states", None) if getattr(part, "stateful", False) else None
+        for state in keras.tree.flatten(states) if states is not None else ():
+            state.assign(np.zeros(state.shape, "float32"))
 
 
 def _parts(program):

@@ -2,7 +2,7 @@
 
 from ...contract import Unsupported, import_library
 from .base import KerasAdapter, is_float, make_optimizer, scaled
-from .program import no_random_initializers, output_key
+from .program import keep_mask, no_random_initializers, output_key
 
 
 class _OtherShape(Exception):
@@ -52,10 +52,20 @@ class JaxAdapter(KerasAdapter):
     def run(self, job):
         import jax
 
-        if job.option("dtype") == "float64" and not jax.config.jax_enable_x64:
-            raise Unsupported("JAX computes in float64 only with JAX_ENABLE_X64=1")
         self._compiler_options = _QUICK if job.option("mode") == "eager" else None
-        return KerasAdapter.run(self, job)
+        if job.option("dtype") != "float64" or jax.config.jax_enable_x64:
+            return KerasAdapter.run(self, job)
+        switch = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+        with switch(True):
+            return KerasAdapter.run(self, job)
+
+    def program(self, job):
+        program = KerasAdapter.program(self, job)
+        if (job.goal != "forward" or job.option("trace")) and not program.can_be_compiled():
+            raise Unsupported(
+                "a layer is documented not to be compiled but on TensorFlow; predict alone runs it on JAX"
+            )
+        return program
 
     def _state(self, program):
         return {name: variable.value for name, variable in program.weights().items()}
@@ -168,7 +178,7 @@ class JaxAdapter(KerasAdapter):
             if offset is not None:
                 if offset.shape != tensor.shape or offset.dtype != tensor.dtype:
                     raise _OtherShape(key)
-                tensor = tensor + offset
+                tensor = keep_mask(tensor, tensor + offset)
             elif offsets is not None and is_float(tensor.dtype):
                 raise _OtherShape(key)
             nodes[key] = tensor

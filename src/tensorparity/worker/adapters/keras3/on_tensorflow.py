@@ -57,6 +57,14 @@ class TensorFlowAdapter(KerasAdapter):
         finally:
             optimizer.optimize_graph = optimize
 
+    def to_numpy(self, tensor):
+        """Give arrays; NumPy refuses what TensorFlow gives it of a bfloat16 without axes."""
+        import tensorflow as tf
+
+        if isinstance(tensor, tf.Tensor) and tensor.dtype == tf.bfloat16 and tensor.shape.rank == 0:
+            return KerasAdapter.to_numpy(self, tf.reshape(tensor, [1])).reshape(())
+        return KerasAdapter.to_numpy(self, tensor)
+
     def differentiate(self, program, inputs, labels, loss, training, result):
         import tensorflow as tf
 

@@ -86,6 +86,10 @@ class Program(object):
                 found[weight_name(name, layer, variable)] = variable
         return found
 
+    def can_be_compiled(self):
+        """Tell whether no layer is a lookup: these run in TensorFlow, whatever the backend."""
+        return not any(type(layer).__name__ in LOOKUPS for layer in self.layers.values())
+
     def trainable(self):
         found = {}
         for name, layer in self.layers.items():
@@ -225,14 +229,19 @@ def load(path, trust):
         return Program(keras.saving.load_model(path, compile=False, safe_mode=not trust))
 
 
-def build(subject, weights, dtype=None, trust=False, before=None):
-    """Build a LayerGraph with the functional API and set its weights; ``before(key)`` is told of each node."""
+def build(subject, weights, dtype=None, trust=False, before=None, batch=None):
+    """Build a LayerGraph with the functional API and set its weights; ``before(key)`` is told of each node.
+
+    ``batch`` is the size of a batch, which stateful layers have to know.
+    """
     import keras
 
     tensors = {}
-    with no_random_initializers():
+    with no_random_initializers(), default_policy(dtype):
         for spec in subject["inputs"]:
-            tensors[spec["name"], 0] = keras.Input(tuple(spec["shape"]), name=spec["name"], dtype=spec["dtype"])
+            tensors[spec["name"], 0] = keras.Input(
+                tuple(spec["shape"]), batch_size=batch, name=spec["name"], dtype=spec["dtype"]
+            )
         layers = {}
         for node in subject["nodes"]:
             if before:
@@ -251,6 +260,46 @@ def build(subject, weights, dtype=None, trust=False, before=None):
     return program
 
 
+def is_stateful(subject):
+    """Return whether a layer of a LayerGraph, or one inside of it, keeps its states from call to call."""
+    values = [node["params"] for node in subject["nodes"]]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            if value.get("stateful") is True:
+                return True
+            values.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            values.extend(value)
+    return False
+
+
+def keep_mask(before, after):
+    """Return the tensor ``after``, with the mask of the one it was made of: no operation hands it on by itself."""
+    from keras.src import backend
+
+    mask = backend.get_keras_mask(before)
+    if mask is not None and after is not before:
+        backend.set_keras_mask(after, mask)
+    return after
+
+
+@contextlib.contextmanager
+def default_policy(name):
+    """Make a dtype policy the default, as users do; layers inside of others have no other way to get it."""
+    import keras
+
+    if not name:
+        yield
+        return
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
 def graph_output_name(ref):
     """Return the name of a graph's output: the node's, with the index where it is not the first."""
     return ref[0] if ref[1] == 0 else "{}.{}".format(ref[0], ref[1])
@@ -258,6 +307,10 @@ def graph_output_name(ref):
 
 #: Layers that run code, load files or import modules named in their configuration.
 _UNSAFE_LAYERS = frozenset(["FlaxLayer", "JaxLayer", "Lambda", "TFSMLayer", "TorchModuleWrapper"])
+
+
+#: Layers that look up or hash with TensorFlow's functions on every backend.
+LOOKUPS = frozenset(["HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization"])
 
 
 def make_layer(node, dtype, trust=False):
@@ -271,7 +324,7 @@ def make_layer(node, dtype, trust=False):
     if cls is None:
         raise Unsupported("keras.layers has no {}".format(node["op"]))
     config = dict(node["params"], name=node["layer"])
-    if dtype:
+    if dtype and node["op"] not in LOOKUPS:  # a lookup's dtype is that of its indices
         config["dtype"] = dtype
     try:
         return cls.from_config(config)
@@ -298,7 +351,8 @@ def _apply(layer, sources, call_params):
     import keras
     from keras.src.layers.merging.base_merge import Merge
 
-    if isinstance(layer, (Merge, keras.layers.Attention)):  # these take their inputs as one list
+    # These take their inputs as one list.
+    if isinstance(layer, (Merge, keras.layers.Attention, keras.layers.HashedCrossing)):
         return layer(sources, **call_params)
     return layer(*sources, **call_params)
 

@@ -1,0 +1,47 @@
+"""Single cases beside networks: a few a round, judged alone, and what is doubted confirmed in fresh processes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from ..core.case import Case
+from ..core.outcome import Outcome
+from ..core.runner import Runner
+from ..triage.suspicion import Suspicion
+from .examining import examine_case
+from .reducing import confirmed
+
+
+class CaseRounds:
+    """Runs cases one after another, and remembers what has to be confirmed.
+
+    Args:
+        cases: in the order in which they are run; where they end, rounds are empty.
+        per_round: how many of them are a round.
+    """
+
+    def __init__(self, runner: Runner, targets: Sequence[str], cases: Iterator[Case], per_round: int) -> None:
+        self._runner, self._targets = runner, targets
+        self._cases, self._per_round = cases, per_round
+        self._doubted: dict[tuple[str, ...], Suspicion] = {}
+        self._known: set[tuple[str, ...]] = set()
+        self.outcomes: dict[str, Outcome] = {}
+        self.count = 0
+
+    def round(self) -> None:
+        """A few more cases."""
+        cases = list(itertools.islice(self._cases, self._per_round))
+        self.count += len(cases)
+        for case in cases:
+            checked, outcomes = examine_case(self._runner, case, self._targets)
+            self.outcomes = outcomes if checked.suspicions else self.outcomes
+            for suspicion in checked.suspicions:
+                self._doubted.setdefault(suspicion.key, suspicion)
+
+    def confirm(self) -> list[Suspicion]:
+        """What was doubted, seen again in fresh processes, once each; what does not show again is flaky."""
+        new = [suspicion for key, suspicion in self._doubted.items() if key not in self._known]
+        found = confirmed(self._runner, new)
+        self._known.update(suspicion.key for suspicion in new)
+        return found

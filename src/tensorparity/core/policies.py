@@ -1,0 +1,115 @@
+"""Dtype policies: in what a layer computes, and in what its weights are kept.
+
+A layer under a policy casts what flows in to the compute dtype, its weights too, and gives the compute dtype; the
+weights themselves, and what an optimizer does to them, are of the variable dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .arrays import Array, Arrays, dtype_name, dtype_named, is_floating, unit_roundoff
+from .errors import UsageError
+from .outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A dtype policy by Keras' name for it."""
+
+    name: str
+    compute: str
+    variable: str
+
+    @property
+    def half(self) -> bool:
+        """It computes in a format of 16 bits."""
+        return self.compute in ("float16", "bfloat16")
+
+    @property
+    def mixed(self) -> bool:
+        return self.compute != self.variable
+
+    @property
+    def roundoff(self) -> float:
+        return unit_roundoff(self.compute)
+
+    @property
+    def loss(self) -> str:
+        """The dtype of losses: Keras' default, float32, unless all else is finer than that."""
+        return "float64" if self.compute == "float64" else "float32"
+
+    def fed(self) -> str:
+        """The dtype of the inputs: users of mixed precision feed float32, and the first layer casts."""
+        return self.variable
+
+
+POLICIES: dict[str, Policy] = {
+    policy.name: policy
+    for policy in (
+        Policy("float32", "float32", "float32"),
+        Policy("float64", "float64", "float64"),
+        Policy("mixed_float16", "float16", "float32"),
+        Policy("mixed_bfloat16", "bfloat16", "float32"),
+        Policy("float16", "float16", "float16"),
+        Policy("bfloat16", "bfloat16", "bfloat16"),
+    )
+}
+PLAIN = POLICIES["float32"]
+
+
+def policy_named(name: str | None) -> Policy:
+    """The policy of a procedure; none is float32.
+
+    Raises:
+        UsageError: for an unknown one.
+    """
+    if name is None:
+        return PLAIN
+    if name not in POLICIES:
+        raise UsageError(f"unknown dtype policy {name!r}; known are {', '.join(POLICIES)}")
+    return POLICIES[name]
+
+
+def cast(array: Array, dtype: str) -> Array:
+    """Floats in another dtype, what is too large as an infinity; everything else as it is."""
+    if not is_floating(dtype_name(array)) or array.dtype.kind == "c" or dtype_name(array) == dtype:
+        return array
+    with np.errstate(all="ignore"):
+        return array.astype(dtype_named(dtype))
+
+
+def worth(target: str, policy: Policy) -> str:
+    """The dtype that a target's numbers are worth under a policy.
+
+    Keras keeps float64 on TensorFlow alone: elsewhere its rules of promotion force 64 bits to 32 ("Force to be 32-bit
+    dtype when encountering 64-bit dtype", ``keras.backend.result_type``), so what it computes has float32's digits.
+    """
+    narrowed = target.startswith("keras:") and not target.startswith("keras:tensorflow")
+    return "float32" if narrowed and policy.compute == "float64" else policy.compute
+
+
+def as_computed(arrays: Arrays, policy: Policy, target: str = "") -> dict[str, Array]:
+    """What was computed in fewer digits and cast to more, as what it is worth.
+
+    The gradient of a float32 weight under mixed precision is a half-precision number in a float32 array.
+    """
+    return {name: coarser(array, policy, target) for name, array in arrays.items()}
+
+
+def coarser(array: Array, policy: Policy, target: str = "") -> Array:
+    wanted = worth(target, policy)
+    finer = policy is not PLAIN and 0.0 < unit_roundoff(dtype_name(array)) < unit_roundoff(wanted)
+    return cast(array, wanted) if finer else array
+
+
+def gradients_as_computed(outcomes: Mapping[str, Outcome], policy: Policy) -> dict[str, Outcome]:
+    """Outcomes whose gradients say in what they were computed."""
+    found: dict[str, Outcome] = {}
+    for target, outcome in outcomes.items():
+        gradients = as_computed(outcome.trace.gradients, policy, target)
+        found[target] = replace(outcome, trace=replace(outcome.trace, gradients=gradients))
+    return found

@@ -1,0 +1,37 @@
+"""The masks that reach the outputs of a graph, and so the loss."""
+
+from __future__ import annotations
+
+from ..core.arrays import Arrays
+from ..core.case import Case
+from ..core.errors import DataError
+from ..core.graph import LayerGraph
+from ..core.model import node_inputs
+from ..operators.beside import Beside
+from ..operators.evaluate import evaluate_node
+from ..operators.spec import Mask, ShapeError
+
+
+def output_masks(case: Case, nodes: Arrays) -> dict[str, Mask]:
+    """By the name of the output, from what a target's nodes gave; nothing where no layer makes a mask.
+
+    Raises:
+        DataError: if the nodes do not tell, or the reference does not say.
+    """
+    graph = case.subject
+    if not isinstance(graph, LayerGraph) or not makes_masks(graph):
+        return {}
+    beside = Beside()
+    for node in graph.nodes:
+        try:
+            given = node_inputs(graph, node, case.inputs, nodes)
+            if beside.concerns(node):
+                evaluate_node(node, given, case.weights, training=case.procedure.training, beside=beside)
+        except (KeyError, ShapeError) as error:
+            raise DataError(f"the mask of {node.name!r} is not known: {error}") from error
+    found = {ref.node if ref.index == 0 else f"{ref.node}.{ref.index}": beside.mask_of(ref) for ref in graph.outputs}
+    return {name: mask for name, mask in found.items() if mask is not None}
+
+
+def makes_masks(graph: LayerGraph) -> bool:
+    return any(node.op == "Masking" or node.params.get("mask_zero") for node in graph.nodes)

@@ -1,0 +1,86 @@
+"""Metrics in turn on targets that compute the reference, one of them with an error in one metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tensorparity.campaign.case_rounds import CaseRounds
+from tensorparity.campaign.fuzz_metrics import metric_rounds
+from tensorparity.core.case import ApiCall, Case
+from tensorparity.core.finding import Class
+from tensorparity.core.outcome import Outcome, Record, Status
+from tensorparity.operators.metrics.catalogue import METRICS, evaluate_metric
+
+TARGETS = ("keras:tensorflow", "keras:torch", "keras:jax")
+
+
+@dataclass
+class References:
+    """A Runner of metrics.
+
+    Args:
+        wrong: of ``keras:torch``: the metric that is half of what it should be.
+        once: the error does not show in fresh workers.
+    """
+
+    wrong: str = ""
+    once: bool = False
+    fresh: list[str] = field(default_factory=list)
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        return [self._run(case, target, fresh) for case, target in pairs]
+
+    def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
+        assert isinstance(case.subject, ApiCall)
+        self.fresh += [case.subject.api] if fresh else []
+        value = np.asarray(evaluate_metric(case.subject, dict(case.inputs)).value, dtype=np.float32)
+        faulty = target == "keras:torch" and case.subject.api == self.wrong and not (fresh and self.once)
+        outputs = {"0": value / 2 + 1 if faulty else value}
+        return Outcome(target, Status.COMPLETED, outputs, record=Record(versions={"fake": "1.0"}))
+
+
+FIRST = next(iter(METRICS.values())).api
+
+
+def rounds(runner: References, count: int) -> CaseRounds:
+    found = metric_rounds(runner, TARGETS, 0)
+    for _ in range(count):
+        found.round()
+    return found
+
+
+def test_nothing_is_found_where_nothing_is_wrong():
+    runner = References()
+    found = rounds(runner, len(METRICS) // 2 + 1)
+    assert found.count >= len(METRICS)
+    assert found.confirm() == []
+    assert not runner.fresh
+
+
+def test_a_wrong_metric_is_confirmed_once():
+    runner = References(wrong=FIRST)
+    found = rounds(runner, 1)
+    (suspicion,) = found.confirm()
+    assert suspicion.diagnosis.api == FIRST
+    assert suspicion.diagnosis.suspects == ("keras:torch",)
+    assert set(found.outcomes) == set(TARGETS)
+    asked = len(runner.fresh)
+    for _ in range(len(METRICS) // 2):
+        found.round()
+    assert found.confirm() == []
+    assert len(runner.fresh) == asked
+
+
+def test_what_does_not_fail_again_is_flaky():
+    (suspicion,) = rounds(References(wrong=FIRST, once=True), 1).confirm()
+    assert suspicion.diagnosis.klass is Class.FLAKY
