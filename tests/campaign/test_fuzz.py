@@ -48,6 +48,10 @@ class ReferenceRunner:
         self.fresh_runs += fresh
         return [self._run(case, target, fresh) for case, target in pairs]
 
+    def steady(self) -> None:
+        """From now on fresh workers do as the others."""
+        self._flaky = False
+
     def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
         nodes: dict[str, np.ndarray] = {}
         by_name: dict[str, np.ndarray] = {}
@@ -70,17 +74,20 @@ class ReferenceRunner:
                 nodes[node.key + suffix] = by_name[node.name + suffix] = value
         names = [ref.node + (f".{ref.index}" if ref.index else "") for ref in case.subject.outputs]
         outputs = {name: by_name[name] for name in names}
-        done = Outcome(target, Status.COMPLETED, outputs, Trace(nodes))
-        truth = loss_of(case, done) if case.procedure.loss else None
-        return replace(done, trace=Trace(nodes, float(truth.value))) if truth else done
+        outcome = Outcome(target, Status.COMPLETED, outputs, Trace(nodes))
+        reference = loss_of(case, outcome) if case.procedure.loss else None
+        return outcome if reference is None else replace(outcome, trace=Trace(nodes, float(reference.value)))
+
+
+def generated(count: int, goal: Goal = Goal.FORWARD) -> list[Case]:
+    generator = NetworkGenerator(1, NetworkSettings(max_vertices=6, goal=goal))
+    return [generator.next().case for _ in range(count)]
 
 
 def examined(spoil: Spoil, *, flaky: bool = False, oracle: str = "parity", count: int = 14):
-    generator = NetworkGenerator(1, NetworkSettings(max_vertices=6, goal=Goal.FORWARD))
-    networks = [generator.next() for _ in range(count)]
     runner = ReferenceRunner(spoil, flaky)
     examiner = StepExaminer(runner, TARGETS, FAMILIES, oracle=oracle)
-    steps = examiner.examine([network.case for network in networks])
+    steps = examiner.examine(generated(count))
     return steps, examiner.confirm(), runner
 
 
@@ -161,10 +168,9 @@ def test_a_suspect_that_recovers_is_not_blamed():
             raise ArithmeticError("cannot")
         return value
 
-    generator = NetworkGenerator(1, NetworkSettings(max_vertices=6, goal=Goal.FORWARD))
     runner = ReferenceRunner(recovering)
     examiner = StepExaminer(runner, TARGETS, FAMILIES)
-    examiner.examine([generator.next().case for _ in range(14)])
+    examiner.examine(generated(14))
     found = examiner.confirm()
     assert found
     assert {s.diagnosis.klass for s in found} == {Class.FLAKY}
@@ -187,9 +193,8 @@ def test_a_hang_is_confirmed_at_ten_times_its_deadline():
                 return Outcome(target, Status.TIMED_OUT, failure=Failure("Deadline", "too slow", dense.key))
             return super()._run(case, target, fresh)
 
-    generator = NetworkGenerator(1, NetworkSettings(max_vertices=6, goal=Goal.FORWARD))
     examiner = StepExaminer(Slow(), TARGETS, FAMILIES)
-    examiner.examine([generator.next().case for _ in range(14)])
+    examiner.examine(generated(14))
     found = examiner.confirm()
     assert {(s.kind, s.diagnosis.klass) for s in found} == {(Kind.HANG, Class.FLAKY)}
     assert (True, HANG_FACTOR) in factors
@@ -234,10 +239,69 @@ def test_a_layer_that_loses_nan_is_found_unless_all_do():
 
 
 def test_the_papers_oracle_votes():
-    _, found, _ = examined(dense_off, oracle="muffin")
-    assert found
-    assert {s.diagnosis.suspects for s in found} <= {("keras:two",), ()}
+    _, found, runner = examined(dense_off, oracle="muffin")
+    assert {(s.diagnosis.klass, s.diagnosis.suspects) for s in found} == {(Class.DEFECT, ("keras:two",))}
     assert {s.diagnosis.measure.name for s in found} == {"chebyshev"}
+    assert runner.fresh_runs == 1
+
+
+def test_the_papers_inconsistencies_are_seen_again_or_flaky():
+    _, found, _ = examined(dense_off, oracle="muffin", flaky=True)
+    assert found
+    assert {s.diagnosis.klass for s in found} == {Class.FLAKY}
+
+
+def test_what_was_flaky_by_the_papers_rule_may_come_again_and_be_real():
+    runner = ReferenceRunner(dense_off, flaky=True)
+    examiner = StepExaminer(runner, TARGETS, FAMILIES, oracle="muffin")
+    cases = generated(14)
+    examiner.examine(cases)
+    assert {s.diagnosis.klass for s in examiner.confirm()} == {Class.FLAKY}
+    runner.steady()
+    examiner.examine(cases)
+    assert {s.diagnosis.klass for s in examiner.confirm()} == {Class.DEFECT}
+    assert not examiner.examine(cases)[-1].convicted
+    assert examiner.confirm() == []
+
+
+@pytest.mark.parametrize("again", ["keras:one", "keras:three"])
+def test_another_vote_is_no_confirmation(again):
+    """Whoever is odd when the network is run again, the first was not confirmed."""
+
+    def moving(target, op, value):
+        guilty = again if runner.fresh_runs else "keras:two"
+        return value * np.float32(1.5) if (target, op) == (guilty, "Dense") else value
+
+    runner = ReferenceRunner(moving)
+    examiner = StepExaminer(runner, TARGETS, FAMILIES, oracle="muffin")
+    examiner.examine(generated(14))
+    assert {s.diagnosis.klass for s in examiner.confirm()} == {Class.FLAKY}
+
+
+def test_without_a_majority_the_papers_oracle_blames_nobody():
+    runner = ReferenceRunner(dense_off)
+    examiner = StepExaminer(runner, TARGETS[:2], FAMILIES, oracle="muffin")
+    steps = examiner.examine(generated(14))
+    found = examiner.confirm()
+    assert {(s.diagnosis.klass, s.diagnosis.suspects) for s in found} == {(Class.PRECISION, ())}
+    assert {s.diagnosis.evidence[-1] for s in found} == {"no majority says which of them is wrong"}
+    assert any(verdict.failed for step in steps for verdict in step.verdicts), "the pair is inconsistent all the same"
+
+
+def test_the_whole_network_is_run_again_only_as_far_as_a_target_can():
+    goals = []
+
+    class Watched(ReferenceRunner):
+        def _run(self, case, target, fresh):
+            goals.append((fresh, target, case.procedure.goal))
+            return super()._run(case, {"keras:tensorflow": "keras:two"}.get(target, target), fresh)
+
+    targets = ("keras:tensorflow", "keras:torch", "onnxruntime")
+    examiner = StepExaminer(Watched(dense_off), targets, {}, oracle="muffin")
+    examiner.examine(generated(8, Goal.GRADIENTS))
+    assert examiner.confirm()
+    assert {goal for fresh, target, goal in goals if fresh and target == "onnxruntime"} == {Goal.FORWARD}
+    assert {goal for fresh, target, goal in goals if fresh and target == "keras:torch"} == {Goal.GRADIENTS}
 
 
 def test_a_layer_that_raises_is_found_alone():

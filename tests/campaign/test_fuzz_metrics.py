@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
 from tensorparity.campaign.case_rounds import CaseRounds
-from tensorparity.campaign.fuzz_metrics import metric_rounds
+from tensorparity.campaign.fuzz_metrics import metric_cases, metric_rounds
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Outcome, Record, Status
@@ -84,3 +85,12 @@ def test_a_wrong_metric_is_confirmed_once():
 def test_what_does_not_fail_again_is_flaky():
     (suspicion,) = rounds(References(wrong=FIRST, once=True), 1).confirm()
     assert suspicion.diagnosis.klass is Class.FLAKY
+
+
+def test_a_seed_gives_the_same_cases_and_every_metric_in_turn():
+    def drawn(seed: int) -> list[Case]:
+        return list(islice(metric_cases(seed), len(METRICS)))
+
+    assert [case.digest for case in drawn(1)] == [case.digest for case in drawn(1)]
+    assert [case.digest for case in drawn(1)] != [case.digest for case in drawn(2)]
+    assert [case.subject.api for case in drawn(1)] == [spec.api for spec in METRICS.values()]

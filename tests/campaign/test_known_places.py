@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,3 +101,29 @@ def test_an_interrupted_confirmation_can_be_asked_for_again() -> None:
     runner.interrupt = False
     assert len(examiner.confirm()) == 1
     assert examiner.confirm() == []
+
+
+class Saying(Ending):
+    """It raises in other words each time that it is given a network."""
+
+    def __init__(self, *messages: str) -> None:
+        super().__init__("torch:eager")
+        self._messages = iter(messages)
+        self._message = ""
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], *, fresh=False, deadline_factor=1.0, on_outcome=None):
+        if all(case.procedure.trace for case, _ in pairs):
+            self._message = next(self._messages)
+        return super().run_pairs(pairs, fresh=fresh)
+
+    def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
+        outcome = super()._run(case, target, fresh)
+        return outcome if outcome.completed else replace(outcome, failure=Failure("ValueError", self._message, "y#0"))
+
+
+def test_another_message_in_the_same_layer_is_another_crash() -> None:
+    messages = ["axis 3 of 'a' is out of range", "axis 7 of 'b' is out of range", "axis 1 of 'c' is out of range"]
+    examiner = StepExaminer(Saying(*messages, "a negative dimension"), VERSIONS, FAMILIES)
+    steps = [examiner.examine([_case()])[0] for _ in range(4)]
+    assert [bool(step.known) for step in steps] == [False, False, True, False]
+    assert "a negative dimension" in steps[-1].convicted[0].diagnosis.evidence[0]

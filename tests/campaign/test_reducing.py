@@ -10,7 +10,7 @@ import pytest
 
 from tensorparity.campaign.confirming import agreed
 from tensorparity.campaign.examining import examine_case, examine_cases
-from tensorparity.campaign.filing import make_finding
+from tensorparity.campaign.filing import make_finding, scripts_of
 from tensorparity.campaign.reducing import (
     Preparation,
     ReducingSettings,
@@ -28,6 +28,7 @@ from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
 from tensorparity.triage.reduction.reducer import Budget, Checked
+from tensorparity.triage.reproduce.script import Reproducer
 from tensorparity.triage.suspicion import Suspicion
 
 JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
@@ -286,6 +287,25 @@ class TestFiling:
         (second,) = preparation.prepare([replace(suspicion)])
         assert not runner.ran
         assert second.suspicion.signature == first.suspicion.signature
+
+    def test_figures_of_one_class_are_reduced_once(self, fake_runner: Any) -> None:
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
+        suspicions = []
+        for units in (2, 10, 3):
+            build = GraphBuilder()
+            case = case_of(build.build(build.add("Dense", build.input("x", (4,)), name="d", units=units)))
+            suspicions += examine_case(runner, case, TARGETS)[0].suspicions
+        ids = [make_finding(suspicion, "muffin", {}, "keras.layers.Dense").id for suspicion in suspicions]
+        assert ids[0] == ids[1] != ids[2], "two even numbers are one finding, an odd one another"
+        prepared = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        assert [item.reduction is not None for item in prepared] == [True, False, True]
+        assert len({item.suspicion.signature for item in prepared}) == 1
+
+    def test_the_script_of_the_first_sighting_stays(self, runner: Any, chain: Case) -> None:
+        item = self.prepared(runner, chain)
+        finding = make_finding(item.suspicion, "cradle", {}, "m", item.original)
+        first, second = (replace(item, reproducer=Reproducer(text, True)) for text in ("# first\n", "# second\n"))
+        assert "first" in scripts_of([finding, finding], [first, second])[finding.id]
 
     def test_the_time_for_all_is_bounded(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.verdict import Judgement, Stage
-from tensorparity.oracles.muffin import by_threshold, chebyshev, inconsistencies, judge_pair, odd_ones
+from tensorparity.oracles.muffin import SWEEP, by_threshold, chebyshev, inconsistencies, judge_pair, odd_ones
 
 
 @pytest.fixture
@@ -93,16 +94,41 @@ def test_a_failed_target_is_not_compared(graph):
     assert inconsistencies(graph, "MSE", outcome(), Outcome("two", Status.RAISED)) == []
 
 
+def voted(graph, outcomes):
+    found = [item for a, b in combinations(outcomes, 2) for item in inconsistencies(graph, "MSE", a, b)]
+    return found, odd_ones(found, {outcome.target: outcome for outcome in outcomes})
+
+
 def test_the_vote_names_the_odd_one(graph):
     three = [outcome("one"), outcome("two", b=0.5), outcome("three")]
-    found = [item for i, a in enumerate(three) for b in three[i + 1 :] for item in inconsistencies(graph, "MSE", a, b)]
-    assert odd_ones(found, ["one", "two", "three"]) == {(Stage.FORWARD, "ReLU", "b#0"): "two"}
-    assert odd_ones(found[:1], ["one", "two"]) == {}
+    found, odd = voted(graph, three)
+    assert odd == {(Stage.FORWARD, "ReLU", "b#0"): "two"}
+    assert voted(graph, three[:2])[1] == {}, "of two, nobody is odd"
+    assert voted(graph, [*three[:2], Outcome("three", Status.RAISED)])[1] == {}
     assert judge_pair(found, "one", "two").judgement is Judgement.FAIL
     assert judge_pair(found, "one", "three").judgement is Judgement.PASS
 
 
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [({"loss": 0.5}, (Stage.LOSS, "MSE", "")), ({"grad_a": 0.5, "grad_x": 0.5}, (Stage.BACKWARD, "ReLU", "b#0"))],
+)
+def test_who_was_run_forward_only_has_no_vote_in_later_stages(graph, wrong, place):
+    ran_forward = outcome("forward")
+    ran_forward = replace(ran_forward, trace=Trace(ran_forward.trace.nodes))
+    three = [outcome("one"), outcome("two", **wrong), outcome("three")]
+    assert voted(graph, [*three, ran_forward])[1] == {place: "two"}
+    assert voted(graph, [*three[:2], ran_forward])[1] == {}, "two that have a loss are no majority"
+
+
+def test_who_was_run_forward_only_votes_forward(graph):
+    ran_forward = replace(outcome("forward"), trace=Trace(outcome().trace.nodes))
+    assert voted(graph, [outcome("one"), outcome("two", b=0.5), ran_forward])[1] == {
+        (Stage.FORWARD, "ReLU", "b#0"): "two"
+    }
+
+
 def test_fewer_for_a_larger_threshold(graph):
-    counts = by_threshold({"one": outcome(), "two": outcome("two", b=0.05)}, graph, "MSE")
-    assert len(counts[0.01]) == 1
-    assert len(counts[0.15]) == 0
+    found = inconsistencies(graph, "MSE", outcome(), outcome("two", b=0.05), min(SWEEP))
+    counts = {threshold: len(above) for threshold, above in by_threshold(found).items()}
+    assert counts == {threshold: int(threshold < 0.05) for threshold in SWEEP}

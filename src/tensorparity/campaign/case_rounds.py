@@ -9,12 +9,12 @@ from ..core.case import Case
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..triage.suspicion import Suspicion
-from .examining import examine_case
+from .examining import examine_each
 from .reducing import confirmed
 
 
 class CaseRounds:
-    """Runs cases one after another, and remembers what has to be confirmed.
+    """Runs a few cases at a time, and remembers what has to be confirmed.
 
     Args:
         cases: in the order in which they are run; where they end, rounds are empty.
@@ -33,8 +33,7 @@ class CaseRounds:
         """A few more cases."""
         cases = list(itertools.islice(self._cases, self._per_round))
         self.count += len(cases)
-        for case in cases:
-            checked, outcomes = examine_case(self._runner, case, self._targets)
+        for checked, outcomes in examine_each(self._runner, cases, self._targets):
             self.outcomes = outcomes if checked.suspicions else self.outcomes
             for suspicion in checked.suspicions:
                 self._doubted.setdefault(suspicion.key, suspicion)

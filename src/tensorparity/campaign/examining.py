@@ -61,7 +61,12 @@ def examine_case(
 
 def examine_cases(runner: Runner, cases: Sequence[Case], targets: Sequence[str]) -> list[Checked]:
     """Several cases that do not depend on each other, in one round trip; answers in their order."""
-    return [checked for checked, _ in _examine(runner, cases, targets, fresh=False)]
+    return [checked for checked, _ in examine_each(runner, cases, targets)]
+
+
+def examine_each(runner: Runner, cases: Sequence[Case], targets: Sequence[str]) -> list[tuple[Checked, Outcomes]]:
+    """The same, with what each target did."""
+    return _examine(runner, cases, targets, fresh=False)
 
 
 def _examine(

@@ -75,8 +75,8 @@ def files_beside(script: Reproducer | None) -> list[Beside]:
 
 
 def scripts_of(findings: Sequence[Finding], prepared: Sequence[Prepared]) -> dict[str, str]:
-    """The text of each finding's script, for reports that show it."""
-    pairs = zip(findings, prepared, strict=True)
+    """The text of each finding's script, for reports that show it; the first's, as the store keeps the first."""
+    pairs = zip(reversed(findings), reversed(prepared), strict=True)
     return {finding.id: item.reproducer.marked for finding, item in pairs if item.reproducer}
 
 

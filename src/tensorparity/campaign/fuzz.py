@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -39,6 +38,7 @@ from .reducing import Preparation, ReducingSettings
 from .rounds import rounds_ahead
 from .selection import families_of
 from .stages import STAGES, StepExaminer, Stepped
+from .voted_layers import VotedRun, VotedShelf
 
 #: Convictions wait for each other, because fresh workers are dear; but not for longer than this many models.
 _CONFIRM_EVERY = 200
@@ -74,6 +74,7 @@ class FuzzSettings:
         return replace(self.networks, goal=goal_of(self.stages))
 
     def identity(self, runner: LocalRunner) -> dict[str, Json]:
+        """All that, with the seed, says which networks are run by whom and how they are judged; a budget only cuts."""
         circumstances = "\n".join(runner.desk(target).circumstances for target in self.targets)
         networks = self.networks
         return {
@@ -86,6 +87,12 @@ class FuzzSettings:
             "layers": list(networks.layers),
             "data": list(networks.data),
             **({"policies": list(networks.policies)} if networks.policies else {}),
+            "steered": networks.steered,
+            "varied": networks.varied,
+            "cells": networks.max_cells,
+            "vertices": networks.max_vertices,
+            "training": networks.training,
+            "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
             **({"metrics": True} if self.metrics else {}),
         }
 
@@ -252,7 +259,7 @@ class Fuzz:
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
         self._confirmed.clear()
-        self.scripts.update(scripts_of(filed, prepared))
+        self.scripts = scripts_of(filed, prepared) | self.scripts
         for finding in filed:
             self.findings.setdefault(finding.id, finding)
 
@@ -268,17 +275,32 @@ class Fuzz:
         detail = f"{rate:.0f} models/min, {covered['used']} of {covered['declared']} values, "
         self._tell(Progress("fuzz", self._index, self._settings.models, detail + f"{len(self.findings)} findings"))
 
-    def facts(self, seconds: float, earlier: Json) -> Facts:
+    @property
+    def voted(self) -> VotedRun:
+        """What the paper's vote says, for the run the other way."""
+        settings = self._settings
+        planted = {target: fault.digest for target, fault in settings.runner.faults.items()}
+        voted = self.tally.tables()["voted"]
+        return VotedRun(settings.networks.unit, tuple(settings.targets), self._index, settings.seed, voted, planted)
+
+    def facts(self, seconds: float, other: VotedRun | None) -> Facts:
+        """What the run found.
+
+        Args:
+            other: the run the other way, with or without ``--unit``, if there was one.
+        """
         settings, tally = self._settings, self.tally
         stats: dict[str, Json] = {
             "cases": tally.models,
             "seconds": seconds,
             "undecided": tally.undecided,
+            "unsupported": tally.unsupported,
             "per_engine": {
                 self._engine.name: {
                     "cases": tally.models,
                     "seconds": seconds,
                     "undecided": tally.undecided,
+                    "unsupported": tally.unsupported,
                     "findings": len(self.findings),
                 }
             },
@@ -286,7 +308,7 @@ class Fuzz:
             "models_per_minute": 60.0 * tally.models / seconds if seconds else 0.0,
             **tally.stats(),
             "coverage": self._engine.generator.coverage.to_json(),
-            "tables": {**tally.tables(), "only_here": _only_here(tally.tables()["voted"], earlier)},
+            "tables": {**tally.tables(), **_held_against(self.voted, other)},
             "samples": dict(self._engine.samples),
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
             "again": dict(self.occurrences),
@@ -305,49 +327,15 @@ class Fuzz:
             ),
             isolated_threshold=K,
             undecided=dict(tally.reasons),
+            unsupported=dict(tally.lacks),
         )
 
 
-def _only_here(voted: Json, earlier: Json) -> Json:
-    """Table 3's numbers in parentheses: voted layers that the other way has not found; None if unknown."""
-    if earlier is None:
-        return None
-    known = {
-        (row["target"], stage, name) for row in earlier for stage in row if stage != "target" for name in row[stage]
-    }
-    return [
-        {
-            "target": row["target"],
-            **{
-                stage: [name for name in names if (row["target"], stage, name) not in known]
-                for stage, names in row.items()
-                if stage != "target"
-            },
-        }
-        for row in voted
-    ]
-
-
-class Shelf:
-    """The voted layers of the last run with and without ``--unit``, so that either can be held against the other."""
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "muffin-voted.json"
-
-    def other(self, unit: bool) -> Json:
-        return self._read().get("network" if unit else "unit")
-
-    def keep(self, unit: bool, voted: Json) -> None:
-        known = {**self._read(), "unit" if unit else "network": voted}
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_text(json.dumps(known, indent=1), encoding="utf-8")
-
-    def _read(self) -> dict[str, Json]:
-        try:
-            found = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
+def _held_against(run: VotedRun, other: VotedRun | None) -> dict[str, Json]:
+    if other is None:
+        return {"only_here": None, "against": None}
+    against = {"unit": other.unit, "models": other.models, "seed": other.seed}
+    return {"only_here": run.only_here(other), "against": against}
 
 
 @dataclass(frozen=True)
@@ -372,7 +360,7 @@ def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
     ):
         campaign = Fuzz(settings, runner, store, listener)
         campaign.run()
-        shelf = Shelf(store.folder)
-        facts = campaign.facts(time.monotonic() - began, shelf.other(settings.networks.unit))
-        shelf.keep(settings.networks.unit, facts.stats["tables"]["voted"])
+        shelf = VotedShelf(store.folder)
+        facts = campaign.facts(time.monotonic() - began, shelf.other(campaign.voted))
+        shelf.keep(campaign.voted)
         return Fuzzed(facts, bool(runner.broken), store.folder)

@@ -14,8 +14,9 @@ from ..core.jsontext import Json
 from ..core.messages import normalised
 from ..core.model import node_inputs
 from ..core.outcome import Outcome, Status
-from ..core.verdict import Judgement, Stage
-from ..oracles.muffin import SWEEP, inconsistencies, odd_ones
+from ..core.verdict import Stage
+from ..oracles.muffin import SWEEP, Inconsistency, by_threshold, odd_ones
+from .open_questions import open_questions
 from .stages import Stepped
 
 _PAPER = (Stage.FORWARD, Stage.LOSS, Stage.BACKWARD)
@@ -28,6 +29,7 @@ class FuzzTally:
         self._targets = tuple(targets)
         self.models = 0
         self.undecided = 0
+        self.unsupported = 0
         self.unbuildable = 0
         self.depths: list[int] = []
         self.nodes: list[int] = []
@@ -47,8 +49,10 @@ class FuzzTally:
         self.depths.append(layers)
         self.nodes.append(len(step.case.subject.nodes))
         self.seconds[data] = self.seconds.get(data, 0.0) + seconds
-        self.undecided += any(verdict.judgement is Judgement.UNDECIDED for verdict in step.verdicts)
-        self.reasons.update(v.reason for v in step.verdicts if v.judgement is Judgement.UNDECIDED)
+        left = open_questions(step.verdicts, {target: outcome.status for target, outcome in step.outcomes.items()})
+        self.undecided += bool(left.undecided)
+        self.unsupported += bool(left.unsupported)
+        self.reasons.update(left.undecided)
         self.unbuildable += all(_failed_to_build(outcome) for outcome in step.outcomes.values())
         self.lacks.update(f"{target}: {normalised(said)}" for target, said in step.unsupported.items())
         for target, outcome in step.outcomes.items():
@@ -58,19 +62,13 @@ class FuzzTally:
         self._count_endings(step, data)
 
     def _count_inconsistencies(self, step: Stepped, data: str) -> None:
-        assert isinstance(step.case.subject, LayerGraph)
-        for item in step.inconsistent:
-            if not item.nan:
-                self._inconsistent.add((f"{item.a} / {item.b}", item.stage.value, data, item.layer))
-        done = [outcome for outcome in step.outcomes.values() if outcome.completed]
-        for place, odd in odd_ones(step.inconsistent, [outcome.target for outcome in done]).items():
+        """Tables 3 and 4 and figure 5; NaN on one side is no distance, and has a column of table 5."""
+        found = [item for item in step.inconsistent if not item.nan]
+        self._inconsistent.update((_pair(item), item.stage.value, data, item.layer) for item in found)
+        for place, odd in odd_ones(found, step.outcomes).items():
             self._voted.add((odd, place[0].value, place[1]))
-        loss = step.case.procedure.loss.name if step.case.procedure.loss else "loss"
-        for a, b in itertools.combinations(done, 2):
-            for item in inconsistencies(step.case.subject, loss, a, b, SWEEP[0]):
-                for threshold in SWEEP:
-                    if item.distance > threshold:
-                        self._sweep[threshold].add((f"{a.target} / {b.target}", item.stage.value, item.layer))
+        for threshold, above in by_threshold([item for item in step.parting if not item.nan]).items():
+            self._sweep[threshold].update((_pair(item), item.stage.value, item.layer) for item in above)
 
     def _count_endings(self, step: Stepped, data: str) -> None:
         """NaN, generation and execution crashes, where at least one target is well (section 4.3.3)."""
@@ -81,11 +79,6 @@ class FuzzTally:
                 self._endings.add((target, column, data, normalised(outcome.failure.message)))
         for target, op in _nan_layers(step, done):
             self._endings.add((target, "nan", data, op))
-
-    @property
-    def voted(self) -> set[tuple[str, str, str]]:
-        """(target, stage, layer): what a vote of three blames by the paper's measure."""
-        return self._voted
 
     def tables(self) -> dict[str, Json]:
         pairs = [f"{a} / {b}" for a, b in itertools.combinations(self._targets, 2)]
@@ -135,6 +128,10 @@ class FuzzTally:
             "unsupported_reasons": dict(self.lacks.most_common()),
             "cpu_seconds": {target: round(seconds, 3) for target, seconds in self.cpu.items()},
         }
+
+
+def _pair(item: Inconsistency) -> str:
+    return f"{item.a} / {item.b}"
 
 
 def _failed_to_build(outcome: Outcome) -> bool:

@@ -16,7 +16,7 @@ from ..core.errors import CaseFileError, DataError
 from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.messages import gist
-from ..core.outcome import Outcome, Status
+from ..core.outcome import Outcome
 from ..core.procedure import Procedure
 from ..core.verdict import Judgement, Kind, Verdict
 from ..engines.base import ENGINES, Engine
@@ -33,6 +33,7 @@ from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, scripts_of, target_facts
 from .fuzz_invalid import invalid_rounds
 from .fuzz_metrics import metric_rounds
+from .open_questions import open_questions
 from .precision_findings import prepared
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
@@ -203,15 +204,11 @@ class Hunt:
         return result.verdicts
 
     def _count_open(self, result: Result, tally: _Tally) -> None:
-        """Every reason counts once per case, however many pairs give it; a lack of support is no open question."""
-        lacking = {target for target, status in result.statuses.items() if status is Status.UNSUPPORTED}
-        verdicts = [verdict for verdict in result.verdicts if verdict.judgement is Judgement.UNDECIDED]
-        unsupported = {verdict.reason for verdict in verdicts if lacking & set(verdict.targets)}
-        undecided = {verdict.reason for verdict in verdicts if not lacking & set(verdict.targets)}
-        self.unsupported.update(unsupported)
-        self.undecided.update(undecided)
-        tally.unsupported += bool(unsupported)
-        tally.undecided += bool(undecided)
+        left = open_questions(result.verdicts, result.statuses)
+        self.unsupported.update(left.unsupported)
+        self.undecided.update(left.undecided)
+        tally.unsupported += bool(left.unsupported)
+        tally.undecided += bool(left.undecided)
 
     def _examine(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
         """Examine one case; what our own code cannot do with it is that case's answer, not the hunt's end."""
@@ -271,7 +268,7 @@ class Hunt:
         prepared = self._preparation.prepare(new)
         found = [(finding(item.suspicion, item.original), item) for item in prepared]
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
-        self.scripts.update(scripts_of(filed, prepared))
+        self.scripts = scripts_of(filed, prepared) | self.scripts
         for item in filed:
             tally.findings += item.id not in self.findings
             self.findings.setdefault(item.id, item)

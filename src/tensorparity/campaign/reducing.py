@@ -125,9 +125,8 @@ def confirmed(runner: Runner, met: Sequence[Suspicion]) -> list[Suspicion]:
 
 
 def _alike(suspicion: Suspicion) -> tuple[str, ...]:
-    """Suspicions that are reduced once: one key, one set of parameters."""
-    parameters = sorted((name, repr(value)) for name, value in suspicion.diagnosis.parameters.items())
-    return (*suspicion.key, repr(parameters))
+    """Suspicions that are reduced once: they would be one finding, whatever the figures of their parameters are."""
+    return (*suspicion.key, suspicion.signature)
 
 
 def _signed_like(suspicion: Suspicion, reduced: Suspicion) -> Suspicion:

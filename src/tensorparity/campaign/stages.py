@@ -12,25 +12,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..core.case import Case
-from ..core.finding import Class, Diagnosis
-from ..core.graph import LayerGraph
+from ..core.finding import Class
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Mode
 from ..core.runner import Runner, run_case
-from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
-from ..oracles.muffin import THRESHOLD, Inconsistency, inconsistencies, judge_pair, odd_ones
+from ..core.verdict import Judgement, Kind, Stage, Verdict
+from ..oracles.muffin import SWEEP, THRESHOLD, Inconsistency, judge_pair
 from ..targets.catalogue import TARGETS, spec_of
 from ..targets.names import parse_target
 from ..triage.ballots import ballot_of
 from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
-from ..triage.diagnose import accusation_of, blame, public_name
+from ..triage.diagnose import accusation_of, blame
 from ..triage.endings import EndingTrial, ending_trials
 from ..triage.replay import NodeErrors
 from ..triage.screening import Screening
 from ..triage.support import is_refusal
 from ..triage.suspicion import Suspicion
 from ..triage.trials import KINK, Trial
+from .paper_rule import PaperTrial, by_paper, paper_trials
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 #: A layer convicted so often with parameters of the same classes says nothing new; it may have several defects, though
@@ -48,9 +48,9 @@ class _Pending:
     """
 
     suspicion: Suspicion
-    trial: Trial | EndingTrial | None
+    trial: Trial | EndingTrial | PaperTrial
     outcomes: Mapping[str, Outcome]
-    counted: Trial | EndingTrial | None = None
+    counted: Trial | EndingTrial | PaperTrial
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class Stepped:
 
     Args:
         inconsistent: what the paper's rule says, whatever the verdicts are by.
+        parting: what it would say with the smallest of figure 5's thresholds.
         convicted: suspicions of this case, not confirmed yet.
         settled: doubts that a trial dispelled, and why there were any.
         known: what was not tried again, because it had been convicted before.
@@ -93,6 +94,7 @@ class Stepped:
     case: Case
     outcomes: Mapping[str, Outcome]
     inconsistent: list[Inconsistency] = field(default_factory=list)
+    parting: list[Inconsistency] = field(default_factory=list)
     convicted: list[Suspicion] = field(default_factory=list)
     known: list[Known] = field(default_factory=list)
     open: list[Trial | EndingTrial] = field(default_factory=list)
@@ -159,43 +161,21 @@ class StepExaminer:
                 step.outcomes = {**step.outcomes, target: replace(outcome, status=Status.UNSUPPORTED)}
             elif outcome.status is Status.UNSUPPORTED and failure:
                 step.unsupported[target] = gist(failure.message)
-        step.inconsistent = self._by_paper(case, step.outcomes)
+        step.parting = by_paper(case, step.outcomes, self._stages, min(SWEEP))
+        step.inconsistent = [item for item in step.parting if item.distance > THRESHOLD]
         return step
 
     # The paper's rule
 
-    def _by_paper(self, case: Case, outcomes: Mapping[str, Outcome]) -> list[Inconsistency]:
-        assert isinstance(case.subject, LayerGraph)
-        loss = case.procedure.loss.name if case.procedure.loss else "loss"
-        found = [
-            item
-            for a, b in itertools.combinations(outcomes.values(), 2)
-            for item in inconsistencies(case.subject, loss, a, b)
-        ]
-        return [item for item in found if item.stage in self._stages]
-
     def _file_paper(self, step: Stepped) -> None:
-        voted = odd_ones(step.inconsistent, [t for t, o in step.outcomes.items() if o.completed])
-        for item in step.inconsistent:
-            odd = voted.get((item.stage, item.layer, item.node))
-            api = _api(item.layer, item.stage)
-            place = (item.stage.value, api, odd or f"{item.a},{item.b}")
-            self._places[place] += 1
-            if self._places[place] > 1:
-                step.known.append(Known(place, item.stage, api, (odd,) if odd else (item.a, item.b)))
+        for trial in paper_trials(step.case, step.inconsistent, step.outcomes):
+            stage, suspects = trial.item.stage, trial.diagnosis.suspects
+            if self._places[trial.key]:
+                step.known.append(Known(trial.place, stage, trial.api, suspects or trial.parted))
                 continue
-            evidence = f"{item.a} and {item.b} part in {item.layer} by {item.distance:.3g}, what flows in agrees"
-            diagnosis = Diagnosis(
-                Class.DEFECT,
-                (odd,) if odd else (),
-                node=item.node or None,
-                api=api,
-                evidence=(evidence, *((f"two of three agree against {odd}",) if odd else ())),
-                measure=Measure("chebyshev", item.distance),
-                threshold=THRESHOLD,
-            )
-            kind = Kind.NAN if item.nan else Kind.INCONSISTENCY
-            self._keep(step, Suspicion(kind, diagnosis, step.case, tuple(self._targets), stage=item.stage), None, {})
+            self._count(trial, suspects)
+            suspicion = Suspicion(trial.kind, trial.diagnosis, step.case, tuple(self._targets), stage=stage)
+            self._keep(step, suspicion, trial, step.outcomes)
 
     # Decision 5
 
@@ -249,7 +229,7 @@ class StepExaminer:
         suspects = self._suspects.get(trial.place, tuple(trial.suspects))
         return Known(trial.place, trial.stage, trial.api, suspects, kind)
 
-    def _count(self, trial: Trial | EndingTrial, suspects: tuple[str, ...]) -> None:
+    def _count(self, trial: Trial | EndingTrial | PaperTrial, suspects: tuple[str, ...]) -> None:
         self._places.update([trial.key, trial.place])
         self._suspects[trial.place] = suspects
 
@@ -323,7 +303,7 @@ class StepExaminer:
         self,
         step: Stepped,
         suspicion: Suspicion,
-        trial: Trial | EndingTrial | None,
+        trial: Trial | EndingTrial | PaperTrial,
         outcomes: Mapping[str, Outcome],
         counted: Trial | EndingTrial | None = None,
     ) -> None:
@@ -380,27 +360,29 @@ class StepExaminer:
     def confirm(self) -> list[Suspicion]:
         """Everything convicted since the last time, again in fresh processes; what does not fail again is flaky."""
         pending = list(self._pending)
-        pairs = [(item.suspicion.case, target) for item in pending if item.trial for target in self._targets]
-        answers = iter(run_fresh(self._runner, pairs))
-        found: list[Suspicion] = []
-        for item in pending:
-            outcomes = {target: next(answers) for target in self._targets} if item.trial else {}
-            found.append(self._seen_again(item, outcomes) if item.trial else item.suspicion)
+        answers = iter(run_fresh(self._runner, [pair for item in pending for pair in self._pairs_of(item)]))
+        found = [self._seen_again(item, {target: next(answers) for target in self._targets}) for item in pending]
         del self._pending[: len(pending)]  # not before: who is interrupted here may ask again
         return found
+
+    def _pairs_of(self, item: _Pending) -> list[tuple[Case, str]]:
+        case = item.suspicion.case
+        if isinstance(item.trial, PaperTrial):  # a whole network: everybody runs it as far as it did
+            return self.pairs([case])
+        return [(case, target) for target in self._targets]
 
     def _seen_again(self, item: _Pending, outcomes: Mapping[str, Outcome]) -> Suspicion:
         suspicion, diagnosis = item.suspicion, item.suspicion.diagnosis
         if not self._again(item, outcomes):
-            if item.counted is not None:
-                self._places.subtract([item.counted.key, item.counted.place])  # it may come again, and be real
+            self._places.subtract([item.counted.key, item.counted.place])  # it may come again, and be real
             return replace(suspicion, diagnosis=flaky(diagnosis))
         notes = two_answers(diagnosis.suspects, self._families, item.outcomes, outcomes)
         return replace(suspicion, diagnosis=unsteady(diagnosis, *notes))
 
     def _again(self, item: _Pending, outcomes: Mapping[str, Outcome]) -> bool:
         diagnosis, trial = item.suspicion.diagnosis, item.trial
-        assert trial is not None
+        if isinstance(trial, PaperTrial):
+            return trial.shows_in(outcomes)
         if isinstance(trial, EndingTrial):
             return self._suspects_of_ending(_ended_so(trial, outcomes)) == diagnosis.suspects
         return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
@@ -433,10 +415,6 @@ def as_far_as(case: Case, target: str) -> Case:
     if procedure.goal is Goal.UPDATE and spec.furthest is Goal.GRADIENTS:
         procedure = replace(procedure, goal=Goal.GRADIENTS, optimizer=None)
     return replace(case, procedure=procedure) if procedure is not case.procedure else case
-
-
-def _api(name: str, stage: Stage) -> str:
-    return f"keras.losses.{name}" if stage is Stage.LOSS else public_name(name)
 
 
 def _in_words(line: str, stage: Stage) -> str:

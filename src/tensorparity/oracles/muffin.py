@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -172,19 +171,25 @@ class _Pair:
         return Inconsistency(stage, layer, node, self._a.target, self._b.target, apart, nan)
 
 
-def odd_ones(found: Collection[Inconsistency], targets: Sequence[str]) -> dict[tuple[Stage, str, str], str]:
-    """The vote: per stage, layer and node, the one target that is inconsistent with all others, which agree."""
-    places = {(item.stage, item.layer, item.node) for item in found}
+def odd_ones(found: Collection[Inconsistency], outcomes: Mapping[str, Outcome]) -> dict[tuple[Stage, str, str], str]:
+    """The vote: per stage, layer and node, the one target that is inconsistent with all others, which agree.
+
+    Those vote that took part in the stage; of a loss, a target that was run forward only has nothing to say.
+    """
     voted: dict[tuple[Stage, str, str], str] = {}
-    if len(targets) < 3:
-        return voted
-    for place in places:
+    for place in {(item.stage, item.layer, item.node) for item in found}:
+        voters = [target for target, outcome in outcomes.items() if _took_part(outcome, place[0])]
+        if len(voters) < 3:
+            continue
         pairs = {frozenset((item.a, item.b)) for item in found if (item.stage, item.layer, item.node) == place}
-        for target in targets:
-            own = {frozenset((target, other)) for other in targets if other != target}
-            if pairs == own:
+        for target in voters:
+            if pairs == {frozenset((target, other)) for other in voters if other != target}:
                 voted[place] = target
     return voted
+
+
+def _took_part(outcome: Outcome, stage: Stage) -> bool:
+    return outcome.completed and (stage is Stage.FORWARD or outcome.trace.loss is not None)
 
 
 def judge_pair(found: Sequence[Inconsistency], a: str, b: str, threshold: float = THRESHOLD) -> Verdict:
@@ -198,12 +203,6 @@ def judge_pair(found: Sequence[Inconsistency], a: str, b: str, threshold: float 
     return Verdict(Judgement.FAIL, (a, b), reason, Measure("chebyshev", worst.distance), threshold, kind, worst.stage)
 
 
-def by_threshold(outcomes: Mapping[str, Outcome], graph: LayerGraph, loss: str) -> dict[float, set[tuple[str, ...]]]:
-    """Figure 5: what is inconsistent for each t, once per pair, stage and layer."""
-    found: dict[float, set[tuple[str, ...]]] = {threshold: set() for threshold in SWEEP}
-    for a, b in combinations([outcome for outcome in outcomes.values() if outcome.completed], 2):
-        for item in inconsistencies(graph, loss, a, b, SWEEP[0]):
-            for threshold in SWEEP:
-                if item.distance > threshold:
-                    found[threshold].add((item.a, item.b, item.stage.value, item.layer))
-    return found
+def by_threshold(found: Collection[Inconsistency]) -> dict[float, list[Inconsistency]]:
+    """Figure 5: what is inconsistent for each t, of what is for the smallest."""
+    return {threshold: [item for item in found if item.distance > threshold] for threshold in SWEEP}

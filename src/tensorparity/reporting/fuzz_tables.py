@@ -27,7 +27,7 @@ def render(facts: Facts, console: Console) -> None:
         "target",
         _ENDS,
     )
-    _voted(console, tables["voted"], tables.get("only_here"))
+    _voted(console, tables["voted"], tables.get("only_here"), tables.get("against"))
     thresholds = ", ".join(f"{t}: {count}" for t, count in tables["thresholds"].items())
     console.print(Text(f"Inconsistencies by t: {thresholds}"))
     console.print(Text("Seconds by data set: " + ", ".join(f"{n}: {s:.1f}" for n, s in tables["seconds"].items())))
@@ -49,8 +49,8 @@ def _grid(console: Console, title: str, rows: Sequence[Json], key: str, columns:
     console.print(table)
 
 
-def _voted(console: Console, voted: Sequence[Json], only: Sequence[Json] | None) -> None:
-    table = Table(title="Distinct voted layers (only found this way)", box=box.SIMPLE, title_justify="left")
+def _voted(console: Console, voted: Sequence[Json], only: Sequence[Json] | None, against: Json) -> None:
+    table = Table(title="Distinct voted layers", box=box.SIMPLE, title_justify="left")
     for name in ("target", *_STAGES):
         table.add_column(name)
     for index, row in enumerate(voted):
@@ -60,6 +60,10 @@ def _voted(console: Console, voted: Sequence[Json], only: Sequence[Json] | None)
             cells.append(f"{len(row[stage])}{extra}")
         table.add_row(Text(row["target"]), *cells)
     console.print(table)
+    if against:
+        way = "with" if against["unit"] else "without"
+        run = f"{against['models']} networks {way} --unit, seed {against['seed']}"
+        console.print(Text(f"In parentheses: not found by the last run of these targets the other way, {run}"))
 
 
 def _coverage(stats: Mapping[str, Json]) -> str:

@@ -44,4 +44,5 @@ def _ended(reply: Reply) -> tuple[Status, Failure]:
 
 
 def unsupported(target: str, reason: str, kind: str = "Unsupported") -> Outcome:
-    return Outcome(target, Status.UNSUPPORTED, failure=Failure(kind, reason))
+    """The target was not even asked, so there is no model that it could have built."""
+    return Outcome(target, Status.UNSUPPORTED, failure=Failure(kind, reason, stage="build"))

@@ -53,8 +53,8 @@ class EndingTrial:
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Crashes with one message are one crash, as in the paper; a layer's name is left to tell others apart."""
-        return ("ending", self.api, self.target, self.ending[1], self.ending[2] if not self.api else "")
+        """Crashes with one message are one crash, as in the paper, in one layer, where that is known."""
+        return ("ending", self.api, self.target, *self.ending[1:])
 
     @property
     def key(self) -> tuple[str, ...]:

@@ -1,0 +1,111 @@
+"""What a fuzzing run counts, on handmade steps: by the paper's definitions, and each thing in one column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.fuzz_tally import FuzzTally
+from tensorparity.campaign.stages import StepExaminer, Stepped
+from tensorparity.core.case import Case
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.outcome import Failure, Outcome, Status, Trace
+from tensorparity.core.procedure import Procedure
+from tensorparity.core.runner import Runner
+from tensorparity.core.verdict import Stage
+from tensorparity.targets.replies import unsupported
+
+TARGETS = ("one", "two", "three")
+
+
+def case() -> Case:
+    builder = GraphBuilder("two layers")
+    y = builder.add("ReLU", builder.input("x", (2,)), name="y")
+    return Case(builder.build(builder.add("Softmax", y, name="z")), Procedure(trace=True), {"x": np.zeros((1, 2))})
+
+
+def completed(target: str, y: float = 0.0, z: float = 0.0) -> Outcome:
+    nodes = {"y#0": np.full((1, 2), y), "z#0": np.full((1, 2), z)}
+    return Outcome(target, Status.COMPLETED, {"z": nodes["z#0"]}, Trace(nodes))
+
+
+def failed(target: str, status: Status, message: str = "no", stage: str = "") -> Outcome:
+    return Outcome(target, status, failure=Failure("ValueError", message, stage=stage))
+
+
+class Answering:
+    """A runner with these answers to the network; alone, every layer completes as target one did."""
+
+    targets = TARGETS
+
+    def __init__(self, answers: Mapping[str, Outcome]) -> None:
+        self._answers = answers
+
+    def run_pairs(self, pairs, *, fresh=False, deadline_factor=1.0, on_outcome=None):
+        return [self._answers[target] for _, target in pairs]
+
+
+def tallied(*answers: Outcome) -> tuple[FuzzTally, Stepped]:
+    runner: Runner = Answering({outcome.target: outcome for outcome in answers})
+    targets = [outcome.target for outcome in answers]
+    (step,) = StepExaminer(runner, targets, {}, oracle="muffin", stages=(Stage.FORWARD,)).examine([case()])
+    tally = FuzzTally(targets)
+    tally.add(step, "palette", 2, 0.5)
+    return tally, step
+
+
+class TestWhatWasLeftOpen:
+    def test_a_documented_lack_is_no_open_question(self) -> None:
+        tally, _ = tallied(completed("one"), completed("two"), failed("three", Status.UNSUPPORTED, "not here"))
+        assert (tally.undecided, tally.unsupported, dict(tally.reasons)) == (0, 1, {})
+
+    def test_a_lack_in_the_librarys_words_is_none_either(self) -> None:
+        tally, _ = tallied(completed("one"), completed("two"), failed("three", Status.RAISED, "not supported yet"))
+        assert (tally.undecided, tally.unsupported) == (0, 1)
+
+    def test_no_memory_is_one_and_its_reason_counts_once(self) -> None:
+        tally, _ = tallied(completed("one"), completed("two"), failed("three", Status.OUT_OF_MEMORY))
+        assert (tally.undecided, tally.unsupported) == (1, 0)
+        assert list(tally.reasons.values()) == [1], "two pairs give it"
+
+
+class TestUnbuildable:
+    def test_a_target_that_was_not_even_asked_has_built_nothing(self) -> None:
+        tally, _ = tallied(failed("one", Status.RAISED, stage="build"), unsupported("two", "no such layer here"))
+        assert tally.stats()["unbuildable"] == 1
+
+    @pytest.mark.parametrize(
+        "other", [completed("two"), failed("two", Status.RAISED), failed("two", Status.UNSUPPORTED)]
+    )
+    def test_somebody_built_it(self, other: Outcome) -> None:
+        tally, _ = tallied(unsupported("one", "no such layer here"), other)
+        assert tally.stats()["unbuildable"] == 0
+
+
+class TestInconsistencies:
+    def count(self, tally: FuzzTally) -> int:
+        rows = [row for row in tally.tables()["inconsistencies"] if row["data"] == "total"]
+        return sum(row[stage] for row in rows for stage in ("forward", "loss", "backward"))
+
+    @pytest.mark.parametrize(("y", "z"), [(0.5, 0.5), (0.0, 0.2), (0.1, 0.1), (np.inf, 0.5), (np.nan, np.nan)])
+    def test_figure_5_is_table_4_at_the_papers_threshold(self, y: float, z: float) -> None:
+        tally, _ = tallied(completed("one"), completed("two", y, z), completed("three"))
+        assert tally.tables()["thresholds"]["0.15"] == self.count(tally)
+
+    def test_below_the_threshold_figure_5_alone_counts(self) -> None:
+        tally, step = tallied(completed("one"), completed("two", 0.02), completed("three"))
+        counts = {float(t): count for t, count in tally.tables()["thresholds"].items()}
+        assert counts == {t: 2 if t < 0.02 else 0 for t in counts}
+        assert step.inconsistent == []
+
+    def test_a_number_is_inconsistent_and_nan_is_in_its_own_column(self) -> None:
+        number, _ = tallied(completed("one"), completed("two", 0.5), completed("three"))
+        nan, step = tallied(completed("one"), completed("two", np.nan), completed("three"))
+        assert step.inconsistent, "the rule does find it"
+        for tally, voted, nans in ((number, ["ReLU"], 0), (nan, [], 1)):
+            tables = tally.tables()
+            assert tables["voted"][1]["forward"] == voted
+            assert [row["nan"] for row in tables["endings"] if row["target"] == "two"][-1] == nans
+        assert (self.count(number), self.count(nan)) == (2, 0)
