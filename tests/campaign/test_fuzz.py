@@ -20,7 +20,7 @@ from tensorparity.core.jsontext import canonical
 from tensorparity.core.model import node_inputs
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.policies import cast, policy_named
-from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.operators.beside import Beside
@@ -393,3 +393,55 @@ def test_options():
     for read, text in ((read_stages, "sideways"), (read_layers, "Lambda"), (read_data, "cats")):
         with pytest.raises(UsageError, match="unknown"):
             read(text)
+
+
+class OnlyInNetworks(ReferenceRunner):
+    """Its second target has Dense wrong, but not in a graph of Dense alone, or only in the mode of networks."""
+
+    def __init__(self, mode: Mode | None = None) -> None:
+        super().__init__()
+        self._mode = mode
+
+    def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
+        wrong = len(case.subject.nodes) > 1 or case.procedure.mode is self._mode
+        self._spoil = dense_off if wrong else lambda target, op, value: value
+        return super()._run(case, target, fresh)
+
+
+def behind_an_activation(mode: Mode) -> Case:
+    builder = GraphBuilder("pair")
+    x = builder.add("Activation", builder.input("x", (3,)), name="a", activation="tanh")
+    graph = builder.build(builder.add("Dense", x, name="d", units=2))
+    rng = np.random.default_rng(0)
+    inputs = {"x": rng.standard_normal((2, 3)).astype(np.float32)}
+    return Case(graph, Procedure(trace=True, mode=mode), inputs, weights=draw_weights(graph, rng))
+
+
+def test_what_differs_in_the_network_only_is_not_passed():
+    examiner = StepExaminer(OnlyInNetworks(), TARGETS, FAMILIES)
+    (step,) = examiner.examine([behind_an_activation(Mode.EAGER)])
+    assert examiner.confirm() == []
+    assert {v.judgement for v in step.verdicts if "keras:two" in v.targets} == {Judgement.UNDECIDED}
+    assert [v.judgement for v in step.verdicts if "keras:two" not in v.targets] == [Judgement.PASS]
+
+
+def test_a_layer_is_tried_in_the_mode_of_its_network_too():
+    examiner = StepExaminer(OnlyInNetworks(Mode.EAGER), TARGETS, FAMILIES)
+    examiner.examine([behind_an_activation(Mode.EAGER)])
+    (found,) = examiner.confirm()
+    assert (found.diagnosis.klass, found.diagnosis.suspects) == (Class.DEFECT, ("keras:two",))
+    assert found.case.procedure.mode is Mode.EAGER
+
+
+def test_a_layer_that_gives_another_dtype_is_found():
+    def narrow(target, op, value):
+        return value.astype(np.float16) if (target, op) == ("keras:two", "Flatten") else value
+
+    builder = GraphBuilder("flat")
+    graph = builder.build(builder.add("Flatten", builder.input("x", (2, 3)), name="y"))
+    case = Case(graph, Procedure(trace=True), {"x": np.arange(12, dtype=np.float32).reshape(2, 2, 3)})
+    examiner = StepExaminer(ReferenceRunner(narrow), TARGETS, FAMILIES)
+    (step,) = examiner.examine([case])
+    (found,) = examiner.confirm()
+    assert (found.kind, found.diagnosis.klass, found.diagnosis.suspects) == (Kind.DTYPE, Class.DEFECT, ("keras:two",))
+    assert {v.judgement for v in step.verdicts if "keras:two" in v.targets} == {Judgement.FAIL}

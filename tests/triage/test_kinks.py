@@ -189,3 +189,13 @@ class TestLosses:
         assert test.errors["one"] == test.errors["split"] == 0.0
         assert test.errors["both"] > K
         assert "moved together" in test.outside["both"] or "direction" in test.outside["both"]
+
+
+def test_where_a_step_changes_the_number_of_terms_nothing_is_measured() -> None:
+    def unmasked(arrays):
+        kept = arrays[0][arrays[0] != 0.0]
+        return exact(kept)
+
+    at = [np.array([0.0, 1.0])]
+    test = examine_gradients(unmasked, at, {"one": [np.array([0.0, 1.0])]}, 6e-8, np.random.default_rng(0))
+    assert test.errors["one"] == 0.0, "only along the one that no mask hides"

@@ -50,7 +50,7 @@ from ..triage.replay import (
 from ..triage.sign import policy_parameter
 from ..triage.support import classed_ending, is_documented
 from ..triage.suspicion import Suspicion, Worst
-from ..triage.trials import judge_layer
+from ..triage.trials import judge_form, judge_layer
 from .judging_training import TRAINING, by_training
 from .refusals import accepted, ruled_out
 from .selection import families_of
@@ -150,12 +150,16 @@ def _by_reference(
     policy = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
     errors = measure_outputs(_node_of(case), as_worth(answers, policy), list(truth.values()), freedom_of(case))
     errors = _with_further_outputs(with_dtypes(errors, answers, policy), case, completed)
+    if isinstance(case.subject, LayerGraph) and all(error <= K for error in errors.errors.values()):
+        errors = judge_form(case, completed) or errors
     klass, suspects = blame(errors, families_of(list(completed)))
     above = tuple(target for target, error in errors.errors.items() if error > K)
     if klass is None and above and len(completed) == 1 and (above[0] in convicted or _well_conditioned(case, truth)):
         klass, suspects = Class.DEFECT, above
     if klass is None and len(above) == 1:
         return None, f"{above[0]} alone, and not as the reference says: another target must tell who is wrong"
+    if klass is None and errors.disputed:
+        return None, "undecided: the targets give different dtypes, and no majority says which is right"
     if klass is None:
         return None, "all targets agree with each other, and not with the reference" if above else ""
     accusation = accusation_of(klass, suspects, [errors])

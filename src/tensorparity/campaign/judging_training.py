@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from ..triage.backward import accuse_gradients, judge_gradients, loss_function
 from ..triage.diagnose import accuse, public_name
 from ..triage.replay import NodeErrors, judge_by_vote
 from ..triage.sign import policy_parameter
+from ..triage.states import judge_states
 from ..triage.steps import is_loss_alone, judge_loss, judge_loss_gradient, judge_update, stepped_weights
 from ..triage.suspicion import Suspicion
 from .selection import families_of
@@ -156,21 +158,36 @@ def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Said
 
 
 def _update(case: Case, targets: Sequence[str], completed: Completed) -> Said:
-    """The optimizer by its formula; what the formula does not speak of (moving statistics) by the vote."""
+    """The optimizer by its formula; what it does not speak of (moving statistics) layer by layer, or by the vote."""
     own = by_optimizer(case, targets, completed, families_of(list(completed)))
     if own is not None:
         return own
+    states = judge_states(case, completed) or [_voted_weights(case, completed)]
+    for accusation in accuse(states, families_of(list(completed))):
+        diagnosis = replace(_at_layer(accusation.diagnosis, case), **_where(accusation.first.node))
+        return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
+    errors = judge_update(case, completed)
+    doubts = [_doubtful(errors, "the optimizer's step") if errors else None]
+    doubts += [_doubtful(state, "the updated weights") for state in states]
+    return next((doubt for doubt in doubts if doubt), None)
+
+
+def _voted_weights(case: Case, completed: Completed) -> NodeErrors:
+    """Where nothing is known of the layers: all that the optimizer's formula does not speak of."""
     stepped = set.intersection(*(set(stepped_weights(case, outcome)) for outcome in completed.values()))
     weights = {
         target: {name: array for name, array in outcome.trace.weights.items() if name not in stepped}
         for target, outcome in completed.items()
     }
-    votes = judge_by_vote(_node(case), weights, complete=True)
-    for accusation in accuse([votes], families_of(list(completed))):
-        diagnosis = _at_layer(accusation.diagnosis, case)
-        return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
-    errors = judge_update(case, completed)
-    return (_doubtful(errors, "the optimizer's step") if errors else None) or _doubtful(votes, "the updated weights")
+    return judge_by_vote(_node(case), weights, complete=True)
+
+
+def _where(node: Node) -> dict[str, Any]:
+    """The layer itself, where it is known which one it is."""
+    if not node.inputs:
+        return {}
+    parameters = layer(node.op).significant({**node.params, **node.call_params}) if has_layer(node.op) else {}
+    return {"api": public_name(node.op), "parameters": parameters, "node": node.key}
 
 
 def by_optimizer(

@@ -64,6 +64,20 @@ class Known:
     kind: Kind = Kind.INCONSISTENCY
 
 
+@dataclass(frozen=True)
+class _Attempt:
+    """A trial that was run, and what is to be thought of it."""
+
+    trial: Trial
+    outcomes: Mapping[str, Outcome]
+    errors: NodeErrors
+    suspicion: Suspicion | None
+
+    @property
+    def leaves_open(self) -> bool:
+        return self.suspicion is None and self.errors.judged_by != KINK
+
+
 @dataclass
 class Stepped:
     """What came of one case.
@@ -173,26 +187,40 @@ class StepExaminer:
             for trial in Screening(step.case, step.outcomes).trials()
             if trial.stage in self._stages
         ]
-        wanted = [trial for _, trial in doubts if not self._is_known(trial)]
-        pairs = [(trial.case, target) for trial in wanted for target in self._targets]
-        answers = iter(self._runner.run_pairs(pairs) if pairs else ())
-        outcomes = {id(trial): {target: next(answers) for target in self._targets} for trial in wanted}
+        wanted = [trial for _, trial in doubts if trial.runs and not self._is_known(trial)]
+        attempts = self._attempted(wanted)
+        undecided = [trial for trial in wanted if attempts[id(trial)].leaves_open and trial.again]
+        attempts |= self._attempted([trial.again for trial in undecided if trial.again])
         for step, trial in doubts:
             if self._is_known(trial):
                 step.known.append(self._known(trial, Kind.INCONSISTENCY))
+            elif not trial.runs:
+                step.open.append(trial)
             elif not any(suspicion.case is trial.case for suspicion in step.convicted):
-                self._try(step, trial, outcomes[id(trial)])  # a loss whose value is wrong has a wrong gradient, too
+                self._try(step, trial, attempts)  # a loss whose value is wrong has a wrong gradient, too
 
-    def _try(self, step: Stepped, trial: Trial, outcomes: Mapping[str, Outcome]) -> None:
-        errors = trial.judge(outcomes)
-        suspicion = self._convict(trial, errors)
-        if suspicion is None and errors.judged_by in ("reference", KINK):
-            self._settle(step, errors)
-        elif suspicion is None:
-            step.open.append(trial)
+    def _attempted(self, trials: Sequence[Trial]) -> dict[int, _Attempt]:
+        pairs = [(as_far_as(trial.case, target), target) for trial in trials for target in self._targets]
+        answers = iter(self._runner.run_pairs(pairs) if pairs else ())
+        found: dict[int, _Attempt] = {}
+        for trial in trials:
+            outcomes = {target: next(answers) for target in self._targets}
+            errors = trial.judge(outcomes)
+            found[id(trial)] = _Attempt(trial, outcomes, errors, self._convict(trial, errors))
+        return found
+
+    def _try(self, step: Stepped, trial: Trial, attempts: Mapping[int, _Attempt]) -> None:
+        first = attempts[id(trial)]
+        again = attempts.get(id(trial.again))
+        last = again or first
+        convicting = next((attempt for attempt in (first, again) if attempt and attempt.suspicion), None)
+        if convicting is not None and convicting.suspicion is not None:
+            self._count(trial, convicting.suspicion.diagnosis.suspects)
+            self._keep(step, convicting.suspicion, convicting.trial, convicting.outcomes)
+        elif last.errors.judged_by == KINK or trial.is_explained(last.errors):
+            self._settle(step, last.errors)
         else:
-            self._count(trial, suspicion.diagnosis.suspects)
-            self._keep(step, suspicion, trial, outcomes)
+            step.open.append(trial)
 
     def _is_known(self, trial: Trial | EndingTrial) -> bool:
         return self._places[trial.key] >= _ENOUGH or self._places[trial.place] >= _MORE_THAN_ENOUGH
@@ -216,7 +244,7 @@ class StepExaminer:
         return klass, tuple(errors.errors) if shared and not self._independent else suspects
 
     def _settle(self, step: Stepped, errors: NodeErrors) -> None:
-        """Innocent: the layer is right alone, and what differs is rounding carried along, or a matter of convention."""
+        """Innocent: a matter of convention, or every target is right on its own numbers, which rounding has parted."""
         name = "at a kink" if errors.judged_by == KINK else "rounding carried along"
         step.settled.append(f"{errors.node.op}: {name}")
 

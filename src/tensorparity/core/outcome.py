@@ -78,6 +78,24 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """What a library says a tensor will be, before there is one; None where a size is left open."""
+
+    shape: tuple[int | None, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.dtype} ({', '.join('any' if size is None else str(size) for size in self.shape)})"
+
+    def to_json(self) -> Json:
+        return [list(self.shape), self.dtype]
+
+    @classmethod
+    def from_json(cls, data: Json) -> Form:
+        return cls(tuple(data[0]), data[1])
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """What was seen on the way. An unconnected gradient is absent, never zero.
 
@@ -86,6 +104,7 @@ class Trace:
         gradients: of the loss with respect to ``input:NAME``, ``node:KEY`` and ``weight:LAYER/WEIGHT``.
         weights: after the optimizer step, by ``layer/weight``; for several steps by ``step:layer/weight``.
         losses: before each of several steps.
+        symbolic: by node key, what the library said when it built the model.
     """
 
     nodes: Arrays = field(default_factory=dict)
@@ -93,6 +112,7 @@ class Trace:
     gradients: Arrays = field(default_factory=dict)
     weights: Arrays = field(default_factory=dict)
     losses: tuple[float, ...] = ()
+    symbolic: Mapping[str, Form] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +140,7 @@ class Outcome:
             "status": self.status.value,
             "loss": self.trace.loss,
             "losses": list(self.trace.losses),
+            "symbolic": {key: form.to_json() for key, form in self.trace.symbolic.items()},
             "failure": self.failure.to_json() if self.failure else None,
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,
@@ -140,6 +161,7 @@ class Outcome:
             groups[group][key] = array
         outputs = groups.pop("outputs")
         traced: dict[str, Any] = dict(groups)
+        traced["symbolic"] = {key: Form.from_json(form) for key, form in header.get("symbolic", {}).items()}
         failure = header.get("failure")
         return cls(
             target=header["target"],

@@ -43,15 +43,17 @@ class Slope:
 
 
 def one_sided(terms: Terms, at: Sequence[Array], direction: Sequence[Array], middle: Evaluation) -> Slope | None:
-    """The derivatives of ``terms`` at ``at`` along ``direction``; None where a value is not finite.
+    """The derivatives of ``terms`` at ``at`` along ``direction``; None where a value is not finite, or not there.
 
     Args:
         middle: ``terms(at)``, which all directions share.
     """
     with np.errstate(all="ignore"):
-        moved = terms(_moved(at, direction, STEP))
+        moved, nearer = terms(_moved(at, direction, STEP)), terms(_moved(at, direction, STEP / 2.0))
+        if not moved.value.shape == nearer.value.shape == middle.value.shape:
+            return None  # a step away from a value that masks, there are more terms
         whole = (moved.value - middle.value) / STEP
-        half = (terms(_moved(at, direction, STEP / 2.0)).value - middle.value) / (STEP / 2.0)
+        half = (nearer.value - middle.value) / (STEP / 2.0)
     if not (np.isfinite(whole).all() and np.isfinite(half).all()):
         return None
     extrapolated = 2.0 * half - whole

@@ -102,6 +102,14 @@ def layer_function(
     return _usable(terms, moved)
 
 
+def joined(parts: Sequence[Evaluation]) -> Evaluation:
+    """The terms of a sum of functions."""
+    return Evaluation(
+        np.concatenate([np.ravel(part.value) for part in parts]),
+        np.concatenate([np.ravel(np.broadcast_to(part.kappa, part.value.shape)) for part in parts]),
+    )
+
+
 def pulled_back(case: Case) -> Differentiated | None:
     """The function whose gradients a replay of one layer gives; None of a layer in a file."""
     if not isinstance(case.subject, LayerGraph) or len(case.subject.nodes) != 1:

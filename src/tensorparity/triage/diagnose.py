@@ -161,6 +161,8 @@ def _parameters(node: Node) -> Mapping[str, Json]:
 
 
 def _kind(errors: NodeErrors) -> Kind:
+    if errors.form is not None:
+        return errors.form
     if errors.dtypes:
         return Kind.DTYPE
     if any(math.isinf(off) for off in errors.absolute.values()):
@@ -176,6 +178,8 @@ def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike:
     accused = [target for target in errors.errors if target in suspects]
     others = [target for target in errors.errors if target not in suspects]
     where = f"{node.layer} ({node.op}) run alone on identical inputs"
+    if errors.form is not None:
+        return [*errors.said.values(), *(f"{target} {ending}" for target, ending in errors.endings.items())]
     for target in accused:
         off, units = errors.absolute.get(target, 0.0), errors.errors[target]
         if target in errors.dtypes:

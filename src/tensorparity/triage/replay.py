@@ -24,12 +24,14 @@ from ..core.outcome import Outcome, Trace
 from ..core.policies import Policy, coarser, policy_named, worth
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..core.verdict import Kind
 from ..operators.beside import Beside
 from ..operators.catalogue import has_layer
 from ..operators.evaluate import evaluate_node
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from .ballots import ballot_of
+from .forms import Forms
 from .freedoms import Freed, Freedom, freedom_of_node
 
 #: A vote has no rounding bound of its own, so it must be won by more.
@@ -67,6 +69,8 @@ class NodeErrors:
         freedom: what the documentation leaves open, where that explains every error beyond the limit.
         dtypes: targets that answered in another dtype than their policy's, and which.
         rough: it was computed in half precision, where all targets may be far from the reference alike.
+        form: ``shape`` or ``dtype``, where that is not what was announced, or not what most gave.
+        said: of each target whose form is wrong, how.
     """
 
     node: Node
@@ -81,6 +85,8 @@ class NodeErrors:
     answers: Mapping[str, Sequence[Array]] = field(default_factory=dict)
     dtypes: Mapping[str, str] = field(default_factory=dict)
     rough: bool = False
+    form: Kind | None = None
+    said: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def limit(self) -> float:
@@ -216,7 +222,22 @@ def measure_node(
     seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
     found = _measure_node(node, given, weights, outcomes, answered, training, dtype, truth)
-    return with_dtypes(found, answered, dtype)
+    found = with_dtypes(found, answered, dtype)
+    wrong = any(not error <= found.limit for error in found.errors.values())
+    form = None if wrong and found.judged_by != "nothing" else measure_form(node, outcomes)
+    return found if form is None else replace(form, endings=found.endings)
+
+
+def measure_form(node: Node, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
+    """Who gives another shape or dtype than it said, or another dtype than most; None where nobody does."""
+    forms = Forms(node, outcomes)
+    if forms.kind is None:
+        return None
+    errors = {target: float("inf") if target in forms.wrong else 0.0 for target in forms.targets}
+    absolute = dict.fromkeys(forms.targets, 0.0)
+    judged_by = "reference" if forms.announced else "nothing" if forms.disputed else "vote"
+    mutual = float("inf") if forms.disputed or 0 < len(forms.wrong) < len(errors) else 0.0
+    return NodeErrors(node, errors, absolute, mutual, judged_by, form=forms.kind, said=forms.said)
 
 
 def _measure_node(

@@ -7,34 +7,56 @@ node by node; where they part, whoever pulled them back is doubted.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, Arrays, dtype_name
 from ..core.case import Case
 from ..core.channels import is_finite, magnitude
 from ..core.errors import TensorParityError
 from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
-from ..core.policies import cast, coarser, policy_named
+from ..core.policies import PLAIN, cast, coarser, policy_named
+from ..core.verdict import Stage
 from ..operators.beside import Beside, keeps_states
 from ..operators.evaluate import evaluate_node
+from ..operators.losses import LOSSES
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
-from .replay import node_outputs, odd_dtype, reference_error, reference_of
+from .diagnose import public_name
+from .forms import Forms, as_announced
+from .own_gradients import is_right, loss_is_right, own_error
+from .replay import VOTE_MARGIN, node_outputs, odd_dtype, reference_error, reference_of
+from .states import judge_states
 from .steps import loss_error, update_error
-from .trials import Trial, backward_trial, forward_trial, loss_trials, next_call_trial, update_trial
+from .trials import (
+    Trial,
+    backward_trial,
+    forward_trial,
+    loss_trials,
+    next_call_trial,
+    state_trial,
+    untried,
+    update_trial,
+)
 
-#: Gradients closer than this share of their size are not looked at: rounding alone may part them so far.
+#: Gradients closer than this share of their size are not looked at: rounding alone may part them so far. What is small
+#: beside the largest number of its gradient is therefore seen where it is looked at for another reason only.
 _GRADIENTS_APART = 1e-3
 _NEGLIGIBLE = 1e-6
 #: ... which in half precision is at least so many units of roundoff.
 _IN_ROUNDOFFS = 64.0
 #: The squares of numbers beyond them, or of smaller ones than their inverse, are not normal in float32.
 _EXTREME = 1e18
+#: Gradients that are held against the reference though nobody differs: all may be wrong alike. Each takes about a
+#: hundred evaluations of what reads the tensor, so it is a few, drawn by the case's seed; more if nobody could differ.
+_SAMPLED, _SAMPLED_ALONE = 3, 12
+_MOST_SAMPLED = 2_000
+#: What nobody disputes must be wrong by more than what is disputed.
+_UNDISPUTED = K * VOTE_MARGIN
 
 
 class Screening:
@@ -45,6 +67,7 @@ class Screening:
         self._case = case
         self._graph = case.subject
         self._training = case.procedure.training
+        self._mode = case.procedure.mode
         self._dtype = case.procedure.dtype
         self._policy = policy_named(self._dtype)
         self._done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
@@ -78,17 +101,36 @@ class Screening:
                 reference = self._reference(node, given, known, self._beside[target])
                 if reference is not None and not self._is_right(target, outputs, reference):
                     wrong[target] = given
-            if wrong and not (at_edge and len(wrong) == judged):  # what becomes of NaN, or of a square, is not said
-                yield from self._forward_trial(node, wrong)
+            if at_edge and len(wrong) == judged:  # what becomes of NaN, or of a square, is seldom documented
+                wrong = {}
+            suspected = wrong or self._misformed(node)
+            if suspected:
+                yield self._forward_trial(node, suspected)
             elif keeps_states(node):
                 yield from self._next_call_trial(node)
 
-    def _forward_trial(self, node: Node, wrong: Mapping[str, list[Array]]) -> Iterator[Trial]:
+    def _forward_trial(self, node: Node, wrong: Mapping[str, list[Array]]) -> Trial:
         first = next(iter(wrong))
-        masks, given = self._beside[first].masks_into(node), wrong[first]
-        with contextlib.suppress(ValueError):  # the mask is one that no graph of one layer has
-            weights, seed = self._case.weights, self._case.seed
-            yield forward_trial(node, given, weights, self._training, list(wrong), seed, self._dtype, tuple(masks))
+        masks, given = tuple(self._beside[first].masks_into(node)), wrong[first]
+        weights, seed, training = self._case.weights, self._case.seed, self._training
+        try:
+            return forward_trial(node, given, weights, training, list(wrong), seed, self._dtype, masks, self._mode)
+        except ValueError:  # the mask is one that no graph of one layer has
+            return untried(Stage.FORWARD, self._case, node, public_name(node.op), list(wrong))
+
+    def _misformed(self, node: Node) -> dict[str, list[Array]]:
+        """Targets whose shape or dtype is doubted though nothing of the kind flows in, and what flows in."""
+        given: dict[str, list[Array]] = {}
+        for target, outcome in self._done.items():
+            keys = [ref_key(self._graph, ref) for ref in node.inputs]
+            own = self._given(node, outcome)
+            if own is not None and all(as_announced(key, outcome) is None for key in keys):
+                given[target] = own
+        forms = Forms(node, {target: self._done[target] for target in given})
+        fed = {tuple(dtype_name(array) for array in own) for own in given.values()}
+        if forms.kind is None or (not forms.announced and len(fed) > 1):
+            return {}
+        return {target: given[target] for target in forms.wrong or forms.targets}
 
     def _next_call_trial(self, node: Node) -> Iterator[Trial]:
         """What a layer keeps shows only in its next call, of which a training step has none."""
@@ -150,40 +192,138 @@ class Screening:
                 error = loss_error(self._case, outcome, outcome.trace.loss)
                 wrong += [target] if not error <= K else []
         outputs = {ref_key(self._graph, ref) for ref in self._graph.outputs}
-        parted = [target for target, name in self._parted() if name.partition(":")[2] in outputs]
-        if wrong or parted:
-            first = self._done[(wrong or parted)[0]]
-            if all(np.isfinite(array).all() for array in first.outputs.values()):
-                yield from loss_trials(self._case, first.outputs, wrong or parted)
+        parted = list(dict.fromkeys(target for target, name in self._parted() if name.partition(":")[2] in outputs))
+        suspects = wrong or parted
+        if not suspects:
+            return
+        predictions = self._finite_predictions(suspects)
+        if predictions is None:
+            recipe = self._case.procedure.loss
+            node = Node(recipe.name, recipe.name, ())
+            yield untried(Stage.LOSS, self._case, node, LOSSES[recipe.name].api, suspects)
+            return
+        value, gradient = loss_trials(self._case, predictions, suspects)
+        yield replace(value, explained=lambda: not wrong)
+        yield replace(gradient, explained=lambda: self._loss_explained(parted))
+
+    def _finite_predictions(self, suspects: Sequence[str]) -> Arrays | None:
+        """Those of a suspect, else of any target; None where there is something not finite in all of them."""
+        for target in self._suspects_first(suspects):
+            outputs = self._done[target].outputs
+            if all(np.isfinite(array).all() for array in outputs.values()):
+                return outputs
+        return None
+
+    def _suspects_first(self, suspects: Sequence[str]) -> list[str]:
+        return [*suspects, *(target for target in self._done if target not in suspects)]
+
+    def _loss_explained(self, suspects: Sequence[str]) -> bool:
+        return all(loss_is_right(self._case, self._done[target]) for target in suspects)
 
     def backward(self) -> Iterator[Trial]:
         """The layers behind which gradients agree, and before which they do not."""
         parted: dict[str, list[str]] = {}
         for target, name in self._parted():
             parted.setdefault(name, []).append(target)
+        for target, name in self._sampled(parted):
+            parted[name] = [target]
         if not parted:
             return
-        first = next(iter(self._done.values()))
         readers: dict[str, list[Node]] = {}
         for node in self._graph.nodes:
             for index in range(len(node.inputs)):
                 readers.setdefault(self._gradient_name(node, index), []).append(node)
-        explained = {n for n, nodes in readers.items() if any(f"node:{node.key}" in parted for node in nodes)}
         for node in self._graph.nodes:
-            if f"node:{node.key}" in parted:
-                continue
             names = [self._gradient_name(node, index) for index in range(len(node.inputs))]
-            names = [name for name in names if name not in explained]
             names += [name for name in parted if name.startswith(f"weight:{node.layer}/")]
-            suspects = sorted({target for name in names for target in parted.get(name, ())})
-            given, outputs = self._given(node, first), node_outputs(node, first)
-            if suspects and given is not None and outputs:
-                weights, seed = self._case.weights, self._case.seed
-                masks = tuple(self._beside[next(iter(self._done))].masks_into(node))
-                with contextlib.suppress(ValueError):
-                    yield backward_trial(
-                        node, given, outputs[0], weights, self._training, suspects, seed, self._dtype, masks
-                    )
+            doubted: dict[str, list[str]] = {}
+            for name in names:
+                behind = [node] if name.startswith("weight:") else readers[name]
+                after = {target for reader in behind for target in parted.get(f"node:{reader.key}", ())}
+                left = [target for target in parted.get(name, ()) if target not in after]
+                if left:  # of the others, it has parted behind the layer already
+                    doubted[name] = left
+            if doubted:
+                yield self._backward_trial(node, doubted)
+
+    def _backward_trial(self, node: Node, doubted: Mapping[str, Sequence[str]]) -> Trial:
+        """On the numbers of a suspect, else of any target, that are finite.
+
+        Args:
+            doubted: whose gradients are doubted, by their name.
+        """
+        suspects = sorted({target for targets in doubted.values() for target in targets})
+        for target in self._suspects_first(suspects):
+            outcome = self._done[target]
+            given, outputs = self._given(node, outcome), node_outputs(node, outcome)
+            if given is None or not outputs:
+                continue
+            pulled = outcome.trace.gradients.get(f"node:{node.key}")
+            if pulled is not None and not is_finite(pulled).all():
+                pulled = None
+            weights, seed = self._case.weights, self._case.seed
+            masks = tuple(self._beside[target].masks_into(node))
+            try:
+                trial = backward_trial(
+                    node,
+                    given,
+                    outputs[0],
+                    weights,
+                    self._training,
+                    suspects,
+                    seed,
+                    self._dtype,
+                    masks,
+                    pulled=pulled,
+                    mode=self._mode,
+                )
+            except ValueError:  # the mask is one that no graph of one layer has
+                continue
+            return replace(trial, explained=lambda: self._backward_explained(doubted))
+        return untried(Stage.BACKWARD, self._case, node, public_name(node.op), suspects)
+
+    def _backward_explained(self, doubted: Mapping[str, Sequence[str]]) -> bool:
+        return all(
+            is_right(self._case, name, self._done[target], self._others_gave(name, target), self._veiled(target))
+            for name, targets in doubted.items()
+            for target in targets
+        )
+
+    def _veiled(self, target: str) -> frozenset[str]:
+        """The nodes that masks or states flow into besides their inputs."""
+        beside = self._beside[target]
+        return frozenset(n.key for n in self._graph.nodes if beside.concerns(n) or beside.is_lost(n))
+
+    def _others_gave(self, name: str, target: str) -> list[Array]:
+        others = (outcome.trace.gradients.get(name) for own, outcome in self._done.items() if own != target)
+        return [array for array in others if array is not None]
+
+    def _sampled(self, parted: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+        """(target, gradient) of those nobody disputes that the reference does, of a few."""
+        done = self._trained()
+        if not done or self._policy.name != PLAIN.name:
+            return []
+        target, outcome = next(iter(done.items()))
+        names = [
+            name
+            for name, array in sorted(outcome.trace.gradients.items())
+            if name not in parted and array.size <= _MOST_SAMPLED
+        ]
+        rng = np.random.default_rng([self._case.seed, 0x0E6])
+        most = _SAMPLED if len(done) > 1 else _SAMPLED_ALONE
+        known: dict[str, float] = {}
+        veiled = self._veiled(target)
+        for index in rng.permutation(len(names)):
+            if len(known) == most:
+                break
+            error = own_error(self._case, names[index], outcome, veiled=veiled)
+            if error is not None:
+                known[names[index]] = error
+        return [(target, name) for name, error in known.items() if not error <= _UNDISPUTED]
+
+    def _trained(self) -> dict[str, Outcome]:
+        """Who has no loss was run forward only, and has no gradients to be absent."""
+        return {target: outcome for target, outcome in self._done.items() if outcome.trace.loss is not None}
 
     def _gradient_name(self, node: Node, index: int) -> str:
         key = ref_key(self._graph, node.inputs[index])
@@ -191,8 +331,7 @@ class Screening:
 
     def _parted(self) -> Iterator[tuple[str, str]]:
         """(target, gradient) where a target is far from what most of them say."""
-        # who has no loss was run forward only, and has no gradients to be absent
-        done = {target: outcome for target, outcome in self._done.items() if outcome.trace.loss is not None}
+        done = self._trained()
         if len(done) < 2:
             return
         names = sorted({name for outcome in done.values() for name in outcome.trace.gradients})
@@ -209,6 +348,10 @@ class Screening:
         wrong = [target for target, outcome in self._done.items() if not update_error(self._case, outcome) <= K]
         if wrong and self._case.procedure.optimizer:
             yield update_trial(self._case, wrong)
+        for errors in judge_states(self._case, self._done):
+            wrong = [target for target, error in errors.errors.items() if not error <= errors.limit]
+            if errors.disputed or (wrong and errors.judged_by != "nothing"):
+                yield state_trial(self._case, errors.node, list(errors.errors) if errors.disputed else wrong)
 
 
 def _far(arrays: Mapping[str, Array | None], whole: float, share: float) -> list[str]:

@@ -198,10 +198,10 @@ def judge_update(case: Case, completed: Outcomes) -> NodeErrors | None:
         return None
     stepped = {target: outcome for target, outcome in completed.items() if stepped_weights(case, outcome)}
     errors = {target: update_error(case, outcome) for target, outcome in stepped.items()}
-    return NodeErrors(Node(recipe.name, recipe.name, ()), errors, dict.fromkeys(errors, 0.0), _spread(errors.values()))
+    return NodeErrors(Node(recipe.name, recipe.name, ()), errors, dict.fromkeys(errors, 0.0), spread(errors.values()))
 
 
-def _spread(errors: Collection[float]) -> float:
+def spread(errors: Collection[float]) -> float:
     """How differently the targets err. On gradients of their own, those that make one mistake are about as far off."""
     least, most = min(errors, default=0.0), max(errors, default=0.0)
     return 0.0 if most == least or most - least <= _AS_FAR * most else most - least

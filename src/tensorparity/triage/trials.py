@@ -18,7 +18,7 @@ from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.outcome import Outcome
 from ..core.policies import PLAIN, policy_named
-from ..core.procedure import Goal, Procedure, Recipe
+from ..core.procedure import Goal, Mode, Procedure, Recipe
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_batches
@@ -27,8 +27,9 @@ from ..operators.optimizers import OPTIMIZERS
 from ..operators.spec import Evaluation, Mask, ShapeError
 from .backward import GradientErrors, judge_gradients, judge_pulled_back, loss_function
 from .diagnose import public_name
-from .replay import NodeErrors, measure_node
+from .replay import NodeErrors, measure_form, measure_node
 from .sign import policy_parameter, value_classes
+from .states import judge_state
 from .steps import judge_loss, judge_loss_gradient, judge_update
 from .veils import any_mask, veil
 
@@ -44,6 +45,11 @@ class Trial:
 
     Args:
         suspects: whom the screening doubts.
+        again: the same as the network had it (its mode, what was pulled back in it); tried where this convicts nobody.
+        explained: whether the doubt is rounding carried along; asked where no trial convicts. Without an answer the
+            doubt stays open.
+        doubted: something in the network is not as it should be; otherwise a look at what the network does not show.
+        runs: there are numbers to run it on; otherwise the doubt stays open as it is.
     """
 
     stage: Stage
@@ -53,6 +59,16 @@ class Trial:
     api: str
     parameters: Mapping[str, Json] = field(default_factory=dict)
     suspects: tuple[str, ...] = ()
+    again: Trial | None = None
+    explained: Callable[[], bool] | None = None
+    doubted: bool = True
+    runs: bool = True
+
+    def is_explained(self, errors: NodeErrors) -> bool:
+        """Whether nothing is left to doubt where nobody is convicted."""
+        if not self.doubted:
+            return errors.judged_by == "reference"
+        return self.explained is not None and self.explained()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -76,10 +92,16 @@ def forward_trial(
     seed: int,
     dtype: str | None = None,
     masks: Sequence[Mask] = (),
+    mode: Mode = Mode.USER,
 ) -> Trial:
-    """The layer alone in the mode that users get, all of its outputs."""
+    """The layer alone in the mode that users get, all of its outputs; then in the mode of the network it comes from."""
     case = replace(alone(node, given, weights, seed, masks), procedure=Procedure(training=training, dtype=dtype))
-    return _layer_trial(node, case, suspects)
+    trial = _layer_trial(node, case, suspects)
+    if mode is Mode.USER:
+        return trial
+    # traced, because that is how networks are run: JAX then compiles it as one
+    own = replace(case, procedure=replace(case.procedure, mode=mode, trace=True))
+    return replace(trial, again=_layer_trial(node, own, suspects))
 
 
 def next_call_trial(
@@ -93,7 +115,7 @@ def next_call_trial(
     """A stateful layer alone, called on one row after another: each but the first starts where the last one ended."""
     rows = [array if len(array) > 1 else np.concatenate([array, array]) for array in given]
     case = replace(alone(node, rows, weights, seed), procedure=Procedure(batch_size=1, dtype=dtype))
-    return _layer_trial(node, case, suspects)
+    return replace(_layer_trial(node, case, suspects), doubted=False)
 
 
 def _layer_trial(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
@@ -116,6 +138,12 @@ def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     if not _needs_more(case):
         return measure_node(own, given, case.weights, traced, training=case.procedure.training, dtype=dtype)
     return measure_node(own, given, case.weights, traced, dtype=dtype, truth=_truth(case))
+
+
+def judge_form(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
+    """Of a layer that runs alone and whose numbers are right, its shape and dtype; None where they are as well."""
+    own = _single_node(case)
+    return measure_form(own, {target: _as_trace(own, outcome) for target, outcome in outcomes.items()})
 
 
 def _needs_more(case: Case) -> bool:
@@ -156,25 +184,50 @@ def backward_trial(
     seed: int,
     dtype: str | None = None,
     masks: Sequence[Mask] = (),
+    pulled: Array | None = None,
+    mode: Mode = Mode.USER,
 ) -> Trial:
-    """One cotangent pulled back through the layer alone; behind a mask, the gradient of a loss of its output."""
+    """One cotangent pulled back through the layer alone: a random one, then the network's own in the network's mode.
+
+    Behind a mask it is the gradient of a loss of its output.
+
+    Args:
+        pulled: the network's cotangent, where it is known.
+    """
     if any_mask(masks):
         return _masked_backward_trial(node, given, output, weights, training, suspects, seed, dtype, masks)
     plain = alone(node, given, weights, seed)
     own = _single_node(plain)
     rng = np.random.default_rng([seed, 0xBAC])
-    cotangent = np.asarray(rng.standard_normal(output.shape)).astype(output.dtype)
+    random = np.asarray(rng.standard_normal(output.shape)).astype(output.dtype)
     case = replace(
         plain,
         procedure=Procedure(goal=Goal.REPLAY, nodes=(own.key,), training=training, dtype=dtype),
         inputs={f"{own.key}/{index}": array for index, array in enumerate(given)},
-        cotangents={own.key: cotangent},
+        cotangents={own.key: random},
     )
+    trial = _backward(node, case, suspects)
+    if pulled is None:
+        return trial
+    like = replace(case, procedure=replace(case.procedure, mode=mode), cotangents={own.key: pulled})
+    return replace(trial, again=_backward(node, like, suspects))
 
+
+def _backward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
     def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
         return _settled(judge_pulled_back(case, outcomes))
 
-    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
+    own, significant = _single_node(case), _significant(node, case.procedure.dtype)
+    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), significant, tuple(suspects))
+
+
+def untried(stage: Stage, case: Case, node: Node, api: str, suspects: Sequence[str]) -> Trial:
+    """A doubt that no numbers are there to try."""
+
+    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        return _unknown(node, outcomes)
+
+    return Trial(stage, case, node, judge, api, suspects=tuple(suspects), runs=False)
 
 
 def _masked_backward_trial(
@@ -315,3 +368,13 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
 
     api, params = OPTIMIZERS[recipe.name].api, {**recipe.params, **policy_parameter(case.procedure.dtype)}
     return Trial(Stage.UPDATE, case, node, judge, api, params, tuple(suspects))
+
+
+def state_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
+    """The whole step again: what the layer holds that no optimizer moved."""
+
+    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        return judge_state(case, node, _completed(outcomes))
+
+    significant = _significant(node, case.procedure.dtype)
+    return Trial(Stage.UPDATE, case, node, judge, public_name(node.op), significant, tuple(suspects))

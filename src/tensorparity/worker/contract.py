@@ -69,6 +69,8 @@ class Result(object):
         self.weights = {}
         self.loss = None
         self.losses = []
+        #: By node key: what the library said the output would be, as (shape with None for what is open, dtype).
+        self.symbolic = {}
 
     def arrays(self):
         found = {}

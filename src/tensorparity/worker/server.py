@@ -97,7 +97,7 @@ class Session(object):
 
     def _run(self, frame):
         result = self._adapter.run(Job(frame.header["case"], frame.arrays))
-        header = {"status": "completed", "loss": result.loss, "losses": result.losses}
+        header = {"status": "completed", "loss": result.loss, "losses": result.losses, "symbolic": result.symbolic}
         return header, result.arrays()
 
     def _pack(self, frame):

@@ -69,6 +69,15 @@ class Program(object):
                 names[identity] = [step.name, index]
         return names
 
+    def symbolic(self):
+        """Return by node key the shape and dtype that Keras inferred when the model was built."""
+        found = {}
+        for step in self.steps:
+            for index, tensor in enumerate(step.node.outputs):
+                sizes = [None if size is None else int(size) for size in tensor.shape]
+                found[output_key(step.key, index)] = [sizes, str(tensor.dtype)]
+        return found
+
     def weights(self):
         """Return the variables by ``layer/weight``."""
         found = {}
