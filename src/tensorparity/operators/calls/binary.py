@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from .helpers import Binding, Evaluation, Numbers, Operand, Operator, Tensor, bindings, call, family
+from .numbers import MP
 
 A, B = Tensor("a"), Tensor("b")
 _SHAPES = ((28, 3), (17,), (1,), (15,), (16,))
@@ -47,9 +48,7 @@ def _hypot(m: Numbers, a: Array, b: Array) -> Array:
 def _atan2(m: Numbers, a: Array, b: Array) -> Array:
     if m.of is float:
         return np.asarray(np.arctan2(a, b))
-    import mpmath
-
-    return np.asarray(np.frompyfunc(mpmath.atan2, 2, 1)(a, b), dtype=object)
+    return np.asarray(np.frompyfunc(MP.atan2, 2, 1)(a, b), dtype=object)
 
 
 OPERATORS = family(

@@ -25,6 +25,36 @@ _MIRROR, _FROM_DIGAMMA, _FROM_BESSEL, _FROM_NDTR = 0.5, 10.0, 30.0, -20.0
 Function = Callable[[Array], Array]
 
 
+def _digits(count: int) -> Any:
+    """Mpmath's numbers with so many digits in all arithmetic, also between functions; dividing by zero is IEEE's."""
+    context = mpmath.MPContext()
+    context.dps = count
+    divide, divided = context.mpf.__truediv__, context.mpf.__rtruediv__
+
+    def by_zero(above: Any) -> Any:
+        above = context.convert(above)
+        return context.nan if above == 0 or context.isnan(above) else context.sign(above) * context.inf
+
+    def over(self: Any, other: Any) -> Any:
+        try:
+            return divide(self, other)
+        except ZeroDivisionError:
+            return by_zero(self)
+
+    def under(self: Any, other: Any) -> Any:
+        try:
+            return divided(self, other)
+        except ZeroDivisionError:
+            return by_zero(other)
+
+    context.mpf.__truediv__, context.mpf.__rtruediv__ = over, under
+    return context
+
+
+#: A context of our own: the library's is everybody's, and has 15 digits unless somebody says otherwise.
+MP = _digits(_DIGITS)
+
+
 class Numbers:
     """Elementwise functions by name (``numbers.exp``); constants through ``of``."""
 
@@ -48,11 +78,10 @@ class Numbers:
 
 class _Precise(Numbers):
     def pi(self) -> Any:
-        with mpmath.workdps(_DIGITS):
-            return +mpmath.pi
+        return +MP.pi
 
     def array(self, array: Array) -> Array:
-        return np.asarray(np.frompyfunc(mpmath.mpf, 1, 1)(array.astype(np.float64)), dtype=object)
+        return np.asarray(np.frompyfunc(MP.mpf, 1, 1)(array.astype(np.float64)), dtype=object)
 
 
 def _scalar(function: Callable[[float], float]) -> Function:
@@ -270,55 +299,50 @@ FLOAT = Numbers(
 
 def _precise(function: Callable[[Any], Any]) -> Function:
     def guarded(value: Any) -> Any:
-        with mpmath.workdps(_DIGITS):
-            try:
-                found = function(value)
-            except ZeroDivisionError:
-                return mpmath.inf
-            except ValueError:
-                return mpmath.nan
-            return found if not isinstance(found, mpmath.mpc) else mpmath.nan
+        try:
+            found = function(value)
+        except ZeroDivisionError:
+            return MP.inf
+        except ValueError:
+            return MP.nan
+        return found if not isinstance(found, MP.mpc) else MP.nan
 
     over = np.frompyfunc(guarded, 1, 1)
     return lambda x: np.asarray(over(x), dtype=object)
 
 
 def _mp_scaled_bessel(order: int) -> Callable[[Any], Any]:
-    return lambda x: mpmath.besseli(order, x) * mpmath.exp(-abs(x))
+    return lambda x: MP.besseli(order, x) * MP.exp(-abs(x))
 
 
 def _mp_bessel(order: int) -> Callable[[Any], Any]:
-    return lambda x: mpmath.besseli(order, x)
-
-
-def _mp_floor(x: Any) -> Any:
-    return mpmath.floor(x)
+    return lambda x: MP.besseli(order, x)
 
 
 def _mp_lgamma(x: Any) -> Any:
     """The reflected formula for large negative arguments, where gamma itself is too small to be taken."""
     if x > 0:
-        return mpmath.loggamma(x)
-    if x == mpmath.floor(x):
-        return mpmath.inf
-    return mpmath.log(mpmath.pi / abs(mpmath.sin(mpmath.pi * x))) - mpmath.loggamma(1 - x)
+        return MP.loggamma(x)
+    if x == MP.floor(x):
+        return MP.inf
+    return MP.log(MP.pi / abs(MP.sin(MP.pi * x))) - MP.loggamma(1 - x)
 
 
 def _mp_ndtri(p: Any) -> Any:
     """With as many more digits as 2p - 1 loses."""
     if p == 0:
-        return -mpmath.inf
-    with mpmath.workdps(_DIGITS + max(0, int(-mpmath.log10(min(p, 1 - p) + mpmath.mpf(10) ** -400)))):
-        return mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)
+        return -MP.inf
+    with MP.workdps(_DIGITS + max(0, int(-MP.log10(min(p, 1 - p) + MP.mpf(10) ** -400)))):
+        return MP.sqrt(2) * MP.erfinv(2 * p - 1)
 
 
 def _mp_log_ndtr(x: Any) -> Any:
-    return mpmath.log(mpmath.erfc(-x / mpmath.sqrt(2)) / 2)
+    return MP.log(MP.erfc(-x / MP.sqrt(2)) / 2)
 
 
 PRECISE = _Precise(
     {
-        name: _precise(getattr(mpmath, name))
+        name: _precise(getattr(MP, name))
         for name in [
             "exp",
             "expm1",
@@ -347,13 +371,13 @@ PRECISE = _Precise(
         ]
     }
     | {
-        "exp2": _precise(lambda x: mpmath.power(2, x)),
-        "log2": _precise(lambda x: mpmath.log(x, 2)),
+        "exp2": _precise(lambda x: MP.power(2, x)),
+        "log2": _precise(lambda x: MP.log(x, 2)),
         "square": _precise(lambda x: x * x),
         "reciprocal": _precise(lambda x: 1 / x),
-        "round": _precise(mpmath.nint),
+        "round": _precise(MP.nint),
         "lgamma": _precise(_mp_lgamma),
-        "trigamma": _precise(lambda x: mpmath.psi(1, x)),
+        "trigamma": _precise(lambda x: MP.psi(1, x)),
         "i0e": _precise(_mp_scaled_bessel(0)),
         "i1e": _precise(_mp_scaled_bessel(1)),
         "i0": _precise(_mp_bessel(0)),
@@ -361,5 +385,5 @@ PRECISE = _Precise(
         "log_ndtr": _precise(_mp_log_ndtr),
         "ndtri": _precise(_mp_ndtri),
     },
-    mpmath.mpf,
+    MP.mpf,
 )

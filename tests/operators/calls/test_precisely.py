@@ -1,0 +1,51 @@
+"""Arithmetic of 50 digits, in every step of a reference, and at the ends of every domain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.calls.numbers import MP, PRECISE
+from tensorparity.operators.calls.spec import Operator
+
+ELEMENTWISE = [
+    operator
+    for operator in map(OPERATORS.get, OPERATORS.names())
+    if len(operator.operands) == 1 and not operator.parameters and operator.family in ("unary", "activation", "special")
+]
+
+
+def _ends(operator: Operator) -> np.ndarray:
+    (operand,) = operator.operands
+    wanted = [*operand.points, operand.low, operand.high, 0.0, 1.0, -1.0, 0.5]
+    inside = {float(x) for x in wanted if np.isfinite(x) and operand.low <= x <= operand.high}
+    return np.array(sorted(inside - set(operand.without)))
+
+
+def test_there_are_many() -> None:
+    assert len(ELEMENTWISE) >= 40
+
+
+@pytest.mark.parametrize("operator", ELEMENTWISE, ids=lambda operator: operator.name)
+def test_a_reference_has_a_value_wherever_its_domain_ends(operator: Operator) -> None:
+    x = _ends(operator)
+    precise = operator.evaluate_precisely({}, [x])
+    with np.errstate(all="ignore"):
+        plain = operator.evaluate({}, [x])
+    found = np.array([float(value) for value in np.ravel(precise.value)])
+    assert np.allclose(found, np.ravel(plain.value), rtol=1e-9, atol=1e-12, equal_nan=True)
+    assert all(float(slack) >= 0 or np.isnan(float(slack)) for slack in np.ravel(precise.kappa))
+
+
+def test_arithmetic_between_functions_has_the_digits_too() -> None:
+    x = PRECISE.array(np.array([1.0]))
+    tiny = MP.mpf(10) ** -40
+    assert ((x + tiny) - x)[0] == pytest.approx(tiny, rel=1e-9)
+
+
+@pytest.mark.parametrize(("above", "expected"), [(1.0, np.inf), (-2.0, -np.inf), (0.0, np.nan)])
+def test_dividing_by_zero_is_as_in_floats(above: float, expected: float) -> None:
+    zero, number = PRECISE.array(np.array([0.0])), PRECISE.array(np.array([above]))
+    for quotient in (number / zero, above / zero):
+        assert np.array_equal(np.array([float(quotient[0])]), [expected], equal_nan=True)
