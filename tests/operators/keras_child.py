@@ -80,6 +80,7 @@ def lost_in(layer: keras.Layer, again: keras.Layer, arguments: list, call: dict,
     again.set_weights(layer.get_weights())
     if hasattr(again, "finalize_state"):
         again.finalize_state()
+    forget(again)
     found = [keras.ops.convert_to_numpy(x) for x in keras.tree.flatten(again(*arguments, **call))]
     same = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(found, outputs, strict=True))
     return "" if same else "the same configuration computes something else"

@@ -256,9 +256,11 @@ _LIMITS = Limits(cpu_seconds=1.0, start_cpu_seconds=20.0, file_bytes=16 << 20)
 #: A user's program: it starts a worker that hangs, and is then ended from outside.
 PROGRAM = textwrap.dedent(
     """
+    import signal
     import sys
     from tensorparity.testing.external import MISBEHAVING, external_runner, misbehave
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what is started in the background ignores it
     way, marker = sys.argv[1:]
     target = f"misbehaving{{MARKER={marker}}}"
     with external_runner(MISBEHAVING, [target]) as runner:
