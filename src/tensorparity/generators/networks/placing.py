@@ -1,0 +1,264 @@
+"""Placing one layer after another in a network: parameters, an input that fits, whether anybody can run it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...core.jsontext import Json
+from ...core.policies import Policy
+from ...operators.catalogue import layer
+from ...operators.spec import Domain, LayerSpec
+from .assembly import Assembly, Tensor
+from .coverage import Coverage, Use
+from .masked import masked_sequence
+from .palettes import SHAPES, draw_edge_shape, draw_shape, draw_values, factorized
+from .settings import NetworkSettings
+from .support import ambiguous, hopeless, lacking, lacking_in
+
+_FITTINGS = 6
+#: Layers whose training changes their own weights before they are used; their reference is of inference.
+_INFERENCE_ONLY = ("SpectralNormalization",)
+#: How often what no target has is taken all the same.
+_HOPELESS = 0.02
+#: How often a layer that reads a mask has one.
+_MASKED = 0.3
+#: How often a window is as large as what it slides over.
+_FILLS = 0.15
+#: How often a layer gets its input as it is, where the rank fits; and reshaped without cropping, where it does not.
+_AS_IT_IS, _RESHAPED_ONLY = 0.95, 0.8
+
+
+class Placer:
+    """Adds layers to a network, and remembers which.
+
+    Args:
+        net: what they are added to.
+        style: how values of further inputs are drawn.
+        exotic: whether the network may have what some target lacks.
+        first_shape: of the network's first input.
+    """
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        settings: NetworkSettings,
+        coverage: Coverage,
+        policy: Policy,
+        net: Assembly,
+        style: str,
+        *,
+        training: bool,
+        exotic: bool,
+        first_shape: tuple[int, ...],
+    ) -> None:
+        self._rng = rng
+        self._settings = settings
+        self._coverage = coverage
+        self._policy = policy
+        self._training = training
+        self._exotic = exotic
+        self._first_shape = first_shape
+        self.net = net
+        self.style = style
+        #: The functional layers and what of them is covered, each with its node.
+        self.functional: list[tuple[str, str]] = []
+        self.uses: list[tuple[str, Use]] = []
+
+    def new_input(self, shape: tuple[int, ...], domain: Domain | None = None) -> Tensor:
+        full = (self.net.batch, *shape)
+        dtype = "float64" if self._policy.compute == "float64" else "float32"
+        return self.net.input(draw_values(self._rng, full, domain or Domain(), self.style, dtype))
+
+    def with_others(self, source: Tensor, count: int) -> list[Tensor]:
+        """Inputs for a layer that reads several where there is one: new ones, or in the paper's way the same again."""
+        if not self._settings.varied:
+            return [source] * count
+        return [source, *(self.new_input(self._first_shape) for _ in range(count - 1))]
+
+    def single(self, name: str, source: Tensor, *, reducing: bool = False) -> Tensor | None:
+        spec = layer(name)
+        for _ in range(_FITTINGS):
+            chosen = self._choose(spec)
+            if chosen is None:
+                continue
+            params, call_params = chosen
+            domain = spec.domain(spec.complete({**params, **call_params}))
+            if _reads_integers(domain):
+                return self._beside(spec, params, call_params, [source], domain)
+            if spec.masked is not None and not reducing and self._masks():
+                return self._behind_mask(spec, params, call_params, source)
+            before = self.net.mark()
+            given = self._fit(spec, source)
+            params = self._filling(spec, params, given)
+            refused = self._refuses(spec, params, len(given.shape) + 1)
+            added = None if refused else self.net.add(name, [given], params, call_params)
+            most = min(source.elements, given.elements) - 1 if reducing else None
+            if added is not None and (most is None or added.elements <= most):
+                self._count(spec, params, call_params, [source.op])
+                return added
+            self.net.restore(before)
+        return None
+
+    def several(self, name: str, sources: Sequence[Tensor]) -> Tensor | None:
+        """Lines 26 to 28: all inputs are brought to one random shape, then merged."""
+        spec = layer(name)
+        least, most = spec.arity
+        if most is not None and len(sources) > most:
+            return None
+        for _ in range(_FITTINGS):
+            chosen = self._choose(spec)
+            if chosen is None:
+                continue
+            domain = spec.domain(spec.complete({**chosen[0], **chosen[1]}))
+            if _reads_integers(domain):
+                return self._beside(spec, *chosen, sources, domain)
+            shape = self._common_shape(spec, sources)
+            before = self.net.mark()
+            given = [self.net.bring(source, shape) for source in sources]
+            given = self._masked_values(spec, given)
+            added = self.net.add(name, given, *chosen)
+            if added is not None:
+                self._count(spec, *chosen, [source.op for source in sources])
+                return added
+            self.net.restore(before)
+        return None
+
+    def branch(self, names: Sequence[str]) -> Tensor | None:
+        """One of these layers on an input of its own; None where nothing was found that takes one."""
+        for _ in range(_FITTINGS):
+            spec = layer(self._coverage.choose_layer(self._rng, names, ["Input"]))
+            chosen = self._choose(spec)
+            ranks = [rank for rank in spec.ranks if rank in SHAPES]
+            if chosen is None or not ranks or spec.domain(spec.complete({**chosen[0], **chosen[1]})).low is not None:
+                continue
+            params, call_params = chosen
+            before = self.net.mark()
+            fresh = self.new_input(draw_edge_shape(self._rng, int(self._rng.choice(ranks)), self.style))
+            params = self._filling(spec, params, fresh)
+            refused = self._refuses(spec, params, len(fresh.shape) + 1)
+            added = None if refused else self.net.add(spec.name, [fresh], params, call_params)
+            if added is not None and added.shape:
+                self._count(spec, params, call_params, [fresh.op])
+                return added
+            self.net.restore(before)
+        return None
+
+    def fallback(self, source: Tensor) -> Tensor:
+        return self.net.add("Activation", [source], {"activation": "tanh"}) or source
+
+    def _beside(
+        self,
+        spec: LayerSpec,
+        params: dict[str, Json],
+        call_params: dict[str, Json],
+        sources: Sequence[Tensor],
+        domain: Domain,
+    ) -> Tensor | None:
+        """A layer that reads integers gets inputs of its own, and its output joins the network by a merge."""
+        ranks = [rank for rank in spec.ranks if rank in (2, 3)]
+        rank = int(self._rng.choice(ranks))
+        if self._refuses(spec, params, rank):
+            return None
+        before = self.net.mark()
+        shape = draw_shape(self._rng, rank) if spec.arity[0] == 1 else (1,)
+        fresh = [self.new_input(shape, domain) for _ in range(spec.arity[0])]
+        added = self.net.add(spec.name, fresh, params, call_params)
+        if added is None or not added.shape:
+            self.net.restore(before)
+            return None
+        self._count(spec, params, call_params, [tensor.op for tensor in fresh])
+        if self._settings.unit:
+            return added
+        joined = [self.net.bring(source, added.shape) for source in sources]
+        return self.net.add("Add", [*joined, added], {}) or added
+
+    def _behind_mask(
+        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], source: Tensor
+    ) -> Tensor | None:
+        """A layer that reads a mask, on an input of its own that has one; its output joins the network by a merge."""
+        ranks = [rank for rank in spec.ranks if rank in SHAPES and rank > 2]
+        rank = int(self._rng.choice(ranks))
+        if self._refuses(spec, params, rank):
+            return None
+        before = self.net.mark()
+        masking = layer("Masking")
+        given = self._coverage.choose_params(self._rng, masking, masking.parameters)
+        masked = masked_sequence(self.net, self._rng, draw_shape(self._rng, rank), self.style, given)
+        added = self.net.add(spec.name, [masked], params, call_params) if masked is not None else None
+        if added is None or not added.shape or masked is None:
+            self.net.restore(before)
+            return None
+        new = {node.op for node in self.net.nodes[before[1] :]}
+        if "Masking" in new & set(self._coverage.names):  # an Embedding masks as well
+            self.uses.append((self.net.last("Masking"), self._coverage.use(masking, given, ["Input"])))
+        self._count(spec, params, call_params, [masked.op])
+        return self.net.add("Add", [self.net.bring(source, added.shape), added], {}) or added
+
+    def _masks(self) -> bool:
+        free = self._settings.varied and not self._settings.unit
+        return free and bool(self._rng.random() < _MASKED)
+
+    def _masked_values(self, spec: LayerSpec, given: list[Tensor]) -> list[Tensor]:
+        """Attention, at times on values of which some are hidden."""
+        shape = given[1].shape
+        if spec.masked is None or len(shape) != 2 or not self._masks():
+            return given
+        masked = masked_sequence(self.net, self._rng, shape, self.style, {})
+        return given if masked is None or masked.shape != shape else [given[0], masked, *given[2:]]
+
+    def _fit(self, spec: LayerSpec, source: Tensor) -> Tensor:
+        """The source, or what reshaping makes of it where its rank is not one of the layer's."""
+        rank = len(source.shape) + 1
+        if rank in spec.ranks and self._rng.random() < _AS_IT_IS:
+            return source
+        rank = int(self._rng.choice([other for other in spec.ranks if 2 <= other <= 6]))
+        exact = factorized(self._rng, source.elements, rank) if self._rng.random() < _RESHAPED_ONLY else None
+        return self.net.bring(source, exact or draw_shape(self._rng, rank))
+
+    def _filling(self, spec: LayerSpec, params: dict[str, Json], given: Tensor) -> dict[str, Json]:
+        """The parameters, at times with a window over the whole of the input."""
+        name = next((p.name for p in spec.parameters if p.name in ("pool_size", "kernel_size")), None)
+        able = self._settings.varied and name is not None and len(given.shape) > 1
+        if not able or name is None or self._rng.random() >= _FILLS:
+            return params
+        first = spec.complete(params).get("data_format") == "channels_first"
+        sizes = list(given.shape[1:] if first else given.shape[:-1])
+        return {**params, name: sizes if len(sizes) > 1 else sizes[0]}
+
+    def _common_shape(self, spec: LayerSpec, sources: Sequence[Tensor]) -> tuple[int, ...]:
+        """A random shape; steered, half of the time that of one of the inputs, which then needs no reshaping."""
+        fitting = [source.shape for source in sources if len(source.shape) + 1 in spec.ranks and source.elements <= 256]
+        if self._settings.steered and fitting and self._rng.random() < 0.5:
+            return fitting[int(self._rng.integers(len(fitting)))]
+        return draw_shape(self._rng, int(self._rng.choice(spec.ranks)))
+
+    def _choose(self, spec: LayerSpec) -> tuple[dict[str, Json], dict[str, Json]] | None:
+        """Parameters of the constructor and of the call; None where this network cannot have them."""
+        params = self._coverage.choose_params(self._rng, spec, spec.parameters)
+        call_params = self._coverage.choose_params(self._rng, spec, spec.call_parameters)
+        if self._training and (spec.name in _INFERENCE_ONLY or spec.draws(spec.complete(params))):
+            return None  # random numbers differ by library, and nothing could be compared
+        return params, call_params
+
+    def _refuses(self, spec: LayerSpec, params: dict[str, Json], rank: int) -> bool:
+        """What costs a network votes is drawn, but rarely."""
+        complete = spec.complete(params)
+        if ambiguous(spec.name, complete):
+            return True
+        if self._settings.varied and hopeless(spec.name, complete, rank):
+            return bool(self._rng.random() > _HOPELESS)
+        lacks = lacking(spec.name, complete, rank) or lacking_in(spec.name, self._policy)
+        return bool(lacks) and not self._exotic
+
+    def _count(
+        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], before: Sequence[str]
+    ) -> None:
+        node = self.net.last(spec.name)
+        self.functional.append((node, spec.name))
+        self.uses.append((node, self._coverage.use(spec, {**params, **call_params}, before)))
+
+
+def _reads_integers(domain: Domain) -> bool:
+    return domain.low is not None and domain.dtype.startswith("int")
