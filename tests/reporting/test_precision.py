@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -96,6 +97,14 @@ def test_what_gave_no_answer_is_listed(operators: Precision) -> None:
     assert rows[0].worst is not None
     assert rows[0].worst.target == "onnxruntime"
     assert rows[1].worst is None
+
+
+def test_of_several_strategies_the_largest_error_is_shown(operators: Precision) -> None:
+    weaker = [replace(run, strategy="random", units=min(run.units, 1e9) / 100) for run in operators.operators]
+    both = replace(operators, operators=(*operators.operators, *weaker))
+    assert [row.worst for row in operator_rows(both)] == [row.worst for row in operator_rows(operators)]
+    turned = replace(operators, operators=(*weaker, *operators.operators))
+    assert [row.worst for row in operator_rows(turned)] == [row.worst for row in operator_rows(operators)]
 
 
 @pytest.mark.parametrize("name", ["paper", "operators"])

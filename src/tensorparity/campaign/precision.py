@@ -87,6 +87,8 @@ class PrecisionSettings:
                     raise UsageError(f"unknown {what} {name!r}; known are {', '.join(known)}")
         if self.measure != "paper" and (self.modes or self.times > 1):
             raise UsageError("modes, and operators applied several times, are of measure 'paper': add --measure paper")
+        if self.measure == "paper" and len(self.dtypes) == 1:
+            raise UsageError("measure 'paper' compares precisions: give more than one --dtype, or none")
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,9 @@ def precision(settings: PrecisionSettings, listener: Listener = silent) -> Searc
     """
     settings.check()
     operators = find_operators(settings.operators)
+    stiff = [operator.name for operator in operators if settings.times > 1 and not operator.unary]
+    if stiff:
+        raise UsageError(f"the output of {', '.join(stiff)} is no input of the same kind: --times is not for them")
     with (
         open_store(settings.store, folder=settings.folder) as store,
         open_runner(settings.targets, settings.runner) as runner,

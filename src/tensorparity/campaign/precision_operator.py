@@ -19,12 +19,14 @@ from ..engines.predoo.batch import Batch
 from ..engines.predoo.guided import GuidedSearch
 from ..engines.predoo.specials import special_batch
 from ..generators.operator_inputs import SOURCES, fitted
-from ..operators.calls.spec import Operator, Sizes
+from ..operators.calls.spec import DTYPES, Operator, Sizes
 from .precision_notebook import GUIDED, Notebook, SearchTask
 
 #: Searches that advance together.
 _CHUNK = 8
 _VARIANTS = 4
+#: With so many inputs every shape is tried.
+_PLENTY = 2_000
 _BATCHES = 20
 #: Inputs with NaN and infinities: as many as two operands have combinations.
 _SPECIALS = 24
@@ -139,8 +141,11 @@ class OperatorSearch:
             drawn = {other.name: other.valid[rng.integers(len(other.valid))] for other in operator.parameters}
             params = operator.significant({**drawn, item.name: value})
             found.append((params, shapes[len(found) % len(shapes)]))
-        while len(found) < min(_VARIANTS, len(shapes)):
-            found.append(({}, shapes[len(found)]))
+        most = len(shapes) if self.task.inputs >= _PLENTY else _VARIANTS
+        first = DTYPES.index(self.task.dtype)  # where not all are tried, each dtype tries others
+        turned = [shapes[0], *(shapes[1 + (first + place) % (len(shapes) - 1)] for place in range(len(shapes) - 1))]
+        while len(found) < min(most, len(shapes)):
+            found.append(({}, turned[len(found)]))
         return found[: max(1, self.task.inputs // 20)]
 
     def feed(self, outcomes: Mapping[str, Outcome]) -> None:

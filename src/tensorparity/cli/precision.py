@@ -29,6 +29,7 @@ _STRATEGIES = (
     type=click.IntRange(min=1),
     help="Inputs per operator, dtype and run.  [default: 20000; 400 for a sweep of all operators]",
 )
+@click.option("--cases", type=click.IntRange(min=1), help="The same as --inputs.")
 @click.option(
     "--times", type=click.IntRange(min=1), default=1, help="Apply the operator so often, for --measure paper."
 )
@@ -46,6 +47,7 @@ def command(
     modes: tuple[str, ...],
     measure: str,
     inputs: int | None,
+    cases: int | None,
     times: int,
     models: bool | None,
     budget: float | None,
@@ -76,6 +78,7 @@ def command(
     from ..operators.calls.catalogue import SEVEN
     from .progress import progress
 
+    operators = _split(operators)
     if measure == "paper" and not operators:
         operators = SEVEN
     with_models = models if models is not None else measure == "paper" and set(SEVEN) <= set(operators)
@@ -86,7 +89,7 @@ def command(
         strategies=_split(strategies),
         modes=_split(modes),
         measure=measure,
-        inputs=inputs or (INPUTS if operators else SWEEP_INPUTS),
+        inputs=inputs or cases or (INPUTS if operators else SWEEP_INPUTS),
         times=times,
         seed=seed,
         budget=budget,

@@ -131,6 +131,7 @@ def measure_instances(actual: Array, widest: Array) -> PaperErrors:
         gap = actual.reshape(rows, -1).astype(np.float64)
         gap -= widest.reshape(rows, -1)
         np.abs(gap, out=gap)
+        gap[~np.isfinite(gap)] = np.nan
     return PaperErrors(gap.max(axis=1, initial=0.0), gap.sum(axis=1))
 
 

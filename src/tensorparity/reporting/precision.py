@@ -107,12 +107,19 @@ def table_2(precision: Precision) -> list[Row2]:
 def operator_rows(precision: Precision) -> list[OperatorRow]:
     groups: dict[tuple[str, str], dict[str, OperatorRun]] = {}
     for run in precision.operators:
-        groups.setdefault((run.operator, run.dtype), {})[run.target] = run
+        runs = groups.setdefault((run.operator, run.dtype), {})
+        known = runs.get(run.target)
+        if known is None or _tells_more(run, known):  # of several strategies, the one that found most
+            runs[run.target] = run
     rows = []
     for (operator, dtype), runs in groups.items():
         measured = [run for run in runs.values() if run.status == "measured"]
         rows.append(OperatorRow(operator, dtype, runs, max(measured, key=lambda run: run.units, default=None)))
     return rows
+
+
+def _tells_more(run: OperatorRun, known: OperatorRun) -> bool:
+    return run.status == "measured" and (known.status != "measured" or run.units > known.units)
 
 
 def unsupported(precision: Precision) -> list[OperatorRun]:

@@ -77,7 +77,8 @@ class PaperSearch:
         """The next inputs of the queue, at most so many, grouped by their parameters."""
         rows: list[dict[str, Array]] = []
         params: list[dict[str, Json]] = []
-        most = min(most, self._total - self.proposed)
+        whole = max(len(THETAS), most - most % len(THETAS))  # a candidate is not cut at the end of a batch
+        most = min(whole, self._total - self.proposed)
         while len(rows) < most:
             if not self._corpus:
                 if rows and self._strategy != "random":

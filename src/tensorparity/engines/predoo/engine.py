@@ -9,6 +9,7 @@ import numpy as np
 from ...core.arrays import Arrays
 from ...core.case import Case
 from ...core.verdict import Verdict
+from ...generators.operator_inputs import fitted
 from ...operators.calls.catalogue import OPERATORS
 from ...operators.calls.spec import DTYPES, Operator
 from .batch import Batch
@@ -67,9 +68,9 @@ class PredooEngine:
         source = MIXED[turn % _SOURCES]
         search = GuidedSearch(operator, dtype, shape, operator.significant(params), rng, source=source)
         batch = search.ask(_ROWS)
-        return self._beside(operator, batch, key, rng).case(operator, dtype, seed=int(rng.integers(2**31)))
+        return self._beside(operator, dtype, batch, key, rng).case(operator, dtype, seed=int(rng.integers(2**31)))
 
-    def _beside(self, operator: Operator, batch: Batch, key: str, rng: np.random.Generator) -> Batch:
+    def _beside(self, operator: Operator, dtype: str, batch: Batch, key: str, rng: np.random.Generator) -> Batch:
         """A quarter of the inputs are those that did worst, a little moved, where the shapes agree."""
         known = self._worst.get(key)
         if known is None or any(known[1][name].shape != array.shape for name, array in batch.arrays.items()):
@@ -79,6 +80,7 @@ class PredooEngine:
             if operand.stacked:
                 old = known[1][operand.name].astype(np.float64)
                 moved = old * (1 + rng.integers(-4, 5, old.shape) * 2.0**-10)
+                moved = fitted(moved, operand, dtype, middle=operator.accumulates)
                 arrays[operand.name] = np.concatenate([moved[: _ROWS // 4], arrays[operand.name][_ROWS // 4 :]])
         return Batch(batch.params, arrays, batch.places)
 
