@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.calls.numbers import FLOAT, Numbers
 from tensorparity.operators.calls.spec import Operator
+from tensorparity.operators.rounding import K
+from tensorparity.operators.spec import Evaluation
 from tensorparity.triage.call_reduction import reduce_call
 from tensorparity.triage.calls import CallBlame, blame_call
 
@@ -60,6 +65,50 @@ def test_what_no_careful_evaluation_can_do_blames_nobody() -> None:
     case = case_of(total, x)
     outputs = {"torch:eager": np.array([0.0], np.float32), "jax:jit": np.array([0.0], np.float32)}
     assert blame_call(total, case, "float32", outputs, "torch:eager").klass is None
+
+
+def judged(name: str, dtype: str, x: list[float], **outputs: list[float]) -> CallBlame:
+    """The first of the outputs is accused; numbers are wrapped as one stacked input."""
+    operator = OPERATORS.get(name)
+    shape = np.shape(operator.evaluate({}, [np.array([x])]).value)
+    named = {target.replace("_", ":"): np.array(y, dtype).reshape(shape) for target, y in outputs.items()}
+    return blame_call(operator, case_of(operator, np.array([x], dtype)), dtype, named, next(iter(named)))
+
+
+@pytest.mark.parametrize("name", ["ndtr", "gelu", "log_ndtr", "erfc"])
+def test_far_arguments_are_judged_in_fifty_digits(name: str) -> None:
+    far = [1e200, -3.0] if name == "erfc" else [-1e200, -3.0]
+    right = np.asarray(OPERATORS.get(name).evaluate({}, [np.array([far])]).value)[0].tolist()
+    found = judged(name, "float64", far, torch_eager=[right[0], right[1] * 1.5], jax_jit=right)
+    assert (found.klass, found.suspects, found.note) == (Class.DEFECT, ("torch:eager",), "")
+
+
+def test_where_fifty_digits_fail_float64_judges_and_says_so() -> None:
+    def fails(m: Numbers, params: object, x: Array) -> Evaluation:
+        if m is not FLOAT:
+            raise OverflowError("too far")
+        return Evaluation(x, 0 * x)
+
+    operator = replace(SIGMOID, reference=fails)
+    case = case_of(SIGMOID, np.array([[2.0]]))
+    outputs = {"torch:eager": np.array([[3.0]]), "jax:jit": np.array([[2.0]])}
+    found = blame_call(operator, case, "float64", outputs, "torch:eager")
+    assert (found.klass, found.suspects) == (Class.DEFECT, ("torch:eager",))
+    assert "OverflowError: too far" in found.note
+
+
+@pytest.mark.parametrize(("dtype", "tiny"), [("float32", 1e-30), ("float64", 1e-200)])
+def test_beyond_everybody_and_beyond_the_formula_is_ill_conditioned(dtype: str, tiny: float) -> None:
+    """The squares underflow in the dtype, in our own formula too."""
+    found = judged("l2_norm", dtype, [tiny, tiny], torch_eager=[tiny], jax_jit=[2 * tiny])
+    assert (found.klass, found.suspects) == (Class.PRECISION, ())
+    assert found.stable > K
+
+
+@pytest.mark.parametrize(("dtype", "tiny"), [("float32", 1e-30), ("float64", 1e-200)])
+def test_who_does_better_than_the_formula_convicts_the_others(dtype: str, tiny: float) -> None:
+    found = judged("l2_norm", dtype, [tiny, tiny], torch_eager=[tiny], jax_jit=[2**0.5 * tiny], onnxruntime=[0.0])
+    assert (found.klass, found.within) == (Class.DEFECT, ("jax:jit",))
 
 
 class TestReduction:

@@ -261,6 +261,8 @@ def _evidence(item: _Accused) -> list[str]:
         lines.append(f"{other} says {said:.9g}" + ("" if whole else f" ({item.blame.units[other]:.2g} times)"))
     if not item.blame.within and item.blame.klass is Class.DEFECT:
         lines.append(f"no other implementation was within the bound; the formula evaluated stably in {item.dtype} is")
+    if item.blame.note:
+        lines.append(item.blame.note)
     lines.append(f"formula: {item.operator.formula}")
     if item.also:
         lines.append(f"{'wrong' if whole else 'beyond the bound'} also in {', '.join(item.also)}")

@@ -87,7 +87,7 @@ def spacing(value: Array, dtype: str) -> Array:
         return np.asarray(np.exp2(exponent - int(info.nmant)))
 
 
-def stable_errors(operator: Operator, params: Params, arrays: list[Array], truth: Evaluation, dtype: str) -> RowErrors:
+def stable_value(operator: Operator, params: Params, arrays: list[Array], dtype: str) -> Array:
     """A stable evaluation of the formula in the dtype itself: what a careful implementation can reach.
 
     The narrow types are computed in float32 and rounded once, as kernels do.
@@ -95,13 +95,25 @@ def stable_errors(operator: Operator, params: Params, arrays: list[Array], truth
     inner = np.float64 if dtype == "float64" else np.float32
     with np.errstate(all="ignore"):
         value = operator.evaluate(params, [array.astype(inner) for array in arrays]).value
-        rounded = np.asarray(value).astype(dtype_named(dtype))
-    return measure_rows(rounded, truth, dtype)
+        return np.asarray(value).astype(dtype_named(dtype))
+
+
+def stable_errors(operator: Operator, params: Params, arrays: list[Array], truth: Evaluation, dtype: str) -> RowErrors:
+    """How far that evaluation is from the truth; in float64 it is the truth unless that has more digits."""
+    return measure_rows(stable_value(operator, params, arrays, dtype), truth, dtype)
 
 
 def precise_units(operator: Operator, params: Params, arrays: list[Array], actual: Array, dtype: str) -> float:
-    """Units of one stacked input against arithmetic of 50 digits: for float64, which no float64 can judge."""
-    truth = operator.evaluate_precisely(params, arrays)
+    """Units of one stacked input against arithmetic of 50 digits: for float64, which no float64 can judge.
+
+    Raises:
+        Imprecise: if there is no such evaluation.
+    """
+    return units_to(operator.evaluate_precisely(params, arrays), actual, dtype)
+
+
+def units_to(truth: Evaluation, actual: Array, dtype: str) -> float:
+    """The largest error of an output in units, against a truth of 50 digits."""
     value = np.broadcast_to(truth.value, actual.shape)
     kappa = np.broadcast_to(truth.kappa, actual.shape)
     worst = 0.0
@@ -111,7 +123,8 @@ def precise_units(operator: Operator, params: Params, arrays: list[Array], actua
             worst = max(worst, float(error_units(np.array([y]), near, dtype)[0]))
             continue
         gap = float(abs(y - true))
-        shifted = Evaluation(np.array([0.0]), np.array([float(slack) + abs(float(true))]))
+        allowed = abs(float(true)) + float(np.nan_to_num(float(slack), posinf=np.inf))
+        shifted = Evaluation(np.array([0.0]), np.array([allowed]))
         worst = max(worst, float(error_units(np.array([gap]), shifted, dtype)[0]))
     return worst
 
@@ -145,5 +158,7 @@ __all__ = [
     "precise_units",
     "spacing",
     "stable_errors",
+    "stable_value",
+    "units_to",
     "usable",
 ]

@@ -3,37 +3,48 @@
 A target beyond K is wrong where an implementation that shares no code with it, or a stable evaluation of the formula
 in the same dtype, stays within. Where none does, the input is ill-conditioned and blames nobody. On NaN and infinities
 there is nothing to round: an answer is right or infinitely wrong, and only another implementation convicts.
+
+All are measured against one truth: float64 arithmetic, or 50 digits where float64 itself is in question, which also
+tell what a careful evaluation in float64 can reach.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import ApiCall, Case
 from ..core.finding import Class
+from ..operators.calls.digits import Imprecise
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
-from ..oracles.precision import measure_rows, precise_units, stable_errors
+from ..operators.spec import Evaluation, Params
+from ..oracles.precision import measure_rows, stable_value, units_to
 from ..oracles.special_values import missed, special
 from .ballots import ballot_of
 
 #: Numbers of an output that 50 digits are spent on.
-_PRECISELY = 1024
+_PRECISELY = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class CallBlame:
-    """The class, who stays within the bound, and the error of every target in units."""
+    """The class, who stays within the bound, and the error of every target in units.
+
+    Args:
+        stable: the error of a stable evaluation in the dtype.
+        note: why float64 was judged by float64, if it was.
+    """
 
     klass: Class | None
     suspects: tuple[str, ...]
     within: tuple[str, ...]
     units: Mapping[str, float]
     stable: float
+    note: str = ""
 
 
 def blame_call(operator: Operator, case: Case, dtype: str, outputs: Mapping[str, Array], accused: str) -> CallBlame:
@@ -48,31 +59,44 @@ def blame_call(operator: Operator, case: Case, dtype: str, outputs: Mapping[str,
     params = dict(case.subject.kwargs)
     with np.errstate(all="ignore"):
         truth = operator.evaluate(params, arrays)
-    units = {
-        target: _units(operator, params, arrays, output, truth, dtype)
-        for target, output in outputs.items()
-        if output.shape == np.shape(truth.value)
-    }
-    if accused not in units or not units[accused] > K:
+    answers = {target: output for target, output in outputs.items() if output.shape == np.shape(truth.value)}
+    if special(arrays):
+        wrong = {t: missed(operator, params, arrays, output, dtype).any() for t, output in answers.items()}
+        return _blamed({target: np.inf if found else 0.0 for target, found in wrong.items()}, accused, np.inf, True)
+    units = {target: _units(truth, output, dtype) for target, output in answers.items()}
+    if not units.get(accused, 0.0) > (K / 4 if dtype == "float64" else K):
+        return CallBlame(None, (), (), units, 0.0)
+    stable = stable_value(operator, params, arrays, dtype)
+    if dtype != "float64":
+        return _blamed(units, accused, _units(truth, stable, dtype))
+    try:
+        precise = _precisely(operator, params, arrays, np.size(truth.value))
+    except Imprecise as error:
+        found = _blamed(units, accused, _units(truth, stable, dtype))
+        return replace(found, note=f"judged by float64 alone: no value in 50 digits ({error})")
+    units = {target: units_to(precise, output, dtype) for target, output in answers.items()}
+    return _blamed(units, accused, units_to(precise, stable, dtype))
+
+
+def _blamed(units: Mapping[str, float], accused: str, stable: float, special: bool = False) -> CallBlame:
+    """Decision 5 on errors in units; without rounding nobody is ill-conditioned."""
+    if not units.get(accused, 0.0) > K:
         return CallBlame(None, (), (), units, 0.0)
     ballot = ballot_of(accused)
     suspects = tuple(target for target, error in units.items() if error > K and ballot_of(target) == ballot)
     within = tuple(target for target, error in units.items() if error <= K and ballot_of(target) != ballot)
-    if special(arrays):
-        return CallBlame(Class.DEFECT if within else None, suspects, within, units, np.inf)
-    stable = float(stable_errors(operator, params, arrays, truth, dtype).units.max(initial=0.0))
     if within or stable <= K:
         return CallBlame(Class.DEFECT, suspects, within, units, stable)
+    if special:
+        return CallBlame(None, suspects, within, units, stable)
     return CallBlame(Class.PRECISION, (), (), units, stable)
 
 
-def _units(
-    operator: Operator, params: dict[str, object], arrays: list[Array], output: Array, truth: object, dtype: str
-) -> float:
-    """In float64 arithmetic; what exceeds K in float64 itself is asked of 50 digits, which alone can tell."""
-    if special(arrays):
-        return np.inf if missed(operator, params, arrays, output, dtype).any() else 0.0
-    found = float(measure_rows(output, truth, dtype).units.max(initial=0.0))  # type: ignore[arg-type]
-    if dtype == "float64" and found > K / 4 and output.size <= _PRECISELY:
-        return precise_units(operator, params, arrays, output, dtype)
-    return found
+def _units(truth: Evaluation, output: Array, dtype: str) -> float:
+    return float(measure_rows(output, truth, dtype).units.max(initial=0.0))
+
+
+def _precisely(operator: Operator, params: Params, arrays: list[Array], size: int) -> Evaluation:
+    if size > _PRECISELY:
+        raise Imprecise(f"an output of {size} numbers")
+    return operator.evaluate_precisely(params, arrays)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tensorparity.operators.calls.catalogue import _FAMILIES, OPERATORS
-from tensorparity.operators.calls.numbers import FLOAT, PRECISE
+from tensorparity.operators.calls.digits import PRECISE
+from tensorparity.operators.calls.numbers import FLOAT
 
 MODERATE = (-30.0, -7.5, -3.2, -3.0, -1.0, -0.7, -0.5, -1e-3, 0.0, 1e-3, 0.4, 0.5, 1.0, 2.0, 3.0, 5.9, 6.5, 20.0)
 POSITIVE = (1e-12, 1e-3, 0.25, 0.5, 1.0, 1.5, 2.0, 10.0, 123.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.operators.calls.numbers import MP, PRECISE
+from tensorparity.operators.calls.digits import MP, PRECISE
 from tensorparity.operators.calls.spec import Operator
 
 ELEMENTWISE = [

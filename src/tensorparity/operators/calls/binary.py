@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
+from .digits import MP
 from .helpers import Binding, Evaluation, Numbers, Operand, Operator, Tensor, bindings, call, family
-from .numbers import MP
 
 A, B = Tensor("a"), Tensor("b")
 _SHAPES = ((28, 3), (17,), (1,), (15,), (16,))

@@ -1,4 +1,4 @@
-"""Two kinds of numbers that a reference is written for at once: NumPy's floats, and mpmath's of 50 digits.
+"""The numbers that a reference is written for: NumPy's floats here, mpmath's of 50 digits in ``digits``.
 
 NumPy's own arithmetic, comparisons, sums and products work on object arrays of mpmath numbers too; only functions
 need a table. With float32 arrays the first kind is a stable evaluation of the formula in that dtype.
@@ -10,12 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import mpmath
 import numpy as np
 
 from ...core.arrays import Array
 
-_DIGITS = 50
 #: Newton's steps, recurrences and terms of power series: more than any argument needs.
 _NEWTON, _RECURRENCES, _POWERS = 12, 12, 80
 #: Terms of asymptotic series, which are worth it from the size below on.
@@ -23,36 +21,6 @@ _FAR_BESSEL, _FAR_NDTR = 24, 9
 #: Where one formula takes over from another; both hold around it.
 _MIRROR, _FROM_DIGAMMA, _FROM_BESSEL, _FROM_NDTR = 0.5, 10.0, 30.0, -20.0
 Function = Callable[[Array], Array]
-
-
-def _digits(count: int) -> Any:
-    """Mpmath's numbers with so many digits in all arithmetic, also between functions; dividing by zero is IEEE's."""
-    context = mpmath.MPContext()
-    context.dps = count
-    divide, divided = context.mpf.__truediv__, context.mpf.__rtruediv__
-
-    def by_zero(above: Any) -> Any:
-        above = context.convert(above)
-        return context.nan if above == 0 or context.isnan(above) else context.sign(above) * context.inf
-
-    def over(self: Any, other: Any) -> Any:
-        try:
-            return divide(self, other)
-        except ZeroDivisionError:
-            return by_zero(self)
-
-    def under(self: Any, other: Any) -> Any:
-        try:
-            return divided(self, other)
-        except ZeroDivisionError:
-            return by_zero(other)
-
-    context.mpf.__truediv__, context.mpf.__rtruediv__ = over, under
-    return context
-
-
-#: A context of our own: the library's is everybody's, and has 15 digits unless somebody says otherwise.
-MP = _digits(_DIGITS)
 
 
 class Numbers:
@@ -74,14 +42,6 @@ class Numbers:
 
     def pi(self) -> Any:
         return math.pi
-
-
-class _Precise(Numbers):
-    def pi(self) -> Any:
-        return +MP.pi
-
-    def array(self, array: Array) -> Array:
-        return np.asarray(np.frompyfunc(MP.mpf, 1, 1)(array.astype(np.float64)), dtype=object)
 
 
 def _scalar(function: Callable[[float], float]) -> Function:
@@ -294,96 +254,4 @@ FLOAT = Numbers(
         "ndtri": _ndtri,
     },
     float,
-)
-
-
-def _precise(function: Callable[[Any], Any]) -> Function:
-    def guarded(value: Any) -> Any:
-        try:
-            found = function(value)
-        except ZeroDivisionError:
-            return MP.inf
-        except ValueError:
-            return MP.nan
-        return found if not isinstance(found, MP.mpc) else MP.nan
-
-    over = np.frompyfunc(guarded, 1, 1)
-    return lambda x: np.asarray(over(x), dtype=object)
-
-
-def _mp_scaled_bessel(order: int) -> Callable[[Any], Any]:
-    return lambda x: MP.besseli(order, x) * MP.exp(-abs(x))
-
-
-def _mp_bessel(order: int) -> Callable[[Any], Any]:
-    return lambda x: MP.besseli(order, x)
-
-
-def _mp_lgamma(x: Any) -> Any:
-    """The reflected formula for large negative arguments, where gamma itself is too small to be taken."""
-    if x > 0:
-        return MP.loggamma(x)
-    if x == MP.floor(x):
-        return MP.inf
-    return MP.log(MP.pi / abs(MP.sin(MP.pi * x))) - MP.loggamma(1 - x)
-
-
-def _mp_ndtri(p: Any) -> Any:
-    """With as many more digits as 2p - 1 loses."""
-    if p == 0:
-        return -MP.inf
-    with MP.workdps(_DIGITS + max(0, int(-MP.log10(min(p, 1 - p) + MP.mpf(10) ** -400)))):
-        return MP.sqrt(2) * MP.erfinv(2 * p - 1)
-
-
-def _mp_log_ndtr(x: Any) -> Any:
-    return MP.log(MP.erfc(-x / MP.sqrt(2)) / 2)
-
-
-PRECISE = _Precise(
-    {
-        name: _precise(getattr(MP, name))
-        for name in [
-            "exp",
-            "expm1",
-            "log",
-            "log1p",
-            "log10",
-            "sqrt",
-            "sin",
-            "cos",
-            "tan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "asin",
-            "acos",
-            "atan",
-            "asinh",
-            "acosh",
-            "atanh",
-            "erf",
-            "erfc",
-            "digamma",
-            "erfinv",
-            "floor",
-            "sign",
-        ]
-    }
-    | {
-        "exp2": _precise(lambda x: MP.power(2, x)),
-        "log2": _precise(lambda x: MP.log(x, 2)),
-        "square": _precise(lambda x: x * x),
-        "reciprocal": _precise(lambda x: 1 / x),
-        "round": _precise(MP.nint),
-        "lgamma": _precise(_mp_lgamma),
-        "trigamma": _precise(lambda x: MP.psi(1, x)),
-        "i0e": _precise(_mp_scaled_bessel(0)),
-        "i1e": _precise(_mp_scaled_bessel(1)),
-        "i0": _precise(_mp_bessel(0)),
-        "i1": _precise(_mp_bessel(1)),
-        "log_ndtr": _precise(_mp_log_ndtr),
-        "ndtri": _precise(_mp_ndtri),
-    },
-    MP.mpf,
 )

@@ -18,7 +18,8 @@ from ...core.arrays import Array, Arrays
 from ...core.case import ApiCall, ArrayArg
 from ...core.jsontext import Json
 from ..spec import Evaluation, Parameter, Params
-from .numbers import FLOAT, PRECISE, Numbers
+from .digits import FAILURES, PRECISE, Imprecise
+from .numbers import FLOAT, Numbers
 
 #: How an operator's name begins in a case.
 PREFIX = "op."
@@ -187,8 +188,15 @@ class Operator:
         return evaluation
 
     def evaluate_precisely(self, params: Params, arrays: Sequence[Array]) -> Evaluation:
-        """The same in arithmetic of 50 digits: slow, for single inputs."""
-        return self.evaluate(params, [PRECISE.array(array) for array in arrays], PRECISE)
+        """The same in arithmetic of 50 digits: slow, for single inputs.
+
+        Raises:
+            Imprecise: if a function is out of their reach.
+        """
+        try:
+            return self.evaluate(params, [PRECISE.array(array) for array in arrays], PRECISE)
+        except FAILURES as error:
+            raise Imprecise(f"{type(error).__name__}: {error}") from error
 
 
 def operator_name(api: str) -> str | None:

@@ -10,6 +10,8 @@ from ...core.arrays import Array
 from .helpers import elementwise, family
 from .numbers import Numbers
 
+_FAR = -100.0
+
 
 def _density(m: Numbers, x: Array) -> Array:
     return m.exp(-x * x / 2) / math.sqrt(2 * math.pi)
@@ -21,6 +23,12 @@ def _ndtr(m: Numbers, x: Array) -> Array:
 
 def _ndtri(m: Numbers, x: Array) -> Array:
     return m.ndtri(x)
+
+
+def _hazard(m: Numbers, x: Array) -> Array:
+    """The density over its tail; far below nearly -x, where the two exponents would cancel to nothing."""
+    near = np.maximum(x, _FAR)
+    return np.where(x < _FAR, -x, m.exp(-near * near / 2 - m.log_ndtr(near)) / math.sqrt(2 * math.pi))
 
 
 def _entropy(m: Numbers, x: Array) -> Array:
@@ -71,7 +79,7 @@ OPERATORS = family(
     elementwise("ndtr", "normal distribution function", _ndtr, _density, family="special", points=(0.0, -5.0, -13.0),
                 torch="special.ndtr", jax="scipy.special.ndtr"),
     elementwise("log_ndtr", "log of the normal distribution function", lambda m, x: m.log_ndtr(x),
-                lambda m, x: m.exp(-x * x / 2 - m.log_ndtr(x)) / math.sqrt(2 * math.pi), family="special",
+                _hazard, family="special",
                 points=(0.0, -1.0, -5.0, -20.0, 5.0), torch="special.log_ndtr", jax="scipy.special.log_ndtr"),
     elementwise("ndtri", "quantile of the normal distribution", _ndtri,
                 lambda m, x: 2.5067 * m.exp(m.square(_ndtri(m, x)) / 2), family="special", low=0.0, high=1.0,
