@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -9,10 +12,11 @@ from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.operators.calls.digits import MP, PRECISE
 from tensorparity.operators.calls.spec import Operator
 
+FAMILIES = ("unary", "activations", "special")
 ELEMENTWISE = [
     operator
     for operator in map(OPERATORS.get, OPERATORS.names())
-    if len(operator.operands) == 1 and not operator.parameters and operator.family in ("unary", "activation", "special")
+    if len(operator.operands) == 1 and not operator.parameters and operator.family in FAMILIES
 ]
 
 
@@ -23,8 +27,10 @@ def _ends(operator: Operator) -> np.ndarray:
     return np.array(sorted(inside - set(operand.without)))
 
 
-def test_there_are_many() -> None:
-    assert len(ELEMENTWISE) >= 40
+def test_every_family_is_there_in_numbers() -> None:
+    counts = Counter(operator.family for operator in ELEMENTWISE)
+    assert set(counts) == set(FAMILIES)
+    assert min(counts.values()) >= 15
 
 
 @pytest.mark.parametrize("operator", ELEMENTWISE, ids=lambda operator: operator.name)
@@ -49,3 +55,28 @@ def test_dividing_by_zero_is_as_in_floats(above: float, expected: float) -> None
     zero, number = PRECISE.array(np.array([0.0])), PRECISE.array(np.array([above]))
     for quotient in (number / zero, above / zero):
         assert np.array_equal(np.array([float(quotient[0])]), [expected], equal_nan=True)
+
+
+@pytest.mark.parametrize("x", [1e-3, 1.0, 5.0, 14.0, 20.0, 37.0])
+def test_the_log_of_what_is_nearly_one_keeps_its_digits(x: float) -> None:
+    operator = OPERATORS.get("log_ndtr")
+    found = float(operator.evaluate_precisely({}, [np.array([x])]).value[0])
+    assert found == pytest.approx(math.log1p(-math.erfc(x / math.sqrt(2)) / 2), rel=1e-12, abs=0.0)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.0, 0.0), (0.0, 2.0), (0.0, -1.0), (3.0, 0.0), (1.0, -5.0), (2.0, 0.5)])
+def test_powers_of_zero_and_zeroth_powers(a: float, b: float) -> None:
+    operator, arrays = OPERATORS.get("pow"), [np.array([a]), np.array([b])]
+    with np.errstate(all="ignore"):
+        expected = operator.evaluate({}, arrays)
+    precise = operator.evaluate_precisely({}, arrays)
+    assert float(precise.value[0]) == pytest.approx(expected.value[0])
+    if b == 0:
+        assert (expected.kappa[0], float(precise.kappa[0])) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", ["squared_difference", "huber"])
+def test_a_bound_beyond_the_range_is_infinite_and_no_nan(name: str) -> None:
+    far = 1e308 if name == "huber" else 1e200
+    evaluation = OPERATORS.get(name).evaluate({}, [np.array([[far]]), np.array([[-far]])])
+    assert evaluation.kappa[0, 0] == np.inf

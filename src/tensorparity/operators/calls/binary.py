@@ -32,7 +32,7 @@ def _logaddexp(m: Numbers, a: Array, b: Array) -> Array:
 
 
 def _pow(m: Numbers, a: Array, b: Array) -> Array:
-    return a**b if m.of is float else m.exp(b * m.log(a))
+    return a**b if m.of is float else np.where(b == 0, m.of(1.0), m.exp(b * m.log(a)))
 
 
 def _xlogy(m: Numbers, a: Array, b: Array) -> Array:
@@ -54,7 +54,8 @@ def _atan2(m: Numbers, a: Array, b: Array) -> Array:
 OPERATORS = family(
     _pair("divide", "a over b", lambda m, a, b: a / b, lambda m, a, b: a * 0, {}, {},
           tensorflow="math.divide", torch="div", jax="numpy.divide", keras="divide", onnx="Div"),
-    _pair("pow", "a to the b", _pow, lambda m, a, b: _pow(m, a, b) * (abs(b) + abs(b * m.log(a))),
+    _pair("pow", "a to the b", _pow,
+          lambda m, a, b: np.where(b == 0, 0 * a, _pow(m, a, b) * (abs(b) + abs(b * m.log(a)))),
           {"low": 0.0, "points": (0.0, 1.0)}, {"points": (0.0, 1.0, 0.5)},
           tensorflow="math.pow", torch="pow", jax="numpy.power", keras="power", onnx="Pow"),
     _pair("atan2", "angle of the point (b, a)", _atan2,
@@ -71,7 +72,7 @@ OPERATORS = family(
           {"low": -1.0, "points": (0.0, -1.0)},
           tensorflow="math.xlog1py", torch="special.xlog1py", jax="scipy.special.xlog1py"),
     _pair("squared_difference", "(a - b)^2", lambda m, a, b: m.square(a - b),
-          lambda m, a, b: abs(a - b) * (abs(a) + abs(b)) * 0 + m.square(a - b), {}, {},
+          lambda m, a, b: m.square(a - b), {}, {},
           tensorflow="math.squared_difference",
           torch=lambda p, s: call("torch.square", call("torch.sub", A, B)),
           jax=lambda p, s: call("jax.numpy.square", call("jax.numpy.subtract", A, B)),

@@ -106,7 +106,9 @@ def _mp_ndtri(p: Any) -> Any:
 
 
 def _mp_log_ndtr(x: Any) -> Any:
-    """Far below, the log of the tail's asymptotic series: the tail itself is too small to be taken."""
+    """Near one by what is missing; far below by the tail's asymptotic series, the tail itself being too small."""
+    if x > 0:
+        return MP.log1p(-_mp_erfc(x / MP.sqrt(2)) / 2)
     if x >= _FAR_NDTR or MP.isnan(x):
         return MP.log(_mp_erfc(-x / MP.sqrt(2)) / 2)
     term = tail = MP.mpf(1)
