@@ -7,13 +7,13 @@ import zlib
 import numpy as np
 import pytest
 
-from tensorparity.core.arrays import Array
+from tensorparity.core.arrays import Array, dtype_named
 from tensorparity.core.case import ApiCall
 from tensorparity.core.errors import UsageError
 from tensorparity.generators.operator_inputs import draw
 from tensorparity.operators.api import api_known, evaluate_call
 from tensorparity.operators.calls.catalogue import _FAMILIES, OPERATORS, SEVEN, find_operators, operator_of
-from tensorparity.operators.calls.spec import LIBRARIES, Call, Lacking, Operator, Tensor
+from tensorparity.operators.calls.spec import DTYPES, LIBRARIES, Call, Lacking, Operator, Tensor
 from tensorparity.operators.rounding import K, unit_roundoff
 from tensorparity.oracles.precision import measure_rows, precise_units, stable_errors
 
@@ -153,3 +153,34 @@ def test_convolution_by_hand() -> None:
     padded = np.pad(x, [(0, 0), (0, 1), (0, 1), (0, 0)])  # the odd zero comes at the end
     assert same[0, 1, 1, 0] == (padded[0, 2:5, 2:5, 0] * kernel[..., 0, 0]).sum()
     assert unit_roundoff("float32") == 2.0**-24
+
+
+ENDS = [("asin", 1.0), ("asin", -1.0), ("acos", 1.0), ("acos", -1.0), ("acosh", 1.0)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("name", "end"), ENDS)
+def test_an_infinite_slope_does_not_excuse_any_answer(name: str, end: float, dtype: str) -> None:
+    operator, x = OPERATORS.get(name), np.array([[end]])
+    with np.errstate(all="ignore"):
+        truth = operator.evaluate({}, [x])
+    right = truth.value.astype(dtype_named(dtype))
+    assert measure_rows(right, truth, dtype).units[0] <= 1
+    off = (truth.value + 0.75).astype(dtype_named(dtype))
+    assert measure_rows(off, truth, dtype).units[0] > K
+
+
+@pytest.mark.parametrize(("name", "end"), ENDS)
+def test_fifty_digits_bound_it_alike(name: str, end: float) -> None:
+    operator, x = OPERATORS.get(name), np.array([[end]])
+    with np.errstate(all="ignore"):
+        plain = operator.evaluate({}, [x])
+    assert float(operator.evaluate_precisely({}, [x]).kappa[0, 0]) == pytest.approx(plain.kappa[0, 0])
+    assert precise_units(operator, {}, [x], plain.value, "float64") <= 1
+    assert precise_units(operator, {}, [x], plain.value + 1e-6, "float64") > K
+
+
+def test_a_slope_beyond_the_range_has_a_bound_as_well() -> None:
+    """1 / x at 1e-200, whose slope is beyond float64: the bound is about the value."""
+    found = OPERATORS.get("reciprocal").evaluate({}, [np.array([1e-200])])
+    assert found.kappa[0] == pytest.approx(found.value[0], rel=0.1)

@@ -8,13 +8,17 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...core.arrays import Array, dtype_named
+from ...core.arrays import Array, dtype_named, unit_roundoff
+from ..rounding import K
 from ..spec import Evaluation, Parameter, Params
 from .numbers import Numbers
 from .spec import DTYPE, DTYPES, Binding, Call, Operand, Operator, Reference, Sizes, Tensor, call
 
 X = Tensor("x")
 Elementwise = Callable[[Numbers, Array], Array]
+
+#: Relative to x: K roundings of bfloat16, a power of two.
+_STEP = K * unit_roundoff("bfloat16")
 
 #: Where a public name begins, by library.
 ROOTS = {"tensorflow": "tensorflow.", "torch": "torch.", "jax": "jax.", "keras": "keras.ops.", "onnx": "onnx."}
@@ -59,10 +63,14 @@ def elementwise(
 
     def reference(m: Numbers, params: Params, x: Array) -> Evaluation:
         with np.errstate(all="ignore"):
-            kappa = np.abs(x * slope(m, x))
+            steep, true = slope(m, x), value(m, x)
+            kappa = np.abs(x * steep)
+            endless = _infinite(steep) & ~_infinite(true)
+            if endless.any():
+                kappa = np.where(endless, _over_a_step(lambda at: value(m, at), x, true), kappa)
             if own is not None:
                 kappa = kappa + np.abs(own(m, x))
-            return Evaluation(value(m, x), kappa)
+            return Evaluation(true, kappa)
 
     return Operator(
         name,
@@ -75,6 +83,20 @@ def elementwise(
         unlike=unlike or {},
         by_cases=by_cases,
     )
+
+
+def _infinite(array: Array) -> Array:
+    return np.isinf(np.asarray(array).astype(np.float64))
+
+
+def _over_a_step(value: Callable[[Array], Array], x: Array, true: Array) -> Array:
+    """What a step of x changes, over the step: finite where the slope is not, as at the ends of the arc sine.
+
+    The step is as wide as the roundings that K allows in the narrowest dtype, and so the quotient no larger than that
+    of any other; it is taken to the side on which the function goes on.
+    """
+    below, above = (np.abs(value(x * (1 + side)) - true) / _STEP for side in (-_STEP, _STEP))
+    return np.where(np.isfinite(below.astype(np.float64)), below, above)
 
 
 def unseen_length(params: Params) -> float:
