@@ -52,10 +52,44 @@ def test_softmax_beside_an_infinity() -> None:
     assert any(wrong("softmax", [NAN, 0.0], [0.0, 0.0]))
 
 
-def test_the_order_of_a_sum_is_free_and_so_is_its_infinity() -> None:
+def test_a_sum_is_no_number_only_where_both_infinities_are_in_it() -> None:
     assert wrong("sum", [INF, 1.0, 2.0], INF) == [False]
-    assert wrong("sum", [INF, 1.0, 2.0], NAN) == [False]
+    assert wrong("sum", [INF, 1.0, 2.0], NAN) == [True]
     assert wrong("sum", [INF, 1.0, 2.0], 3.0) == [True]
+    for order in ([INF, 1.0, -INF], [-INF, INF, 1.0], [1.0, -INF, INF]):
+        assert wrong("sum", order, NAN) == [False]
+
+
+@pytest.mark.parametrize("name", ["max", "min", "l1_norm", "l2_norm", "mean"])
+def test_infinities_of_one_sign_are_no_reason_for_a_nan(name: str) -> None:
+    assert wrong(name, [INF, INF], INF) == [False]
+    assert wrong(name, [INF, INF], NAN) == [True]
+
+
+def test_nor_is_it_among_the_largest_so_far() -> None:
+    assert wrong("cummax", [1.0, INF, 2.0], [1.0, INF, INF]) == [False, False, False]
+    assert wrong("cummax", [1.0, INF, 2.0], [1.0, NAN, INF]) == [False, True, False]
+
+
+@pytest.mark.parametrize("name", ["max_pool1d", "avg_pool1d"])
+def test_nor_under_a_window(name: str) -> None:
+    assert wrong(name, [[INF], [1.0], [2.0], [2.0]], [[INF], [2.0]]) == [False, False]
+    assert wrong(name, [[INF], [1.0], [2.0], [2.0]], [[NAN], [2.0]]) == [True, False]
+
+
+def test_products_with_zeros_are_no_numbers() -> None:
+    operator = OPERATORS.get("matmul")
+    for zero, expected in ((0.0, False), (1.0, True)):
+        arrays = [np.array([[[INF, 1.0]]]), np.array([[[zero], [1.0]]])]
+        assert missed(operator, {}, arrays, np.array([[[NAN]]], np.float32), "float32").any() == expected
+
+
+def test_a_folded_normalization_subtracts_its_own_infinity() -> None:
+    """X scale + (offset - mean scale) with an infinite scale is inf - inf, and (x - mean) scale is not."""
+    arrays = [np.full((1, 1, 1, 1), 2.0), *(np.array([item]) for item in (1.0, 1.0, INF, 0.0))]
+    for answer in (INF, NAN):
+        output = np.full((1, 1, 1, 1), answer, np.float32)
+        assert not missed(OPERATORS.get("norm"), {}, arrays, output, "float32").any()
 
 
 def test_a_nan_stays_where_it_is() -> None:

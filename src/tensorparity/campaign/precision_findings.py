@@ -114,14 +114,20 @@ def _finite(accused: _Accused) -> bool:
 
 
 def _first_guilty(candidates: Sequence[tuple[Notebook, Worst]]) -> _Accused | None:
+    """The first defect among them; without any, the first input on which all are ill-conditioned."""
     dtypes = tuple(dict.fromkeys(notebook.task.dtype for notebook, _ in candidates))
+    remark: _Accused | None = None
     for notebook, worst in candidates:
         task = notebook.task
         blame = blame_call(task.operator, worst.case, task.dtype, worst.outputs, worst.target)
-        if blame.klass is not None:
-            also = tuple(dtype for dtype in dtypes if dtype != task.dtype)
-            return _Accused(task.operator, task.dtype, worst, blame, also)
-    return None
+        if blame.klass is None:
+            continue
+        also = tuple(dtype for dtype in dtypes if dtype != task.dtype)
+        accused = _Accused(task.operator, task.dtype, worst, blame, also)
+        if blame.klass is Class.DEFECT:
+            return accused
+        remark = remark or accused
+    return remark
 
 
 def _targets(accused: _Accused) -> list[str]:

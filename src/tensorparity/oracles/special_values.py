@@ -3,7 +3,8 @@
 Several answers are right: what the documented formula gives, evaluated as it stands; its limit as the infinities are
 approached (``x * sigmoid(x)`` at minus infinity is NaN by the one and 0 by the other); what both give whatever number
 stands in place of a NaN (zero times NaN in a formula that writes a window as a matrix); and NaN beside a NaN. A sum
-that holds an infinity may be NaN: the order of its terms is free.
+that holds both infinities is NaN by the formula, in any order of its terms; one infinity excuses no NaN, except where
+implementations are known to take the terms apart and subtract (``Operator.regroups``).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _missed_alone(operator: Operator, params: Params, arrays: Sequence[Array], a
         found &= ~_right(actual, answer, slack, dtype)
         infinite |= np.isinf(answer)
     beside = _beside_nan(arrays, actual.shape)
-    silent = beside | infinite if operator.accumulates else beside
+    silent = beside | infinite if operator.regroups else beside
     found &= ~(np.isnan(actual.astype(np.float64)) & silent)
     return found & ~beside if operator.by_cases else found
 

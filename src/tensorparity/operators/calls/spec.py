@@ -31,6 +31,10 @@ DTYPE = "#dtype"
 #: Families whose formulas have intermediates far larger or smaller than inputs and results.
 ACCUMULATING = frozenset(["reductions", "normalization", "products", "convolution", "pooling"])
 
+#: What is usually computed in another form, in which one infinity meets itself or a zero: batch normalization folded
+#: into a factor and a term, convolutions by transformed tiles or inserted zeros, a + w (b - a) between two pixels.
+REGROUPED = frozenset(["normalization", "convolution", "resize_bilinear"])
+
 Sizes = tuple[int, ...]
 DTYPES = ("float16", "bfloat16", "float32", "float64")
 LIBRARIES = ("tensorflow", "torch", "jax", "keras", "onnx")
@@ -136,6 +140,11 @@ class Operator:
     def accumulates(self) -> bool:
         """Whether it adds up products or powers of its inputs, which leave the range before the result does."""
         return self.family in ACCUMULATING
+
+    @property
+    def regroups(self) -> bool:
+        """Whether a form in use subtracts what the formula does not: one infinity may then become NaN."""
+        return bool({self.family, self.name} & REGROUPED)
 
     @property
     def subject(self) -> str:
