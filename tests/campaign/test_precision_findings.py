@@ -1,0 +1,58 @@
+"""Which of several candidates becomes the finding, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorparity.campaign.precision_findings import findings_of
+from tensorparity.campaign.precision_notebook import Notebook, SearchTask
+from tensorparity.core.case import Case
+from tensorparity.core.finding import Class
+from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.operators.calls.catalogue import OPERATORS
+
+NORM = OPERATORS.get("l2_norm")
+TARGET = "torch:eager"
+
+
+class Fifth:
+    """A target whose lengths are too long by a fifth."""
+
+    targets = (TARGET,)
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], **_: Any) -> list[Outcome]:
+        return [self.one(case) for case, _ in pairs]
+
+    def one(self, case: Case) -> Outcome:
+        x = case.inputs["x"]
+        length = np.hypot.reduce(x.astype(np.float64), axis=-1) * 1.2
+        return Outcome(TARGET, Status.COMPLETED, {"0": length.astype(x.dtype)})
+
+
+def noted(dtype: str, row: list[float]) -> Notebook:
+    notebook = Notebook(SearchTask(NORM, dtype, (TARGET,)))
+    case = Case(NORM.api_call({}), Procedure(goal=Goal.CALL), {"x": np.array([row], dtype)})
+    notebook.note(case, {TARGET: Fifth().one(case)})
+    return notebook
+
+
+def classes(*notebooks: Notebook) -> list[tuple[Class, object]]:
+    filed = findings_of(Fifth(), notebooks)  # type: ignore[arg-type]
+    return [(item.finding.diagnosis.klass, item.finding.diagnosis.parameters["dtype"]) for item in filed]
+
+
+#: The squares underflow, in our own formula as well: nobody is to blame.
+ILL = ("float32", [1e-30, 1e-30])
+WRONG = ("float64", [3.0, 4.0])
+
+
+def test_an_ill_conditioned_input_alone_is_a_remark() -> None:
+    assert classes(noted(*ILL)) == [(Class.PRECISION, "float32")]
+
+
+def test_it_does_not_hide_a_defect_in_another_dtype() -> None:
+    assert classes(noted(*ILL), noted(*WRONG)) == [(Class.DEFECT, "float64")]
