@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tensorparity.campaign.precision_findings import findings_of
 from tensorparity.campaign.precision_notebook import Notebook, SearchTask
@@ -56,3 +57,12 @@ def test_an_ill_conditioned_input_alone_is_a_remark() -> None:
 
 def test_it_does_not_hide_a_defect_in_another_dtype() -> None:
     assert classes(noted(*ILL), noted(*WRONG)) == [(Class.DEFECT, "float64")]
+
+
+def test_the_value_that_is_told_is_the_one_that_was_judged_by() -> None:
+    """In float64 arithmetic the squares vanish, and so would the length."""
+    (item,) = findings_of(Fifth(), [noted("float64", [3e-200, 4e-200])])  # type: ignore[arg-type]
+    assert item.finding.diagnosis.klass is Class.PRECISION
+    value = float(item.finding.diagnosis.evidence[0].split(" = ")[1].split(",")[0])
+    said = float(item.finding.diagnosis.evidence[0].split(" says ")[1].split(" ")[0])
+    assert said == pytest.approx(1.2 * value, rel=1e-6, abs=0.0)

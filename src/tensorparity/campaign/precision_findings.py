@@ -22,7 +22,7 @@ from ..targets.lowering.calls import native_name
 from ..targets.runner import LocalRunner
 from ..triage.ballots import ballot_of
 from ..triage.call_reduction import reduce_call
-from ..triage.calls import CallBlame, blame_call
+from ..triage.calls import CallBlame, best_truth, blame_call
 from ..triage.confirm import flaky
 from ..triage.suspicion import Suspicion
 from .filing import make_finding
@@ -185,12 +185,11 @@ def _worst_place(accused: _Accused) -> int:
     case = accused.worst.case
     arrays = accused.operator.operand_arrays(case.inputs)
     assert isinstance(case.subject, ApiCall)
-    with np.errstate(all="ignore"):
-        truth = accused.operator.evaluate(dict(case.subject.kwargs), arrays)
     output = accused.worst.outputs[accused.worst.target]
     if _special(case):
         wrong = missed(accused.operator, dict(case.subject.kwargs), arrays, output, accused.dtype)
         return int(np.argmax(wrong.ravel()))
+    truth = best_truth(accused.operator, dict(case.subject.kwargs), arrays, accused.dtype)
     return int(measure_rows(output, truth, accused.dtype).place[0])
 
 
@@ -248,8 +247,8 @@ def _freedom(item: _Accused) -> str | None:
 def _true_value(item: _Accused, place: int) -> float:
     case = item.worst.case
     assert isinstance(case.subject, ApiCall)
-    with np.errstate(all="ignore"):
-        truth = item.operator.evaluate(dict(case.subject.kwargs), item.operator.operand_arrays(case.inputs))
+    arrays = item.operator.operand_arrays(case.inputs)
+    truth = best_truth(item.operator, dict(case.subject.kwargs), arrays, item.dtype)
     return float(np.broadcast_to(truth.value, item.worst.outputs[item.worst.target].shape).ravel()[place])
 
 

@@ -62,7 +62,9 @@ def blame_call(operator: Operator, case: Case, dtype: str, outputs: Mapping[str,
     answers = {target: output for target, output in outputs.items() if output.shape == np.shape(truth.value)}
     if special(arrays):
         wrong = {t: missed(operator, params, arrays, output, dtype).any() for t, output in answers.items()}
-        return _blamed({target: np.inf if found else 0.0 for target, found in wrong.items()}, accused, np.inf, True)
+        return _blamed(
+            {target: np.inf if found else 0.0 for target, found in wrong.items()}, accused, np.inf, exact=True
+        )
     units = {target: _units(truth, output, dtype) for target, output in answers.items()}
     if not units.get(accused, 0.0) > (K / 4 if dtype == "float64" else K):
         return CallBlame(None, (), (), units, 0.0)
@@ -78,7 +80,7 @@ def blame_call(operator: Operator, case: Case, dtype: str, outputs: Mapping[str,
     return _blamed(units, accused, units_to(precise, stable, dtype))
 
 
-def _blamed(units: Mapping[str, float], accused: str, stable: float, special: bool = False) -> CallBlame:
+def _blamed(units: Mapping[str, float], accused: str, stable: float, *, exact: bool = False) -> CallBlame:
     """Decision 5 on errors in units; without rounding nobody is ill-conditioned."""
     if not units.get(accused, 0.0) > K:
         return CallBlame(None, (), (), units, 0.0)
@@ -87,13 +89,26 @@ def _blamed(units: Mapping[str, float], accused: str, stable: float, special: bo
     within = tuple(target for target, error in units.items() if error <= K and ballot_of(target) != ballot)
     if within or stable <= K:
         return CallBlame(Class.DEFECT, suspects, within, units, stable)
-    if special:
+    if exact:
         return CallBlame(None, suspects, within, units, stable)
     return CallBlame(Class.PRECISION, (), (), units, stable)
 
 
 def _units(truth: Evaluation, output: Array, dtype: str) -> float:
     return float(measure_rows(output, truth, dtype).units.max(initial=0.0))
+
+
+def best_truth(operator: Operator, params: Params, arrays: list[Array], dtype: str) -> Evaluation:
+    """The true value as it is judged by, in float64 for showing: of 50 digits where float64 itself is in question."""
+    with np.errstate(all="ignore"):
+        truth = operator.evaluate(params, arrays)
+    if dtype != "float64" or special(arrays):
+        return truth
+    try:
+        precise = _precisely(operator, params, arrays, np.size(truth.value))
+    except Imprecise:
+        return truth
+    return Evaluation(np.asarray(precise.value).astype(np.float64), np.asarray(precise.kappa).astype(np.float64))
 
 
 def _precisely(operator: Operator, params: Params, arrays: list[Array], size: int) -> Evaluation:

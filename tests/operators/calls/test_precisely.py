@@ -80,3 +80,32 @@ def test_a_bound_beyond_the_range_is_infinite_and_no_nan(name: str) -> None:
     far = 1e308 if name == "huber" else 1e200
     evaluation = OPERATORS.get(name).evaluate({}, [np.array([[far]]), np.array([[-far]])])
     assert evaluation.kappa[0, 0] == np.inf
+
+
+def test_the_series_of_the_far_tail_has_all_digits() -> None:
+    x = MP.mpf(-1.1e7)
+    found = PRECISE.log_ndtr(np.array([x], dtype=object))[0]
+    directly = MP.log(MP.erfc(-x / MP.sqrt(2)) / 2)
+    assert abs(found / directly - 1) < MP.mpf(10) ** -45
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "expected"),
+    [
+        ("erfc", 1e200, 0.0),
+        ("erfc", -1e200, 2.0),
+        ("erfc", np.nan, np.nan),
+        ("log_ndtr", -1e100, -5e199),
+        ("log_ndtr", 1e200, 0.0),
+        ("log_ndtr", -np.inf, -np.inf),
+        ("i0", -np.inf, np.inf),
+        ("i1", -np.inf, -np.inf),
+        ("i1e", np.inf, 0.0),
+        ("ndtri", 0.0, -np.inf),
+        ("ndtri", 1.0, np.inf),
+        ("ndtri", 2.0, np.nan),
+    ],
+)
+def test_limits_far_out(name: str, x: float, expected: float) -> None:
+    found = float(getattr(PRECISE, name)(PRECISE.array(np.array([x])))[0])
+    assert found == pytest.approx(expected, rel=1e-12, nan_ok=True)

@@ -59,7 +59,8 @@ class _Precise(Numbers):
         return +MP.pi
 
     def array(self, array: Array) -> Array:
-        return np.asarray(np.frompyfunc(MP.mpf, 1, 1)(array.astype(np.float64)), dtype=object)
+        with np.errstate(all="ignore"):  # of a NaN
+            return np.asarray(np.frompyfunc(MP.mpf, 1, 1)(array.astype(np.float64)), dtype=object)
 
 
 def _precise(function: Callable[[Any], Any]) -> Function:
