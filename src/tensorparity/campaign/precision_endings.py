@@ -1,4 +1,4 @@
-"""Calls of operators that raised, crashed or hung: accused, confirmed in fresh processes, filed; by any measure."""
+"""Calls that raised, crashed, hung or answered in a wrong form: accused, confirmed in fresh processes, filed."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from ..triage.ballots import ballot_of
 from ..triage.confirm import HANG_FACTOR, flaky
 from ..triage.suspicion import Suspicion
 from .filing import make_finding
+from .precision_forms import WrongForm, form_again
 
 ENGINE = "predoo"
 #: The dtype a finding is told in, if several show it: the one most people use first.
@@ -33,12 +34,41 @@ ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_O
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A call that raised, crashed or hung on one target."""
+    """A call that raised, crashed or hung on one target, or whose answer has a wrong shape or dtype."""
 
     operator: Operator
     dtype: str
     outcome: Outcome
     case: Case
+    form: WrongForm | None = None
+
+    @property
+    def kind(self) -> Kind:
+        return self.form.kind if self.form else ENDINGS[self.outcome.status]
+
+    @property
+    def told(self) -> str:
+        failure = self.outcome.failure
+        if self.form:
+            return self.form.told
+        return f"{failure.type}: {gist(failure.message)}" if failure else self.outcome.status.value
+
+    @property
+    def status(self) -> str:
+        """In one word."""
+        return f"wrong {self.form.kind.value}" if self.form else self.outcome.status.value
+
+    @property
+    def exception(self) -> str:
+        failure = self.outcome.failure
+        return failure.type if failure and not self.form else ""
+
+    def again(self, case: Case, outcome: Outcome) -> bool:
+        """Whether another call ended in the same way."""
+        if self.form:
+            form = form_again(self.operator, self.dtype, case, outcome)
+            return form is not None and form.kind is self.form.kind
+        return outcome.status is self.outcome.status
 
 
 @dataclass(frozen=True)
@@ -76,14 +106,13 @@ def one_input(operator: Operator, case: Case, row: int) -> Case:
 def _simplest(runner: Runner, ended: Ended) -> Case:
     """Ones in the smallest shape that raise the same; else the first input of the batch as it was."""
     alone = one_input(ended.operator, ended.case, 0)
-    failure = ended.outcome.failure
-    if ended.outcome.status is not Status.RAISED or failure is None:
+    if ended.kind in (Kind.CRASH, Kind.HANG):
         return alone
     candidates = list(_of_ones(ended, alone))
     for case, outcome in zip(
         candidates, runner.run_pairs([(case, ended.outcome.target) for case in candidates]), strict=True
     ):
-        if outcome.status is Status.RAISED and outcome.failure and outcome.failure.type == failure.type:
+        if ended.again(case, outcome) and (outcome.failure.type if outcome.failure else "") == ended.exception:
             return case
     return alone
 
@@ -113,8 +142,8 @@ def _accused(runner: Runner, endings: Sequence[Ended]) -> list[_Accused]:
     found: dict[tuple[str, str, str], _Accused] = {}
     excused: set[tuple[str, str, str, str]] = set()
     for ended in sorted(endings, key=lambda item: PREFERRED.index(item.dtype)):
-        target, failure = ended.outcome.target, ended.outcome.failure
-        key = (ended.operator.name, ballot_of(target), failure.type if failure else "")
+        target = ended.outcome.target
+        key = (ended.operator.name, ballot_of(target), ended.exception or ended.kind.value)
         if key in found:
             known = found[key]
             found[key] = replace(known, suspects=tuple(dict.fromkeys((*known.suspects, target))))
@@ -140,13 +169,13 @@ def _only_this_dtype(runner: Runner, ended: Ended) -> bool:
 def _again(runner: Runner, accused: Sequence[_Accused], cases: Sequence[Case]) -> list[Outcome]:
     """Exceptions in one set of fresh processes; what dies or hangs in one of its own."""
     found: dict[int, Outcome] = {}
-    harmless = [place for place, item in enumerate(accused) if item.ended.outcome.status is Status.RAISED]
+    harmless = [place for place, item in enumerate(accused) if item.ended.kind not in (Kind.CRASH, Kind.HANG)]
     pairs = [(cases[place], accused[place].ended.outcome.target) for place in harmless]
     found.update(zip(harmless, runner.run_pairs(pairs, fresh=True) if pairs else (), strict=True))
     for place, item in enumerate(accused):
         if place not in found:
             outcome = item.ended.outcome
-            factor = HANG_FACTOR if outcome.status is Status.TIMED_OUT else 1.0
+            factor = HANG_FACTOR if item.ended.kind is Kind.HANG else 1.0
             pair = (cases[place], outcome.target)
             (found[place],) = runner.run_pairs([pair], fresh=True, deadline_factor=factor)
     return [found[place] for place in range(len(accused))]
@@ -154,11 +183,9 @@ def _again(runner: Runner, accused: Sequence[_Accused], cases: Sequence[Case]) -
 
 def _filed(item: _Accused, case: Case, again: Outcome) -> Filed:
     ended, operator = item.ended, item.ended.operator
-    failure, target = ended.outcome.failure, ended.outcome.target
+    target = ended.outcome.target
     assert isinstance(case.subject, ApiCall)
-    confirmed = again.status is ended.outcome.status
-    told = f"{failure.type}: {gist(failure.message)}" if failure else ended.outcome.status.value
-    evidence = [f"{target} {ended.outcome.status.value}: {told}", f"formula: {operator.formula}"]
+    evidence = [f"{target} {ended.status}: {ended.told}", f"formula: {operator.formula}"]
     diagnosis = Diagnosis(
         klass=Class.DEFECT,
         suspects=item.suspects,
@@ -166,7 +193,6 @@ def _filed(item: _Accused, case: Case, again: Outcome) -> Filed:
         parameters={"dtype": ended.dtype, **case.subject.kwargs},
         evidence=tuple(evidence),
     )
-    diagnosis = diagnosis if confirmed else flaky(diagnosis)
-    exception = failure.type if failure else ""
-    suspicion = Suspicion(ENDINGS[ended.outcome.status], diagnosis, case, (target,), exception, Stage.CALL)
+    diagnosis = diagnosis if ended.again(case, again) else flaky(diagnosis)
+    suspicion = Suspicion(ended.kind, diagnosis, case, (target,), ended.exception, Stage.CALL)
     return Filed(make_finding(suspicion, ENGINE, {target: again}, operator.name), suspicion, {target: again})

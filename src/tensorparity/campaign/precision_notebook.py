@@ -10,15 +10,17 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import ApiCall, Case
-from ..core.messages import gist
+from ..core.jsontext import Json
 from ..core.operator_errors import OperatorRun
 from ..core.outcome import Outcome, Status
+from ..core.verdict import Kind
 from ..engines.predoo.algorithm import GROUPS
 from ..operators.calls.spec import Operator
 from ..operators.tolerances import tolerance_of
 from ..oracles.precision import RowErrors, measure_rows, usable
 from ..oracles.special_values import missed
 from .precision_endings import ENDINGS, Ended, one_input
+from .precision_forms import WrongForm, wrong_forms
 
 _SHOWN = 8
 GUIDED = "guided"
@@ -35,11 +37,25 @@ class Worst:
     others: Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Parameters that a target gave no answer for that could be measured, and why."""
+
+    parameters: Mapping[str, Json]
+    why: str
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        return f"{given}: {self.why}" if given else self.why
+
+
 @dataclass
 class Record:
     """What is known of one operator in one dtype on one target.
 
     Args:
+        lacks: the variants that could not be measured; the others may be.
+        crashed: its process died, so it is not asked again.
         special: an input with NaN or infinities that it answers wrongly; no part of any other figure.
     """
 
@@ -48,11 +64,17 @@ class Record:
     relative: float = 0.0
     ulps: float = 0.0
     inputs: int = 0
-    reason: str = ""
+    lacks: list[Lack] = field(default_factory=list)
+    crashed: bool = False
     worst: Worst | None = None
     special: Worst | None = None
     ended: list[Ended] = field(default_factory=list)
     chronicle: list[Array] = field(default_factory=list)
+
+    @property
+    def reason(self) -> str:
+        """Why the first variant that was not measured was not."""
+        return self.lacks[0].why if self.lacks else ""
 
     def witnessed(self, case: Case, target: str, output: Array) -> None:
         """Add what another target makes of the worst inputs."""
@@ -99,10 +121,11 @@ class Notebook:
             truth = self.task.operator.evaluate(dict(case.subject.kwargs), arrays)
         measured: dict[str, RowErrors] = {}
         silent: list[str] = []
+        forms = wrong_forms(self.task.operator, outcomes, truth, self.task.dtype)
         for target, outcome in outcomes.items():
             problem = usable(outcome, truth, self.task.dtype)
             if problem:
-                self._problem(target, outcome, problem, case)
+                self._problem(target, outcome, problem, case, forms.get(target))
                 silent.append(target)
                 continue
             measured[target] = measure_rows(outcome.outputs["0"], truth, self.task.dtype)
@@ -123,8 +146,9 @@ class Notebook:
             truth = operator.evaluate(params, arrays)
         problems = {target: usable(outcome, truth, dtype) for target, outcome in outcomes.items()}
         silent = [target for target, problem in problems.items() if problem]
+        forms = wrong_forms(operator, outcomes, truth, dtype)
         for target in silent:
-            self._problem(target, outcomes[target], problems[target], case)
+            self._problem(target, outcomes[target], problems[target], case, forms.get(target))
         outputs = {target: outcomes[target].outputs["0"] for target in outcomes if target not in silent}
         wrong: dict[str, Array] = {
             target: np.asarray(missed(operator, params, arrays, output, dtype).reshape(len(output), -1).any(axis=1))
@@ -140,17 +164,19 @@ class Notebook:
                 self.records[target].special = Worst(target, math.inf, alone, answers, others)
         return silent
 
-    def _problem(self, target: str, outcome: Outcome, problem: str, case: Case) -> None:
-        """What raised is kept; what the library has no such thing for gets a reason, and is not asked again."""
+    def _problem(self, target: str, outcome: Outcome, problem: str, case: Case, form: WrongForm | None) -> None:
+        """What raised or has a wrong form is kept; whatever was not measured is listed."""
+        assert isinstance(case.subject, ApiCall)
         record = self.records[target]
-        told = f"{outcome.failure.type}: {gist(outcome.failure.message)}" if outcome.failure else problem
-        if outcome.status in ENDINGS:
-            record.ended.append(Ended(self.task.operator, self.task.dtype, outcome, case))
-            record.reason = record.reason or (told if outcome.status is Status.CRASHED else "")
-        elif outcome.status is Status.UNSUPPORTED and outcome.failure is not None:
-            record.reason = outcome.failure.message
-        else:
-            record.reason = problem
+        why = outcome.failure.message if outcome.failure and outcome.status is Status.UNSUPPORTED else problem
+        if form is not None or outcome.status in ENDINGS:
+            ended = Ended(self.task.operator, self.task.dtype, outcome, case, form)
+            record.ended.append(ended)
+            record.crashed = record.crashed or ended.kind is Kind.CRASH
+            why = ended.told
+        lack = Lack(dict(case.subject.kwargs), why)
+        if lack not in record.lacks:
+            record.lacks.append(lack)
 
     def _note(
         self,
@@ -212,13 +238,12 @@ class Notebook:
             tolerance=(tolerance.rtol, tolerance.atol) if tolerance else None,
             tolerance_source=tolerance.source if tolerance else "",
             groups=tuple(float(part[-1]) for part in np.array_split(best, min(GROUPS, len(best)))),
+            lacks=tuple(str(lack) for lack in record.lacks),
         )
 
 
 def _silence(record: Record) -> tuple[str, str]:
     """Why nothing was measured: status and reason."""
     if record.ended:
-        ended = record.ended[0].outcome
-        told = f"{ended.failure.type}: {gist(ended.failure.message)}" if ended.failure else ended.status.value
-        return ended.status.value, record.reason or told
+        return record.ended[0].status, record.ended[0].told
     return ("unsupported", record.reason) if record.reason else ("not run", "the run ended before its turn came")

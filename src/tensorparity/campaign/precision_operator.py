@@ -122,7 +122,7 @@ class OperatorSearch:
         variants = self._variants()
         share = max(1, self.task.inputs // len(variants))
         for params, shape in variants:
-            self._active = {target for target in self.task.eager if not self.notebook.records[target].reason}
+            self._active = {target for target in self.task.eager if not self.notebook.records[target].crashed}
             self._search = make_search(self.task, params, shape, self._rng, share, self._credit)
             step = min(-(-share // max(1, _BATCHES // len(variants))), most_rows(shape))
             left = share

@@ -65,6 +65,7 @@ class OperatorRun:
         units: error over what rounding explains; above K it is not rounding.
         worst: the numbers of the input with the most units, the first few of them.
         groups: best so far after each of the 20 groups.
+        lacks: parameters that could not be measured, and why, beside those that were.
     """
 
     operator: str
@@ -84,6 +85,7 @@ class OperatorRun:
     tolerance: tuple[float, float] | None = None
     tolerance_source: str = ""
     groups: tuple[float, ...] = ()
+    lacks: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
         return _json(self)

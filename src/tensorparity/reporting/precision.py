@@ -156,6 +156,11 @@ def silences(precision: Precision) -> list[Silence]:
     return sorted(found, key=lambda silence: -silence.count)
 
 
+def lacking(precision: Precision) -> list[tuple[OperatorRun, str]]:
+    """The parameters that could not be measured, of what could be with others."""
+    return [(run, lack) for run in precision.operators if run.status == "measured" for lack in run.lacks]
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     title: str
@@ -272,6 +277,7 @@ class View:
     targets: Sequence[str]
     unsupported: Sequence[OperatorRun]
     silences: Sequence[Silence]
+    lacking: Sequence[tuple[OperatorRun, str]]
     number: Callable[[float | None], str] = number
     interval: Callable[[tuple[float, float]], str] = interval
 
@@ -287,6 +293,7 @@ def view(precision: Precision) -> View:
         targets,
         unsupported(precision),
         silences(precision),
+        lacking(precision),
     )
 
 
@@ -317,6 +324,8 @@ def tables(precision: Precision) -> list[Table]:
         found.append(_worst_table(precision))
     if unsupported(precision):
         found.append(_silent_table(precision))
+    if lacking(precision):
+        found.append(_lacking_table(precision))
     return found
 
 
@@ -376,6 +385,14 @@ def _silent_table(precision: Precision) -> Table:
     ]
     rest = f"; {len(every) - _LISTED} further reasons are in the report" if len(every) > _LISTED else ""
     return (f"Without an answer: {len(unsupported(precision))} combinations{rest}", columns, cells)
+
+
+def _lacking_table(precision: Precision) -> Table:
+    every = lacking(precision)
+    cells = [(run.operator, run.dtype, run.target, wording.one_line(lack)) for run, lack in every[:_LISTED]]
+    rest = f"; {len(every) - _LISTED} more are in the report" if len(every) > _LISTED else ""
+    title = f"Not with these parameters: {len(every)} combinations{rest}"
+    return (title, ("operator", "dtype", "target", "parameters, and why"), cells)
 
 
 def _few(names: Sequence[str]) -> str:
