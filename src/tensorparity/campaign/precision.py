@@ -27,10 +27,10 @@ from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from .compare import CompareSettings, compare
 from .events import Listener, Progress, silent
-from .filing import file_findings, target_facts
+from .filing import target_facts
 from .precision_compiled import search_compiled
-from .precision_endings import ENGINE, Ended, endings_of
-from .precision_findings import findings_of, prepared
+from .precision_endings import ENGINE, Ended
+from .precision_filing import Filing, told
 from .precision_notebook import GUIDED, Notebook, SearchTask
 from .precision_operator import ALL_STRATEGIES, search_operators
 from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
@@ -43,6 +43,9 @@ INPUTS, SWEEP_INPUTS = 20_000, 400
 #: What a user says for every installed target that can be called, compiled flavours too.
 ALL_TARGETS = "all"
 _INTERRUPTED, _BUDGET = "interrupted", "the budget was used up"
+#: How much of the budget is for searching; the rest is for reducing and confirming.
+_SEARCHING = 0.75
+_UNJUDGED = "what is beyond the bound was not blamed, reduced or confirmed"
 
 
 @dataclass(frozen=True)
@@ -128,33 +131,43 @@ class _Run:
         self._paper: list[PaperRun] = []
         self._ended: list[Ended] = []
         self._notebooks: list[Notebook] = []
+        self._undecided: list[str] = []
+        self._left_out: list[str] = []
+        self._unjudged = _UNJUDGED
         self._stop = "all searches were run"
 
     def run(self) -> Searched:
         settings = self._settings
         identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
         campaign = self._store.begin_campaign("precision", settings.seed, identity)
-        findings: list[Finding] = []
+        filing = Filing(self._runner, self._store, campaign, settings.runner.faults)
         models: list[ModelRun] = []
         try:
             if settings.measure == "paper":
                 self._search_paper()
             else:
                 self._search()
-            findings = self._findings(campaign)
-            models = self._models()
+            self._file(filing)
+            self._models(models)
         except KeyboardInterrupt:
             self._stop = _INTERRUPTED
         self._store.finish_campaign(campaign, self._stop)
         runs = [run for notebook in self._notebooks for run in notebook.runs()]
+        self._undecided += [notebook.undecided for notebook in self._notebooks if notebook.undecided]
+        self._undecided += filing.undecided
         precision = Precision(settings.measure, K, tuple(self._paper), tuple(runs), tuple(models))
-        return Searched(self._facts(precision, findings), bool(self._runner.broken), self._store.folder)
+        return Searched(self._facts(precision, filing.findings), bool(self._runner.broken), self._store.folder)
 
-    def _findings(self, campaign: int) -> list[Finding]:
-        self._tell(Progress("reducing and confirming", 0, None, ""))
-        filed = [*findings_of(self._runner, self._notebooks), *endings_of(self._runner, self._ended)]
-        self._tell(Progress("running reproducers", 0, None, f"{len(filed)} findings"))
-        return file_findings(self._store, campaign, prepared(self._runner, filed), self._settings.runner.faults)
+    def _file(self, filing: Filing) -> None:
+        since = time.monotonic()  # so that a search that took all the time does not leave all undecided
+
+        def tell(done: int, total: int, names: str) -> None:
+            self._tell(Progress("reducing and confirming", done, total, names))
+
+        try:
+            filing.file(self._notebooks, self._ended, tell, lambda: self._go_on(1 - _SEARCHING, since))
+        finally:
+            self._unjudged = f"{_UNJUDGED} of {', '.join(filing.left)}" if filing.left else ""
 
     def _go_on(self, share: float = 1.0, since: float | None = None) -> bool:
         """Whether to begin something: not once this share of the budget is used up, counted from ``since`` on."""
@@ -181,10 +194,14 @@ class _Run:
             first = self._operators[0]
             run_paper(self._watched(), PaperTask(first, target, "random", "op_mode", shape=first.shapes[0], inputs=3))
         for done, task in enumerate(tasks):
-            if not self._go_on():
+            if not self._go_on(_SEARCHING):
                 break
             self._tell(Progress("search", done, len(tasks), f"{task.operator.name}, {task.mode}, {task.strategy}"))
-            searched = search_paper(self._watched(), task)
+            try:
+                searched = search_paper(self._watched(), task)
+            except Exception as error:  # of one search: the others' results are worth a report
+                self._undecided.append(told(f"{task.operator.name} on {task.target}, {task.mode}", error))
+                continue
             self._paper.append(searched.run)
             self._ended += searched.ended
 
@@ -203,7 +220,7 @@ class _Run:
         def telling(phase: str) -> Callable[[int, str], None]:
             return lambda done, detail: self._tell(Progress(phase, done, len(tasks), detail))
 
-        share = 0.5 if 0 < len(compiled) < len(settings.targets) else 1.0
+        share = _SEARCHING / 2 if 0 < len(compiled) < len(settings.targets) else _SEARCHING
         if len(compiled) < len(settings.targets):
             found = search_operators(self._watched(), tasks, telling("search"), lambda: self._go_on(share))
             self._notebooks.extend(found)
@@ -219,12 +236,21 @@ class _Run:
     def _watched(self) -> _Watched:
         return _Watched(self._runner, self._outcomes)
 
-    def _models(self) -> list[ModelRun]:
-        found = []
-        for position, model in enumerate(self._settings.models):
-            self._tell(Progress("compare", position, len(self._settings.models), model))
-            found.append(_compared(model, self._settings))
-        return found
+    def _models(self, found: list[ModelRun]) -> None:
+        models = self._settings.models
+        backends = [name for name in _KERAS if _installed(name)][:2]
+        if models and len(backends) < 2:
+            self._left_out.append("Table 3 is left out: it compares two backends of Keras, and fewer are installed")
+            return
+        for position, model in enumerate(models):
+            if not self._go_on():
+                self._left_out.append(f"Table 3 is without {', '.join(models[position:])}: {_BUDGET}")
+                return
+            self._tell(Progress("compare", position, len(models), model))
+            try:
+                found.append(_compared(model, self._settings, backends))
+            except Exception as error:
+                self._undecided.append(told(model, error))
 
     def _facts(self, precision: Precision, findings: Sequence[Finding]) -> Facts:
         settings = self._settings
@@ -238,9 +264,14 @@ class _Run:
             stats={
                 "cases": inputs,
                 "seconds": seconds,
-                "undecided": 0,
+                "undecided": len(self._undecided),
                 "per_engine": {
-                    ENGINE: {"cases": inputs, "seconds": seconds, "undecided": 0, "findings": len(findings)}
+                    ENGINE: {
+                        "cases": inputs,
+                        "seconds": seconds,
+                        "undecided": len(self._undecided),
+                        "findings": len(findings),
+                    }
                 },
                 "operators": len(self._operators),
                 "unsupported": len(silent),
@@ -257,11 +288,13 @@ class _Run:
         planted = (
             f"fault {fault.name} is planted in {target}" for target, fault in self._settings.runner.faults.items()
         )
-        early = {
-            _INTERRUPTED: "ended early: interrupted; what is beyond the bound was not blamed, reduced or confirmed",
-            _BUDGET: f"ended early: {_BUDGET}",
-        }
-        return (*([early[self._stop]] if self._stop in early else []), *planted)
+        early = f"ended early: {self._stop}" + (f"; {self._unjudged}" if self._unjudged else "")
+        return (
+            *([early] if self._stop in (_INTERRUPTED, _BUDGET) else []),
+            *self._left_out,
+            *(f"undecided: {what}" for what in self._undecided),
+            *planted,
+        )
 
 
 class _Watched:
@@ -300,15 +333,24 @@ def _without_arrays(outcome: Outcome) -> Outcome:
     )
 
 
+#: Table 3 compares the first two that are installed.
+_KERAS = ("keras:tensorflow", "keras:jax", "keras:torch")
 _LAYERS = {"Conv2D": "conv2d", "MaxPooling2D": "pooling", "BatchNormalization": "norm", "Softmax": "softmax"}
 
 
-def _compared(model: str, settings: PrecisionSettings) -> ModelRun:
+def _compared(model: str, settings: PrecisionSettings, backends: Sequence[str]) -> ModelRun:
     """What ``compare`` sees of the same operators in a model, and how long it takes."""
     began = time.monotonic()
-    installed = [name for name in ("keras:tensorflow", "keras:jax", "keras:torch") if _installed(name)]
     result = compare(
-        model, CompareSettings(targets=installed[:2], instances=16, store=settings.store, localize="always")
+        model,
+        CompareSettings(
+            targets=backends,
+            instances=16,
+            store=settings.store,
+            folder=settings.folder,
+            runner=settings.runner,
+            localize="always",
+        ),
     )
     seconds = time.monotonic() - began
     comparisons = result.facts.comparisons or ()

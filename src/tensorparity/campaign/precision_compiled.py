@@ -38,14 +38,14 @@ def search_compiled(
 
     Args:
         tell: told how many are done, and of which operators the next ones are.
-        go_on: asked whether to begin another pack.
+        go_on: asked whether to run another batch of a pack.
     """
     done = 0
     for pack in _packs(notebooks):
         if not go_on():
             return
         tell(done, ", ".join(dict.fromkeys(notebook.task.operator.name for notebook in pack)))
-        _exhaust(runner, [_Member(notebook) for notebook in pack])
+        _exhaust(runner, [_Member(notebook) for notebook in pack], go_on)
         done += len(pack)
         yield from pack
 
@@ -82,6 +82,10 @@ class _Member:
             return special_case(self.task, self._rows)  # as many rows as all others: compiled once
         return self._search.ask(self._rows).case(self.task.operator, self.task.dtype, seed=self.task.seed)
 
+    def give_up(self, error: Exception) -> None:
+        self._notebook.give_up(error)
+        self.active = []
+
     def feed(self, case: Case, outcomes: dict[str, Outcome]) -> None:
         """Who did not answer is not asked again."""
         if self._special:
@@ -96,8 +100,8 @@ class _Member:
         self._search.tell(units, {target: errors.place for target, errors in measured.items()})
 
 
-def _exhaust(runner: PackRunner, members: Sequence[_Member]) -> None:
-    while asking := [member for member in members if member.going]:
+def _exhaust(runner: PackRunner, members: Sequence[_Member], go_on: Callable[[], bool]) -> None:
+    while (asking := [member for member in members if member.going]) and go_on():
         cases = [member.ask() for member in asking]
         targets = list(dict.fromkeys(target for member in asking for target in member.active))
         places = {t: [place for place, member in enumerate(asking) if t in member.active] for t in targets}
@@ -107,4 +111,7 @@ def _exhaust(runner: PackRunner, members: Sequence[_Member]) -> None:
             for place, outcome in zip(places[target], found, strict=True):
                 outcomes[place][target] = outcome
         for member, case, own in zip(asking, cases, outcomes, strict=True):
-            member.feed(case, own)
+            try:
+                member.feed(case, own)
+            except Exception as error:  # one search that breaks must not take the others with it
+                member.give_up(error)

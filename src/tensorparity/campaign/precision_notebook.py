@@ -11,6 +11,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.case import ApiCall, Case
 from ..core.jsontext import Json
+from ..core.messages import gist
 from ..core.operator_errors import OperatorRun
 from ..core.outcome import Outcome, Status
 from ..core.verdict import Kind
@@ -112,6 +113,14 @@ class Notebook:
     def __init__(self, task: SearchTask) -> None:
         self.task = task
         self.records = {target: Record() for target in task.targets}
+        self.undecided = ""
+
+    def give_up(self, error: Exception) -> None:
+        """The search broke off: what was measured until then stands."""
+        why = f"{type(error).__name__}: {gist(str(error))}"
+        self.undecided = f"{self.task.operator.name} in {self.task.dtype}: {why}"
+        for record in self.records.values():
+            record.lacks.append(Lack({}, f"the search broke off: {why}"))
 
     def note(self, case: Case, outcomes: Mapping[str, Outcome]) -> tuple[dict[str, RowErrors], list[str]]:
         """Measure the outcomes of one batch; also returns the targets that could not be measured."""
@@ -215,7 +224,7 @@ class Notebook:
         tolerance = tolerance_of(target, task.dtype)
         known = OperatorRun(task.operator.name, task.operator.family, target, task.dtype, task.strategy, "measured")
         if not record.inputs:
-            status, reason = _silence(record)
+            status, reason = ("undecided", self.undecided) if self.undecided else _silence(record)
             return replace(known, status=status, reason=reason)
         chronicle = np.concatenate(record.chronicle)
         best = np.maximum.accumulate(np.nan_to_num(chronicle, posinf=1e30))

@@ -172,23 +172,42 @@ def search_operators(
 
     Args:
         tell: told how many are done, and of which operators the next ones are.
-        go_on: asked whether to begin another chunk.
+        go_on: asked whether to run another batch of each.
     """
     for start in range(0, len(tasks), _CHUNK):
         if not go_on():
             return
         chunk = [OperatorSearch(task) for task in tasks[start : start + _CHUNK]]
         tell(start, ", ".join(dict.fromkeys(task.operator.name for task in tasks[start : start + _CHUNK])))
-        _exhaust(runner, chunk)
+        _exhaust(runner, chunk, go_on)
         yield from (search.notebook for search in chunk)
 
 
-def _exhaust(runner: Runner, searches: Sequence[OperatorSearch]) -> None:
+def _exhaust(runner: Runner, searches: Sequence[OperatorSearch], go_on: Callable[[], bool]) -> None:
     active = list(searches)
-    while active:
-        asked = [(search, search.ask()) for search in active]
+    while active and go_on():
+        asked = [(search, _asked(search)) for search in active]
         active = [search for search, pairs in asked if pairs]
         outcomes = iter(runner.run_pairs([pair for _, pairs in asked for pair in pairs]))
         for search, pairs in asked:
-            if pairs:
-                search.feed({target: next(outcomes) for _, target in pairs})
+            answers = {target: next(outcomes) for _, target in pairs}
+            if pairs and not _fed(search, answers):
+                active.remove(search)
+
+
+def _asked(search: OperatorSearch) -> list[tuple[Case, str]]:
+    """One search that breaks must not take the others with it."""
+    try:
+        return search.ask()
+    except Exception as error:
+        search.notebook.give_up(error)
+        return []
+
+
+def _fed(search: OperatorSearch, outcomes: Mapping[str, Outcome]) -> bool:
+    try:
+        search.feed(outcomes)
+    except Exception as error:
+        search.notebook.give_up(error)
+        return False
+    return True

@@ -1,0 +1,149 @@
+"""From searches to findings in the store, a few operators at a time: what is confirmed is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..core.finding import Finding
+from ..core.messages import gist
+from ..operators.rounding import K
+from ..store.database import Store
+from ..targets.faults import Fault
+from ..targets.runner import LocalRunner
+from .filing import file_findings
+from .precision_endings import Ended, Filed, endings_of
+from .precision_findings import findings_of, prepared
+from .precision_notebook import Notebook
+from .reducing import Prepared
+
+#: Operators that are confirmed together: every library is imported once more for each such piece.
+PIECE = 4
+#: Seconds for all scripts of a run together.
+_SCRIPT_SECONDS = 240.0
+
+#: Told how many pieces of how many are done, and what comes next.
+Tell = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    notebooks: Mapping[str, list[Notebook]]
+    ended: Mapping[str, list[Ended]]
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys((*self.notebooks, *self.ended)))
+
+    def only(self, name: str) -> _Piece:
+        return _Piece(
+            {name: self.notebooks[name]} if name in self.notebooks else {},
+            {name: self.ended[name]} if name in self.ended else {},
+        )
+
+    def filed(self, runner: LocalRunner) -> list[Filed]:
+        notebooks = [notebook for group in self.notebooks.values() for notebook in group]
+        ended = [item for group in self.ended.values() for item in group]
+        return [*findings_of(runner, notebooks), *endings_of(runner, ended)]
+
+
+@dataclass
+class Filing:
+    """Findings in the store.
+
+    Args:
+        undecided: what could not be judged, and why, a line each.
+        left: operators whose errors were not looked at, because the run ended before.
+    """
+
+    runner: LocalRunner
+    store: Store
+    campaign: int
+    faults: Mapping[str, Fault]
+    findings: list[Finding] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    _script_seconds: float = 0.0
+
+    def file(
+        self, notebooks: Sequence[Notebook], ended: Sequence[Ended], tell: Tell, go_on: Callable[[], bool]
+    ) -> None:
+        """Blame, reduce, confirm and file; ``go_on`` is asked before every piece but the first."""
+        pieces = _pieces(notebooks, ended)
+        self.left = [name for piece in pieces for name in piece.names]
+        for place, piece in enumerate(pieces):
+            if place and not go_on():
+                return
+            tell(place, len(pieces), ", ".join(piece.names))
+            self._keep(self._filed(piece))
+            self.left = [name for name in self.left if name not in piece.names]
+
+    def _filed(self, piece: _Piece) -> list[Filed]:
+        """What is confirmed of a piece; what cannot be judged together is judged alone."""
+        try:
+            return piece.filed(self.runner)
+        except Exception as error:
+            if len(piece.names) > 1:
+                return [item for name in piece.names for item in self._filed(piece.only(name))]
+            self.undecided.append(told(piece.names[0], error))
+            return []
+
+    def _keep(self, filed: Sequence[Filed]) -> None:
+        """File them one by one; if that is interrupted, the rest without scripts."""
+        for place, item in enumerate(filed):
+            try:
+                finding, ready = self._with_script(item)
+            except KeyboardInterrupt:
+                for rest in filed[place:]:
+                    self._put(rest.finding, _bare(rest))
+                raise
+            self._put(finding, ready)
+
+    def _with_script(self, item: Filed) -> tuple[Finding, Prepared]:
+        if self._script_seconds >= _SCRIPT_SECONDS:
+            return item.finding, _bare(item)
+        began = time.monotonic()
+        try:
+            ((finding, ready),) = prepared(self.runner, [item])
+        except Exception as error:
+            self.undecided.append(told(f"the script of {item.finding.id}", error))
+            return item.finding, _bare(item)
+        finally:
+            self._script_seconds += time.monotonic() - began
+        return finding, ready
+
+    def _put(self, finding: Finding, ready: Prepared) -> None:
+        self.findings += file_findings(self.store, self.campaign, [(finding, ready)], self.faults)
+
+
+def _bare(item: Filed) -> Prepared:
+    return Prepared(item.suspicion, item.suspicion)
+
+
+def told(what: str, error: Exception) -> str:
+    return f"{what}: {type(error).__name__}: {gist(str(error))}"
+
+
+def _pieces(notebooks: Sequence[Notebook], ended: Sequence[Ended]) -> list[_Piece]:
+    """A few operators each of those that something was seen of."""
+    books: dict[str, list[Notebook]] = {}
+    for notebook in notebooks:
+        books.setdefault(notebook.task.operator.name, []).append(notebook)
+    books = {name: group for name, group in books.items() if any(map(suspicious, group))}
+    endings: dict[str, list[Ended]] = {}
+    for item in ended:
+        endings.setdefault(item.operator.name, []).append(item)
+    names = list(dict.fromkeys((*books, *endings)))
+    return [
+        _Piece(
+            {name: books[name] for name in names[start : start + PIECE] if name in books},
+            {name: endings[name] for name in names[start : start + PIECE] if name in endings},
+        )
+        for start in range(0, len(names), PIECE)
+    ]
+
+
+def suspicious(notebook: Notebook) -> bool:
+    """Whether there may be a finding in it."""
+    return any(record.units > K or record.ended or record.special for record in notebook.records.values())
