@@ -10,8 +10,8 @@ import numpy as np
 from ..core.arrays import Array, dtype_named, is_floating
 from ..core.case import ApiCall, Case
 from ..core.finding import Class, Diagnosis, Finding
-from ..core.messages import gist
-from ..core.outcome import Outcome, Status
+from ..core.messages import gist, normalised, says_no_kernel, says_unsupported
+from ..core.outcome import Failure, Outcome, Status
 from ..core.runner import Runner
 from ..core.verdict import Kind, Stage
 from ..generators.operator_inputs import inside
@@ -68,7 +68,20 @@ class Ended:
         if self.form:
             form = form_again(self.operator, self.dtype, case, outcome)
             return form is not None and form.kind is self.form.kind
+        if self.kind is Kind.ERROR and outcome.failure is not None and outcome.failure.type != self.exception:
+            return False
         return outcome.status is self.outcome.status
+
+    def same_cause(self, case: Case, outcome: Outcome) -> bool:
+        """Whether another call ended in the same way, and says the same of it."""
+        said = normalised(outcome.failure.message) if outcome.failure and self.kind is Kind.ERROR else ""
+        return self.again(case, outcome) and said == self.message
+
+    @property
+    def message(self) -> str:
+        """What the exception says, without names and figures: two of one type may have nothing else in common."""
+        failure = self.outcome.failure
+        return normalised(failure.message) if failure and self.kind is Kind.ERROR else ""
 
 
 @dataclass(frozen=True)
@@ -82,12 +95,18 @@ class Filed:
 
 @dataclass(frozen=True)
 class _Accused:
+    """Who is accused of what; ``features`` tell it from an earlier exception of the same type."""
+
     ended: Ended
     suspects: tuple[str, ...]
+    features: tuple[str, ...] = ()
 
 
 def endings_of(runner: Runner, endings: Sequence[Ended]) -> list[Filed]:
-    """One finding per operator, implementation and exception; confirmed together, whatever kills its process alone."""
+    """One finding per operator, implementation and exception with its message.
+
+    Confirmed together; whatever kills its process alone.
+    """
     accused = _accused(runner, endings)
     cases = [_simplest(runner, item.ended) for item in accused]
     again = _again(runner, accused, cases)
@@ -96,25 +115,47 @@ def endings_of(runner: Runner, endings: Sequence[Ended]) -> list[Filed]:
 
 def one_input(operator: Operator, case: Case, row: int) -> Case:
     """The case with one of its stacked inputs alone."""
+    return _rows(operator, case, row, row + 1)
+
+
+def _rows(operator: Operator, case: Case, first: int, end: int) -> Case:
     stacked = {operand.name for operand in operator.operands if operand.stacked}
     inputs: dict[str, Array] = {
-        name: array[row : row + 1].copy() if name in stacked else array for name, array in case.inputs.items()
+        name: array[first:end].copy() if name in stacked else array for name, array in case.inputs.items()
     }
     return Case(case.subject, case.procedure, inputs, seed=case.seed)
 
 
 def _simplest(runner: Runner, ended: Ended) -> Case:
-    """Ones in the smallest shape that raise the same; else the first input of the batch as it was."""
-    alone = one_input(ended.operator, ended.case, 0)
-    if ended.kind in (Kind.CRASH, Kind.HANG):
-        return alone
-    candidates = list(_of_ones(ended, alone))
-    for case, outcome in zip(
-        candidates, runner.run_pairs([(case, ended.outcome.target) for case in candidates]), strict=True
-    ):
-        if ended.again(case, outcome) and (outcome.failure.type if outcome.failure else "") == ended.exception:
-            return case
-    return alone
+    """Ones in the smallest shape that end in the same way; else the input of the batch that does."""
+    if ended.kind is Kind.HANG:
+        return ended.case  # every look at a part of it takes the whole deadline
+    if ended.kind is not Kind.CRASH:
+        candidates = list(_of_ones(ended, one_input(ended.operator, ended.case, 0)))
+        outcomes = runner.run_pairs([(case, ended.outcome.target) for case in candidates])
+        for case, outcome in zip(candidates, outcomes, strict=True):
+            if ended.same_cause(case, outcome):
+                return case
+    return _guilty_input(runner, ended)
+
+
+def _guilty_input(runner: Runner, ended: Ended) -> Case:
+    """The batch cut in halves as long as one of them ends in the same way."""
+    first, end = 0, _count(ended)
+    while end - first > 1:
+        middle = (first + end) // 2
+        halves = [(first, middle), (middle, end)]
+        cases = [_rows(ended.operator, ended.case, *half) for half in halves]
+        outcomes = runner.run_pairs([(case, ended.outcome.target) for case in cases])
+        guilty = [h for h, case, o in zip(halves, cases, outcomes, strict=True) if ended.same_cause(case, o)]
+        if not guilty:
+            break
+        first, end = guilty[0]
+    return _rows(ended.operator, ended.case, first, end)
+
+
+def _count(ended: Ended) -> int:
+    return len(ended.case.inputs[next(operand.name for operand in ended.operator.operands if operand.stacked)])
 
 
 def _of_ones(ended: Ended, alone: Case) -> Iterator[Case]:
@@ -139,23 +180,28 @@ def library_of(target: str) -> str:
 
 def _accused(runner: Runner, endings: Sequence[Ended]) -> list[_Accused]:
     """What only a narrower dtype lacks is listed, not accused."""
-    found: dict[tuple[str, str, str], _Accused] = {}
-    excused: set[tuple[str, str, str, str]] = set()
+    found: dict[tuple[str, str, str, str], _Accused] = {}
+    excused: set[tuple[str, str, str, str, str]] = set()
     for ended in sorted(endings, key=lambda item: PREFERRED.index(item.dtype)):
         target = ended.outcome.target
-        key = (ended.operator.name, ballot_of(target), ended.exception or ended.kind.value)
+        key = (ended.operator.name, ballot_of(target), ended.exception or ended.kind.value, ended.message)
         if key in found:
             known = found[key]
             found[key] = replace(known, suspects=tuple(dict.fromkeys((*known.suspects, target))))
         elif (*key, ended.dtype) in excused or _only_this_dtype(runner, ended):
             excused.add((*key, ended.dtype))
         else:
-            found[key] = _Accused(ended, (target,))
+            second = any(other[:3] == key[:3] for other in found)
+            found[key] = _Accused(ended, (target,), (ended.message,) if second else ())
     return list(found.values())
 
 
 def _only_this_dtype(runner: Runner, ended: Ended) -> bool:
-    if ended.outcome.status is not Status.RAISED or ended.dtype == "float32":
+    """Whether it works in float32, and the dtype is narrower; or wider, and the library says it has no kernel."""
+    failure = ended.outcome.failure
+    if ended.outcome.status is not Status.RAISED or ended.dtype == "float32" or failure is None:
+        return False
+    if ended.dtype == "float64" and not _no_kernel(failure):
         return False
     inputs: dict[str, Array] = {
         name: array.astype(dtype_named("float32")) if is_floating(str(array.dtype)) else array
@@ -164,6 +210,11 @@ def _only_this_dtype(runner: Runner, ended: Ended) -> bool:
     plain = replace(ended.case, inputs=inputs, procedure=replace(ended.case.procedure, dtype=None))
     (again,) = runner.run_pairs([(plain, ended.outcome.target)])
     return again.completed
+
+
+def _no_kernel(failure: Failure) -> bool:
+    said = failure.message.replace("_", " ")
+    return says_no_kernel(said) or says_unsupported(failure.type, said)
 
 
 def _again(runner: Runner, accused: Sequence[_Accused], cases: Sequence[Case]) -> list[Outcome]:
@@ -194,5 +245,5 @@ def _filed(item: _Accused, case: Case, again: Outcome) -> Filed:
         evidence=tuple(evidence),
     )
     diagnosis = diagnosis if ended.again(case, again) else flaky(diagnosis)
-    suspicion = Suspicion(ended.kind, diagnosis, case, (target,), ended.exception, Stage.CALL)
+    suspicion = Suspicion(ended.kind, diagnosis, case, (target,), ended.exception, Stage.CALL, item.features)
     return Filed(make_finding(suspicion, ENGINE, {target: again}, operator.name), suspicion, {target: again})
