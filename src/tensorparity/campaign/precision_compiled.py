@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.case import Case
 from ..core.outcome import Outcome
+from ..engines.predoo.algorithm import THETAS
 from .precision_notebook import Notebook
 from .precision_operator import WITH_SPECIALS, make_search, most_rows, small_first, special_case
 
@@ -68,7 +69,8 @@ class _Member:
         shape = small_first(task.operator)[0]
         self._rows = max(1, min(task.inputs // _BATCHES, most_rows(shape)))
         rng = np.random.default_rng([task.seed, 0x00C09114, *f"{task.operator.name}/{task.dtype}".encode()])
-        self._search = make_search(task, {}, shape, rng, self._rows * _BATCHES)
+        total = max(self._rows, len(THETAS)) * _BATCHES  # the paper's search gives no less than a whole candidate
+        self._search = make_search(task, {}, shape, rng, total, fixed=True)
         self.active = [target for target in task.targets if target in task.compiled]
         self._special = task.strategy in WITH_SPECIALS
         self._left = _BATCHES

@@ -38,21 +38,33 @@ WITH_SPECIALS = (GUIDED, "special")
 
 
 class _Algorithm:
-    """The paper's search under the interface of the guided one; its guide is the error in units."""
+    """The paper's search under the interface of the guided one; its guide is the error in units.
 
-    def __init__(self, task: SearchTask, shape: Sizes, rng: np.random.Generator, total: int) -> None:
-        self._task = task
-        self._search = PaperSearch(task.operator, shape, task.strategy, total, rng, size=seeds_for(total), vary=False)
+    Args:
+        fixed: every batch has as many rows as were asked for. The search itself gives what its corpus holds: the rows
+            are repeated, or cut, and what is cut is not told of.
+    """
+
+    def __init__(self, task: SearchTask, search: PaperSearch, fixed: bool) -> None:
+        self._task, self._search, self._fixed = task, search, fixed
+        self._own = 0
 
     def ask(self, count: int) -> Batch:
         (batch,) = self._search.ask(count)
+        self._own = len(batch)
         operands = {operand.name: operand for operand in self._task.operator.operands}
         arrays = {name: fitted(array, operands[name], self._task.dtype) for name, array in batch.arrays.items()}
-        return Batch(batch.params, arrays, batch.places)
+        if not self._fixed:
+            return Batch(batch.params, arrays, batch.places)
+        rows = np.arange(count) % self._own
+        arrays = {name: array[rows] if operands[name].stacked else array for name, array in arrays.items()}
+        return Batch(batch.params, arrays, tuple(range(count)))
 
     def tell(self, errors: Mapping[str, Array], places: Mapping[str, Array]) -> None:
-        count = len(self._search._asked)
-        worst = np.fmax.reduce(list(errors.values())) if errors else np.full(count, np.nan)
+        worst = np.full(self._own, np.nan)
+        if errors:
+            found = np.fmax.reduce(list(errors.values()))[: self._own]
+            worst[: len(found)] = found
         self._search.tell(worst)
 
 
@@ -66,10 +78,19 @@ def make_search(
     rng: np.random.Generator,
     total: int,
     credit: dict[str, float] | None = None,
+    *,
+    fixed: bool = False,
 ) -> Search:
-    """The search that the task's strategy means, on one variant; ``credit`` is what earlier ones have learned."""
+    """The search that the task's strategy means, on one variant.
+
+    Args:
+        credit: what earlier ones have learned.
+        fixed: every batch has as many inputs as are asked for.
+    """
     if task.strategy in STRATEGIES:
-        return _Algorithm(task, shape, rng, total)
+        size = seeds_for(total)
+        search = PaperSearch(task.operator, shape, task.strategy, total, rng, size=size, params=params)
+        return _Algorithm(task, search, fixed)
     source = None if task.strategy == GUIDED else task.strategy
     return GuidedSearch(task.operator, task.dtype, shape, params, rng, source=source, credit=credit)
 

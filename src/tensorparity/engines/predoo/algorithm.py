@@ -8,7 +8,7 @@ evaluated together, and the order of events is that of the paper's loop, input b
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class PaperSearch:
         total: tn, after which the search ends.
         size: seeds of a corpus.
         times: how often in a row the operator is applied.
-        vary: draw the other parameters anew for every candidate; otherwise they stay at their defaults.
+        params: the other parameters; by default they are drawn anew for every candidate.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class PaperSearch:
         *,
         size: int,
         times: int = 1,
-        vary: bool = True,
+        params: Mapping[str, Json] | None = None,
     ) -> None:
         self._operator, self._shape, self._strategy = operator, shape, strategy
-        self._total, self._rng, self._size, self._vary = total, rng, size, vary
+        self._total, self._rng, self._size, self._fixed = total, rng, size, params
         self._times: dict[str, Json] = {"times": times} if times > 1 else {}
         self._corpus: deque[dict[str, Array]] = deque()
         self._shared: dict[str, dict[str, Array]] = {}
@@ -118,8 +118,8 @@ class PaperSearch:
         return [{name: array + delta for name, array in candidate.items()} for delta in deltas]
 
     def _params(self) -> dict[str, Json]:
-        if not self._vary:
-            return dict(self._times)
+        if self._fixed is not None:
+            return {**self._fixed, **self._times}
         drawn = {item.name: item.valid[self._rng.integers(len(item.valid))] for item in self._operator.parameters}
         return {**self._operator.significant(drawn), **self._times}
 
