@@ -148,6 +148,7 @@ class TestRun:
         assert [(told.folder, told.runner is settings.runner) for told in compared] == [(tmp_path / "files", True)] * 2
         assert found.facts.precision is not None
         assert len(found.facts.precision.models) == 2
+        assert all((found.store / run.case).is_file() for run in found.facts.precision.operators)
 
     def test_fewer_than_two_backends_leave_table_3_out(
         self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -34,6 +34,7 @@ from .precision_filing import Filing, told
 from .precision_notebook import GUIDED, Notebook, SearchTask
 from .precision_operator import ALL_STRATEGIES, search_operators
 from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
+from .precision_worst import WorstInputs
 from .selection import named_targets
 
 #: Table 3: models of the zoo made of the paper's operators.
@@ -141,18 +142,20 @@ class _Run:
         identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
         campaign = self._store.begin_campaign("precision", settings.seed, identity)
         filing = Filing(self._runner, self._store, campaign, settings.runner.faults)
+        worst = WorstInputs(self._store, campaign, settings.runner.faults, self._outcomes)
         models: list[ModelRun] = []
         try:
             if settings.measure == "paper":
-                self._search_paper()
+                self._search_paper(worst)
             else:
                 self._search()
             self._file(filing)
             self._models(models)
         except KeyboardInterrupt:
             self._stop = _INTERRUPTED
+        runs = [run for notebook in self._notebooks for run in worst.of_notebook(notebook)]
+        self._left_out += [f"not every worst input was kept: {worst.problem}"] if worst.problem else []
         self._store.finish_campaign(campaign, self._stop)
-        runs = [run for notebook in self._notebooks for run in notebook.runs()]
         self._undecided += [notebook.undecided for notebook in self._notebooks if notebook.undecided]
         self._undecided += filing.undecided
         precision = Precision(settings.measure, K, tuple(self._paper), tuple(runs), tuple(models))
@@ -177,7 +180,7 @@ class _Run:
         self._stop = _BUDGET
         return False
 
-    def _search_paper(self) -> None:
+    def _search_paper(self, worst: WorstInputs) -> None:
         settings = self._settings
         modes = settings.modes or ("input_mode", "op_mode")
         tasks = [
@@ -202,7 +205,7 @@ class _Run:
             except Exception as error:  # of one search: the others' results are worth a report
                 self._undecided.append(told(f"{task.operator.name} on {task.target}, {task.mode}", error))
                 continue
-            self._paper.append(searched.run)
+            self._paper.append(worst.of_paper(searched))
             self._ended += searched.ended
 
     def _search(self) -> None:

@@ -65,15 +65,16 @@ class _Tally:
     ended: dict[str, Ended] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     library_seconds: float = 0.0
-    worst: tuple[float, Array | None] = (0.0, None)
+    worst: tuple[float, Case | None] = (0.0, None)
 
 
 @dataclass(frozen=True)
 class PaperSearched:
-    """A run, and one call of every kind of exception in it."""
+    """A run, one call of every kind of exception in it, and the input with the largest error."""
 
     run: PaperRun
     ended: tuple[Ended, ...]
+    worst: Case | None = None
 
 
 def run_paper(runner: Runner, task: PaperTask) -> PaperRun:
@@ -99,7 +100,7 @@ def search_paper(runner: Runner, task: PaperTask) -> PaperSearched:
         tally.l1.append(l1)
         search.tell(l1 if task.strategy == "l1" else linf)
     run = _result(task, search, tally, time.monotonic() - began)
-    return PaperSearched(run, tuple(tally.ended.values()))
+    return PaperSearched(run, tuple(tally.ended.values()), tally.worst[1])
 
 
 @dataclass(frozen=True)
@@ -196,8 +197,14 @@ def _measure(task: PaperTask, group: _Group, outcomes: list[Outcome], tally: _Ta
         l1[places] = np.fmax(l1[places], errors.l1)
     at = int(np.nanargmax(linf[places])) if np.isfinite(linf[places]).any() else None
     if at is not None and linf[places][at] > tally.worst[0]:
-        stacked = next(operand.name for operand in task.operator.operands if operand.stacked)
-        tally.worst = (float(linf[places][at]), batch.arrays[stacked][at].copy())
+        tally.worst = (float(linf[places][at]), _as_drawn(task.operator, batch, at))
+
+
+def _as_drawn(operator: Operator, batch: Batch, row: int) -> Case:
+    """One input before it was rounded to any precision."""
+    stacked = {operand.name for operand in operator.operands if operand.stacked}
+    arrays = {name: array[row : row + 1].copy() if name in stacked else array for name, array in batch.arrays.items()}
+    return Batch(batch.params, arrays, (0,)).case(operator, "float64")
 
 
 def _recorded(task: PaperTask, case: Case, outcome: Outcome, inputs: int, tally: _Tally) -> None:
@@ -213,7 +220,8 @@ def _result(task: PaperTask, search: PaperSearch, tally: _Tally, seconds: float)
     linf, l1 = np.concatenate(tally.linf), np.concatenate(tally.l1)
     narrowest = task.ordered[0]
     tolerance = tolerance_of(task.target, narrowest)
-    worst = tally.worst[1]
+    stacked = next(operand.name for operand in task.operator.operands if operand.stacked)
+    worst = tally.worst[1].inputs[stacked] if tally.worst[1] else None
     return PaperRun(
         operator=task.operator.name,
         target=task.target,

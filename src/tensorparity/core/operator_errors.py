@@ -30,6 +30,7 @@ class PaperRun:
         seconds: of the whole run; ``library_seconds`` are CPU seconds of the worker, for the library's calls alone.
         exceptions: how many inputs raised one, by its first line.
         tolerance: what the library's own testing helper allows in the narrowest dtype: rtol, atol.
+        worst: the first few numbers of the input with the largest error; ``case`` is where all of it is in the store.
     """
 
     operator: str
@@ -51,6 +52,7 @@ class PaperRun:
     tolerance: tuple[float, float] | None = None
     tolerance_source: str = ""
     worst: tuple[float, ...] = ()
+    case: str = ""
 
     def to_json(self) -> Json:
         return _json(self)
@@ -64,6 +66,7 @@ class OperatorRun:
         status: ``measured``, or why not.
         units: error over what rounding explains; above K it is not rounding.
         worst: the numbers of the input with the most units, the first few of them.
+        case: where all of that input is in the store.
         groups: best so far after each of the 20 groups.
         lacks: parameters that could not be measured, and why, beside those that were.
     """
@@ -86,6 +89,7 @@ class OperatorRun:
     tolerance_source: str = ""
     groups: tuple[float, ...] = ()
     lacks: tuple[str, ...] = ()
+    case: str = ""
 
     def to_json(self) -> Json:
         return _json(self)

@@ -51,6 +51,7 @@ class Row1:
     by_input: float | None
     by_operator: float | None
     paper: tuple[float, float] | None
+    case: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,14 @@ def _by_operator(precision: Precision) -> dict[tuple[str, str], list[PaperRun]]:
 
 def table_1(precision: Precision) -> list[Row1]:
     return [
-        Row1(operator, target, _best(runs, _INPUT), _best(runs, _OPERATOR), PAPER_TABLE_1.get(operator))
+        Row1(
+            operator,
+            target,
+            _best(runs, _INPUT),
+            _best(runs, _OPERATOR),
+            PAPER_TABLE_1.get(operator),
+            max(runs, key=lambda run: run.largest).case,
+        )
         for (operator, target), runs in _by_operator(precision).items()
     ]
 

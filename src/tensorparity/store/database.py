@@ -297,6 +297,17 @@ class Store:
         found = self._rows(select(table.c.document).where(place))
         return Finding.from_json(parse(found[0].document)) if found else None
 
+    def keep_case(self, campaign: int, name: str, case: CaseFile) -> str:
+        """Keep a case that belongs to no finding; returns its path in the store.
+
+        Raises:
+            StoreError: if the name cannot be part of a file name, or the file cannot be written.
+            CaseFileError: if the case cannot be.
+        """
+        if not _SAFE_ID.fullmatch(name):
+            raise StoreError(f"{name!r} cannot name a file; use letters, digits, '-', '_' and '.'")
+        return self._keep_case(campaign, name, case, False)
+
     def _keep_case(self, campaign: int, identity: str, case: CaseFile, embed_model: bool) -> str:
         """Write the case file. A folder per campaign: another one may find the same with other versions."""
         relative = f"{CASES}/{campaign}/{identity}{SUFFIX}"
