@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tensorparity.campaign.claims import claim_of
 from tensorparity.campaign.precision_findings import findings_of
+from tensorparity.campaign.scripts import render
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
@@ -82,3 +84,12 @@ def test_a_lack_of_one_variant_leaves_out_that_variant_only() -> None:
     assert run.status == "measured"
     assert [lack for lack in run.lacks if "padding=same" in lack and lack.endswith("no such padding")]
     assert findings_of(runner, [notebook]) == []
+
+
+def test_a_wrong_shape_has_a_script() -> None:
+    runner = Exact(["torch:eager", "jax:jit"], {"torch:eager": too_short})
+    (item,) = findings_of(runner, searched(runner, "conv1d"))
+    claim = claim_of(item.suspicion, item.outcomes, "torch:eager")
+    assert claim is not None
+    assert claim.expected.shape != item.outcomes["torch:eager"].outputs["0"].shape
+    assert "observed shape" in render(item.suspicion, "torch:eager", claim)

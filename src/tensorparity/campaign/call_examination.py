@@ -44,7 +44,7 @@ def examine_call(runner: Runner, case: Case, targets: Sequence[str]) -> Examined
     notebook = Notebook(SearchTask(operator, dtype, tuple(targets)))
     outcomes = run_case(runner, case, targets)
     measured = _noted(notebook, case, outcomes)
-    filed = findings_of(runner, [notebook]) if _suspicious(notebook) else []
+    filed = findings_of(runner, [notebook]) if notebook.suspicious else []
     return ExaminedCall(outcomes, [_verdict(notebook, measured, filed)], filed)
 
 
@@ -55,10 +55,6 @@ def _noted(notebook: Notebook, case: Case, outcomes: dict[str, Outcome]) -> tupl
         return tuple(target for target in outcomes if target not in silent)
     measured, _ = notebook.note(case, outcomes)
     return tuple(measured)
-
-
-def _suspicious(notebook: Notebook) -> bool:
-    return any(record.units > K or record.ended or record.special for record in notebook.records.values())
 
 
 def _verdict(notebook: Notebook, measured: tuple[str, ...], filed: Sequence[Filed]) -> Verdict:

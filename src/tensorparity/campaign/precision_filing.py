@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from ..core.finding import Finding
 from ..core.messages import gist
-from ..operators.rounding import K
 from ..store.database import Store
 from ..targets.faults import Fault
 from ..targets.runner import LocalRunner
@@ -130,7 +129,7 @@ def _pieces(notebooks: Sequence[Notebook], ended: Sequence[Ended]) -> list[_Piec
     books: dict[str, list[Notebook]] = {}
     for notebook in notebooks:
         books.setdefault(notebook.task.operator.name, []).append(notebook)
-    books = {name: group for name, group in books.items() if any(map(suspicious, group))}
+    books = {name: group for name, group in books.items() if any(notebook.suspicious for notebook in group)}
     endings: dict[str, list[Ended]] = {}
     for item in ended:
         endings.setdefault(item.operator.name, []).append(item)
@@ -142,8 +141,3 @@ def _pieces(notebooks: Sequence[Notebook], ended: Sequence[Ended]) -> list[_Piec
         )
         for start in range(0, len(names), PIECE)
     ]
-
-
-def suspicious(notebook: Notebook) -> bool:
-    """Whether there may be a finding in it."""
-    return any(record.units > K or record.ended or record.special for record in notebook.records.values())

@@ -17,6 +17,7 @@ from ..core.outcome import Outcome, Status
 from ..core.verdict import Kind
 from ..engines.predoo.algorithm import GROUPS
 from ..operators.calls.spec import Operator
+from ..operators.rounding import K
 from ..operators.tolerances import tolerance_of
 from ..oracles.precision import RowErrors, measure_rows, usable
 from ..oracles.special_values import missed
@@ -211,6 +212,11 @@ class Notebook:
                 {name: outcomes[name].outputs["0"][row : row + 1].copy() for name in measured},
                 {name: float(found.units[row]) for name, found in measured.items()},
             )
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether there may be a finding in it."""
+        return any(record.units > K or record.ended or record.special for record in self.records.values())
 
     def sightings(self) -> list[Ended]:
         """Every call that ended badly."""
