@@ -12,8 +12,10 @@ from tensorparity.campaign.precision_findings import findings_of
 from tensorparity.campaign.precision_notebook import Notebook, SearchTask
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
-from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.engines.predoo.batch import Batch
+from tensorparity.engines.predoo.specials import special_batch
 from tensorparity.operators.calls.catalogue import OPERATORS
 
 NORM = OPERATORS.get("l2_norm")
@@ -66,3 +68,20 @@ def test_the_value_that_is_told_is_the_one_that_was_judged_by() -> None:
     value = float(item.finding.diagnosis.evidence[0].split(" = ")[1].split(",")[0])
     said = float(item.finding.diagnosis.evidence[0].split(" says ")[1].split(" ")[0])
     assert said == pytest.approx(1.2 * value, rel=1e-6, abs=0.0)
+
+
+def test_who_refuses_nan_is_not_blamed() -> None:
+    """Torch's binary cross-entropy says that its inputs shall be between 0 and 1, which NaN is not."""
+    notebook = Notebook(SearchTask(NORM, "float32", (TARGET,)))
+    case = _special().case(NORM, "float32")
+    refusal = Outcome(TARGET, Status.RAISED, failure=Failure("RuntimeError", "no NaN, please"))
+    assert notebook.note_special(case, {TARGET: refusal}) == [TARGET]
+    assert not notebook.records[TARGET].ended
+    death = Outcome(TARGET, Status.CRASHED, failure=Failure("SIGSEGV", "gone"))
+    notebook.note_special(case, {TARGET: death})
+    assert notebook.records[TARGET].ended
+
+
+def _special() -> Batch:
+    rng = np.random.default_rng(0)
+    return special_batch(NORM, "float32", NORM.shapes[0], {}, rng, 4)

@@ -12,11 +12,12 @@ from tensorparity.operators.calls.catalogue import find_operators
 from tensorparity.targets.runner import open_runner
 
 
+@pytest.mark.parametrize("target", ["openvino", "keras:openvino"])
 @pytest.mark.parametrize(("dtype", "status"), [("float64", Status.UNSUPPORTED), ("float32", Status.COMPLETED)])
-def test_float64_is_unsupported(dtype: str, status: Status) -> None:
+def test_float64_is_unsupported(dtype: str, status: Status, target: str) -> None:
     pytest.importorskip("openvino")
     (tanh,) = find_operators(("tanh",))
     case = Case(tanh.api_call({}), Procedure(goal=Goal.CALL), {"x": np.ones((1, 2), dtype)})
-    with open_runner(["openvino"]) as runner:
-        (outcome,) = runner.run_pairs([(case, "openvino")])
+    with open_runner([target]) as runner:
+        (outcome,) = runner.run_pairs([(case, target)])
     assert outcome.status is status, outcome.failure

@@ -158,7 +158,8 @@ class Notebook:
         silent = [target for target, problem in problems.items() if problem]
         forms = wrong_forms(operator, outcomes, truth, dtype)
         for target in silent:
-            self._problem(target, outcomes[target], problems[target], case, forms.get(target))
+            if outcomes[target].status is not Status.RAISED:  # who refuses a NaN may; nobody says it must be taken
+                self._problem(target, outcomes[target], problems[target], case, forms.get(target))
         outputs = {target: outcomes[target].outputs["0"] for target in outcomes if target not in silent}
         wrong: dict[str, Array] = {
             target: np.asarray(missed(operator, params, arrays, output, dtype).reshape(len(output), -1).any(axis=1))
