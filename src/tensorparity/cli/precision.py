@@ -36,7 +36,7 @@ _STRATEGIES = (
 @click.option(
     "--models/--no-models", default=None, help="Compare LeNet-5 and VGG-16 too.  [default: with the paper's seven]"
 )
-@click.option("--budget", type=Duration(), help="Begin no operator after so long; compiled targets get half of it.")
+@click.option("--budget", type=Duration(), help="Three quarters go to searching, compiled targets getting half.")
 @click.option("--store", metavar="URL", help="Where findings are kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @running_options
