@@ -203,10 +203,11 @@ def _only_this_dtype(runner: Runner, ended: Ended) -> bool:
         return False
     if ended.dtype == "float64" and not _no_kernel(failure):
         return False
-    inputs: dict[str, Array] = {
-        name: array.astype(dtype_named("float32")) if is_floating(str(array.dtype)) else array
-        for name, array in ended.case.inputs.items()
-    }
+    with np.errstate(over="ignore"):
+        inputs: dict[str, Array] = {
+            name: array.astype(dtype_named("float32")) if is_floating(str(array.dtype)) else array
+            for name, array in ended.case.inputs.items()
+        }
     plain = replace(ended.case, inputs=inputs, procedure=replace(ended.case.procedure, dtype=None))
     (again,) = runner.run_pairs([(plain, ended.outcome.target)])
     return again.completed
