@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from .. import __version__
@@ -21,7 +22,7 @@ from ..engines.muffin import MuffinEngine
 from ..generators.networks.coverage import Coverage
 from ..generators.networks.networks import Network, NetworkSettings
 from ..generators.networks.palettes import DATA, PAPER
-from ..operators.catalogue import has_layer
+from ..operators.catalogue import has_layer, layer_names
 from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
@@ -114,7 +115,9 @@ def read_layers(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if not has_layer(name):
-            raise UsageError(f"unknown layer {name!r}; see docs/catalogue.md")
+            near = get_close_matches(name, layer_names(), n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "see docs/catalogue.md"
+            raise UsageError(f"unknown layer {name!r}; {hint}")
     return names
 
 

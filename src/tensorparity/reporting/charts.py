@@ -16,8 +16,8 @@ _LEFT, _BOTTOM, _TOP = 64.0, 26.0, 32.0
 _ROOMY = 28.0
 #: To be told apart on a light and on a dark ground.
 _COLOURS = ("#4a7dbd", "#c4622d", "#3a8a5f", "#b3405a", "#8a5fb0", "#a08400", "#2f9aa5", "#7d7d7d")
-#: Names in one row of a legend, and its height.
-_PER_ROW, _ROW = 5, 18.0
+#: Names in one row of a legend at most, its height, and the room of a letter and of a mark.
+_PER_ROW, _ROW, _LETTER, _MARK = 5, 18.0, 6.6, 26.0
 #: So few decades leave room for lines between them.
 _FEW = 3
 
@@ -66,16 +66,24 @@ def _frame(axis: Axis, parts: Iterable[str], label: str, legend: Sequence[str] =
         _line(_LEFT, axis.at(value), _WIDTH, axis.at(value)) + _text(_LEFT - 6, axis.at(value) + 4, said, "end")
         for value, said in axis.ticks(step)
     ]
-    rows = -(-len(legend) // _PER_ROW)
-    width = (_WIDTH - _LEFT) / max(1, min(_PER_ROW, len(legend)))
+    per_row = _per_row(legend)
+    rows = -(-len(legend) // per_row)
+    width = (_WIDTH - _LEFT) / per_row
     marks = [
-        _mark(_LEFT + width * (index % _PER_ROW), _HEIGHT + _ROW * (index // _PER_ROW), name, _colour(index))
+        _mark(_LEFT + width * (index % per_row), _HEIGHT + _ROW * (index // per_row), name, _colour(index))
         for index, name in enumerate(legend)
     ]
     height = _HEIGHT + _ROW * rows
     size = f'viewBox="0 0 {_WIDTH:.0f} {height:.0f}" role="img" aria-label="{escape(label)}"'
     title = _text(0.0, 11.0, label, "start")  # what the vertical axis shows, and in which unit
     return Markup(f'<svg class="plot" {size} width="100%">{"".join((title, *ticks, *parts, *marks))}</svg>')
+
+
+def _per_row(legend: Sequence[str]) -> int:
+    """As many names as stand beside each other without touching."""
+    longest = max((len(name) for name in legend), default=0)
+    fitting = int((_WIDTH - _LEFT) // (_MARK + _LETTER * longest))
+    return max(1, min(_PER_ROW, fitting, len(legend) or 1))
 
 
 def _colour(index: int) -> str:
