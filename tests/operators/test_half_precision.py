@@ -11,7 +11,8 @@ from tensorparity.operators.evaluate import evaluate_node
 from tensorparity.operators.rounding import K, error_units
 from tensorparity.triage.backward import layer_function
 from tensorparity.triage.diagnose import blame
-from tensorparity.triage.replay import NodeErrors, with_dtypes
+from tensorparity.triage.measuring import with_dtypes
+from tensorparity.triage.node_errors import NodeErrors
 
 DENSE = Node("dense", "Dense", (Ref("x"),), {"units": 3})
 

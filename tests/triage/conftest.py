@@ -13,7 +13,8 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.procedure import Procedure
 from tensorparity.operators.evaluate import draw_weights
-from tensorparity.triage.replay import NodeErrors, replay_nodes
+from tensorparity.triage.node_errors import NodeErrors
+from tensorparity.triage.replay import replay_nodes
 
 Measure = Callable[..., dict[str, NodeErrors]]
 

@@ -12,7 +12,7 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import Node, Ref
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.triage.diagnose import blame
-from tensorparity.triage.replay import NodeErrors
+from tensorparity.triage.node_errors import NodeErrors
 from tensorparity.triage.trials import KINK, Trial, backward_trial
 
 KERAS = dict.fromkeys(["one", "two", "three"], "keras")

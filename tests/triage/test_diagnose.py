@@ -16,7 +16,7 @@ from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.operators.rounding import K
 from tensorparity.triage.diagnose import Accusation, accuse, doubts
-from tensorparity.triage.replay import VOTE_MARGIN, NodeErrors
+from tensorparity.triage.node_errors import VOTE_MARGIN, NodeErrors
 
 Measure = Callable[..., dict[str, NodeErrors]]
 TARGETS = ("fake:a", "fake:b", "fake:c")

@@ -21,7 +21,7 @@ from tensorparity.triage.exporters import (
     outputs_apart,
     suspects_of_ending,
 )
-from tensorparity.triage.replay import NodeErrors
+from tensorparity.triage.node_errors import NodeErrors
 
 FILES = {"ort": "torch.onnx", "ov": "torch.onnx"}
 

@@ -13,7 +13,7 @@ from tensorparity.core.outcome import Form, Outcome, Status, Trace
 from tensorparity.core.verdict import Kind
 from tensorparity.triage.diagnose import accuse, blame
 from tensorparity.triage.forms import Forms, same_dtype
-from tensorparity.triage.replay import measure_node
+from tensorparity.triage.measuring import measure_node
 
 NODE = Node("flat", "Flatten", (Ref("x"),))
 X = np.arange(6, dtype=np.float32).reshape(1, 2, 3)

@@ -10,7 +10,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.triage.in_place import clear_in_place
-from tensorparity.triage.replay import NodeErrors
+from tensorparity.triage.node_errors import NodeErrors
 
 X = np.array([[1.0, -2.0]], np.float32)
 

@@ -14,7 +14,9 @@ from tensorparity.core.model import Model
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal
 from tensorparity.operators.rounding import K
-from tensorparity.triage.replay import NodeErrors, judge_by_vote, measure_node
+from tensorparity.triage.measuring import measure_node
+from tensorparity.triage.node_errors import NodeErrors
+from tensorparity.triage.votes import judge_by_vote
 
 Measure = Callable[..., dict[str, NodeErrors]]
 LAYERS = ["conv1", "norm", "conv2", "flat", "dense"]

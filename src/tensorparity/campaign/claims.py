@@ -19,9 +19,10 @@ from ..operators.catalogue import has_layer, layer
 from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation
 from ..triage.ballots import ballot_of
-from ..triage.replay import VOTE_MARGIN, accumulated
+from ..triage.node_errors import VOTE_MARGIN
 from ..triage.reproduce.claim import Claim
 from ..triage.suspicion import Suspicion
+from ..triage.votes import accumulated
 from .judging import references
 
 _REFERENCE = "the float64 reference"

@@ -27,8 +27,9 @@ from ..triage.confirm import run_fresh
 from ..triage.diagnose import accusation_of, accuse, public_name
 from ..triage.discontinuity import downstream_of_discontinuity
 from ..triage.fusion import guilty_of_fusion, shortest_stretch
+from ..triage.node_errors import NodeErrors
 from ..triage.reduction.reducer import Checked
-from ..triage.replay import NodeErrors, replay_nodes
+from ..triage.replay import replay_nodes
 from ..triage.suspicion import Suspicion
 from .examination import model_of
 from .exports import ExportedCases

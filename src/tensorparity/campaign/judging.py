@@ -38,15 +38,8 @@ from ..triage.diagnose import accusation_of, accuse, blame, public_name
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.freedoms import freedom_of, tamed
 from ..triage.fusion import AMPLIFIED, relative_difference
-from ..triage.replay import (
-    NodeErrors,
-    absolute_error,
-    as_worth,
-    measure_node,
-    measure_outputs,
-    reference_error,
-    with_dtypes,
-)
+from ..triage.measuring import as_worth, measure_node, measure_outputs, with_dtypes
+from ..triage.node_errors import NodeErrors, absolute_error, reference_error
 from ..triage.sign import policy_parameter
 from ..triage.support import classed_ending, is_documented
 from ..triage.suspicion import Suspicion, Worst

@@ -26,11 +26,12 @@ from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
 from ..triage.backward import accuse_gradients, judge_gradients, loss_function
 from ..triage.diagnose import accuse, public_name
-from ..triage.replay import NodeErrors, judge_by_vote
+from ..triage.node_errors import NodeErrors
 from ..triage.sign import policy_parameter
 from ..triage.states import judge_states
 from ..triage.steps import is_loss_alone, judge_loss, judge_loss_gradient, judge_update, stepped_weights
 from ..triage.suspicion import Suspicion
+from ..triage.votes import judge_by_vote
 from .selection import families_of
 
 TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)

@@ -25,7 +25,7 @@ from ..triage.ballots import ballot_of
 from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
 from ..triage.diagnose import accusation_of, blame
 from ..triage.endings import EndingTrial, ending_trials
-from ..triage.replay import NodeErrors
+from ..triage.node_errors import NodeErrors
 from ..triage.screening import Screening
 from ..triage.support import is_refusal
 from ..triage.suspicion import Suspicion

@@ -31,7 +31,7 @@ from ..triage.backward import GradientErrors, accuse_gradients, judge_pulled_bac
 from ..triage.confirm import confirm_ending, flaky
 from ..triage.diagnose import Accusation
 from ..triage.gradients import replay_gradients
-from ..triage.replay import NodeErrors
+from ..triage.node_errors import NodeErrors
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examination import one_layer_case

@@ -33,8 +33,9 @@ from ..operators.spec import Evaluation, Mask, ShapeError
 from .diagnose import Accusation, accusation_of, blame
 from .freedoms import GRADIENTS_AT_KINKS
 from .kinks import Gradients, KinkTest, examine_gradients
-from .replay import NodeErrors, judge_by_vote
+from .node_errors import NodeErrors
 from .suspicion import Worst
+from .votes import judge_by_vote
 
 #: Layers whose formula in training is not the reference's in a graph.
 _OTHERWISE_IN_TRAINING = frozenset(["BatchNormalization", "SpectralNormalization"])

@@ -16,7 +16,9 @@ from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
 from ..operators.rounding import K
 from .diagnose import Accusation, blame
-from .replay import VOTE_MARGIN, NodeErrors, judge_by_vote, replay_nodes
+from .node_errors import VOTE_MARGIN, NodeErrors
+from .replay import replay_nodes
+from .votes import judge_by_vote
 
 #: A hang must hang alone at this many times the deadline.
 HANG_FACTOR = 10.0

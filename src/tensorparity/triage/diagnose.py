@@ -18,7 +18,7 @@ from ..core.graph import Node
 from ..core.jsontext import Json, canonical
 from ..core.verdict import Kind, Measure
 from ..operators.catalogue import has_layer, layer
-from .replay import NodeErrors
+from .node_errors import NodeErrors
 from .sign import value_classes
 
 #: Accusations of one layer type and the same suspects that are worth a confirmation and a reduction.

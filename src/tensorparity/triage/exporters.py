@@ -19,7 +19,8 @@ from ..core.verdict import Measure
 from .ballots import ballot_of
 from .confirm import flaky
 from .diagnose import Accusation, accusation_of
-from .replay import NodeErrors, replay_nodes
+from .node_errors import NodeErrors
+from .replay import replay_nodes
 
 PREFIX = "exporter:"
 #: How much closer to each other than to the original the runtimes must be.

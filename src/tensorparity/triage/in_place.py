@@ -14,7 +14,8 @@ from dataclasses import replace
 from ..core.arrays import Arrays
 from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome
-from .replay import NodeErrors, measure_node
+from .measuring import measure_node
+from .node_errors import NodeErrors
 
 
 def clear_in_place(

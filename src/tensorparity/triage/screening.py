@@ -28,8 +28,9 @@ from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .diagnose import public_name
 from .forms import Forms, as_announced
+from .measuring import node_outputs, odd_dtype, reference_of
+from .node_errors import VOTE_MARGIN, reference_error
 from .own_gradients import is_right, loss_is_right, own_error
-from .replay import VOTE_MARGIN, node_outputs, odd_dtype, reference_error, reference_of
 from .states import judge_states
 from .steps import loss_error, update_error
 from .trials import (

@@ -20,8 +20,9 @@ from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate_node
 from ..operators.rounding import error_units, exact, growth
 from ..operators.spec import Evaluation, ShapeError
-from .replay import NodeErrors, absolute_error, judge_by_vote
+from .node_errors import NodeErrors, absolute_error
 from .steps import spread
+from .votes import judge_by_vote
 
 Outcomes = Mapping[str, Outcome]
 Arrays = Mapping[str, Array]

@@ -23,8 +23,8 @@ from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
 from ..operators.spec import Evaluation, Mask, ShapeError
 from .backward import Differentiated, GradientErrors, judge_gradients, loss_function, loss_terms
+from .node_errors import NodeErrors, absolute_error
 from .output_masks import output_masks
-from .replay import NodeErrors, absolute_error
 
 Outcomes = Mapping[str, Outcome]
 

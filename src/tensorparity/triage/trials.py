@@ -27,7 +27,8 @@ from ..operators.optimizers import OPTIMIZERS
 from ..operators.spec import Evaluation, Mask, ShapeError
 from .backward import GradientErrors, judge_gradients, judge_pulled_back, loss_function
 from .diagnose import public_name
-from .replay import NodeErrors, measure_form, measure_node
+from .measuring import measure_form, measure_node
+from .node_errors import NodeErrors
 from .sign import policy_parameter, value_classes
 from .states import judge_state
 from .steps import judge_loss, judge_loss_gradient, judge_update

@@ -27,7 +27,8 @@ from tensorparity.targets.lowering.pytorch.graph import lower_to_torch
 from tensorparity.targets.lowering.pytorch.layers import LAYERS, REFUSED_LAYERS
 from tensorparity.targets.lowering.pytorch.losses import REFUSED_LOSSES, TORCH_LOSSES
 from tensorparity.targets.runner import open_runner
-from tensorparity.triage.replay import node_outputs, reference_error, reference_of
+from tensorparity.triage.measuring import node_outputs, reference_of
+from tensorparity.triage.node_errors import reference_error
 from tensorparity.triage.trials import Trial, backward_trial
 
 TARGET = "torch:eager"

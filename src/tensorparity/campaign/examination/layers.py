@@ -24,8 +24,9 @@ from ...triage.diagnose import Accusation, accuse, doubts
 from ...triage.exporters import PREFIX, accuse_exporters, confirm_exporter, doubt, is_ambiguous, is_settled_by_exporter
 from ...triage.in_place import clear_in_place
 from ...triage.localizers import Scene, accusations
+from ...triage.node_errors import NodeErrors
 from ...triage.rates import localization_map
-from ...triage.replay import NodeErrors, replay_nodes
+from ...triage.replay import replay_nodes
 from ...triage.suspicion import Suspicion
 from ..events import Progress
 from .cases import one_layer_case

@@ -15,7 +15,7 @@ from ...core.runner import Runner
 from ...core.training import Training
 from ...core.verdict import Verdict
 from ...oracles.pair import PairOracle, PairSettings, judge_parity
-from ...triage.replay import NodeErrors
+from ...triage.node_errors import NodeErrors
 from ...triage.suspicion import Suspicion
 from ..events import Listener, silent
 

@@ -1,0 +1,179 @@
+"""Measuring a node that was run alone: against the reference where there is one, else by vote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..core.arrays import Array, Arrays, dtype_name, is_floating
+from ..core.errors import TensorParityError
+from ..core.graph import Node
+from ..core.messages import gist
+from ..core.outcome import Outcome
+from ..core.policies import Policy, coarser, policy_named, worth
+from ..operators.beside import Beside
+from ..operators.catalogue import has_layer
+from ..operators.evaluate import evaluate_node
+from ..operators.spec import Evaluation, ShapeError
+from .forms import Forms
+from .freedoms import Freed, freedom_of_node
+from .node_errors import NodeErrors, largest_distance, mutual_error, reference_error
+from .votes import camps_of, vote, widest_gap
+
+#: Numbers that are kept of an answer which is wrong, to be held against the next.
+_MOST_KEPT = 1 << 16
+
+
+def measure_node(
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    outcomes: Mapping[str, Outcome],
+    *,
+    training: bool = False,
+    dtype: str | None = None,
+    truth: Sequence[Evaluation] | None = None,
+) -> NodeErrors:
+    """What the outcomes of a replay say of one node, run under a dtype policy.
+
+    Args:
+        truth: its true outputs, where they depend on more than its inputs.
+    """
+    seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
+    answered = {target: outputs for target, outputs in seen.items() if outputs}
+    found = _measure_node(node, given, weights, outcomes, answered, training, dtype, truth)
+    found = with_dtypes(found, answered, dtype)
+    wrong = any(not error <= found.limit for error in found.errors.values())
+    form = None if wrong and found.judged_by != "nothing" else measure_form(node, outcomes)
+    return found if form is None else replace(form, endings=found.endings)
+
+
+def measure_form(node: Node, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
+    """Who gives another shape or dtype than it said, or another dtype than most; None where nobody does."""
+    forms = Forms(node, outcomes)
+    if forms.kind is None:
+        return None
+    errors = {target: float("inf") if target in forms.wrong else 0.0 for target in forms.targets}
+    absolute = dict.fromkeys(forms.targets, 0.0)
+    judged_by = "reference" if forms.announced else "nothing" if forms.disputed else "vote"
+    mutual = float("inf") if forms.disputed or 0 < len(forms.wrong) < len(errors) else 0.0
+    return NodeErrors(node, errors, absolute, mutual, judged_by, form=forms.kind, said=forms.said)
+
+
+def _measure_node(
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    outcomes: Mapping[str, Outcome],
+    given_back: Mapping[str, Sequence[Array]],
+    training: bool,
+    dtype: str | None,
+    truth: Sequence[Evaluation] | None,
+) -> NodeErrors:
+    seen = {target: given_back.get(target, []) for target in outcomes}
+    answered = as_worth(given_back, dtype)
+    endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
+    freed = freedom_of_node(node, given) if truth is None else None
+    reference = list(truth) if truth is not None else None
+    reference = reference or reference_of(
+        node, freed.inputs if freed else given, weights, training=training, dtype=dtype
+    )
+    camps = camps_of(node, answered)
+    judged_by = "reference"
+    if reference is None:
+        reference = vote(node, answered, camps)
+        judged_by = "vote" if reference is not None else "nothing"
+    if reference is None:
+        unknown = dict.fromkeys(answered, float("nan"))
+        mutual = widest_gap(node, list(answered.values()))
+        return NodeErrors(node, unknown, mutual=mutual, judged_by=judged_by, endings=endings, camps=camps)
+    found = replace(measure_outputs(node, answered, reference, freed), judged_by=judged_by)
+    guilty = any(not error <= found.limit for error in found.errors.values())
+    answers = {target: [_thinned(output) for output in outputs] for target, outputs in answered.items() if guilty}
+    return replace(found, endings=endings, camps=camps, answers=answers)
+
+
+def _thinned(output: Array) -> Array:
+    """Evenly chosen numbers of a large array: enough to tell one answer from another."""
+    step = -(-output.size // _MOST_KEPT)
+    return output if step <= 1 else output.reshape(-1)[::step].copy()
+
+
+def measure_outputs(
+    node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation], freed: Freed | None = None
+) -> NodeErrors:
+    """Every target's outputs against the true ones.
+
+    Free elements count as right. Where they are all that is wrong, the errors are those of the whole, and the freedom
+    that explains them is named.
+    """
+    whole = _measured(node, answered, truth)
+    if freed is None or max(whole.errors.values(), default=0.0) <= whole.limit:
+        return whole
+    rest = _measured(node, {target: freed.settled(outputs, truth) for target, outputs in answered.items()}, truth)
+    explained = max(rest.errors.values(), default=0.0) <= rest.limit
+    return replace(whole, freedom=freed.freedom) if explained else rest
+
+
+def _measured(node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation]) -> NodeErrors:
+    return NodeErrors(
+        node,
+        errors={target: reference_error(outputs, truth) for target, outputs in answered.items()},
+        absolute={target: largest_distance(outputs, truth) for target, outputs in answered.items()},
+        mutual=mutual_error(list(answered.values()), truth),
+    )
+
+
+def node_outputs(node: Node, outcome: Outcome) -> list[Array]:
+    """What a trace holds of a node: its outputs in order; nothing where it has none."""
+    outputs = [outcome.trace.nodes[node.key]] if node.key in outcome.trace.nodes else []
+    while outputs and f"{node.key}.{len(outputs)}" in outcome.trace.nodes:
+        outputs.append(outcome.trace.nodes[f"{node.key}.{len(outputs)}"])
+    return outputs
+
+
+def _ending(outcome: Outcome) -> str:
+    if outcome.failure is None:
+        return "gave no output for this node"
+    return f"{outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
+
+
+def as_worth(answered: Mapping[str, Sequence[Array]], dtype: str | None) -> dict[str, list[Array]]:
+    """Answers in the dtype that they were computed in, where they come in a finer one."""
+    policy = policy_named(dtype)
+    return {target: [coarser(output, policy, target) for output in outputs] for target, outputs in answered.items()}
+
+
+def with_dtypes(errors: NodeErrors, answered: Mapping[str, Sequence[Array]], dtype: str | None) -> NodeErrors:
+    """The errors, infinite for whoever answers in floats of another dtype than the policy's, if there is one."""
+    if dtype is None:
+        return errors
+    policy = policy_named(dtype)
+    other = {target: odd for target, outputs in answered.items() if (odd := odd_dtype(outputs, policy, target))}
+    wrong = {target: float("inf") for target in other if target in errors.errors}
+    return replace(errors, errors={**errors.errors, **wrong}, dtypes=other, rough=policy.half)
+
+
+def odd_dtype(outputs: Sequence[Array], policy: Policy, target: str) -> str:
+    """The first floating dtype among the outputs that is not the policy's; empty where there is none."""
+    names = [dtype_name(output) for output in outputs if output.dtype.kind != "c"]
+    wanted = (policy.compute, worth(target, policy))
+    return next((name for name in names if is_floating(name) and name not in wanted), "")
+
+
+def reference_of(
+    node: Node,
+    given: Sequence[Array],
+    weights: Arrays,
+    *,
+    training: bool = False,
+    dtype: str | None = None,
+    beside: Beside | None = None,
+) -> list[Evaluation] | None:
+    """The true outputs of a node under a dtype policy; None where the catalogue does not say."""
+    if not has_layer(node.op):
+        return None
+    try:
+        return list(evaluate_node(node, given, weights, training=training, dtype=dtype, beside=beside))
+    except (TensorParityError, ShapeError):
+        return None  # a configuration the reference does not cover is no reference
