@@ -1,7 +1,6 @@
 """What the Keras adapters share: everything but differentiation, which is each backend's own."""
 
 import contextlib
-import copy
 import os
 import random
 import tempfile
@@ -12,6 +11,8 @@ from ...contract import Adapter, Export, Result, Unsupported, import_library, in
 from ..expressions import Expression, outputs_of
 from . import program as programs
 from .program import output_key, plain
+from .recipes import in_batches, make_loss, make_optimizer, scaled
+from .states import moving_variables, reset_states, set_seeds, silence_random_layers
 
 _DEFAULT_BATCH = 32  # Keras' own default for ``predict``
 _MODELS_KEPT = 4  # a worker sees the same few models again and again
@@ -72,8 +73,8 @@ class KerasAdapter(Adapter):
         }.get(job.goal)
         if run is None:
             raise Unsupported("goal {!r} is not supported by this target".format(job.goal))
-        _set_seeds(program, job.seed)
-        _reset_states(program)
+        set_seeds(program, job.seed)
+        reset_states(program)
         with self._unchanged(program):
             result = run(program, inputs, job)
         if job.subject["kind"] == "layer-graph":  # of a file nobody knows whether it is fed what it declares
@@ -110,7 +111,7 @@ class KerasAdapter(Adapter):
     @contextlib.contextmanager
     def _unchanged(self, program):
         """Put back what a run leaves in a kept program: moving statistics. States are reset before each run."""
-        before = [(variable, self.to_numpy(variable)) for variable in _moving(program)]
+        before = [(variable, self.to_numpy(variable)) for variable in moving_variables(program)]
         try:
             yield
         finally:
@@ -245,7 +246,7 @@ class KerasAdapter(Adapter):
             auto_scale_loss=False,  # the optimizer is the one that was asked for
         )
         self._programs = []  # it is not the model it was
-        _silence_random_layers(program)
+        silence_random_layers(program)
         steps = job.option("steps")
         for step in range(steps):
             x = [_batch(inputs[name], step, steps) for name, _ in program.inputs]
@@ -372,7 +373,7 @@ class KerasAdapter(Adapter):
             if hasattr(layer, "moving_mean"):
                 layer.momentum = training["momentum"]
         self.set_seed(job.seed)
-        _set_seeds(program, job.seed)
+        set_seeds(program, job.seed)
         optimizer, loss = training["optimizer"], training["loss"]
         program.model.compile(
             optimizer=keras.optimizers.get({"class_name": optimizer["name"], "config": optimizer["params"]}),
@@ -404,69 +405,6 @@ def _batch(array, step, steps):
     return plain(array)[step * size : (step + 1) * size]
 
 
-def _silence_random_layers(program):
-    """Dropout and noise draw other numbers on every backend; off, training can be compared."""
-    for layer in program.layers.values():
-        for name in ("rate", "stddev"):
-            if isinstance(getattr(layer, name, None), float) and hasattr(layer, "seed_generator"):
-                setattr(layer, name, 0.0)
-
-
-def make_loss(job):
-    """Return a function of labels and outputs by name to the scalar loss, summed over the outputs."""
-    import keras
-
-    recipe = job.option("loss")
-    if not recipe:
-        raise ValueError("goal {!r} needs a loss".format(job.goal))
-    function = getattr(keras.losses, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
-
-    def loss(labels, outputs):
-        if not labels:
-            raise Unsupported("the loss {} has no labels here".format(recipe["name"]))
-        total = None
-        for name in sorted(labels):
-            value = function(labels[name], outputs[name])
-            total = value if total is None else total + value
-        return total
-
-    return loss
-
-
-def in_batches(metric_class):
-    """Return a function that gives the metric's arrays to it in two batches, and returns its result."""
-
-    def result(*arrays, **params):
-        metric = metric_class(**params)
-        half = len(arrays[0]) // 2
-        for part in (slice(0, half), slice(half, None)) if half else (slice(None),):
-            metric.update_state(*[array[part] for array in arrays])
-        return metric.result()
-
-    return result
-
-
-def make_optimizer(recipe):
-    """Return the optimizer; ``from_config`` reads schedules and optimizers inside, and changes what it is given."""
-    import keras
-
-    return getattr(keras.optimizers, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
-
-
-def scaled(optimizer, grads):
-    """Return the gradients of the loss as a training step scales it; the optimizer divides by the same factor."""
-    import keras
-
-    factor = float(keras.ops.convert_to_numpy(optimizer.scale_loss(1.0)))
-    return grads if factor == 1.0 else [_times(gradient, factor) for gradient in grads]
-
-
-def _times(gradient, factor):
-    if hasattr(gradient, "dense_shape"):  # TensorFlow's of a lookup: rows and where they belong
-        return type(gradient)(gradient.values * factor, gradient.indices, gradient.dense_shape)
-    return gradient * factor
-
-
 def replay_inputs(inputs, key):
     """Return the arrays ``key/0``, ``key/1``, ... in order."""
     arrays = []
@@ -492,46 +430,6 @@ def _static_batch(job):
     if job.subject["kind"] != "layer-graph" or not programs.is_stateful(job.subject):
         return None
     return job.option("batch_size") or min(len(array) for array in job.inputs.values())
-
-
-def _reset_states(program):
-    """Let stateful layers start anew: what an earlier job left in a kept program is none of this one's.
-
-    Not by ``reset_state``, which a stack of cells does not survive.
-    """
-    import keras
-
-    for part in _parts(program):
-        states = getattr(part, "states", None) if getattr(part, "stateful", False) else None
-        for state in keras.tree.flatten(states) if states is not None else ():
-            state.assign(np.zeros(state.shape, "float32"))
-
-
-def _parts(program):
-    """Return the program's layers and the layers inside them, each once."""
-    found = {}
-    for layer in program.layers.values():
-        for part in layer._flatten_layers() if hasattr(layer, "_flatten_layers") else ():
-            found[id(part)] = part
-    return list(found.values())
-
-
-def _moving(program):
-    """Return the variables that no optimizer moves, but a run may; frozen weights are not among them."""
-    found = {}
-    for part in _parts(program):
-        for variable in part._non_trainable_variables:
-            found[id(variable)] = variable
-    return list(found.values())
-
-
-def _set_seeds(program, seed):
-    """Set every seed generator to its own seed or, where the model names none, to one of the job's."""
-    generators = [generator for part in _parts(program) for generator in getattr(part, "_seed_generators", ())]
-    for index, generator in enumerate(generators):
-        own = getattr(generator, "_initial_seed", None)
-        start = own if own is not None else (seed + index) % 2**31
-        generator.state.assign(np.array([start, 0]))
 
 
 def _flat(value):

@@ -1,8 +1,9 @@
 """Keras on JAX: one jit per model; node gradients with respect to zeros added to each node's output."""
 
 from ...contract import Unsupported, import_library
-from .base import KerasAdapter, is_float, make_optimizer, scaled
+from .base import KerasAdapter, is_float
 from .program import keep_mask, no_random_initializers, output_key
+from .recipes import make_optimizer, scaled
 
 
 class _OtherShape(Exception):
