@@ -44,10 +44,11 @@ slow: install
 quality: install
 	TENSORPARITY_MUSEUM_TABLE=docs/museum.md $(BIN)/python -m pytest -m quality tests/quality/test_museum.py
 
-# Hundreds of uses of every layer against every installed Keras backend.
+# Hundreds of uses of every layer against every installed target.
 DRAWS ?= 200
 conformance: install
-	TENSORPARITY_DRAWS=$(DRAWS) $(BIN)/python -m pytest tests/operators/test_against_keras.py
+	TENSORPARITY_DRAWS=$(DRAWS) $(BIN)/python -m pytest \
+	  tests/operators/test_against_keras.py tests/operators/test_against_targets.py
 
 # Every reference against independent sources; rewrites the table in docs/references.md.
 REFERENCE_DRAWS ?= 20

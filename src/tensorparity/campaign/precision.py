@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import __version__
-from ..core.case import Case
 from ..core.errors import UsageError
 from ..core.finding import Finding
 from ..core.operator_errors import ModelRun, PaperRun, Precision
@@ -36,6 +35,7 @@ from .precision_operator import ALL_STRATEGIES, search_operators
 from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
 from .precision_worst import WorstInputs
 from .selection import named_targets
+from .watched import Watched
 
 #: Table 3: models of the zoo made of the paper's operators.
 TABLE_3 = ("zoo:lenet5", "zoo:vgg16")
@@ -236,8 +236,8 @@ class _Run:
                 if any(notebook is other for other in others):
                     self._notebooks.append(notebook)
 
-    def _watched(self) -> _Watched:
-        return _Watched(self._runner, self._outcomes)
+    def _watched(self) -> Watched:
+        return Watched(self._runner, self._outcomes)
 
     def _models(self, found: list[ModelRun]) -> None:
         models = self._settings.models
@@ -298,42 +298,6 @@ class _Run:
             *(f"undecided: {what}" for what in self._undecided),
             *planted,
         )
-
-
-class _Watched:
-    """A runner that remembers one outcome per target, for the versions in the report; nothing is cached.
-
-    A search never asks the same thing twice, and its arrays are large.
-    """
-
-    def __init__(self, runner: LocalRunner, outcomes: dict[str, Outcome]) -> None:
-        self._runner, self._outcomes = runner, outcomes
-
-    @property
-    def targets(self) -> Sequence[str]:
-        return self._runner.targets
-
-    def run_pairs(self, pairs, **options):  # type: ignore[no-untyped-def]
-        found = self._runner.run_pairs(pairs, **options)
-        self._remember(found)
-        return found
-
-    def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
-        found = self._runner.run_packs(packs)
-        self._remember([outcome for outcomes in found for outcome in outcomes])
-        return found
-
-    def _remember(self, outcomes: Sequence[Outcome]) -> None:
-        for outcome in outcomes:
-            known = self._outcomes.get(outcome.target)
-            if known is None or (outcome.completed and not known.completed):
-                self._outcomes[outcome.target] = _without_arrays(outcome)
-
-
-def _without_arrays(outcome: Outcome) -> Outcome:
-    return Outcome(
-        outcome.target, outcome.status, failure=outcome.failure, seconds=outcome.seconds, record=outcome.record
-    )
 
 
 #: Table 3 compares the first two that are installed.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ..core.case import ApiCall, Case
 from ..core.messages import gist
 from ..core.operator_errors import PaperRun, Spread
 from ..core.outcome import Outcome
-from ..core.runner import Runner
+from ..core.runner import Runner, begin
 from ..engines.predoo.algorithm import GROUPS, PaperSearch, grouped_largest, seeds_for
 from ..engines.predoo.batch import Batch
 from ..operators.calls.spec import Operator, Sizes
@@ -93,9 +94,9 @@ def search_paper(runner: Runner, task: PaperTask) -> PaperSearched:
         batches = search.ask(most)
         count = sum(len(batch) for batch in batches)
         linf, l1 = np.full(count, np.nan), np.full(count, np.nan)
-        groups = [group for batch in batches for group in _groups(task, batch)]
-        for group, outcomes in zip(groups, _run(runner, task, groups, tally.refused), strict=True):
-            _measure(task, group, outcomes, tally, linf, l1)
+        flights = [_send(runner, task, group, tally.refused) for batch in batches for group in _groups(task, batch)]
+        for flight in flights:
+            _measure(runner, task, flight, tally, linf, l1)
         tally.linf.append(linf)
         tally.l1.append(l1)
         search.tell(l1 if task.strategy == "l1" else linf)
@@ -105,10 +106,34 @@ def search_paper(runner: Runner, task: PaperTask) -> PaperSearched:
 
 @dataclass(frozen=True)
 class _Group:
-    """Instances to be compared with the last of them, on the same inputs."""
+    """Instances to be compared with the last of them, on the same inputs.
+
+    Their cases are made when they are sent: rounding the inputs takes as long as most calls.
+    """
 
     batch: Batch
-    cases: list[Case]
+    cases: list[Callable[[], Case]]
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A case on its way; one that is in doubt is asked with a single input first."""
+
+    case: Case
+    answers: Callable[[], list[Outcome]]
+    doubted: bool
+
+    def outcome(self, runner: Runner, target: str) -> Outcome:
+        (found,) = self.answers()
+        return runner.run_pairs([(self.case, target)])[0] if self.doubted and found.completed else found
+
+
+@dataclass(frozen=True)
+class _Flight:
+    """A group on its way, the widest instance first: the others are held against it as they come in."""
+
+    batch: Batch
+    sent: list[_Sent]
 
 
 def _groups(task: PaperTask, batch: Batch) -> list[_Group]:
@@ -119,15 +144,15 @@ def _groups(task: PaperTask, batch: Batch) -> list[_Group]:
     """
     operator, ordered = task.operator, task.ordered
     if task.mode == "op_mode":
-        return [_Group(batch, [batch.case(operator, dtype) for dtype in ordered])]
+        return [_Group(batch, [partial(batch.case, operator, dtype) for dtype in ordered])]
     if task.mode == "default":
-        return [_Group(batch, [batch.case(operator, ordered[-1], instance=dtype) for dtype in ordered])]
-    groups = [_Group(batch, [batch.case(operator, dtype, instance=ordered[-1]) for dtype in ordered])]
+        return [_Group(batch, [partial(batch.case, operator, ordered[-1], instance=dtype) for dtype in ordered])]
+    groups = [_Group(batch, [partial(batch.case, operator, dtype, instance=ordered[-1]) for dtype in ordered])]
     for position, narrow in enumerate(ordered):
         for between in ordered[position + 1 : -1]:
             twice = _rounded_twice(task, batch, narrow, between)
             if twice is not None:
-                once, again = (part.case(operator, narrow) for part in twice)
+                once, again = (partial(part.case, operator, narrow) for part in twice)
                 groups.append(_Group(twice[0], [again, once]))
     return groups
 
@@ -154,22 +179,19 @@ def _rounded_twice(task: PaperTask, batch: Batch, narrow: str, between: str) -> 
     return part(batch.arrays), part(again)
 
 
-def _run(runner: Runner, task: PaperTask, groups: Sequence[_Group], refused: set[str]) -> list[list[Outcome]]:
-    """The outcomes of all groups.
+def _send(runner: Runner, task: PaperTask, group: _Group, refused: set[str]) -> _Flight:
+    """Send a group's cases out, each as soon as it is made.
 
     What has refused these parameters in this dtype is first asked with one input of the batch: most often it still
     refuses, and a batch need not be carried over for that.
     """
-    cases = [case for group in groups for case in group.cases]
-    doubtful = [_question(case) in refused for case in cases]
-    asked = [one_input(task.operator, case, 0) if doubt else case for case, doubt in zip(cases, doubtful, strict=True)]
-    found = runner.run_pairs([(case, task.target) for case in asked])
-    willing = [place for place, outcome in enumerate(found) if doubtful[place] and outcome.completed]
-    for place, outcome in zip(willing, runner.run_pairs([(cases[p], task.target) for p in willing]), strict=True):
-        found[place] = outcome
-    refused.update(_question(case) for case, outcome in zip(cases, found, strict=True) if not outcome.completed)
-    outcomes = iter(found)
-    return [[next(outcomes) for _ in group.cases] for group in groups]
+    sent: list[_Sent] = []
+    for make in reversed(group.cases):
+        case = make()
+        doubted = _question(case) in refused
+        asked = one_input(task.operator, case, 0) if doubted else case
+        sent.append(_Sent(case, begin(runner, [(asked, task.target)]), doubted))
+    return _Flight(group.batch, sent)
 
 
 def _question(case: Case) -> str:
@@ -179,22 +201,23 @@ def _question(case: Case) -> str:
     return repr((sorted(case.subject.kwargs.items()), dtypes, case.procedure.dtype))
 
 
-def _measure(task: PaperTask, group: _Group, outcomes: list[Outcome], tally: _Tally, linf: Array, l1: Array) -> None:
-    """The largest difference of any instance from the last; exceptions are recorded."""
-    batch = group.batch
-    tally.library_seconds += sum(outcome.cpu_seconds for outcome in outcomes)
-    completed = [outcome for outcome in outcomes if outcome.completed]
-    for case, outcome in zip(group.cases, outcomes, strict=True):
-        if not outcome.completed:
-            _recorded(task, case, outcome, len(batch), tally)
-    if len(completed) < 2:
-        return
-    widest = completed[-1].outputs["0"].astype(np.float64)
+def _measure(runner: Runner, task: PaperTask, flight: _Flight, tally: _Tally, linf: Array, l1: Array) -> None:
+    """The largest difference of any instance from the widest that answers; exceptions are recorded."""
+    batch = flight.batch
     places = np.array(batch.places)
-    for outcome in completed[:-1]:
-        errors = measure_instances(outcome.outputs["0"], widest)
-        linf[places] = np.fmax(linf[places], errors.linf)
-        l1[places] = np.fmax(l1[places], errors.l1)
+    widest: Array | None = None
+    for sent in flight.sent:
+        outcome = sent.outcome(runner, task.target)
+        tally.library_seconds += outcome.cpu_seconds
+        if not outcome.completed:
+            tally.refused.add(_question(sent.case))
+            _recorded(task, sent.case, outcome, len(batch), tally)
+        elif widest is None:
+            widest = outcome.outputs["0"].astype(np.float64)
+        else:
+            errors = measure_instances(outcome.outputs["0"], widest)
+            linf[places] = np.fmax(linf[places], errors.linf)
+            l1[places] = np.fmax(l1[places], errors.l1)
     at = int(np.nanargmax(linf[places])) if np.isfinite(linf[places]).any() else None
     if at is not None and linf[places][at] > tally.worst[0]:
         tally.worst = (float(linf[places][at]), _as_drawn(task.operator, batch, at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from .case import Case
 from .outcome import Outcome
@@ -37,6 +37,29 @@ class Runner(Protocol):
             on_outcome: told of each outcome as it arrives, for progress only.
         """
         ...
+
+
+class Pending(Protocol):
+    """Cases that are under way."""
+
+    def outcomes(self) -> list[Outcome]:
+        """Wait for all of them."""
+        ...
+
+
+@runtime_checkable
+class Beginner(Protocol):
+    """A runner that can send cases out without waiting for them."""
+
+    def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> Pending: ...
+
+
+def begin(runner: Runner, pairs: Sequence[tuple[Case, str]]) -> Callable[[], list[Outcome]]:
+    """Send cases out, and return what waits for them; a runner that cannot do that runs them at once."""
+    if isinstance(runner, Beginner):
+        return runner.begin_pairs(pairs).outcomes
+    found = runner.run_pairs(pairs)
+    return lambda: found
 
 
 def run_case(

@@ -1,0 +1,102 @@
+"""The catalogue's shape rules against every target beside the three Keras backends, which have a test of their own."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.core.case import Case
+from tensorparity.core.graph import InputSpec, LayerGraph, Ref
+from tensorparity.core.outcome import Outcome, Status
+from tensorparity.operators.catalogue import layer, layer_names
+from tensorparity.targets.catalogue import TARGETS
+from tensorparity.targets.environments import find_environment, inventory
+from tensorparity.targets.runner import open_runner
+
+#: Uses of each layer; ``make conformance`` asks for hundreds.
+DRAWS = 2
+#: What each of them is at least able to run of the catalogue: a lowering that refuses everything would pass otherwise.
+LEAST = {"torch:eager": 90, "onnxruntime": 60, "openvino": 60, "keras:openvino": 60, "keras:numpy": 90}
+TARGET_MARKS = [
+    pytest.param("torch:eager", marks=pytest.mark.torch),
+    pytest.param("onnxruntime", marks=pytest.mark.onnxruntime),
+    "openvino",
+    "keras:openvino",
+    pytest.param("keras:numpy", marks=pytest.mark.jax),
+]
+
+
+@dataclass(frozen=True)
+class Use:
+    """One layer on inputs that fit, and the shapes that the catalogue says it gives."""
+
+    name: str
+    case: Case
+    shapes: list[tuple[int, ...]]
+    about: str
+
+
+def _use(example: Any) -> Use:
+    node = example.node
+    inputs = {f"input_{index}": array for index, array in enumerate(example.inputs)}
+    specs = tuple(InputSpec(name, array.shape[1:], array.dtype.name) for name, array in inputs.items())
+    shapes = list(layer(node.op).shape(example.params, example.shapes))
+    graph = LayerGraph(specs, (node,), tuple(Ref("layer", index) for index in range(len(shapes))))
+    about = f"{node.op} {dict(node.params)} {dict(node.call_params)} {example.shapes}"
+    return Use(node.op, Case(graph, inputs=inputs, weights=example.weights), shapes, about)
+
+
+@pytest.fixture(scope="module")
+def uses(draw_example: Any) -> list[Use]:
+    draws = int(os.environ.get("TENSORPARITY_DRAWS", DRAWS))
+    found = []
+    for name in layer_names():
+        rng = np.random.default_rng([zlib.crc32(name.encode()), 5])
+        found += [_use(draw_example(name, rng)) for _ in range(draws)]
+    return found
+
+
+@pytest.fixture(scope="module", params=TARGET_MARKS)
+def answered(request: pytest.FixtureRequest, uses: list[Use]) -> Iterator[tuple[str, list[Outcome]]]:
+    target = request.param
+    if inventory(find_environment("")).missing(TARGETS.get(target)):
+        pytest.skip(f"{target} is not installed")
+    with open_runner([target]) as runner:
+        yield target, runner.run_pairs([(use.case, target) for use in uses])
+
+
+def _keras_defect(use: Use) -> bool:
+    """Counting along axis 1 instead of the last one: trophies/keras-category-encoding-rank-3."""
+    counting = use.name in ("CategoryEncoding", "Hashing", "IntegerLookup")
+    return counting and len(use.shapes[0]) > 2
+
+
+def _given(use: Use, outcome: Outcome) -> list[tuple[int, ...]]:
+    return [array.shape for array in outcome.outputs.values()]
+
+
+def test_shapes_are_what_the_catalogue_says(answered: tuple[str, list[Outcome]], uses: list[Use]) -> None:
+    target, outcomes = answered
+    ran = set()
+    for use, outcome in zip(uses, outcomes, strict=True):
+        if outcome.completed and not (target.startswith("keras:") and _keras_defect(use)):
+            ran.add(use.name)
+            assert _given(use, outcome) == use.shapes, use.about
+    assert len(ran) >= LEAST[target], sorted(set(layer_names()) - ran)
+
+
+def test_what_does_not_run_is_refused_with_a_reason(answered: tuple[str, list[Outcome]], uses: list[Use]) -> None:
+    """Not by an accident on the way: a lowering that is wrong would raise, too."""
+    target, outcomes = answered
+    if target.startswith("keras:"):
+        pytest.skip("Keras' own exceptions are its own")
+    for use, outcome in zip(uses, outcomes, strict=True):
+        if not outcome.completed:
+            assert outcome.failure is not None
+            assert outcome.status is Status.UNSUPPORTED, f"{use.about}: {outcome.status}: {outcome.failure.message}"
