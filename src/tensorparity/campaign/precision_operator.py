@@ -1,11 +1,13 @@
 """Measure ``operator``: the largest error against the true value, on all targets at once.
 
-All searches of a chunk advance together, a batch each, so that the workers have work while others are measured.
+Several searches are under way together, a batch each, so that the workers have work while one is measured.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from ..core.arrays import Array
 from ..core.case import Case
 from ..core.jsontext import Json
 from ..core.outcome import Outcome
-from ..core.runner import Runner
+from ..core.runner import Runner, begin
 from ..engines.predoo.algorithm import STRATEGIES, PaperSearch, seeds_for
 from ..engines.predoo.batch import Batch
 from ..engines.predoo.guided import GuidedSearch
@@ -22,8 +24,8 @@ from ..generators.operator_inputs import SOURCES, fitted
 from ..operators.calls.spec import DTYPES, Operator, Sizes
 from .precision_notebook import GUIDED, Notebook, SearchTask
 
-#: Searches that advance together.
-_CHUNK = 8
+#: Searches that are under way together.
+_TOGETHER = 8
 _VARIANTS = 4
 #: With so many inputs every shape is tried.
 _PLENTY = 2_000
@@ -189,31 +191,52 @@ def search_operators(
     tell: Callable[[int, str], None],
     go_on: Callable[[], bool] = lambda: True,
 ) -> Iterator[Notebook]:
-    """What each search found, a chunk at a time.
+    """What each search found, in the order of the tasks.
 
     Args:
         tell: told how many are done, and of which operators the next ones are.
-        go_on: asked whether to run another batch of each.
+        go_on: asked whether to run another batch.
     """
-    for start in range(0, len(tasks), _CHUNK):
-        if not go_on():
-            return
-        chunk = [OperatorSearch(task) for task in tasks[start : start + _CHUNK]]
-        tell(start, ", ".join(dict.fromkeys(task.operator.name for task in tasks[start : start + _CHUNK])))
-        _exhaust(runner, chunk, go_on)
-        yield from (search.notebook for search in chunk)
+    left = deque(tasks)
+    begun: deque[OperatorSearch] = deque()  # in the order of the tasks
+    flying: deque[_Flight] = deque()
+    done = 0
+    going = go_on()
+    while going or flying:
+        while going and left and len(flying) < _TOGETHER:
+            search = OperatorSearch(left.popleft())
+            begun.append(search)
+            flying.extend(_sent(runner, search))
+        if not flying:
+            break
+        flight = flying.popleft()
+        finished = not _fed(flight.search, flight.outcomes())
+        going = going and go_on()
+        if going and not finished:
+            flying.extend(_sent(runner, flight.search))
+        under_way = [flight.search for flight in flying]
+        while begun and begun[0] not in under_way:
+            done += 1
+            yield begun.popleft().notebook
+            tell(done, ", ".join(dict.fromkeys(search.task.operator.name for search in under_way)))
 
 
-def _exhaust(runner: Runner, searches: Sequence[OperatorSearch], go_on: Callable[[], bool]) -> None:
-    active = list(searches)
-    while active and go_on():
-        asked = [(search, _asked(search)) for search in active]
-        active = [search for search, pairs in asked if pairs]
-        outcomes = iter(runner.run_pairs([pair for _, pairs in asked for pair in pairs]))
-        for search, pairs in asked:
-            answers = {target: next(outcomes) for _, target in pairs}
-            if pairs and not _fed(search, answers):
-                active.remove(search)
+@dataclass(frozen=True)
+class _Flight:
+    """A batch of a search, on its way to its targets."""
+
+    search: OperatorSearch
+    targets: Sequence[str]
+    answers: Callable[[], list[Outcome]]
+
+    def outcomes(self) -> dict[str, Outcome]:
+        return dict(zip(self.targets, self.answers(), strict=True))
+
+
+def _sent(runner: Runner, search: OperatorSearch) -> list[_Flight]:
+    """The next batch of a search, sent out; nothing at its end."""
+    pairs = _asked(search)
+    return [_Flight(search, [target for _, target in pairs], begin(runner, pairs))] if pairs else []
 
 
 def _asked(search: OperatorSearch) -> list[tuple[Case, str]]:

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 from ..core.case import Case
 from ..core.outcome import Outcome
-from ..core.runner import Pending
+from ..core.runner import begin
 from ..targets.runner import LocalRunner
 
 
 @dataclass(frozen=True)
 class _Remembered:
-    pending: Pending
+    """Cases under way whose outcomes are to be remembered."""
+
+    answers: Callable[[], list[Outcome]]
     remember: Callable[[Sequence[Outcome]], None]
 
     def outcomes(self) -> list[Outcome]:
-        found = self.pending.outcomes()
+        found = self.answers()
         self.remember(found)
         return found
 
@@ -41,7 +43,7 @@ class Watched:
         return found
 
     def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> _Remembered:
-        return _Remembered(self._runner.begin_pairs(pairs), self._remember)
+        return _Remembered(begin(self._runner, pairs), self._remember)
 
     def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
         found = self._runner.run_packs(packs)
