@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from ..core.finding import Finding
@@ -18,9 +19,10 @@ from .precision_notebook import Notebook
 from .reducing import Prepared
 
 #: Operators that are confirmed together: every library is imported once more for each such piece.
-PIECE = 4
-#: Seconds for all scripts of a run together.
-_SCRIPT_SECONDS = 240.0
+PIECE = 16
+#: Seconds for all scripts of a run together: each is executed in a process that imports its library.
+_SCRIPT_SECONDS = 480.0
+_SCRIPTS_AT_ONCE = 2
 
 #: Told how many pieces of how many are done, and what comes next.
 Tell = Callable[[int, int, str], None]
@@ -45,6 +47,16 @@ class _Piece:
         notebooks = [notebook for group in self.notebooks.values() for notebook in group]
         ended = [item for group in self.ended.values() for item in group]
         return [*findings_of(runner, notebooks), *endings_of(runner, ended)]
+
+
+@dataclass(frozen=True)
+class _Scripted:
+    """A finding as it is filed; ``problem`` says why it has no script, where that is an accident."""
+
+    finding: Finding
+    ready: Prepared
+    seconds: float = 0.0
+    problem: str = ""
 
 
 @dataclass
@@ -90,27 +102,32 @@ class Filing:
 
     def _keep(self, filed: Sequence[Filed]) -> None:
         """File them one by one; if that is interrupted, the rest without scripts."""
-        for place, item in enumerate(filed):
+        pool = ThreadPoolExecutor(_SCRIPTS_AT_ONCE)
+        making = [pool.submit(self._scripted, item) for item in filed]
+        for place, future in enumerate(making):
             try:
-                finding, ready = self._with_script(item)
+                made = future.result()
             except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
                 for rest in filed[place:]:
                     self._put(rest.finding, _bare(rest))
                 raise
-            self._put(finding, ready)
+            self._script_seconds += made.seconds
+            if made.problem:
+                self.undecided.append(made.problem)
+            self._put(made.finding, made.ready)
+        pool.shutdown()
 
-    def _with_script(self, item: Filed) -> tuple[Finding, Prepared]:
+    def _scripted(self, item: Filed) -> _Scripted:
+        """A finding with its script, if there is time for one."""
         if self._script_seconds >= _SCRIPT_SECONDS:
-            return item.finding, _bare(item)
+            return _Scripted(item.finding, _bare(item))
         began = time.monotonic()
         try:
             ((finding, ready),) = prepared(self.runner, [item])
         except Exception as error:
-            self.undecided.append(told(f"the script of {item.finding.id}", error))
-            return item.finding, _bare(item)
-        finally:
-            self._script_seconds += time.monotonic() - began
-        return finding, ready
+            return _Scripted(item.finding, _bare(item), problem=told(f"the script of {item.finding.id}", error))
+        return _Scripted(finding, ready, time.monotonic() - began)
 
     def _put(self, finding: Finding, ready: Prepared) -> None:
         self.findings += file_findings(self.store, self.campaign, [(finding, ready)], self.faults)
