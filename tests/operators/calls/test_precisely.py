@@ -109,3 +109,19 @@ def test_the_series_of_the_far_tail_has_all_digits() -> None:
 def test_limits_far_out(name: str, x: float, expected: float) -> None:
     found = float(getattr(PRECISE, name)(PRECISE.array(np.array([x])))[0])
     assert found == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_bessel_functions_of_large_numbers_are_the_library_s(order: int) -> None:
+    """Beyond a thousand by their expansion, because mpmath does not come back from 1e300."""
+    for x in (-1001.0, 1500.25, 4000.0):
+        (scaled,) = getattr(PRECISE, f"i{order}e")(PRECISE.array(np.array([x])))
+        expected = MP.besseli(order, MP.mpf(x)) * MP.exp(-abs(MP.mpf(x)))
+        assert abs(scaled / expected - 1) < MP.mpf(10) ** -48
+    (far,) = getattr(PRECISE, f"i{order}e")(PRECISE.array(np.array([1e300])))
+    assert abs(far * MP.sqrt(2 * MP.pi * MP.mpf(1e300)) - 1) < MP.mpf(10) ** -40
+
+
+def test_a_largest_number_is_exact_where_it_is_infinite() -> None:
+    found = OPERATORS.get("max").evaluate({}, [np.array([[1.0, np.inf, 2.0]])])
+    assert found.kappa.tolist() == [0.0]

@@ -7,11 +7,13 @@ the layers' (operators/functions.py).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from ...core.arrays import Array
 from ..rounding import growth
+from ..spec import Params
 from .helpers import (
     Binding,
     Elementwise,
@@ -28,6 +30,7 @@ from .helpers import (
     plain,
 )
 from .numbers import Numbers
+from .spec import DTYPE, Call, Lacking, Sizes
 
 _SELU_SCALE, _SELU_ALPHA = 1.05070098735548049342, 1.67326324235437728481
 
@@ -132,6 +135,12 @@ def _along_axis(name: str) -> dict[str, Binding]:
     }
 
 
+def _onnx_celu(p: Params, s: Mapping[str, Sizes]) -> Call:
+    if p[DTYPE] != "float32":
+        raise Lacking("the ONNX standard has Celu in float32 alone")
+    return call("onnx.Celu", X)
+
+
 OPERATORS = family(
     elementwise("relu", "max(x, 0)", lambda m, x: np.maximum(x, 0), lambda m, x: np.where(x > 0, 1, 0),
                 family="activations",
@@ -174,7 +183,7 @@ OPERATORS = family(
     elementwise("celu", "max(x, 0) + min(0, exp(x) - 1)", _elu(1.0, 1.0), _elu_slope(1.0, 1.0),
                 own=_elu_terms(1.0, 1.0), family="activations",
                 by_cases=True, torch="nn.functional.celu", jax="nn.celu",
-                keras="celu", onnx="Celu"),
+                keras="celu", onnx=_onnx_celu),
     elementwise("gelu", "x times the normal distribution function", _gelu, _gelu_slope, own=_gelu_terms,
                 family="activations",
                 tensorflow=plain("tensorflow.nn.gelu", X, approximate=False),

@@ -14,6 +14,8 @@ from .numbers import Function, Numbers
 _DIGITS = 50
 #: From here on erfc is beyond every exponent that is kept, and a few terms of the tail's series have all digits.
 _FAR_ERFC, _FAR_NDTR, _TAIL = 1e20, -1e7, 6
+#: Beyond this so many terms of the Bessel functions' expansion have all digits.
+_FAR_BESSEL, _BESSEL_TERMS = 1000.0, 30
 
 
 class Imprecise(Exception):
@@ -82,11 +84,34 @@ def _mp_erfc(x: Any) -> Any:
 
 
 def _mp_scaled_bessel(order: int) -> Callable[[Any], Any]:
-    return lambda x: MP.mpf(0) if MP.isinf(x) else MP.besseli(order, x) * MP.exp(-abs(x))
+    def scaled(x: Any) -> Any:
+        if MP.isinf(x):
+            return MP.mpf(0)
+        if abs(x) > _FAR_BESSEL:
+            return MP.sign(x) ** order * _bessel_tail(order, abs(x))
+        return MP.besseli(order, x) * MP.exp(-abs(x))
+
+    return scaled
+
+
+def _bessel_tail(order: int, x: Any) -> Any:
+    """Hankel's expansion; mpmath takes digits in proportion to x, and does not come back from the large ones."""
+    term = total = MP.mpf(1)
+    for k in range(1, _BESSEL_TERMS):
+        term = -term * (4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
+        total = total + term
+    return total / MP.sqrt(2 * MP.pi * x)
 
 
 def _mp_bessel(order: int) -> Callable[[Any], Any]:
-    return lambda x: MP.sign(x) ** order * MP.inf if MP.isinf(x) else MP.besseli(order, x)
+    scaled = _mp_scaled_bessel(order)
+
+    def bessel(x: Any) -> Any:
+        if MP.isinf(x):
+            return MP.sign(x) ** order * MP.inf
+        return scaled(x) * MP.exp(abs(x)) if abs(x) > _FAR_BESSEL else MP.besseli(order, x)
+
+    return bessel
 
 
 def _mp_lgamma(x: Any) -> Any:

@@ -40,7 +40,7 @@ def _max_pool(m: Numbers, p: Params, x: Array) -> Evaluation:
     value, *others = _under(x, p)
     for other in others:
         value = np.maximum(value, other)
-    return Evaluation(value, 0 * value)
+    return Evaluation(value, np.zeros_like(value))
 
 
 def _avg_pool(m: Numbers, p: Params, x: Array) -> Evaluation:
@@ -166,7 +166,7 @@ def _shifted(x: Array, axis: int, by: int) -> Array:
 
 def _nearest(m: Numbers, p: Params, x: Array) -> Evaluation:
     value = x.repeat(int(p["factor"]), axis=1).repeat(int(p["factor"]), axis=2)
-    return Evaluation(value, 0 * value)
+    return Evaluation(value, np.zeros_like(value))
 
 
 def _larger(p: Params, s: Mapping[str, Sizes]) -> list[int]:

@@ -53,7 +53,7 @@ def _dot(m: Numbers, p: Params, x: Array, y: Array) -> Evaluation:
 
 def _outer(m: Numbers, p: Params, x: Array, y: Array) -> Evaluation:
     value = x[..., :, None] * y[..., None, :]
-    return Evaluation(value, 0 * value)
+    return Evaluation(value, np.zeros_like(value))
 
 
 def _cosine(m: Numbers, p: Params, x: Array, y: Array) -> Evaluation:

@@ -106,12 +106,12 @@ def _l1(m: Numbers, p: Params, x: Array) -> Evaluation:
 
 def _max(m: Numbers, p: Params, x: Array) -> Evaluation:
     value = x.max(axis=-1)
-    return Evaluation(value, 0 * value)
+    return Evaluation(value, np.zeros_like(value))
 
 
 def _min(m: Numbers, p: Params, x: Array) -> Evaluation:
     value = x.min(axis=-1)
-    return Evaluation(value, 0 * value)
+    return Evaluation(value, np.zeros_like(value))
 
 
 def _steps(x: Array) -> Array:
@@ -130,7 +130,7 @@ def _cumprod(m: Numbers, p: Params, x: Array) -> Evaluation:
 
 def _cummax(m: Numbers, p: Params, x: Array) -> Evaluation:
     value = np.maximum.accumulate(x, axis=-1)
-    return Evaluation(value, 0 * value)
+    return Evaluation(value, np.zeros_like(value))
 
 
 def _logcumsumexp(m: Numbers, p: Params, x: Array) -> Evaluation:
