@@ -6,12 +6,15 @@ import numpy as np
 
 from tensorparity.campaign.claims import claim_of
 from tensorparity.campaign.precision_findings import findings_of
+from tensorparity.campaign.precision_forms import wrong_form
 from tensorparity.campaign.scripts import render
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Kind
+from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.spec import Evaluation
 
 from .test_precision import Exact, exact, searched
 
@@ -93,3 +96,22 @@ def test_a_wrong_shape_has_a_script() -> None:
     assert claim is not None
     assert claim.expected.shape != item.outcomes["torch:eager"].outputs["0"].shape
     assert "observed shape" in render(item.suspicion, "torch:eager", claim)
+
+
+def test_a_wrong_dtype_has_a_script_that_looks_at_the_dtype() -> None:
+    runner = Exact(["torch:eager", "jax:jit"], {"torch:eager": too_wide})
+    (item,) = findings_of(runner, searched(runner, "tanh"))
+    claim = claim_of(item.suspicion, item.outcomes, "torch:eager")
+    assert claim is not None
+    assert claim.dtype == "float32"
+    assert 'sys.exit(0 if observed.dtype == "float32" else 1)' in render(item.suspicion, "torch:eager", claim)
+
+
+def test_keras_narrows_float64_as_jax_does_but_for_tensorflow() -> None:
+    truth = Evaluation(np.zeros(1), np.zeros(1))
+    answer = {"0": np.zeros(1, np.float32)}
+    told = {
+        target: wrong_form(OPERATORS.get("cumsum"), Outcome(target, Status.COMPLETED, answer), truth, "float64")
+        for target in ("keras:torch", "keras:jax", "keras:tensorflow", "torch:eager")
+    }
+    assert [target for target, form in told.items() if form] == ["keras:tensorflow", "torch:eager"]

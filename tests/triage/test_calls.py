@@ -126,13 +126,41 @@ class TestReduction:
     def test_what_can_be_zero_becomes_zero(self) -> None:
         total = OPERATORS.get("sum")
         rng = np.random.default_rng(0)
-        case = case_of(total, rng.standard_normal((1, 64)).astype(np.float32) + 10)
+        row = rng.standard_normal((1, 64)).astype(np.float32) + 10
+        row[0, 5], row[0, 40] = 200, 300
 
         def fails(cases: Sequence[Case]) -> list[bool]:
-            return [bool(item.inputs["x"][0, 5] != 0 and item.inputs["x"][0, 40] != 0) for item in cases]
+            return [{200.0, 300.0} <= set(item.inputs["x"].ravel().tolist()) for item in cases]
 
-        found = reduce_call(total, case, fails)
-        assert np.flatnonzero(found.inputs["x"]).tolist() == [5, 40]
+        found = reduce_call(total, case_of(total, row), fails).inputs["x"]
+        assert found[found != 0].tolist() == [200, 300]
+        assert found.shape == (1, 36)
+
+    def test_an_image_is_cut_to_what_a_window_needs(self) -> None:
+        pool = OPERATORS.get("pooling")
+        image = np.random.default_rng(0).standard_normal((1, 28, 28, 3)).astype(np.float32)
+        image[0, 10:12, 6:8, 1] = -np.inf
+
+        def fails(cases: Sequence[Case]) -> list[bool]:
+            return [bool(np.isneginf(pool.evaluate({}, [item.inputs["x"]]).value).any()) for item in cases]
+
+        found = reduce_call(pool, case_of(pool, image), fails).inputs["x"]
+        assert found.shape in ((1, 2, 2, 1), (1, 3, 2, 1), (1, 2, 3, 1), (1, 3, 3, 1))
+        assert np.isneginf(found).sum() == 4
+
+    def test_an_image_and_its_kernel_still_fit(self) -> None:
+        conv = OPERATORS.get("conv2d")
+        sizes = conv.sizes({}, (28, 28, 3))
+        image, kernel = np.zeros((1, 28, 28, 3), np.float32), np.ones(sizes["kernel"], np.float32)
+        image[0, 5, 5, 2] = 7
+
+        def fails(cases: Sequence[Case]) -> list[bool]:
+            return [bool((item.inputs["x"] == 7).any()) for item in cases]
+
+        found = reduce_call(conv, case_of(conv, image, kernel), fails)
+        assert found.inputs["x"].shape[-1] == 3
+        assert found.inputs["x"].size < 200
+        assert conv.evaluate({}, conv.operand_arrays(found.inputs)).value.size
 
     def test_it_keeps_what_it_cannot_reduce(self) -> None:
         case = case_of(SIGMOID, np.array([[-18.123457]], np.float32))

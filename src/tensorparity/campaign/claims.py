@@ -14,11 +14,13 @@ from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
 from ..core.policies import gradients_as_computed, policy_named
 from ..core.procedure import Goal
+from ..core.verdict import Kind
 from ..operators.api import formula_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation
 from ..triage.ballots import ballot_of
+from ..triage.forms import announced_shape, as_announced
 from ..triage.node_errors import VOTE_MARGIN
 from ..triage.reproduce.claim import Claim
 from ..triage.suspicion import Suspicion
@@ -26,6 +28,7 @@ from ..triage.votes import accumulated
 from .judging import references
 
 _REFERENCE = "the float64 reference"
+_ANNOUNCED = "what the library says when it builds the model"
 
 
 def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str) -> Claim | None:
@@ -33,6 +36,8 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
     case, own = suspicion.case, outcomes.get(suspect)
     if own is None:
         return None
+    if suspicion.kind in (Kind.SHAPE, Kind.DTYPE) and (form := _by_form(suspicion, own)):
+        return form
     if case.procedure.goal in (Goal.FORWARD, Goal.CALL) and not case.procedure.training:
         truth = references(case)
         # the reference's bound is the last layer's alone; rounding arrives from the others, too
@@ -47,6 +52,25 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
     losses = policy.loss if isinstance(case.subject, LayerGraph) else case.procedure.dtype or "float32"
     answers = gradients_as_computed({outcome.target: outcome for outcome in others if outcome.completed}, policy)
     return _by_others(own, list(answers.values()), losses)
+
+
+def _by_form(suspicion: Suspicion, own: Outcome) -> Claim | None:
+    """The shape or dtype that was announced; a call's dtype is that of its inputs."""
+    case, kind = suspicion.case, suspicion.kind
+    if isinstance(case.subject, ApiCall):
+        observed = own.outputs.get("0")
+        floats = [name for name in map(dtype_name, case.inputs.values()) if is_floating(name)]
+        if observed is None or kind is not Kind.DTYPE or not floats:
+            return None
+        wanted = case.procedure.dtype or floats[0]
+        return Claim("outputs", "0", observed, 0.0, "the dtype of the inputs", _formula(case), observed, dtype=wanted)
+    for key, form in own.trace.symbolic.items():
+        if as_announced(key, own) is kind:
+            array = own.trace.nodes[key]
+            shape = announced_shape(array.shape, form.shape)
+            expected = array if kind is Kind.DTYPE else np.broadcast_to(np.zeros((), array.dtype), shape)
+            return Claim("outputs", key, expected, 0.0, _ANNOUNCED, observed=array, dtype=form.dtype)
+    return None
 
 
 def _wrongness(claim: Claim) -> float:

@@ -39,9 +39,10 @@ def wrong_form(operator: Operator, outcome: Outcome, truth: Evaluation, dtype: s
 
 
 def _documented(operator: Operator, target: str, dtype: str, found: str) -> bool:
-    """JAX keeps to float32 unless a process is told otherwise, which Keras does not do."""
+    """JAX keeps to float32 unless a process is told otherwise; Keras does as JAX, but for TensorFlow, by design."""
     ballot = ballot_of(target)
-    return _OWN_DTYPES.get((operator.name, ballot)) == found or (ballot, dtype, found) == ("jax", "float64", "float32")
+    narrows = ballot == "jax" or (target.startswith("keras:") and ballot != "tensorflow")
+    return _OWN_DTYPES.get((operator.name, ballot)) == found or (narrows and (dtype, found) == ("float64", "float32"))
 
 
 def wrong_forms(

@@ -47,6 +47,12 @@ def _fits(shape: Sequence[int], announced: Sequence[int | None]) -> bool:
     return all(size in (None, real) for real, size in zip(shape[1:], announced[1:], strict=True))
 
 
+def announced_shape(shape: Sequence[int], announced: Sequence[int | None]) -> tuple[int, ...]:
+    """The shape that was announced, with the batch of the real one, and its sizes where they are left open."""
+    real = [*shape, *[1] * len(announced)]
+    return tuple(real[axis] if axis == 0 or size is None else size for axis, size in enumerate(announced))
+
+
 def same_dtype(one: str, other: str) -> bool:
     """Whether two dtypes are one, or may not be told apart."""
     if one == other or not (_comparable(one) and _comparable(other)):

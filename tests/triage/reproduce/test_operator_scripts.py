@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -65,3 +66,23 @@ def test_arrays_are_paired_as_the_call_lists_them() -> None:
         odd = replace(case, subject=ApiCall(call.api, args))
         with pytest.raises(Unprintable, match="other arrays than sigmoid takes"):
             operator_parts(odd, "torch", "eager", watched=False)
+
+
+@pytest.mark.parametrize(
+    ("library", "flavour", "observed"),
+    [
+        ("torch", "eager", "np.array(torch.exp(torch.from_numpy(x).bfloat16()).float())"),
+        ("tensorflow", "eager", 'np.array(tensorflow.math.exp(tensorflow.cast(x, "bfloat16"))).astype("float32")'),
+        (
+            "keras",
+            "jax",
+            'keras.ops.convert_to_numpy(keras.ops.cast(keras.ops.exp(keras.ops.cast(x, "bfloat16")), "float32"))',
+        ),
+    ],
+)
+def test_bfloat16_is_cast_by_the_library(library: str, flavour: str, observed: str) -> None:
+    operator = OPERATORS.get("exp")
+    numbers = np.array([[1.5]], ml_dtypes.bfloat16)
+    case = Case(operator.api_call({}), Procedure(goal=Goal.CALL), {"x": numbers})
+    steps = operator_parts(case, library, flavour, watched=False).steps
+    assert steps == ['x = np.array([[1.5]], "float32")', f"observed = {observed}"]

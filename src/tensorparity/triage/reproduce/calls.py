@@ -8,7 +8,7 @@ from ...core.case import ApiCall, ArrayArg, Case
 from ...operators.api import composed_call, returns_several
 from . import literals
 from .claim import Claim
-from .operator_scripts import call_text, leaves_of
+from .operator_scripts import TENSORS, call_text, leaves_of
 from .script import Parts
 
 
@@ -54,7 +54,7 @@ def composed_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
     imports = [*(["import subprocess"] if watched else []), "import sys", "", "import numpy as np", f"import {library}"]
     used = {leaf.name for leaf in leaves_of(composed)}
     lines = argument_lines(replace(case, inputs={n: a for n, a in case.inputs.items() if n in used}), "")
-    return Parts(imports, [*lines, f"observed = np.array({call_text(composed, library)})"])
+    return Parts(imports, [*lines, f"observed = np.array({call_text(composed, TENSORS[library])})"])
 
 
 def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool) -> Parts:

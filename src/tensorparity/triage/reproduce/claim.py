@@ -23,6 +23,7 @@ class Claim:
         observed: what the suspect gave; None where it gave nothing.
         element: the one that is claimed, where only its own tolerance shows that it is wrong.
         precise: the expectation was computed in a higher precision than what is tested.
+        dtype: the answer's, where that is what is wrong.
     """
 
     group: str
@@ -34,6 +35,7 @@ class Claim:
     observed: Array | None = None
     element: tuple[int, ...] | None = None
     precise: bool = False
+    dtype: str = ""
 
     @property
     def off(self) -> float | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from ...core.arrays import Array, dtype_name
 from ...core.case import ApiCall, ArrayArg, Case
 from ...operators.calls.catalogue import operator_of
@@ -12,11 +14,25 @@ from . import literals
 from .script import Parts
 
 #: How a library makes a tensor of an array, and how a call is compiled, by flavour.
-_TENSORS = {
+TENSORS = {
     "torch": "torch.from_numpy({})",
     "tensorflow": "tensorflow.constant({})",
     "jax": "jax.numpy.array({})",
     "keras": "keras.ops.convert_to_tensor({})",
+}
+#: NumPy has no bfloat16: the numbers are written down in float32, where they are the same, and cast.
+_BFLOAT16 = {
+    "torch": "torch.from_numpy({}).bfloat16()",
+    "tensorflow": 'tensorflow.cast({}, "bfloat16")',
+    "jax": 'jax.numpy.array({}, "bfloat16")',
+    "keras": 'keras.ops.cast({}, "bfloat16")',
+}
+_AS_NUMPY = {"keras": "keras.ops.convert_to_numpy({})"}
+_BFLOAT16_AS_NUMPY = {
+    "torch": "np.array({}.float())",
+    "keras": 'keras.ops.convert_to_numpy(keras.ops.cast({}, "float32"))',
+    "tensorflow": 'np.array({}).astype("float32")',
+    "jax": 'np.array({}).astype("float32")',
 }
 _COMPILED = {
     "torch:compile": "torch.compile({})",
@@ -44,20 +60,24 @@ def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
         raise literals.Unprintable(str(reason)) from reason
     if TIMES in case.subject.kwargs or case.procedure.dtype:
         raise literals.Unprintable("it is applied several times, or in another precision than its input's")
-    steps = [f"{literals.name(name)} = {literals.array(array)}" for name, array in operands.items()]
+    narrow = dtype == "bfloat16"
+    written = {name: array.astype(np.float32) if narrow else array for name, array in operands.items()}
+    steps = [f"{literals.name(name)} = {literals.array(array)}" for name, array in written.items()]
+    tensors = (_BFLOAT16 if narrow else TENSORS)[library]
     form = _COMPILED.get(f"{library}:{flavour}")
     names = ", ".join(operands)
     if form:
-        leaves = ", ".join(_TENSORS[library].format(name) for name in operands)
+        leaves = ", ".join(tensors.format(name) for name in operands)
         if any(leaf.perm for leaf in leaves_of(called)):
             raise literals.Unprintable("axes are turned on the way into a compiled call")
         steps.append(f"compiled = {form.format(f'lambda {names}: {call_text(called, None)}')}")
         expression = f"compiled({leaves})"
     else:
-        expression = call_text(called, library)
+        expression = call_text(called, tensors)
     turned = f".transpose({list(called.perm)})" if called.perm else ""
-    whole = f"keras.ops.convert_to_numpy({expression})" if library == "keras" else f"np.array({expression})"
-    return Parts(_imports(library, flavour, called, watched), [*steps, f"observed = {whole}{turned}"])
+    whole = _BFLOAT16_AS_NUMPY[library] if narrow else _AS_NUMPY.get(library, "np.array({})")
+    steps.append(f"observed = {whole.format(expression)}{turned}")
+    return Parts(_imports(library, flavour, called, watched), steps)
 
 
 def _imports(library: str, flavour: str, called: Call, watched: bool) -> list[str]:
@@ -109,24 +129,24 @@ def _names(value: object) -> list[str]:
     return [value.api, *(name for item in (*value.args, *value.kwargs.values()) for name in _names(item))]
 
 
-def call_text(value: object, library: str | None) -> str:
-    """The value as an expression; ``library`` makes its tensors, None leaves names."""
+def call_text(value: object, tensors: str | None) -> str:
+    """The value as an expression; ``tensors`` is how an array becomes one, None leaves names."""
     if isinstance(value, Call):
-        arguments = [call_text(item, library) for item in value.args]
-        arguments += [f"{literals.name(name)}={call_text(item, library)}" for name, item in value.kwargs.items()]
+        arguments = [call_text(item, tensors) for item in value.args]
+        arguments += [f"{literals.name(name)}={call_text(item, tensors)}" for name, item in value.kwargs.items()]
         pick = "" if value.pick is None else f"[{value.pick}]"
         return f"{value.api}({', '.join(arguments)}){pick}"
     if isinstance(value, Tensor):
-        return _tensor(value, library)
+        return _tensor(value, tensors)
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(call_text(item, library) for item in value)}]"
+        return f"[{', '.join(call_text(item, tensors) for item in value)}]"
     return literals.value(value)
 
 
-def _tensor(leaf: Tensor, library: str | None) -> str:
-    if library is None:
+def _tensor(leaf: Tensor, tensors: str | None) -> str:
+    if tensors is None:
         return leaf.name
-    if leaf.view and library == "torch":
-        return f"torch.from_numpy({leaf.name}).permute({list(leaf.perm)})"
+    if leaf.view and tensors.startswith("torch."):
+        return f"{tensors.format(leaf.name)}.permute({list(leaf.perm)})"
     array = f"np.ascontiguousarray({leaf.name}.transpose({list(leaf.perm)}))" if leaf.perm else leaf.name
-    return _TENSORS[library].format(array)
+    return tensors.format(array)

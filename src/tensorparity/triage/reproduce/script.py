@@ -109,6 +109,13 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
             'print("observed shape:", observed.shape)',
             "sys.exit(0 if observed.shape == expected else 1)",
         ]
+    if kind is Kind.DTYPE and claim.dtype:
+        return [
+            *lines,
+            f'print("expected dtype: {claim.dtype}")',
+            'print("observed dtype:", observed.dtype)',
+            f"sys.exit(0 if observed.dtype == {literals.value(claim.dtype)} else 1)",
+        ]
     alone = claim.element is not None or expected.size > _MOST_COMPARED or (claim.off or 0.0) <= claim.tolerance
     if index is not None and alone:
         lines.append(f"observed = observed[{', '.join(map(str, index))}]")
