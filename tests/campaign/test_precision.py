@@ -110,6 +110,15 @@ class TestOperatorMeasure:
         assert runner.fresh == 1
         assert "torch:eager says" in diagnosis.evidence[1]
 
+    def test_what_is_known_is_not_reduced_and_confirmed_again(self) -> None:
+        runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": absolute_sigmoid})
+        notebooks = searched(runner, "sigmoid")
+        (first,) = findings_of(runner, notebooks)
+        asked = len(runner.asked)
+        (again,) = findings_of(runner, notebooks, {first.finding.id})
+        assert again.finding.id == first.finding.id
+        assert (runner.fresh, len(runner.asked)) == (1, asked)
+
     def test_a_nan_that_vanishes_is_found_and_reduced(self) -> None:
         runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": skipping_nan})
         (item,) = findings_of(runner, searched(runner, "exp"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from ..core.arrays import dtype_name
@@ -30,8 +30,11 @@ class ExaminedCall:
     filed: list[Filed] = field(default_factory=list)
 
 
-def examine_call(runner: Runner, case: Case, targets: Sequence[str]) -> ExaminedCall:
+def examine_call(runner: Runner, case: Case, targets: Sequence[str], known: Container[str] = ()) -> ExaminedCall:
     """Run an operator's case and judge it by decision 5.
+
+    Args:
+        known: findings, by their ids, that need not be confirmed again.
 
     Raises:
         ValueError: if the case names no operator.
@@ -44,7 +47,7 @@ def examine_call(runner: Runner, case: Case, targets: Sequence[str]) -> Examined
     notebook = Notebook(SearchTask(operator, dtype, tuple(targets)))
     outcomes = run_case(runner, case, targets)
     measured = _noted(notebook, case, outcomes)
-    filed = findings_of(runner, [notebook]) if notebook.suspicious else []
+    filed = findings_of(runner, [notebook], known) if notebook.suspicious else []
     return ExaminedCall(outcomes, [_verdict(notebook, measured, filed)], filed)
 
 

@@ -284,7 +284,7 @@ class Hunt:
 
     def _examined_call(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
         """One operator: what is found is reduced and confirmed already."""
-        examined = examine_call(self._cached, case, self._settings.targets)
+        examined = examine_call(self._cached, case, self._settings.targets, self.findings)
         self.outcomes.update(examined.outcomes)
         new = [item for item in examined.filed if item.finding.id not in self.findings]
         found = prepared(self._runner, new)

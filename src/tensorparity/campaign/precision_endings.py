@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,15 +102,20 @@ class _Accused:
     features: tuple[str, ...] = ()
 
 
-def endings_of(runner: Runner, endings: Sequence[Ended]) -> list[Filed]:
+def endings_of(runner: Runner, endings: Sequence[Ended], known: Container[str] = ()) -> list[Filed]:
     """One finding per operator, implementation and exception with its message.
 
     Confirmed together; whatever kills its process alone.
+
+    Args:
+        known: findings, by their ids, that were confirmed before, and are not again.
     """
-    accused = _accused(runner, endings)
+    as_seen = [(item, _filed(item, item.ended.case, item.ended.outcome)) for item in _accused(runner, endings)]
+    accused = [item for item, filed in as_seen if filed.finding.id not in known]
     cases = [_simplest(runner, item.ended) for item in accused]
     again = _again(runner, accused, cases)
-    return [_filed(item, case, outcome) for item, case, outcome in zip(accused, cases, again, strict=True)]
+    new = [_filed(item, case, outcome) for item, case, outcome in zip(accused, cases, again, strict=True)]
+    return [*(filed for _, filed in as_seen if filed.finding.id in known), *new]
 
 
 def one_input(operator: Operator, case: Case, row: int) -> Case:

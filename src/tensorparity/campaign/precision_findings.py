@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,12 +44,20 @@ class _Accused:
     also: tuple[str, ...]
 
 
-def findings_of(runner: Runner, notebooks: Sequence[Notebook]) -> list[Filed]:
-    """All findings of these, confirmed together: every library is imported once more, not once each."""
+def findings_of(runner: Runner, notebooks: Sequence[Notebook], known: Container[str] = ()) -> list[Filed]:
+    """All findings of these, confirmed together: every library is imported once more, not once each.
+
+    Args:
+        known: findings, by their ids, that were reduced and confirmed before, and are not again.
+    """
     _call_witnesses(runner, notebooks)
-    accused = [_reduced(runner, item) for item in _accused(notebooks)]
+    accused = [item if _is_known(item, known) else _reduced(runner, item) for item in _accused(notebooks)]
     sightings = [sighting for notebook in notebooks for sighting in notebook.sightings()]
-    return [*_confirm_errors(runner, accused), *endings_of(runner, sightings)]
+    return [*_confirm_errors(runner, accused, known), *endings_of(runner, sightings, known)]
+
+
+def _is_known(accused: _Accused, known: Container[str]) -> bool:
+    return _file(accused, {}, confirmed=True).finding.id in known
 
 
 def _by_operator(notebooks: Sequence[Notebook]) -> dict[str, list[Notebook]]:
@@ -197,19 +205,21 @@ def _kind(blame: CallBlame, target: str) -> Kind:
     return Kind.NAN if math.isinf(blame.units.get(target, 0.0)) else Kind.PRECISION
 
 
-def _confirm_errors(runner: Runner, accused: Sequence[_Accused]) -> list[Filed]:
-    pairs = [(item.worst.case, target) for item in accused for target in _targets(item)]
+def _confirm_errors(runner: Runner, accused: Sequence[_Accused], known: Container[str]) -> list[Filed]:
+    as_seen = [(item, _file(item, {}, confirmed=True)) for item in accused]
+    filed = [found for _, found in as_seen if found.finding.id in known]
+    new = [item for item, found in as_seen if found.finding.id not in known]
+    pairs = [(item.worst.case, target) for item in new for target in _targets(item)]
     outcomes = iter(runner.run_pairs(pairs, fresh=True) if pairs else ())
-    filed: list[Filed] = []
-    for item in accused:
+    for item in new:
         again = {target: next(outcomes) for target in _targets(item)}
         blame = _judge(item, item.worst.case, again)
         confirmed = blame.klass is item.blame.klass and set(blame.suspects) == set(item.blame.suspects)
-        filed.append(_file(item, again, confirmed))
+        filed.append(_file(item, again, confirmed=confirmed))
     return filed
 
 
-def _file(item: _Accused, outcomes: Mapping[str, Outcome], confirmed: bool) -> Filed:
+def _file(item: _Accused, outcomes: Mapping[str, Outcome], *, confirmed: bool) -> Filed:
     klass = item.blame.klass
     assert klass is not None
     library = library_of(item.worst.target)
