@@ -15,7 +15,7 @@ from tensorparity.campaign import precision as campaign
 from tensorparity.campaign import precision_filing
 from tensorparity.campaign.precision import TABLE_3, PrecisionSettings, precision
 from tensorparity.campaign.precision_filing import Filing
-from tensorparity.campaign.precision_findings import findings_of
+from tensorparity.campaign.precision_findings import accuse
 from tensorparity.campaign.precision_notebook import Notebook
 from tensorparity.campaign.reducing import Prepared
 from tensorparity.store.database import Store, open_store
@@ -78,9 +78,9 @@ class TestFiling:
         def interrupted(runner: Any, given: Any) -> Any:
             if given and given[0].task.operator.name == "exp":
                 raise KeyboardInterrupt
-            return findings_of(runner, given)
+            return accuse(runner, given)
 
-        monkeypatch.setattr(precision_filing, "findings_of", interrupted)
+        monkeypatch.setattr(precision_filing, "accuse", interrupted)
         with pytest.raises(KeyboardInterrupt):
             filing.file(notebooks, [], no_word, lambda: True)
         assert len(store.findings(filing.campaign)) == len(filing.findings) == 1
@@ -104,10 +104,10 @@ class TestFiling:
         def broken(runner: Any, given: Any) -> Any:
             if any(notebook.task.operator.name == "sigmoid" for notebook in given):
                 raise ZeroDivisionError("by zero")
-            return findings_of(runner, given)
+            return accuse(runner, given)
 
         monkeypatch.setattr(precision_filing, "PIECE", piece)
-        monkeypatch.setattr(precision_filing, "findings_of", broken)
+        monkeypatch.setattr(precision_filing, "accuse", broken)
         filing.file(notebooks, [], no_word, lambda: True)
         assert filing.undecided == ["sigmoid: ZeroDivisionError: by zero"]
         assert [finding.diagnosis.api for finding in filing.findings] == ["onnx.Exp"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,6 +94,14 @@ class Filed:
 
 
 @dataclass(frozen=True)
+class Unconfirmed:
+    """Accusations: what is to be run in fresh processes, and what to file once the outcomes are there."""
+
+    pairs: Sequence[tuple[Case, str]]
+    file: Callable[[Sequence[Outcome]], list[Filed]]
+
+
+@dataclass(frozen=True)
 class _Accused:
     """Who is accused of what; ``features`` tell it from an earlier exception of the same type."""
 
@@ -110,12 +118,34 @@ def endings_of(runner: Runner, endings: Sequence[Ended], known: Container[str] =
     Args:
         known: findings, by their ids, that were confirmed before, and are not again.
     """
+    return confirmed_together(runner, [accuse_endings(runner, endings, known)])
+
+
+def accuse_endings(runner: Runner, endings: Sequence[Ended], known: Container[str] = ()) -> Unconfirmed:
+    """Who is accused of what, on the simplest input; arguments as ``endings_of``."""
     as_seen = [(item, _filed(item, item.ended.case, item.ended.outcome)) for item in _accused(runner, endings)]
     accused = [item for item, filed in as_seen if filed.finding.id not in known]
     cases = [_simplest(runner, item.ended) for item in accused]
-    again = _again(runner, accused, cases)
-    new = [_filed(item, case, outcome) for item, case, outcome in zip(accused, cases, again, strict=True)]
-    return [*(filed for _, filed in as_seen if filed.finding.id in known), *new]
+    harmless = [place for place, item in enumerate(accused) if item.ended.kind not in (Kind.CRASH, Kind.HANG)]
+
+    def file(outcomes: Sequence[Outcome]) -> list[Filed]:
+        found = dict(zip(harmless, outcomes, strict=True))
+        for place, item in enumerate(accused):
+            if place not in found:  # what dies or hangs does so in a process of its own
+                factor = HANG_FACTOR if item.ended.kind is Kind.HANG else 1.0
+                pair = (cases[place], item.ended.outcome.target)
+                (found[place],) = runner.run_pairs([pair], fresh=True, deadline_factor=factor)
+        new = [_filed(item, cases[place], found[place]) for place, item in enumerate(accused)]
+        return [*(filed for _, filed in as_seen if filed.finding.id in known), *new]
+
+    return Unconfirmed([(cases[place], accused[place].ended.outcome.target) for place in harmless], file)
+
+
+def confirmed_together(runner: Runner, accusations: Sequence[Unconfirmed]) -> list[Filed]:
+    """What these are filed as, after one set of fresh processes for all."""
+    pairs = [pair for item in accusations for pair in item.pairs]
+    outcomes = iter(runner.run_pairs(pairs, fresh=True) if pairs else ())
+    return [filed for item in accusations for filed in item.file([next(outcomes) for _ in item.pairs])]
 
 
 def one_input(operator: Operator, case: Case, row: int) -> Case:
@@ -221,21 +251,6 @@ def _only_this_dtype(runner: Runner, ended: Ended) -> bool:
 def _no_kernel(failure: Failure) -> bool:
     said = failure.message.replace("_", " ")
     return says_no_kernel(said) or says_unsupported(failure.type, said)
-
-
-def _again(runner: Runner, accused: Sequence[_Accused], cases: Sequence[Case]) -> list[Outcome]:
-    """Exceptions in one set of fresh processes; what dies or hangs in one of its own."""
-    found: dict[int, Outcome] = {}
-    harmless = [place for place, item in enumerate(accused) if item.ended.kind not in (Kind.CRASH, Kind.HANG)]
-    pairs = [(cases[place], accused[place].ended.outcome.target) for place in harmless]
-    found.update(zip(harmless, runner.run_pairs(pairs, fresh=True) if pairs else (), strict=True))
-    for place, item in enumerate(accused):
-        if place not in found:
-            outcome = item.ended.outcome
-            factor = HANG_FACTOR if item.ended.kind is Kind.HANG else 1.0
-            pair = (cases[place], outcome.target)
-            (found[place],) = runner.run_pairs([pair], fresh=True, deadline_factor=factor)
-    return [found[place] for place in range(len(accused))]
 
 
 def _filed(item: _Accused, case: Case, again: Outcome) -> Filed:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from ..core.finding import Finding
@@ -13,8 +14,8 @@ from ..store.database import Store
 from ..targets.faults import Fault
 from ..targets.runner import LocalRunner
 from .filing import file_findings
-from .precision_endings import Ended, Filed, endings_of
-from .precision_findings import findings_of, prepared
+from .precision_endings import Ended, Filed, accuse_endings, confirmed_together
+from .precision_findings import accuse, prepared
 from .precision_notebook import Notebook
 from .reducing import Prepared
 
@@ -46,7 +47,7 @@ class _Piece:
     def filed(self, runner: LocalRunner) -> list[Filed]:
         notebooks = [notebook for group in self.notebooks.values() for notebook in group]
         ended = [item for group in self.ended.values() for item in group]
-        return [*findings_of(runner, notebooks), *endings_of(runner, ended)]
+        return confirmed_together(runner, [*accuse(runner, notebooks), accuse_endings(runner, ended)])
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,22 @@ class Filing:
         """Blame, reduce, confirm and file; ``go_on`` is asked before every piece but the first."""
         pieces = _pieces(notebooks, ended)
         self.left = [name for piece in pieces for name in piece.names]
-        for place, piece in enumerate(pieces):
-            if place and not go_on():
-                return
-            tell(place, len(pieces), ", ".join(piece.names))
-            self._keep(self._filed(piece))
-            self.left = [name for name in self.left if name not in piece.names]
+        pool = ThreadPoolExecutor(_SCRIPTS_AT_ONCE)
+        making: deque[tuple[Filed, Future[_Scripted]]] = deque()
+        try:
+            for place, piece in enumerate(pieces):
+                if place and not go_on():
+                    break
+                tell(place, len(pieces), ", ".join(piece.names))
+                filed = self._filed(piece)
+                self.left = [name for name in self.left if name not in piece.names]
+                self._keep(making)  # those of the piece before, made in the meantime
+                making.extend((item, pool.submit(self._scripted, item)) for item in filed)
+            self._keep(making)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for item, _ in making:  # interrupted: what is confirmed is filed, without a script
+                self._put(item.finding, _bare(item))
 
     def _filed(self, piece: _Piece) -> list[Filed]:
         """What is confirmed of a piece; what cannot be judged together is judged alone."""
@@ -100,23 +111,15 @@ class Filing:
             self.undecided.append(told(piece.names[0], error))
             return []
 
-    def _keep(self, filed: Sequence[Filed]) -> None:
-        """File them one by one; if that is interrupted, the rest without scripts."""
-        pool = ThreadPoolExecutor(_SCRIPTS_AT_ONCE)
-        making = [pool.submit(self._scripted, item) for item in filed]
-        for place, future in enumerate(making):
-            try:
-                made = future.result()
-            except KeyboardInterrupt:
-                pool.shutdown(wait=False, cancel_futures=True)
-                for rest in filed[place:]:
-                    self._put(rest.finding, _bare(rest))
-                raise
+    def _keep(self, making: deque[tuple[Filed, Future[_Scripted]]]) -> None:
+        """File them one by one, as their scripts are made."""
+        while making:
+            made = making[0][1].result()
+            making.popleft()
             self._script_seconds += made.seconds
             if made.problem:
                 self.undecided.append(made.problem)
             self._put(made.finding, made.ready)
-        pool.shutdown()
 
     def _scripted(self, item: Filed) -> _Scripted:
         """A finding with its script, if there is time for one."""

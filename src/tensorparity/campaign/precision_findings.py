@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..core.finding import Class, Diagnosis, Finding
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.verdict import Kind, Measure, Stage
+from ..operators.calls.digits import ONE_AT_A_TIME
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
 from ..oracles.precision import measure_rows
@@ -26,12 +28,22 @@ from ..triage.calls import CallBlame, best_truth, blame_call
 from ..triage.confirm import flaky
 from ..triage.suspicion import Suspicion
 from .filing import make_finding
-from .precision_endings import ENGINE, PREFERRED, Filed, endings_of, library_of
+from .precision_endings import (
+    ENGINE,
+    PREFERRED,
+    Filed,
+    Unconfirmed,
+    accuse_endings,
+    confirmed_together,
+    library_of,
+)
 from .precision_notebook import Notebook, Worst
 from .reducing import Prepared
 from .scripts import reproduce
 
 _WITNESSES = 2
+#: Reductions wait for workers most of the time.
+_REDUCED_AT_ONCE = 4
 _COPIES = (16, 64)
 
 
@@ -50,10 +62,18 @@ def findings_of(runner: Runner, notebooks: Sequence[Notebook], known: Container[
     Args:
         known: findings, by their ids, that were reduced and confirmed before, and are not again.
     """
+    return confirmed_together(runner, accuse(runner, notebooks, known))
+
+
+def accuse(runner: Runner, notebooks: Sequence[Notebook], known: Container[str] = ()) -> list[Unconfirmed]:
+    """Who is wrong in these, on the smallest input; arguments as ``findings_of``."""
     _call_witnesses(runner, notebooks)
-    accused = [item if _is_known(item, known) else _reduced(runner, item) for item in _accused(notebooks)]
+    with ThreadPoolExecutor(_REDUCED_AT_ONCE) as pool:
+        accused = list(
+            pool.map(lambda item: item if _is_known(item, known) else _reduced(runner, item), _accused(notebooks))
+        )
     sightings = [sighting for notebook in notebooks for sighting in notebook.sightings()]
-    return [*_confirm_errors(runner, accused, known), *endings_of(runner, sightings, known)]
+    return [_unconfirmed(accused, known), accuse_endings(runner, sightings, known)]
 
 
 def _is_known(accused: _Accused, known: Container[str]) -> bool:
@@ -145,7 +165,8 @@ def _targets(accused: _Accused) -> list[str]:
 
 def _judge(accused: _Accused, case: Case, outcomes: Mapping[str, Outcome]) -> CallBlame:
     outputs = {t: o.outputs["0"] for t, o in outcomes.items() if o.completed and "0" in o.outputs}
-    return blame_call(accused.operator, case, accused.dtype, outputs, accused.worst.target)
+    with ONE_AT_A_TIME:
+        return blame_call(accused.operator, case, accused.dtype, outputs, accused.worst.target)
 
 
 def _reduced(runner: Runner, accused: _Accused) -> _Accused:
@@ -197,26 +218,30 @@ def _worst_place(accused: _Accused) -> int:
     if _special(case):
         wrong = missed(accused.operator, dict(case.subject.kwargs), arrays, output, accused.dtype)
         return int(np.argmax(wrong.ravel()))
-    truth = best_truth(accused.operator, dict(case.subject.kwargs), arrays, accused.dtype)
-    return int(measure_rows(output, truth, accused.dtype).place[0])
+    with ONE_AT_A_TIME:
+        truth = best_truth(accused.operator, dict(case.subject.kwargs), arrays, accused.dtype)
+        return int(measure_rows(output, truth, accused.dtype).place[0])
 
 
 def _kind(blame: CallBlame, target: str) -> Kind:
     return Kind.NAN if math.isinf(blame.units.get(target, 0.0)) else Kind.PRECISION
 
 
-def _confirm_errors(runner: Runner, accused: Sequence[_Accused], known: Container[str]) -> list[Filed]:
+def _unconfirmed(accused: Sequence[_Accused], known: Container[str]) -> Unconfirmed:
     as_seen = [(item, _file(item, {}, confirmed=True)) for item in accused]
-    filed = [found for _, found in as_seen if found.finding.id in known]
     new = [item for item, found in as_seen if found.finding.id not in known]
-    pairs = [(item.worst.case, target) for item in new for target in _targets(item)]
-    outcomes = iter(runner.run_pairs(pairs, fresh=True) if pairs else ())
-    for item in new:
-        again = {target: next(outcomes) for target in _targets(item)}
-        blame = _judge(item, item.worst.case, again)
-        confirmed = blame.klass is item.blame.klass and set(blame.suspects) == set(item.blame.suspects)
-        filed.append(_file(item, again, confirmed=confirmed))
-    return filed
+
+    def file(outcomes: Sequence[Outcome]) -> list[Filed]:
+        answers = iter(outcomes)
+        filed = [found for _, found in as_seen if found.finding.id in known]
+        for item in new:
+            again = {target: next(answers) for target in _targets(item)}
+            blame = _judge(item, item.worst.case, again)
+            confirmed = blame.klass is item.blame.klass and set(blame.suspects) == set(item.blame.suspects)
+            filed.append(_file(item, again, confirmed=confirmed))
+        return filed
+
+    return Unconfirmed([(item.worst.case, target) for item in new for target in _targets(item)], file)
 
 
 def _file(item: _Accused, outcomes: Mapping[str, Outcome], *, confirmed: bool) -> Filed:

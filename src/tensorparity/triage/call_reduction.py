@@ -70,9 +70,9 @@ def _fewer_numbers(operator: Operator, case: Case, fails: Fails, place: int) -> 
 
 def _smaller_shape(operator: Operator, case: Case, fails: Fails, place: int) -> Case:
     """Cut off what is zero around the numbers that matter, then halves of every axis, as long as it helps."""
-    if max(array[0].size for array in _stacked_arrays(operator, case)) <= _SMALL:
-        return case
     for propose in (_trimmed, *[_halved] * _ROUNDS):
+        if max(array[0].size for array in _stacked_arrays(operator, case)) <= _SMALL:
+            break
         candidates = list(propose(operator, case))
         kept = [candidate for candidate, same in zip(candidates, fails(candidates), strict=True) if same]
         if kept:

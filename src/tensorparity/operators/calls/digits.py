@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,8 @@ def _digits(count: int) -> Any:
     return context
 
 
+#: mpmath's functions change the precision of their context while they compute.
+ONE_AT_A_TIME = threading.RLock()
 #: A context of our own: the library's is everybody's, and has 15 digits unless somebody says otherwise.
 MP = _digits(_DIGITS)
 

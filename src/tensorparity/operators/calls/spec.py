@@ -18,7 +18,7 @@ from ...core.arrays import Array, Arrays
 from ...core.case import ApiCall, ArrayArg
 from ...core.jsontext import Json
 from ..spec import Evaluation, Parameter, Params
-from .digits import FAILURES, PRECISE, Imprecise
+from .digits import FAILURES, ONE_AT_A_TIME, PRECISE, Imprecise
 from .numbers import FLOAT, Numbers
 
 #: How an operator's name begins in a case.
@@ -203,7 +203,8 @@ class Operator:
             Imprecise: if a function is out of their reach.
         """
         try:
-            return self.evaluate(params, [PRECISE.array(array) for array in arrays], PRECISE)
+            with ONE_AT_A_TIME:
+                return self.evaluate(params, [PRECISE.array(array) for array in arrays], PRECISE)
         except FAILURES as error:
             raise Imprecise(f"{type(error).__name__}: {error}") from error
 
