@@ -26,7 +26,7 @@ _DIGITS = (1, 2, 3, 4, 5, 6)
 
 def reduce_call(operator: Operator, case: Case, fails: Fails, place: int = 0) -> Case:
     """A case no larger than ``case`` for which ``fails`` holds; ``place`` is the worst element of its output."""
-    for simplify in (_one_element, _fewer_numbers, _smaller_shape, _shorter_numbers):
+    for simplify in (_one_element, _fewer_numbers, _smaller_shape, _plain_kernels, _shorter_numbers):
         case = simplify(operator, case, fails, place)
     return case
 
@@ -122,6 +122,14 @@ def _cut(operator: Operator, case: Case, parts: Sequence[slice]) -> Iterator[Cas
     shapes = {name: array.shape[1:] if name in names else array.shape for name, array in inputs.items()}
     if shapes == {name: tuple(size) for name, size in sizes.items() if name in shapes}:
         yield replace(case, inputs=inputs)
+
+
+def _plain_kernels(operator: Operator, case: Case, fails: Fails, place: int) -> Case:
+    """Ones for what all inputs of a call share, where that shows it as well."""
+    for name in (operand.name for operand in operator.operands if not operand.stacked):
+        plain = _with(case, name, np.ones_like(case.inputs[name]))
+        case = plain if fails([plain])[0] else case
+    return case
 
 
 def _shorter_numbers(operator: Operator, case: Case, fails: Fails, place: int) -> Case:
