@@ -19,7 +19,7 @@ Fails = Callable[[Sequence[Case]], list[bool]]
 
 _ROUNDS = 8
 #: Inputs of no more numbers are small enough.
-_SMALL = 16
+_SMALL = 4
 _MARGINS = (0, 1, 2, 4)
 _DIGITS = (1, 2, 3, 4, 5, 6)
 
