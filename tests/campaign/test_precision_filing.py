@@ -16,8 +16,10 @@ from tensorparity.campaign import precision_filing
 from tensorparity.campaign.precision import TABLE_3, PrecisionSettings, precision
 from tensorparity.campaign.precision_filing import Filing
 from tensorparity.campaign.precision_findings import accuse
-from tensorparity.campaign.precision_notebook import Notebook
+from tensorparity.campaign.precision_notebook import Notebook, SearchTask
+from tensorparity.campaign.precision_operator import OperatorSearch, search_operators
 from tensorparity.campaign.reducing import Prepared
+from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.store.database import Store, open_store
 from tensorparity.targets.runner import RunnerSettings
 
@@ -95,7 +97,8 @@ class TestFiling:
         monkeypatch.setattr(precision_filing, "prepared", interrupted)
         with pytest.raises(KeyboardInterrupt):
             filing.file(notebooks, [], no_word, lambda: True)
-        assert len(store.findings(filing.campaign)) == 1
+        assert len(store.findings(filing.campaign)) == len(filing.findings) == 2
+        assert filing.left == []
 
     @pytest.mark.parametrize("piece", [1, 4])
     def test_something_unexpected_is_undecided_and_the_others_are_filed(
@@ -204,12 +207,38 @@ class TestRun:
 
 
 def test_the_budget_is_asked_between_batches() -> None:
-    from tensorparity.campaign.precision_notebook import SearchTask
-    from tensorparity.campaign.precision_operator import search_operators
-    from tensorparity.operators.calls.catalogue import OPERATORS
-
     runner = Local(["torch:eager"], {"torch:eager": exact})
     left = iter([True, True, True, True, *[False] * 99])
     task = SearchTask(OPERATORS.get("tanh"), "float32", runner.targets, inputs=2000)
     (notebook,) = search_operators(runner, [task], lambda done, detail: None, lambda: next(left))
     assert 0 < notebook.runs()[0].inputs < 2000
+
+
+class TestSearches:
+    def tasks(self, runner: Local, *names: str) -> list[SearchTask]:
+        return [SearchTask(OPERATORS.get(name), "float32", runner.targets, inputs=100) for name in names]
+
+    def test_one_that_breaks_at_once_is_told_of(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def broken(self: OperatorSearch) -> Any:
+            raise ZeroDivisionError("by zero")
+
+        monkeypatch.setattr(OperatorSearch, "ask", broken)
+        runner = Local(["torch:eager"], {"torch:eager": exact})
+        found = list(search_operators(runner, self.tasks(runner, "tanh", "exp"), lambda done, detail: None))
+        assert [notebook.task.operator.name for notebook in found] == ["tanh", "exp"]
+        assert all("by zero" in notebook.undecided for notebook in found)
+
+    def test_an_interrupt_keeps_what_was_measured(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = iter([*[True] * 6, False])
+
+        def go_on() -> bool:
+            if not next(calls):
+                raise KeyboardInterrupt
+            return True
+
+        runner = Local(["torch:eager"], {"torch:eager": exact})
+        found: list[Notebook] = []
+        with pytest.raises(KeyboardInterrupt):
+            found.extend(search_operators(runner, self.tasks(runner, "tanh", "exp"), lambda done, detail: None, go_on))
+        assert [notebook.task.operator.name for notebook in found] == ["tanh", "exp"]
+        assert all(notebook.runs()[0].inputs for notebook in found)

@@ -22,14 +22,30 @@ from tensorparity.targets.runner import open_runner
 #: Uses of each layer; ``make conformance`` asks for hundreds.
 DRAWS = 2
 #: What each of them is at least able to run of the catalogue: a lowering that refuses everything would pass otherwise.
-LEAST = {"torch:eager": 90, "onnxruntime": 60, "openvino": 60, "keras:openvino": 60, "keras:numpy": 90}
+LEAST = {
+    "torch:eager": 90,
+    "onnxruntime": 60,
+    "openvino": 60,
+    "keras:openvino": 60,
+    "keras:numpy": 90,
+    "onnx:reference": 60,
+}
+#: Tested elsewhere, or the same lowering compiled at length.
+ELSEWHERE = {"keras:tensorflow", "keras:jax", "keras:torch", "torch:compile"}
 TARGET_MARKS = [
     pytest.param("torch:eager", marks=pytest.mark.torch),
     pytest.param("onnxruntime", marks=pytest.mark.onnxruntime),
     "openvino",
     "keras:openvino",
+    "onnx:reference",
     pytest.param("keras:numpy", marks=pytest.mark.jax),
 ]
+
+
+def test_every_target_that_runs_layers_is_here() -> None:
+    specs = map(TARGETS.get, TARGETS.names())
+    layers = {spec.name for spec in specs if spec.lowering in ("onnx", "torch") or spec.name.startswith("keras:")}
+    assert layers == ELSEWHERE | set(LEAST)
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,7 @@ def _keras_defect(use: Use) -> bool:
     return counting and len(use.shapes[0]) > 2
 
 
-def _given(use: Use, outcome: Outcome) -> list[tuple[int, ...]]:
+def _given(outcome: Outcome) -> list[tuple[int, ...]]:
     return [array.shape for array in outcome.outputs.values()]
 
 
@@ -87,7 +103,7 @@ def test_shapes_are_what_the_catalogue_says(answered: tuple[str, list[Outcome]],
     for use, outcome in zip(uses, outcomes, strict=True):
         if outcome.completed and not (target.startswith("keras:") and _keras_defect(use)):
             ran.add(use.name)
-            assert _given(use, outcome) == use.shapes, use.about
+            assert _given(outcome) == use.shapes, use.about
     assert len(ran) >= LEAST[target], sorted(set(layer_names()) - ran)
 
 

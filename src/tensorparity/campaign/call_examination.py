@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ..core.arrays import dtype_name
@@ -30,7 +30,7 @@ class ExaminedCall:
     filed: list[Filed] = field(default_factory=list)
 
 
-def examine_call(runner: Runner, case: Case, targets: Sequence[str], known: Container[str] = ()) -> ExaminedCall:
+def examine_call(runner: Runner, case: Case, targets: Sequence[str], known: Collection[str] = ()) -> ExaminedCall:
     """Run an operator's case and judge it by decision 5.
 
     Args:

@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import __version__
 from ..core.case import ApiCall, Case
 from ..core.errors import CaseFileError, DataError
-from ..core.finding import Finding
+from ..core.finding import Class, Finding
 from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.outcome import Outcome
@@ -284,7 +284,8 @@ class Hunt:
 
     def _examined_call(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
         """One operator: what is found is reduced and confirmed already."""
-        examined = examine_call(self._cached, case, self._settings.targets, self.findings)
+        steady = {id for id, finding in self.findings.items() if finding.diagnosis.klass is not Class.FLAKY}
+        examined = examine_call(self._cached, case, self._settings.targets, steady)
         self.outcomes.update(examined.outcomes)
         new = [item for item in examined.filed if item.finding.id not in self.findings]
         found = prepared(self._runner, new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,7 +95,10 @@ class Filed:
 
 @dataclass(frozen=True)
 class Unconfirmed:
-    """Accusations: what is to be run in fresh processes, and what to file once the outcomes are there."""
+    """Accusations: what is to be run in fresh processes together, and what is then filed.
+
+    ``file`` is told the outcomes; what dies or hangs it runs again itself, alone.
+    """
 
     pairs: Sequence[tuple[Case, str]]
     file: Callable[[Sequence[Outcome]], list[Filed]]
@@ -110,7 +113,7 @@ class _Accused:
     features: tuple[str, ...] = ()
 
 
-def endings_of(runner: Runner, endings: Sequence[Ended], known: Container[str] = ()) -> list[Filed]:
+def endings_of(runner: Runner, endings: Sequence[Ended], known: Collection[str] = ()) -> list[Filed]:
     """One finding per operator, implementation and exception with its message.
 
     Confirmed together; whatever kills its process alone.
@@ -121,7 +124,7 @@ def endings_of(runner: Runner, endings: Sequence[Ended], known: Container[str] =
     return confirmed_together(runner, [accuse_endings(runner, endings, known)])
 
 
-def accuse_endings(runner: Runner, endings: Sequence[Ended], known: Container[str] = ()) -> Unconfirmed:
+def accuse_endings(runner: Runner, endings: Sequence[Ended], known: Collection[str] = ()) -> Unconfirmed:
     """Who is accused of what, on the simplest input; arguments as ``endings_of``."""
     as_seen = [(item, _filed(item, item.ended.case, item.ended.outcome)) for item in _accused(runner, endings)]
     accused = [item for item, filed in as_seen if filed.finding.id not in known]

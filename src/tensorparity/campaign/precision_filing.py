@@ -1,7 +1,8 @@
-"""From searches to findings in the store, a few operators at a time: what is confirmed is kept."""
+"""From searches to findings in the store, some operators at a time: what is confirmed is kept."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ..core.finding import Finding
 from ..core.messages import gist
+from ..core.verdict import Kind
 from ..store.database import Store
 from ..targets.faults import Fault
 from ..targets.runner import LocalRunner
@@ -18,6 +20,7 @@ from .precision_endings import Ended, Filed, accuse_endings, confirmed_together
 from .precision_findings import accuse, prepared
 from .precision_notebook import Notebook
 from .reducing import Prepared
+from .scripts import end_scripts
 
 #: Operators that are confirmed together: every library is imported once more for each such piece.
 PIECE = 16
@@ -38,6 +41,15 @@ class _Piece:
     def names(self) -> list[str]:
         return list(dict.fromkeys((*self.notebooks, *self.ended)))
 
+    @property
+    def violent(self) -> bool:
+        """Whether something died or hung."""
+        seen = [item for group in self.ended.values() for item in group]
+        seen += [
+            e for group in self.notebooks.values() for book in group for r in book.records.values() for e in r.ended
+        ]
+        return any(item.kind in (Kind.CRASH, Kind.HANG) for item in seen)
+
     def only(self, name: str) -> _Piece:
         return _Piece(
             {name: self.notebooks[name]} if name in self.notebooks else {},
@@ -56,7 +68,6 @@ class _Scripted:
 
     finding: Finding
     ready: Prepared
-    seconds: float = 0.0
     problem: str = ""
 
 
@@ -77,6 +88,7 @@ class Filing:
     undecided: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     _script_seconds: float = 0.0
+    _clock: threading.Lock = field(default_factory=threading.Lock)
 
     def file(
         self, notebooks: Sequence[Notebook], ended: Sequence[Ended], tell: Tell, go_on: Callable[[], bool]
@@ -91,14 +103,18 @@ class Filing:
                 if place and not go_on():
                     break
                 tell(place, len(pieces), ", ".join(piece.names))
-                filed = self._filed(piece)
+                if piece.violent:  # a hang is confirmed alone: limits depend on the load
+                    self._keep(making, len(making))
+                older = len(making)
+                making.extend((item, pool.submit(self._scripted, item)) for item in self._filed(piece))
                 self.left = [name for name in self.left if name not in piece.names]
-                self._keep(making)  # those of the piece before, made in the meantime
-                making.extend((item, pool.submit(self._scripted, item)) for item in filed)
-            self._keep(making)
+                self._keep(making, older)  # made in the meantime
+            self._keep(making, len(making))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            for item, _ in making:  # interrupted: what is confirmed is filed, without a script
+            if making:  # interrupted: what is confirmed is filed, without a script
+                end_scripts()
+            for item, _ in making:
                 self._put(item.finding, _bare(item))
 
     def _filed(self, piece: _Piece) -> list[Filed]:
@@ -111,15 +127,14 @@ class Filing:
             self.undecided.append(told(piece.names[0], error))
             return []
 
-    def _keep(self, making: deque[tuple[Filed, Future[_Scripted]]]) -> None:
-        """File them one by one, as their scripts are made."""
-        while making:
+    def _keep(self, making: deque[tuple[Filed, Future[_Scripted]]], count: int) -> None:
+        """File the first ones, as their scripts are made."""
+        for _ in range(count):
             made = making[0][1].result()
-            making.popleft()
-            self._script_seconds += made.seconds
             if made.problem:
                 self.undecided.append(made.problem)
             self._put(made.finding, made.ready)
+            making.popleft()
 
     def _scripted(self, item: Filed) -> _Scripted:
         """A finding with its script, if there is time for one."""
@@ -128,11 +143,16 @@ class Filing:
         began = time.monotonic()
         try:
             ((finding, ready),) = prepared(self.runner, [item])
+            return _Scripted(finding, ready)
         except Exception as error:
-            return _Scripted(item.finding, _bare(item), problem=told(f"the script of {item.finding.id}", error))
-        return _Scripted(finding, ready, time.monotonic() - began)
+            return _Scripted(item.finding, _bare(item), told(f"the script of {item.finding.id}", error))
+        finally:
+            with self._clock:
+                self._script_seconds += time.monotonic() - began
 
     def _put(self, finding: Finding, ready: Prepared) -> None:
+        if any(known.id == finding.id for known in self.findings):
+            return  # interrupted between the store and the list
         self.findings += file_findings(self.store, self.campaign, [(finding, ready)], self.faults)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Container, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from ..core.case import ApiCall, Case
 from ..core.finding import Class, Diagnosis, Finding
+from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.verdict import Kind, Measure, Stage
-from ..operators.calls.digits import ONE_AT_A_TIME
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
 from ..oracles.precision import measure_rows
@@ -56,7 +56,7 @@ class _Accused:
     also: tuple[str, ...]
 
 
-def findings_of(runner: Runner, notebooks: Sequence[Notebook], known: Container[str] = ()) -> list[Filed]:
+def findings_of(runner: Runner, notebooks: Sequence[Notebook], known: Collection[str] = ()) -> list[Filed]:
     """All findings of these, confirmed together: every library is imported once more, not once each.
 
     Args:
@@ -65,19 +65,33 @@ def findings_of(runner: Runner, notebooks: Sequence[Notebook], known: Container[
     return confirmed_together(runner, accuse(runner, notebooks, known))
 
 
-def accuse(runner: Runner, notebooks: Sequence[Notebook], known: Container[str] = ()) -> list[Unconfirmed]:
+def accuse(runner: Runner, notebooks: Sequence[Notebook], known: Collection[str] = ()) -> list[Unconfirmed]:
     """Who is wrong in these, on the smallest input; arguments as ``findings_of``."""
     _call_witnesses(runner, notebooks)
-    with ThreadPoolExecutor(_REDUCED_AT_ONCE) as pool:
-        accused = list(
-            pool.map(lambda item: item if _is_known(item, known) else _reduced(runner, item), _accused(notebooks))
-        )
+    stop = threading.Event()
+    pool = ThreadPoolExecutor(_REDUCED_AT_ONCE)
+    try:
+        accused = list(pool.map(lambda item: _small(runner, item, known, stop), _accused(notebooks)))
+    finally:  # whoever interrupts this does not want to wait for what is under way
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
     sightings = [sighting for notebook in notebooks for sighting in notebook.sightings()]
     return [_unconfirmed(accused, known), accuse_endings(runner, sightings, known)]
 
 
-def _is_known(accused: _Accused, known: Container[str]) -> bool:
-    return _file(accused, {}, confirmed=True).finding.id in known
+def _small(runner: Runner, accused: _Accused, known: Collection[str], stop: threading.Event) -> _Accused:
+    """Reduced, unless it is known; what cannot be reduced is filed as it was found."""
+    if _is_known(accused, known):
+        return accused
+    try:
+        return _reduced(runner, accused, stop)
+    except Exception as error:
+        note = f"not reduced: {type(error).__name__}: {gist(str(error))}"
+        return replace(accused, blame=replace(accused.blame, note=note))
+
+
+def _is_known(accused: _Accused, known: Collection[str]) -> bool:
+    return bool(known) and _file(accused, {}, confirmed=True).finding.id in known
 
 
 def _by_operator(notebooks: Sequence[Notebook]) -> dict[str, list[Notebook]]:
@@ -165,16 +179,17 @@ def _targets(accused: _Accused) -> list[str]:
 
 def _judge(accused: _Accused, case: Case, outcomes: Mapping[str, Outcome]) -> CallBlame:
     outputs = {t: o.outputs["0"] for t, o in outcomes.items() if o.completed and "0" in o.outputs}
-    with ONE_AT_A_TIME:
-        return blame_call(accused.operator, case, accused.dtype, outputs, accused.worst.target)
+    return blame_call(accused.operator, case, accused.dtype, outputs, accused.worst.target)
 
 
-def _reduced(runner: Runner, accused: _Accused) -> _Accused:
+def _reduced(runner: Runner, accused: _Accused, stop: threading.Event) -> _Accused:
     """The same accusation on the smallest input that keeps its key: class, suspects, and whether it is finite."""
     targets = _targets(accused)
     kind = _kind(accused.blame, accused.worst.target)
 
     def fails(cases: Sequence[Case]) -> list[bool]:
+        if stop.is_set():
+            return [False] * len(cases)
         outcomes = iter(runner.run_pairs([(case, target) for case in cases for target in targets]))
         found = []
         for case in cases:
@@ -218,22 +233,21 @@ def _worst_place(accused: _Accused) -> int:
     if _special(case):
         wrong = missed(accused.operator, dict(case.subject.kwargs), arrays, output, accused.dtype)
         return int(np.argmax(wrong.ravel()))
-    with ONE_AT_A_TIME:
-        truth = best_truth(accused.operator, dict(case.subject.kwargs), arrays, accused.dtype)
-        return int(measure_rows(output, truth, accused.dtype).place[0])
+    truth = best_truth(accused.operator, dict(case.subject.kwargs), arrays, accused.dtype)
+    return int(measure_rows(output, truth, accused.dtype).place[0])
 
 
 def _kind(blame: CallBlame, target: str) -> Kind:
     return Kind.NAN if math.isinf(blame.units.get(target, 0.0)) else Kind.PRECISION
 
 
-def _unconfirmed(accused: Sequence[_Accused], known: Container[str]) -> Unconfirmed:
-    as_seen = [(item, _file(item, {}, confirmed=True)) for item in accused]
-    new = [item for item, found in as_seen if found.finding.id not in known]
+def _unconfirmed(accused: Sequence[_Accused], known: Collection[str]) -> Unconfirmed:
+    familiar = [_is_known(item, known) for item in accused]
+    new = [item for item, seen in zip(accused, familiar, strict=True) if not seen]
 
     def file(outcomes: Sequence[Outcome]) -> list[Filed]:
         answers = iter(outcomes)
-        filed = [found for _, found in as_seen if found.finding.id in known]
+        filed = [_file(item, {}, confirmed=True) for item, seen in zip(accused, familiar, strict=True) if seen]
         for item in new:
             again = {target: next(answers) for target in _targets(item)}
             blame = _judge(item, item.worst.case, again)
@@ -330,17 +344,12 @@ def _shown(case: Case) -> str:
     return "; ".join(parts)
 
 
-#: Seconds for all scripts of a run together: each is executed in a process that imports its library.
-_SCRIPT_SECONDS = 240.0
-
-
 def prepared(local: LocalRunner, filed: Sequence[Filed]) -> list[tuple[Finding, Prepared]]:
-    """Findings as they are stored: the defects with a script that was executed, as long as there is time."""
-    began = time.monotonic()
+    """Findings as they are stored: the defects with a script that was executed."""
     found: list[tuple[Finding, Prepared]] = []
     for item in filed:
         ready = Prepared(item.suspicion, item.suspicion)
-        if item.finding.is_defect and time.monotonic() - began < _SCRIPT_SECONDS:
+        if item.finding.is_defect:
             made = reproduce(local, item.suspicion, item.outcomes)
             script = made.script if made.script.text else None
             ready = replace(ready, reproducer=script, draft=made.draft)

@@ -15,7 +15,7 @@ from ..core.arrays import Array
 from ..core.case import Case
 from ..core.jsontext import Json
 from ..core.outcome import Outcome
-from ..core.runner import Runner, begin
+from ..core.runner import Pending, Runner, begin
 from ..engines.predoo.algorithm import STRATEGIES, PaperSearch, seeds_for
 from ..engines.predoo.batch import Batch
 from ..engines.predoo.guided import GuidedSearch
@@ -191,34 +191,70 @@ def search_operators(
     tell: Callable[[int, str], None],
     go_on: Callable[[], bool] = lambda: True,
 ) -> Iterator[Notebook]:
-    """What each search found, in the order of the tasks.
+    """What each search found, in the order of the tasks; when interrupted, also what those under way have found.
 
     Args:
         tell: told how many are done, and of which operators the next ones are.
         go_on: asked whether to run another batch.
     """
-    left = deque(tasks)
-    begun: deque[OperatorSearch] = deque()  # in the order of the tasks
-    flying: deque[_Flight] = deque()
+    searches = _Searches(runner, tasks)
     done = 0
-    going = go_on()
-    while going or flying:
-        while going and left and len(flying) < _TOGETHER:
-            search = OperatorSearch(left.popleft())
-            begun.append(search)
-            flying.extend(_sent(runner, search))
-        if not flying:
-            break
-        flight = flying.popleft()
-        finished = not _fed(flight.search, flight.outcomes())
-        going = going and go_on()
-        if going and not finished:
-            flying.extend(_sent(runner, flight.search))
-        under_way = [flight.search for flight in flying]
-        while begun and begun[0] not in under_way:
-            done += 1
-            yield begun.popleft().notebook
-            tell(done, ", ".join(dict.fromkeys(search.task.operator.name for search in under_way)))
+    try:
+        while searches.go_on(go_on()):
+            for notebook in searches.ended():
+                yield notebook
+                done += 1
+            tell(done, ", ".join(searches.under_way))
+        yield from searches.ended()
+    except KeyboardInterrupt:
+        searches.cancel()
+        yield from searches.begun()
+        raise
+    except BaseException:
+        searches.cancel()
+        raise
+
+
+class _Searches:
+    """Several searches under way, a batch each."""
+
+    def __init__(self, runner: Runner, tasks: Sequence[SearchTask]) -> None:
+        self._runner = runner
+        self._left = deque(tasks)
+        self._begun: deque[OperatorSearch] = deque()  # in the order of the tasks
+        self._flying: deque[_Flight] = deque()
+
+    def go_on(self, going: bool) -> bool:
+        """Take in the next batch that was sent, and send another one if it shall go on; False when nothing is left."""
+        while going and self._left and len(self._flying) < _TOGETHER:
+            search = OperatorSearch(self._left.popleft())
+            self._begun.append(search)
+            self._flying.extend(_sent(self._runner, search))
+        if not self._flying:
+            return False
+        flight = self._flying.popleft()
+        if _fed(flight.search, flight.outcomes()) and going:
+            self._flying.extend(_sent(self._runner, flight.search))
+        return True
+
+    @property
+    def under_way(self) -> list[str]:
+        return list(dict.fromkeys(flight.search.task.operator.name for flight in self._flying))
+
+    def ended(self) -> Iterator[Notebook]:
+        """Those that are done, and all before them."""
+        under_way = [flight.search for flight in self._flying]
+        while self._begun and self._begun[0] not in under_way:
+            yield self._begun.popleft().notebook
+
+    def begun(self) -> Iterator[Notebook]:
+        """Whatever was begun and not told of."""
+        return (search.notebook for search in self._begun)
+
+    def cancel(self) -> None:
+        for flight in self._flying:
+            flight.pending.cancel()
+        self._flying.clear()
 
 
 @dataclass(frozen=True)
@@ -227,10 +263,10 @@ class _Flight:
 
     search: OperatorSearch
     targets: Sequence[str]
-    answers: Callable[[], list[Outcome]]
+    pending: Pending
 
     def outcomes(self) -> dict[str, Outcome]:
-        return dict(zip(self.targets, self.answers(), strict=True))
+        return dict(zip(self.targets, self.pending.outcomes(), strict=True))
 
 
 def _sent(runner: Runner, search: OperatorSearch) -> list[_Flight]:

@@ -15,7 +15,7 @@ from ..core.case import ApiCall, Case
 from ..core.messages import gist
 from ..core.operator_errors import PaperRun, Spread
 from ..core.outcome import Outcome
-from ..core.runner import Runner, begin
+from ..core.runner import Pending, Runner, begin
 from ..engines.predoo.algorithm import GROUPS, PaperSearch, grouped_largest, seeds_for
 from ..engines.predoo.batch import Batch
 from ..operators.calls.spec import Operator, Sizes
@@ -94,9 +94,17 @@ def search_paper(runner: Runner, task: PaperTask) -> PaperSearched:
         batches = search.ask(most)
         count = sum(len(batch) for batch in batches)
         linf, l1 = np.full(count, np.nan), np.full(count, np.nan)
-        flights = [_send(runner, task, group, tally.refused) for batch in batches for group in _groups(task, batch)]
-        for flight in flights:
-            _measure(runner, task, flight, tally, linf, l1)
+        flights: list[_Flight] = []
+        try:
+            for group in (group for batch in batches for group in _groups(task, batch)):
+                flights.append(_Flight(group.batch, []))
+                _send(runner, task, group, tally.refused, flights[-1].sent)
+            for flight in flights:
+                _measure(runner, task, flight, tally, linf, l1)
+        except BaseException:
+            for sent in (sent for flight in flights for sent in flight.sent):
+                sent.pending.cancel()
+            raise
         tally.linf.append(linf)
         tally.l1.append(l1)
         search.tell(l1 if task.strategy == "l1" else linf)
@@ -120,11 +128,11 @@ class _Sent:
     """A case on its way; one that is in doubt is asked with a single input first."""
 
     case: Case
-    answers: Callable[[], list[Outcome]]
+    pending: Pending
     doubted: bool
 
     def outcome(self, runner: Runner, target: str) -> Outcome:
-        (found,) = self.answers()
+        (found,) = self.pending.outcomes()
         return runner.run_pairs([(self.case, target)])[0] if self.doubted and found.completed else found
 
 
@@ -179,19 +187,17 @@ def _rounded_twice(task: PaperTask, batch: Batch, narrow: str, between: str) -> 
     return part(batch.arrays), part(again)
 
 
-def _send(runner: Runner, task: PaperTask, group: _Group, refused: set[str]) -> _Flight:
-    """Send a group's cases out, each as soon as it is made.
+def _send(runner: Runner, task: PaperTask, group: _Group, refused: set[str], sent: list[_Sent]) -> None:
+    """Send a group's cases out, each as soon as it is made, and note them.
 
     What has refused these parameters in this dtype is first asked with one input of the batch: most often it still
     refuses, and a batch need not be carried over for that.
     """
-    sent: list[_Sent] = []
     for make in reversed(group.cases):
         case = make()
         doubted = _question(case) in refused
         asked = one_input(task.operator, case, 0) if doubted else case
         sent.append(_Sent(case, begin(runner, [(asked, task.target)]), doubted))
-    return _Flight(group.batch, sent)
 
 
 def _question(case: Case) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -232,6 +234,18 @@ def execute(text: str, desk: Desk, *, planted: bool, beside: Sequence[Beside] = 
         return _run(command, folder, variables)
 
 
+#: Scripts that are being executed, by whatever thread.
+_RUNNING: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
+
+
+def end_scripts() -> None:
+    """Kill what is being executed: nobody waits for it any more."""
+    for process in list(_RUNNING):
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
 def _run(command: list[str], folder: str, variables: Mapping[str, str]) -> tuple[int | str, str]:
     process = subprocess.Popen(
         command,
@@ -242,6 +256,7 @@ def _run(command: list[str], folder: str, variables: Mapping[str, str]) -> tuple
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+    _RUNNING.add(process)
     try:
         output, _ = process.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..core.case import Case
 from ..core.outcome import Outcome
-from ..core.runner import begin
+from ..core.runner import Pending, begin
 from ..targets.runner import LocalRunner
 
 
@@ -15,13 +15,16 @@ from ..targets.runner import LocalRunner
 class _Remembered:
     """Cases under way whose outcomes are to be remembered."""
 
-    answers: Callable[[], list[Outcome]]
+    pending: Pending
     remember: Callable[[Sequence[Outcome]], None]
 
     def outcomes(self) -> list[Outcome]:
-        found = self.answers()
+        found = self.pending.outcomes()
         self.remember(found)
         return found
+
+    def cancel(self) -> None:
+        self.pending.cancel()
 
 
 class Watched:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from .case import Case
@@ -46,6 +47,10 @@ class Pending(Protocol):
         """Wait for all of them."""
         ...
 
+    def cancel(self) -> None:
+        """Nobody will ask for the outcomes."""
+        ...
+
 
 @runtime_checkable
 class Beginner(Protocol):
@@ -54,12 +59,20 @@ class Beginner(Protocol):
     def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> Pending: ...
 
 
-def begin(runner: Runner, pairs: Sequence[tuple[Case, str]]) -> Callable[[], list[Outcome]]:
-    """Send cases out, and return what waits for them; a runner that cannot do that runs them at once."""
-    if isinstance(runner, Beginner):
-        return runner.begin_pairs(pairs).outcomes
-    found = runner.run_pairs(pairs)
-    return lambda: found
+@dataclass(frozen=True)
+class _Ended:
+    found: list[Outcome]
+
+    def outcomes(self) -> list[Outcome]:
+        return self.found
+
+    def cancel(self) -> None:
+        """There is nothing left to cancel."""
+
+
+def begin(runner: Runner, pairs: Sequence[tuple[Case, str]]) -> Pending:
+    """Send cases out; a runner that cannot do that runs them at once."""
+    return runner.begin_pairs(pairs) if isinstance(runner, Beginner) else _Ended(runner.run_pairs(pairs))
 
 
 def run_case(

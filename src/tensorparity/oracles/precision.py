@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.arrays import Array, dtype_name, dtype_named
 from ..core.outcome import Outcome
+from ..operators.calls.digits import ONE_AT_A_TIME
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, Params
@@ -122,7 +123,8 @@ def units_to(truth: Evaluation, actual: Array, dtype: str) -> float:
         if not np.isfinite(y) or not np.isfinite(float(true)):
             worst = max(worst, float(error_units(np.array([y]), near, dtype)[0]))
             continue
-        gap = float(abs(y - true))
+        with ONE_AT_A_TIME:
+            gap = float(abs(y - true))
         allowed = abs(float(true)) + float(np.nan_to_num(float(slack), posinf=np.inf))
         shifted = Evaluation(np.array([0.0]), np.array([allowed]))
         worst = max(worst, float(error_units(np.array([gap]), shifted, dtype)[0]))

@@ -1,6 +1,6 @@
 """The smallest input that still shows it: one element where one is enough, few of them, a small shape, short numbers.
 
-Candidates are stacked, so that one round is one call per target. ``fails`` says of each whether the key is kept.
+The candidates of a round are run together. ``fails`` says of each whether the key is kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..core.arrays import Array, dtype_name, dtype_named
 from ..core.case import ApiCall, Case
 from ..operators.calls.spec import TIMES, Operator
 
-#: Cases of one input each, of equal shapes; True where the failure is still the same.
+#: Cases of one input each; True where the failure is still the same.
 Fails = Callable[[Sequence[Case]], list[bool]]
 
 _ROUNDS = 8

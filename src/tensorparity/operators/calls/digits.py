@@ -53,7 +53,8 @@ def _digits(count: int) -> Any:
     return context
 
 
-#: mpmath's functions change the precision of their context while they compute.
+#: mpmath's functions change the precision of their context while they compute: whoever computes with these numbers in
+#: a thread beside others holds it.
 ONE_AT_A_TIME = threading.RLock()
 #: A context of our own: the library's is everybody's, and has 15 digits unless somebody says otherwise.
 MP = _digits(_DIGITS)

@@ -110,6 +110,8 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
             "sys.exit(0 if observed.shape == expected else 1)",
         ]
     if kind is Kind.DTYPE and claim.dtype:
+        if claim.dtype == "bfloat16":
+            raise literals.Unprintable("NumPy has no bfloat16 to tell it from others")
         return [
             *lines,
             f'print("expected dtype: {claim.dtype}")',
