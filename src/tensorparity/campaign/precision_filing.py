@@ -25,7 +25,7 @@ from .scripts import end_scripts
 #: Operators that are confirmed together: every library is imported once more for each such piece.
 PIECE = 16
 #: Seconds for all scripts of a run together: each is executed in a process that imports its library.
-_SCRIPT_SECONDS = 480.0
+_SCRIPT_SECONDS = 1200.0
 _SCRIPTS_AT_ONCE = 2
 
 #: Told how many pieces of how many are done, and what comes next.

@@ -67,7 +67,7 @@ def says_unsupported(kind: str, message: str) -> bool:
 #: How TensorFlow says that an operation has no kernel for a dtype, or does not declare it.
 _NO_KERNEL = re.compile(
     r"no opkernel was registered|could not find device for node|no registered '\w+' opkernel"
-    r"|has datatype \w+ not in list of allowed values",
+    r"|has datatype \w+ not in list of allowed values|of \w+ is not in the list of allowed values",
     re.IGNORECASE,
 )
 
