@@ -225,6 +225,17 @@ class TestCompiled:
         assert item.finding.diagnosis.suspects == ("torch:compile",)
         assert "jax:eager says" in item.finding.diagnosis.evidence[1]
 
+    def test_who_raises_on_nan_is_asked_on_numbers_and_a_lack_is_said(self) -> None:
+        def raising(case: Case) -> Outcome | Array:
+            if next(iter(case.inputs.values())).dtype == np.float16 or np.isnan(case.inputs["x"]).any():
+                return Outcome("torch:compile", Status.RAISED, failure=Failure("TypeError", "not supported"))
+            return exact(case)
+
+        runner = Exact(["torch:eager", "torch:compile"], {"torch:compile": raising})
+        wide, half = self.searched(runner, ["tanh"], ("float32", "float16"))
+        own = [next(run for run in book.runs() if run.target == "torch:compile") for book in (wide, half)]
+        assert [(run.status, run.reason) for run in own] == [("measured", ""), ("raised", "TypeError: not supported")]
+
     def test_what_the_budget_did_not_reach_says_so(self) -> None:
         task = SearchTask(OPERATORS.get("tanh"), "float32", ("torch:compile",), compiled=frozenset(["torch:compile"]))
         (run,) = Notebook(task).runs()

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from ..core.case import Case
-from ..core.outcome import Outcome
+from ..core.outcome import Outcome, Status
 from ..engines.predoo.algorithm import THETAS
 from .precision_notebook import Notebook
 from .precision_operator import WITH_SPECIALS, make_search, most_rows, small_first, special_case
@@ -93,7 +93,9 @@ class _Member:
         if self._special:
             self._special = False
             silent = self._notebook.note_special(case, outcomes)
-            self.active = [target for target in self.active if target not in silent]
+            # who raises may refuse NaN alone; the next batch tells
+            gone = [target for target in silent if outcomes[target].status is not Status.RAISED]
+            self.active = [target for target in self.active if target not in gone]
             return
         self._left -= 1
         measured, silent = self._notebook.note(case, outcomes)
