@@ -16,7 +16,7 @@ from ..core.finding import Class
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Mode
-from ..core.runner import Runner, run_case
+from ..core.runner import Runner
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from ..oracles.muffin import SWEEP, THRESHOLD, Inconsistency, judge_pair
 from ..targets.catalogue import TARGETS, spec_of
@@ -103,6 +103,15 @@ class Stepped:
     verdicts: list[Verdict] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _Ending:
+    """A target that did not complete a step, and the trials of it, the smallest first."""
+
+    step: Stepped
+    outcome: Outcome
+    trials: Sequence[EndingTrial]
+
+
 class StepExaminer:
     """Judges training steps on several targets.
 
@@ -147,8 +156,8 @@ class StepExaminer:
                 self._file_paper(step)
         else:
             self._try_doubts(steps)
+        self._try_endings(steps)
         for step in steps:
-            self._try_endings(step)
             step.verdicts = list(self._verdicts(step))
         return steps
 
@@ -264,34 +273,50 @@ class StepExaminer:
 
     # Endings
 
-    def _try_endings(self, step: Stepped) -> None:
-        bad = {target: outcome for target, outcome in step.outcomes.items() if outcome.status in _ENDINGS}
-        done = [outcome for outcome in step.outcomes.values() if outcome.completed]
-        for target, outcome in bad.items():
-            if any(target in suspicion.diagnosis.suspects for suspicion in step.convicted):
+    def _try_endings(self, steps: Sequence[Stepped]) -> None:
+        """Run the trials of all steps together, the smallest first; judge them in their order, as one by one."""
+        endings = [ending for step in steps for ending in self._endings(step)]
+        shown = self._shown([ending for ending in endings if not self._is_known(ending.trials[0])])
+        for ending in endings:
+            step, outcome, known_by = ending.step, ending.outcome, ending.trials[0]
+            if any(outcome.target in suspicion.diagnosis.suspects for suspicion in step.convicted):
                 continue
-            trials = ending_trials(step.case, outcome, done)
-            if self._is_known(trials[0]):
-                step.known.append(self._known(trials[0], _ENDINGS[outcome.status]))
-                continue
-            if not self._try_ending(step, trials, outcome):
-                step.open.append(trials[-1])
+            if self._is_known(known_by):
+                step.known.append(self._known(known_by, _ENDINGS[outcome.status]))
+            elif id(ending) in shown:
+                self._file_ending(ending, *shown[id(ending)])
+            else:
+                step.open.append(ending.trials[-1])
 
-    def _try_ending(self, step: Stepped, trials: Sequence[EndingTrial], outcome: Outcome) -> bool:
-        """The smallest case that still ends so, and everybody who ends so on it; whether there is one."""
-        for trial in trials:
-            found = run_case(self._runner, trial.case, self._targets)
-            ended = _ended_so(trial, found)
-            if outcome.target not in ended:
-                continue
-            kind, exception = _ENDINGS[outcome.status], trial.ending[1]
-            diagnosis = trial.diagnosis(self._suspects_of_ending(ended), found)
-            suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
-            # The first trial says what the ending is known by, whichever shows it; what nothing shows teaches nothing.
-            self._count(trials[0], diagnosis.suspects)
-            self._keep(step, suspicion, trial, found, trials[0])
-            return True
-        return False
+    def _endings(self, step: Stepped) -> Iterator[_Ending]:
+        done = [outcome for outcome in step.outcomes.values() if outcome.completed]
+        for target, outcome in step.outcomes.items():
+            accused = any(target in suspicion.diagnosis.suspects for suspicion in step.convicted)
+            if outcome.status in _ENDINGS and not accused:
+                yield _Ending(step, outcome, ending_trials(step.case, outcome, done))
+
+    def _shown(self, endings: Sequence[_Ending]) -> dict[int, tuple[EndingTrial, Mapping[str, Outcome]]]:
+        """By ending, the smallest trial on which its target ends in the same way, and what all targets did there."""
+        found: dict[int, tuple[EndingTrial, Mapping[str, Outcome]]] = {}
+        depth = 0
+        while waiting := [e for e in endings if id(e) not in found and depth < len(e.trials)]:
+            pairs = [(ending.trials[depth].case, target) for ending in waiting for target in self._targets]
+            answers = iter(self._runner.run_pairs(pairs))
+            for ending in waiting:
+                outcomes = {target: next(answers) for target in self._targets}
+                if ending.outcome.target in _ended_so(ending.trials[depth], outcomes):
+                    found[id(ending)] = (ending.trials[depth], outcomes)
+            depth += 1
+        return found
+
+    def _file_ending(self, ending: _Ending, trial: EndingTrial, found: Mapping[str, Outcome]) -> None:
+        """Accuse everybody who ends so on the smallest case."""
+        kind, exception = _ENDINGS[ending.outcome.status], trial.ending[1]
+        diagnosis = trial.diagnosis(self._suspects_of_ending(_ended_so(trial, found)), found)
+        suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
+        # The first trial says what the ending is known by, whichever shows it; what nothing shows teaches nothing.
+        self._count(ending.trials[0], diagnosis.suspects)
+        self._keep(ending.step, suspicion, trial, found, ending.trials[0])
 
     def _suspects_of_ending(self, ended: tuple[str, ...]) -> tuple[str, ...]:
         """Who ended so; where everybody did, the code they share."""
