@@ -78,7 +78,8 @@ def test_every_layer_and_most_values_are_used():
     for _ in range(150):
         generator.next()
     covered = generator.coverage.to_json()
-    assert covered["layers"]["used"] == covered["layers"]["declared"] == len(layer_names())
+    assert covered["layers"]["declared"] == len(layer_names())
+    assert covered["layers"]["used"] >= len(layer_names()) - 1  # no model survives an Equalization: it is drawn rarely
     assert covered["values"]["used"] > 0.6 * covered["values"]["declared"]
 
 
@@ -198,5 +199,8 @@ def test_what_is_known_not_to_run():
     assert hopeless("RMSNormalization", spec.complete({"axis": 1}), 3)
     assert not hopeless("RMSNormalization", spec.complete({"axis": (-2, -1)}), 3)
     assert not hopeless("RMSNormalization", spec.complete({"axis": 1}), 2)
+    mel = layer("MelSpectrogram").complete({"sequence_stride": 2})
+    assert [bool(hopeless("MelSpectrogram", mel, 2, samples)) for samples in (5, 6)] == [True, False]
+    assert hopeless("Equalization", {}, 4)
     transposed = layer("Conv2DTranspose").complete({"filters": 1, "kernel_size": 2, "dilation_rate": 2})
     assert lacking("Conv2DTranspose", transposed, 4)

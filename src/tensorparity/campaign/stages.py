@@ -73,10 +73,6 @@ class _Attempt:
     errors: NodeErrors
     suspicion: Suspicion | None
 
-    @property
-    def leaves_open(self) -> bool:
-        return self.suspicion is None and self.errors.judged_by != KINK
-
 
 @dataclass
 class Stepped:
@@ -197,9 +193,8 @@ class StepExaminer:
             if trial.stage in self._stages
         ]
         wanted = [trial for _, trial in doubts if trial.runs and not self._is_known(trial)]
-        attempts = self._attempted(wanted)
-        undecided = [trial for trial in wanted if attempts[id(trial)].leaves_open and trial.again]
-        attempts |= self._attempted([trial.again for trial in undecided if trial.again])
+        attempts = self._attempted([trial.again or trial for trial in wanted])
+        attempts |= self._attempted([trial for trial in wanted if trial.again and _asks_for_more(trial, attempts)])
         for step, trial in doubts:
             if self._is_known(trial):
                 step.known.append(self._known(trial, Kind.INCONSISTENCY))
@@ -219,10 +214,9 @@ class StepExaminer:
         return found
 
     def _try(self, step: Stepped, trial: Trial, attempts: Mapping[int, _Attempt]) -> None:
-        first = attempts[id(trial)]
-        again = attempts.get(id(trial.again))
-        last = again or first
-        convicting = next((attempt for attempt in (first, again) if attempt and attempt.suspicion), None)
+        tried = [attempts[id(one)] for one in (trial, trial.again) if id(one) in attempts]
+        last = tried[0]
+        convicting = next((attempt for attempt in tried if attempt.suspicion), None)
         if convicting is not None and convicting.suspicion is not None:
             self._count(trial, convicting.suspicion.diagnosis.suspects)
             self._keep(step, convicting.suspicion, convicting.trial, convicting.outcomes)
@@ -296,18 +290,23 @@ class StepExaminer:
                 yield _Ending(step, outcome, ending_trials(step.case, outcome, done))
 
     def _shown(self, endings: Sequence[_Ending]) -> dict[int, tuple[EndingTrial, Mapping[str, Outcome]]]:
-        """By ending, the smallest trial on which its target ends in the same way, and what all targets did there."""
-        found: dict[int, tuple[EndingTrial, Mapping[str, Outcome]]] = {}
+        """By ending, the smallest trial on which its target ends in the same way, and what all targets did there.
+
+        It is looked for on that target alone: where it raises there is nothing to compile.
+        """
+        smallest: dict[int, EndingTrial] = {}
         depth = 0
-        while waiting := [e for e in endings if id(e) not in found and depth < len(e.trials)]:
-            pairs = [(ending.trials[depth].case, target) for ending in waiting for target in self._targets]
-            answers = iter(self._runner.run_pairs(pairs))
-            for ending in waiting:
-                outcomes = {target: next(answers) for target in self._targets}
-                if ending.outcome.target in _ended_so(ending.trials[depth], outcomes):
-                    found[id(ending)] = (ending.trials[depth], outcomes)
+        while waiting := [e for e in endings if id(e) not in smallest and depth < len(e.trials)]:
+            pairs = [(ending.trials[depth].case, ending.outcome.target) for ending in waiting]
+            for ending, outcome in zip(waiting, self._runner.run_pairs(pairs), strict=True):
+                if _ended_so(ending.trials[depth], {outcome.target: outcome}):
+                    smallest[id(ending)] = ending.trials[depth]
             depth += 1
-        return found
+        cases = {trial.case.digest: trial.case for trial in smallest.values()}  # of several targets it may be one
+        pairs = [(case, target) for case in cases.values() for target in self._targets]
+        answers = iter(self._runner.run_pairs(pairs) if pairs else ())
+        outcomes = {digest: {target: next(answers) for target in self._targets} for digest in cases}
+        return {key: (trial, outcomes[trial.case.digest]) for key, trial in smallest.items()}
 
     def _file_ending(self, ending: _Ending, trial: EndingTrial, found: Mapping[str, Outcome]) -> None:
         """Accuse everybody who ends so on the smallest case."""
@@ -411,6 +410,17 @@ class StepExaminer:
         if isinstance(trial, EndingTrial):
             return self._suspects_of_ending(_ended_so(trial, outcomes)) == diagnosis.suspects
         return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
+
+
+def _asks_for_more(trial: Trial, attempts: Mapping[int, _Attempt]) -> bool:
+    """Whether a trial as the network had it is to be followed by one as users have it, which compilers make dearer.
+
+    Whoever is convicted is shown that way; and so is a doubt that is not rounding carried along.
+    """
+    attempt = attempts[id(trial.again)]
+    if attempt.suspicion is not None:
+        return True
+    return attempt.errors.judged_by != KINK and not trial.is_explained(attempt.errors)
 
 
 def _ended_so(trial: EndingTrial, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -205,7 +206,7 @@ class Screening:
             return
         value, gradient = loss_trials(self._case, predictions, suspects)
         yield replace(value, explained=lambda: not wrong)
-        yield replace(gradient, explained=lambda: self._loss_explained(parted))
+        yield replace(gradient, explained=cache(lambda: self._loss_explained(parted)))
 
     def _finite_predictions(self, suspects: Sequence[str]) -> Arrays | None:
         """Those of a suspect, else of any target; None where there is something not finite in all of them."""
@@ -280,7 +281,7 @@ class Screening:
                 )
             except ValueError:  # the mask is one that no graph of one layer has
                 continue
-            return replace(trial, explained=lambda: self._backward_explained(doubted))
+            return replace(trial, explained=cache(lambda: self._backward_explained(doubted)))
         return untried(Stage.BACKWARD, self._case, node, public_name(node.op), suspects)
 
     def _backward_explained(self, doubted: Mapping[str, Sequence[str]]) -> bool:

@@ -46,7 +46,8 @@ class Trial:
 
     Args:
         suspects: whom the screening doubts.
-        again: the same as the network had it (its mode, what was pulled back in it); tried where this convicts nobody.
+        again: the same as the network had it (its mode, what was pulled back in it). It is tried first, being cheaper;
+            this one where that convicts somebody or explains nothing.
         explained: whether the doubt is rounding carried along; asked where no trial convicts. Without an answer the
             doubt stays open.
         doubted: something in the network is not as it should be; otherwise a look at what the network does not show.

@@ -21,7 +21,7 @@ _FITTINGS = 6
 #: Layers whose training changes their own weights before they are used; their reference is of inference.
 _INFERENCE_ONLY = ("SpectralNormalization",)
 #: How often what no target has is taken all the same.
-_HOPELESS = 0.02
+_HOPELESS = 0.002
 #: How often a layer that reads a mask has one.
 _MASKED = 0.3
 #: How often a window is as large as what it slides over.
@@ -92,7 +92,7 @@ class Placer:
             before = self.net.mark()
             given = self._fit(spec, source)
             params = self._filling(spec, params, given)
-            refused = self._refuses(spec, params, len(given.shape) + 1)
+            refused = self._refuses(spec, params, len(given.shape) + 1, given.shape)
             added = None if refused else self.net.add(name, [given], params, call_params)
             most = min(source.elements, given.elements) - 1 if reducing else None
             if added is not None and (most is None or added.elements <= most):
@@ -137,7 +137,7 @@ class Placer:
             before = self.net.mark()
             fresh = self.new_input(draw_edge_shape(self._rng, int(self._rng.choice(ranks)), self.style))
             params = self._filling(spec, params, fresh)
-            refused = self._refuses(spec, params, len(fresh.shape) + 1)
+            refused = self._refuses(spec, params, len(fresh.shape) + 1, fresh.shape)
             added = None if refused else self.net.add(spec.name, [fresh], params, call_params)
             if added is not None and added.shape:
                 self._count(spec, params, call_params, [fresh.op])
@@ -242,12 +242,12 @@ class Placer:
             return None  # random numbers differ by library, and nothing could be compared
         return params, call_params
 
-    def _refuses(self, spec: LayerSpec, params: dict[str, Json], rank: int) -> bool:
+    def _refuses(self, spec: LayerSpec, params: dict[str, Json], rank: int, shape: Sequence[int] = ()) -> bool:
         """What costs a network votes is drawn, but rarely."""
         complete = spec.complete(params)
         if ambiguous(spec.name, complete):
             return True
-        if self._settings.varied and hopeless(spec.name, complete, rank):
+        if self._settings.varied and hopeless(spec.name, complete, rank, shape[-1] if shape else None):
             return bool(self._rng.random() > _HOPELESS)
         lacks = lacking(spec.name, complete, rank) or lacking_in(spec.name, self._policy)
         return bool(lacks) and not self._exotic
