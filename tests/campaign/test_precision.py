@@ -12,7 +12,7 @@ import pytest
 from tensorparity.campaign.call_examination import examine_call
 from tensorparity.campaign.precision import PrecisionSettings, choose_operator_targets, precision
 from tensorparity.campaign.precision_compiled import search_compiled
-from tensorparity.campaign.precision_endings import endings_of
+from tensorparity.campaign.precision_endings import accuse_endings, confirmed_together
 from tensorparity.campaign.precision_findings import findings_of
 from tensorparity.campaign.precision_notebook import Notebook, SearchTask
 from tensorparity.campaign.precision_operator import search_operators
@@ -287,7 +287,7 @@ class TestPaperMeasure:
     def test_exceptions_are_filed_on_the_simplest_input(self) -> None:
         runner = Exact(["jax:jit"], {"jax:jit": refusing})
         task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=300)
-        (item,) = endings_of(runner, search_paper(runner, task).ended)
+        (item,) = confirmed_together(runner, [accuse_endings(runner, search_paper(runner, task).ended)])
         assert (item.finding.kind, item.finding.diagnosis.klass) == (Kind.ERROR, Class.DEFECT)
         assert item.finding.diagnosis.parameters["dtype"] == "float32"
         assert set(item.suspicion.case.inputs["x"].ravel().tolist()) == {1.0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tensorparity.campaign.precision_endings import Ended, endings_of
+from tensorparity.campaign.precision_endings import Ended, accuse_endings, confirmed_together
 from tensorparity.campaign.precision_findings import findings_of
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
@@ -88,7 +88,7 @@ def test_the_input_that_raises_is_the_one_that_is_shown() -> None:
         runner = Exact(
             ["jax:jit"], {"jax:jit": lambda case, a=answer: a if (case.inputs["x"] == 7).any() else exact(case)}
         )  # type: ignore[misc]
-        (item,) = endings_of(runner, [ended_on(runner, 13, status)])
+        (item,) = confirmed_together(runner, [accuse_endings(runner, [ended_on(runner, 13, status)])])
         assert item.finding.diagnosis.klass is Class.DEFECT
         assert item.suspicion.case.inputs["x"].tolist() == [[7.0, 7.0]]
 
@@ -100,5 +100,5 @@ def test_ones_that_raise_something_else_are_not_the_simplest_input() -> None:
         return raised("seven") if (case.inputs["x"] == 7).any() else exact(case)
 
     runner = Exact(["jax:jit"], {"jax:jit": picky})
-    (item,) = endings_of(runner, [ended_on(runner, 0, Status.RAISED)])
+    (item,) = confirmed_together(runner, [accuse_endings(runner, [ended_on(runner, 0, Status.RAISED)])])
     assert item.suspicion.case.inputs["x"].tolist() == [[7.0, 7.0]]

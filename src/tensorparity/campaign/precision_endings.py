@@ -113,19 +113,12 @@ class _Accused:
     features: tuple[str, ...] = ()
 
 
-def endings_of(runner: Runner, endings: Sequence[Ended], known: Collection[str] = ()) -> list[Filed]:
-    """One finding per operator, implementation and exception with its message.
-
-    Confirmed together; whatever kills its process alone.
+def accuse_endings(runner: Runner, endings: Sequence[Ended], known: Collection[str] = ()) -> Unconfirmed:
+    """One accusation per operator, implementation and exception with its message, on the simplest input.
 
     Args:
         known: findings, by their ids, that were confirmed before, and are not again.
     """
-    return confirmed_together(runner, [accuse_endings(runner, endings, known)])
-
-
-def accuse_endings(runner: Runner, endings: Sequence[Ended], known: Collection[str] = ()) -> Unconfirmed:
-    """Who is accused of what, on the simplest input; arguments as ``endings_of``."""
     as_seen = [(item, _filed(item, item.ended.case, item.ended.outcome)) for item in _accused(runner, endings)]
     accused = [item for item, filed in as_seen if filed.finding.id not in known]
     cases = [_simplest(runner, item.ended) for item in accused]
