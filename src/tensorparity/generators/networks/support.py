@@ -46,16 +46,18 @@ def lacking_in(op: str, policy: Policy) -> str:
     return ""
 
 
-def hopeless(op: str, params: Params, rank: int, samples: int | None = None) -> str:
+def hopeless(op: str, params: Params, rank: int, size: int | None = None) -> str:
     """Why every Keras backend fails on it, or on what follows it; empty where they do not.
 
     Args:
-        samples: the size of its input's last axis, where that is known.
+        size: of its input's last axis, where that is known.
     """
     if op == "Equalization":
         return "its output is its own predecessor, so that no functional model can have one (trophies)"
-    if op == "MelSpectrogram" and (samples is None or (samples + 1) % params["sequence_stride"] == 0):
+    if op == "MelSpectrogram" and (size is None or (size + 1) % params["sequence_stride"] == 0):
         return "it says one frame more than it gives, and what follows does not fit (trophies)"
+    if op == "Hashing" and params["output_mode"] == "one_hot" and size != 1:
+        return "it says one axis less than it gives, and what follows does not fit (trophies)"
     if (
         op == "RMSNormalization"
         and params["axis"] not in (-1, rank - 1)
