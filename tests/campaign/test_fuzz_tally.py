@@ -12,7 +12,7 @@ from tensorparity.campaign.stages import StepExaminer, Stepped
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
-from tensorparity.core.procedure import Procedure
+from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import Runner
 from tensorparity.core.verdict import Stage
 from tensorparity.targets.replies import unsupported
@@ -109,3 +109,25 @@ class TestInconsistencies:
             assert tables["voted"][1]["forward"] == voted
             assert [row["nan"] for row in tables["endings"] if row["target"] == "two"][-1] == nans
         assert (self.count(number), self.count(nan)) == (2, 0)
+
+
+def test_nan_of_a_loss_is_in_the_column_of_nan_and_not_a_distance() -> None:
+    builder = GraphBuilder()
+    graph = builder.build(builder.add("ReLU", builder.input("x", (2,)), name="y"))
+    subject = Case(graph, Procedure(Goal.GRADIENTS, loss=Recipe("MeanSquaredError")), {"x": np.zeros((1, 2))})
+
+    def answer(target: str, loss: float) -> Outcome:
+        nodes = {"y#0": np.zeros((1, 2))}
+        return Outcome(target, Status.COMPLETED, {"y": nodes["y#0"]}, Trace(nodes, loss, {"node:y#0": nodes["y#0"]}))
+
+    answers = {target: answer(target, np.nan if target == "two" else 1.0) for target in TARGETS}
+    examiner = StepExaminer(Answering(answers), TARGETS, {}, oracle="muffin")
+    tally = FuzzTally(TARGETS)
+    tally.add(examiner.examine([subject])[0], "palette", 1, 0.5)
+    tables = tally.tables()
+    assert {row["target"]: row["nan"] for row in tables["endings"] if row["data"] == "total"} == {
+        "one": 0,
+        "two": 1,
+        "three": 0,
+    }
+    assert not any(row["loss"] for row in tables["inconsistencies"])

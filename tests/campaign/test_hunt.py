@@ -19,6 +19,7 @@ from tensorparity.core.outcome import Status
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.base import ENGINES
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.oracles.pair import judge_parity
 from tensorparity.store.database import Result, open_store
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
@@ -206,6 +207,12 @@ def test_cases_that_no_oracle_is_asked_about_are_named(
     campaign, _ = run(cases=2, oracle=oracle)
     said = [note for note in campaign._note_on_oracle() if "of small cases are judged by other rules" in note]
     assert len(said) == (called and oracle == "cradle")
+
+
+def test_the_rule_of_training_steps_leaves_models_to_parity(run: Any) -> None:
+    campaign, _ = run(cases=1, oracle="muffin")
+    assert campaign._rules.oracle is judge_parity
+    assert any("muffin judges training steps" in note for note in campaign._note_on_oracle())
 
 
 def test_an_unknown_engine_is_refused_before_anything_is_written(tmp_path: Path) -> None:

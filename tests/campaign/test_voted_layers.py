@@ -46,7 +46,14 @@ def test_a_run_is_held_against_the_last_one_of_the_other_way(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "changes", [{"targets": TARGETS[:2]}, {"faults": {"keras:jax": "a digest"}}], ids=["targets", "faults"]
+    "changes",
+    [
+        {"targets": TARGETS[:2]},
+        {"faults": {"keras:jax": "a digest"}},
+        {"made_of": {"layers": ["Dense"]}},
+        {"stages": ("forward",)},
+    ],
+    ids=["targets", "faults", "layers", "stages"],
 )
 def test_other_targets_are_another_question(tmp_path: Path, changes: dict[str, object]) -> None:
     shelf = VotedShelf(tmp_path)
@@ -90,5 +97,5 @@ def test_the_file_has_a_format_and_is_there_in_full(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         shelf.keep(replace(run(), voted=[{"target": object()}]))
     assert (tmp_path / "muffin-voted.json").read_bytes() == before
-    assert json.loads(before)["format"] == 1
+    assert json.loads(before)["format"] == 2
     assert [path.name for path in tmp_path.iterdir()] == ["muffin-voted.json"]

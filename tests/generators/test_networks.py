@@ -202,6 +202,12 @@ def test_what_is_known_not_to_run():
     mel = layer("MelSpectrogram").complete({"sequence_stride": 2})
     assert [bool(hopeless("MelSpectrogram", mel, 2, samples)) for samples in (5, 6)] == [True, False]
     assert hopeless("Equalization", {}, 4)
+    contraction = {"equation": "abc,bd->adc", "output_shape": (3, None)}
+    for axes, doomed in (("c", True), ("d", False), (None, False)):
+        assert (
+            bool(hopeless("EinsumDense", layer("EinsumDense").complete({**contraction, "bias_axes": axes}), 3))
+            == doomed
+        )
     hashing = layer("Hashing").complete({"num_bins": 3, "output_mode": "one_hot"})
     assert [bool(hopeless("Hashing", hashing, 2, size)) for size in (None, 2, 1)] == [True, True, False]
     transposed = layer("Conv2DTranspose").complete({"filters": 1, "kernel_size": 2, "dilation_rate": 2})

@@ -90,6 +90,16 @@ def test_nan_on_one_side_is_told_apart(graph):
     assert inconsistencies(graph, "MSE", outcome(b=np.nan, c=np.nan), outcome("two", b=np.nan, c=np.nan)) == []
 
 
+@pytest.mark.parametrize(
+    ("changes", "stage"),
+    [({"loss": np.nan}, Stage.LOSS), ({"grad_c": np.inf}, Stage.LOSS), ({"grad_x": np.nan}, Stage.BACKWARD)],
+    ids=["loss", "its gradient", "a gradient"],
+)
+def test_nan_of_a_later_stage_is_told_apart_too(graph, changes, stage):
+    found = next(i for i in inconsistencies(graph, "MSE", outcome(), outcome("two", **changes)) if i.stage is stage)
+    assert (found.nan, found.broken) == (True, "two")
+
+
 def test_a_failed_target_is_not_compared(graph):
     assert inconsistencies(graph, "MSE", outcome(), Outcome("two", Status.RAISED)) == []
 

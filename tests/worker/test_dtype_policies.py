@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tensorparity.core.arrays import dtype_name
+from tensorparity.core.arrays import EXTENSION_DTYPES, dtype_name
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.policies import policy_named
@@ -58,3 +58,17 @@ def test_a_training_step_is_in_the_policy_s_dtypes_and_right(runner: LocalRunner
     assert {dtype_name(array) for array in outcome.trace.weights.values()} == {policy.variable}
     assert [trial.api for trial in Screening(case, {target: outcome}).trials()] == []
     assert {dtype_name(array) for array in plain.trace.nodes.values()} == {"float32"}
+
+
+def test_a_stateful_layer_is_told_its_batch_by_inputs_of_16_bits(runner: LocalRunner) -> None:
+    """Such inputs are bits to NumPy, which has no bfloat16."""
+    net = GraphBuilder()
+    x = net.input("x", (4, 5), "bfloat16")
+    graph = net.build(net.add("SimpleRNN", x, units=2, stateful=True))
+    rng = np.random.default_rng(0)
+    given = rng.standard_normal((2, 4, 5)).astype(EXTENSION_DTYPES["bfloat16"])
+    case = Case(
+        graph, Procedure(Goal.FORWARD, dtype="bfloat16"), {"x": given}, {}, draw_weights(graph, rng, "bfloat16")
+    )
+    outcome = runner.run_pairs([(case, runner.targets[0])])[0]
+    assert outcome.completed, outcome.failure

@@ -234,13 +234,12 @@ class Fuzz:
     def _round(self, networks: Sequence[Network], outcomes: Sequence[Outcome]) -> None:
         steps = self._examiner.judge([network.case for network in networks], outcomes)
         self._round_seconds = time.monotonic() - self._judged
-        each = self._round_seconds / len(networks)
-        for network, step in zip(networks, steps, strict=True):
+        for network, step, share in zip(networks, steps, _shares(steps), strict=True):
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
             if any(outcome.completed for outcome in step.outcomes.values()):
                 self._covered.add(network.uses)
                 self._covered.use_network(network.case)
-            self.tally.add(step, network.data, len(network.layers), each)
+            self.tally.add(step, network.data, len(network.layers), share * self._round_seconds)
             self._record(step)
         for rounds in self._beside:
             rounds.round()
@@ -279,10 +278,12 @@ class Fuzz:
 
     def _progress(self) -> None:
         spent = time.monotonic() - self._began
-        covered = self._covered.to_json()["values"]
+        covered = self._covered.to_json()
         rate = 60.0 * self._index / spent if spent else 0.0
-        detail = f"{rate:.0f} models/min, {covered['used']} of {covered['declared']} values, "
-        self._tell(Progress("fuzz", self._index, self._settings.models, detail + f"{len(self.findings)} findings"))
+        detail = [f"{rate:.0f} models/min"]
+        detail += [f"{covered[what]['used']} of {covered[what]['declared']} {what}" for what in ("layers", "values")]
+        detail.append(f"{len(self.findings)} findings, {self._examiner.waiting} suspected")
+        self._tell(Progress("fuzz", self._index, self._settings.models, ", ".join(detail)))
 
     @property
     def voted(self) -> VotedRun:
@@ -290,7 +291,16 @@ class Fuzz:
         settings = self._settings
         planted = {target: fault.digest for target, fault in settings.runner.faults.items()}
         voted = self.tally.tables()["voted"]
-        return VotedRun(settings.networks.unit, tuple(settings.targets), self._index, settings.seed, voted, planted)
+        return VotedRun(
+            settings.networks.unit,
+            tuple(settings.targets),
+            self._index,
+            settings.seed,
+            voted,
+            planted,
+            made_of=settings.networks.scope(),
+            stages=tuple(stage.value for stage in settings.stages),
+        )
 
     def facts(self, seconds: float, other: VotedRun | None) -> Facts:
         """What the run found.
@@ -338,6 +348,13 @@ class Fuzz:
             undecided=dict(tally.reasons),
             unsupported=dict(tally.lacks),
         )
+
+
+def _shares(steps: Sequence[Stepped]) -> list[float]:
+    """Of the time of a round, by what the networks cost the libraries: they are run side by side."""
+    costs = [sum(outcome.cpu_seconds for outcome in step.outcomes.values()) for step in steps]
+    total = sum(costs)
+    return [cost / total if total else 1.0 / len(steps) for cost in costs]
 
 
 def _held_against(run: VotedRun, other: VotedRun | None) -> dict[str, Json]:

@@ -20,6 +20,8 @@ from .open_questions import open_questions
 from .stages import Stepped
 
 _PAPER = (Stage.FORWARD, Stage.LOSS, Stage.BACKWARD)
+#: Forward, NaN is counted where it arises; here, where the paper's rule places it.
+_LATER = (Stage.LOSS, Stage.BACKWARD)
 
 
 class FuzzTally:
@@ -77,7 +79,8 @@ class FuzzTally:
             if outcome.status in (Status.RAISED, Status.CRASHED) and outcome.failure and done:
                 column = "generation" if outcome.failure.stage == "build" else "execution"
                 self._endings.add((target, column, data, normalised(outcome.failure.message)))
-        for target, op in _nan_layers(step, done):
+        later = {(item.broken, item.layer) for item in step.inconsistent if item.broken and item.stage in _LATER}
+        for target, op in _nan_layers(step, done) | later:
             self._endings.add((target, "nan", data, op))
 
     def tables(self) -> dict[str, Json]:

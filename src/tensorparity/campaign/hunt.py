@@ -39,6 +39,9 @@ from .reducing import Preparation, ReducingSettings
 from .selection import families_of
 from .stages import StepExaminer, can_train
 
+#: The oracle that judges training steps and nothing else.
+STEPS_ALONE = "muffin"
+
 
 class StopReason(Enum):
     """Why a hunt ended; the value is what the user reads."""
@@ -117,7 +120,9 @@ class Hunt:
         self._tell = listener
         self._notes: list[str] = []
         self._campaign = self._open_campaign()
-        self._rules = Rules(families_of(settings.targets), oracle=ORACLES.get(settings.oracle), seed=settings.seed)
+        self._rules = Rules(
+            families_of(settings.targets), oracle=ORACLES.get(model_oracle(settings.oracle)), seed=settings.seed
+        )
         self._preparation = Preparation(runner, self._cached, settings.reducing, listener)
         self.scripts: dict[str, str] = {}
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
@@ -192,7 +197,7 @@ class Hunt:
         self, engine: Engine, index: int, case: Case, known: Mapping[int, Result], tally: _Tally
     ) -> Sequence[Verdict]:
         tally.cases += 1
-        if not _asks_oracle(case):
+        if self._settings.oracle != STEPS_ALONE and not _asks_oracle(case):
             self._otherwise.setdefault(engine.name)
         if index in known and known[index].case_digest == case.digest:
             tally.resumed += 1
@@ -237,7 +242,8 @@ class Hunt:
         """One training step: its stages are judged, not only its outputs."""
         if engine.name not in self._examiners:
             families = families_of(self._settings.targets)
-            self._examiners[engine.name] = StepExaminer(self._cached, self._steppers(), families)
+            oracle = STEPS_ALONE if self._settings.oracle == STEPS_ALONE else HuntSettings.oracle
+            self._examiners[engine.name] = StepExaminer(self._cached, self._steppers(), families, oracle=oracle)
         examiner = self._examiners[engine.name]
         (step,) = examiner.examine([case])
         examined = Examined(outcomes=dict(step.outcomes), suspicions=examiner.confirm())
@@ -298,6 +304,8 @@ class Hunt:
         return result
 
     def _note_on_oracle(self) -> list[str]:
+        if self._settings.oracle == STEPS_ALONE:
+            return [f"the oracle {STEPS_ALONE} judges training steps; all else is judged by {HuntSettings.oracle}"]
         if self._settings.oracle == HuntSettings.oracle or not self._otherwise:
             return []
         names = ", ".join(self._otherwise)
@@ -329,6 +337,11 @@ class Hunt:
             unsupported=self.unsupported,
             scripts=self.scripts,
         )
+
+
+def model_oracle(name: str) -> str:
+    """Who judges whole models: the paper's rule of training steps has nothing to say of them."""
+    return HuntSettings.oracle if name == STEPS_ALONE else name
 
 
 def _asks_oracle(case: Case) -> bool:

@@ -135,6 +135,11 @@ class StepExaminer:
         self._places: Counter[tuple[str, ...]] = Counter()
         self._suspects: dict[tuple[str, ...], tuple[str, ...]] = {}
 
+    @property
+    def waiting(self) -> int:
+        """How many convictions are not confirmed yet."""
+        return len(self._pending)
+
     def examine(self, cases: Sequence[Case]) -> list[Stepped]:
         """Run a batch and judge each case of it."""
         return self.judge(cases, self._runner.run_pairs(self.pairs(cases)))

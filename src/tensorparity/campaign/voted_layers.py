@@ -10,7 +10,7 @@ from pathlib import Path
 from ..core.atomic import replacing
 from ..core.jsontext import Json
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class VotedRun:
         unit: one layer per network.
         faults: what is planted in which target.
         voted: the rows of the table: a target, and per stage the layers.
+        made_of: what the networks were restricted to.
     """
 
     unit: bool
@@ -29,10 +30,16 @@ class VotedRun:
     seed: int
     voted: Sequence[Mapping[str, Json]]
     faults: Mapping[str, str] = field(default_factory=dict)
+    made_of: Mapping[str, Json] = field(default_factory=dict)
+    stages: tuple[str, ...] = ()
 
     def is_comparable(self, other: VotedRun) -> bool:
-        """Layers are voted for by and against targets: others, or the same with other faults, are another question."""
-        return sorted(self.targets) == sorted(other.targets) and dict(self.faults) == dict(other.faults)
+        """Other targets, faults, stages or sets of layers and data are another question."""
+        return self._question == other._question
+
+    @property
+    def _question(self) -> tuple[object, ...]:
+        return sorted(self.targets), dict(self.faults), dict(self.made_of), sorted(self.stages)
 
     def replaces(self, other: VotedRun) -> bool:
         return self.unit == other.unit and self.is_comparable(other)
@@ -52,6 +59,8 @@ class VotedRun:
             "unit": self.unit,
             "targets": list(self.targets),
             "faults": dict(self.faults),
+            "made_of": dict(self.made_of),
+            "stages": list(self.stages),
             "models": self.models,
             "seed": self.seed,
             "voted": [dict(row) for row in self.voted],
@@ -59,8 +68,16 @@ class VotedRun:
 
     @classmethod
     def from_json(cls, data: Json) -> VotedRun:
-        targets = tuple(data["targets"])
-        return cls(data["unit"], targets, data["models"], data["seed"], data["voted"], data["faults"])
+        return cls(
+            data["unit"],
+            tuple(data["targets"]),
+            data["models"],
+            data["seed"],
+            data["voted"],
+            data["faults"],
+            made_of=data["made_of"],
+            stages=tuple(data["stages"]),
+        )
 
 
 def _stages(row: Mapping[str, Json]) -> list[str]:

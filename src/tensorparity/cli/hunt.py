@@ -25,7 +25,12 @@ from .options import (
 @click.option("--budget", type=Duration(), default=300.0, help="Time for all engines together.  [default: 5m]")
 @click.option("--cases", type=click.IntRange(min=0), help="Exactly so many cases per engine, instead of a budget.")
 @click.option("--engine", "engines", multiple=True, help="Only this engine; may be given again.")
-@click.option("--oracle", default="parity", show_default=True)
+@click.option(
+    "--oracle",
+    default="parity",
+    show_default=True,
+    help="Who judges: parity, or as in the papers cradle (models) or muffin (training steps).",
+)
 @click.option("--resume", is_flag=True, help="Go on with the last hunt of this seed and these settings.")
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
@@ -49,13 +54,13 @@ def command(
     **running: Any,
 ) -> int:
     """Run all engines under one budget against the installed targets; the main job."""
-    from ..campaign.hunt import HuntSettings, hunt
+    from ..campaign.hunt import HuntSettings, hunt, model_oracle
     from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
     from ..oracles.pair import ORACLES
     from .progress import progress
 
-    ORACLES.get(oracle)
+    ORACLES.get(model_oracle(oracle))
     settings = HuntSettings(
         targets=choose_targets(targets),
         engines=engines,

@@ -36,6 +36,7 @@ class Inconsistency:
         node: its key; empty for the loss.
         distance: D of the two outputs or gradients; infinite where one is not finite.
         nan: the pattern of NaN and infinities is another.
+        broken: the target whose numbers are not finite, where the other's are.
     """
 
     stage: Stage
@@ -45,6 +46,7 @@ class Inconsistency:
     b: str
     distance: float
     nan: bool = False
+    broken: str | None = None
 
 
 def chebyshev(a: Array | None, b: Array | None) -> float:
@@ -96,21 +98,30 @@ class _Pair:
         """Only if the outputs agree; on the loss or on its gradient with respect to the outputs."""
         if any(chebyshev(self._a.outputs.get(n), self._b.outputs.get(n)) >= self._epsilon for n in self._a.outputs):
             return []
-        apart = max(self._loss_apart(), self._loss_gradient_apart())
+        parted = [(self._loss_apart(), self._losses()), *((chebyshev(a, b), (a, b)) for a, b in self._loss_gradients())]
+        apart, arrays = max(parted, key=lambda item: item[0])
         if apart <= self._threshold:
             return []
-        return [self._entry(Stage.LOSS, self._loss, "", apart, (None, None))]
+        return [self._entry(Stage.LOSS, self._loss, "", apart, arrays)]
+
+    def _losses(self) -> tuple[Array | None, Array | None]:
+        a, b = (outcome.trace.loss for outcome in (self._a, self._b))
+        return None if a is None else np.asarray(float(a)), None if b is None else np.asarray(float(b))
 
     def _loss_apart(self) -> float:
-        values = [outcome.trace.loss for outcome in (self._a, self._b)]
-        return chebyshev(*(None if value is None else np.asarray(float(value)) for value in values))
+        return chebyshev(*self._losses())
+
+    def _loss_gradients(self) -> list[tuple[Array, Array]]:
+        """With respect to the outputs; where a library has none of them (it took the logits), nothing is measured."""
+        found = []
+        for key in self._outputs:
+            a, b = (outcome.trace.gradients.get(f"node:{key}") for outcome in (self._a, self._b))
+            if a is not None and b is not None:
+                found.append((a, b))
+        return found
 
     def _loss_gradient_apart(self) -> float:
-        """With respect to the outputs; where a library has none of them (it took the logits), nothing is measured."""
-        found = [
-            [outcome.trace.gradients.get(f"node:{key}") for outcome in (self._a, self._b)] for key in self._outputs
-        ]
-        return max((chebyshev(a, b) for a, b in found if a is not None and b is not None), default=0.0)
+        return max((chebyshev(a, b) for a, b in self._loss_gradients()), default=0.0)
 
     def backward(self) -> list[Inconsistency]:
         """Only if the loss agrees. G of a layer is what it pulls back: to its inputs, and to its weights.
@@ -166,9 +177,11 @@ class _Pair:
     def _entry(
         self, stage: Stage, layer: str, node: str, apart: float, arrays: Sequence[Array | None]
     ) -> Inconsistency:
-        nan = math.isinf(apart) and all(array is not None for array in arrays)
-        nan = nan and any(array is not None and not is_finite(array).all() for array in arrays)
-        return Inconsistency(stage, layer, node, self._a.target, self._b.target, apart, nan)
+        names = (self._a.target, self._b.target)
+        whole = [array is None or bool(is_finite(array).all()) for array in arrays]
+        broken = [name for name, finite in zip(names, whole, strict=True) if not finite]
+        nan = math.isinf(apart) and all(array is not None for array in arrays) and bool(broken)
+        return Inconsistency(stage, layer, node, *names, apart, nan, broken[0] if nan and len(broken) == 1 else None)
 
 
 def odd_ones(found: Collection[Inconsistency], outcomes: Mapping[str, Outcome]) -> dict[tuple[Stage, str, str], str]:

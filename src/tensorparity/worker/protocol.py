@@ -59,6 +59,9 @@ class Bits(object):
         self.dtype = dtype
         self.bits = bits
 
+    def __len__(self):
+        return len(self.bits)
+
 
 class Sparse(object):
     """A sparse tensor in coordinate form: indices [n, rank], values [n], dense shape."""

@@ -113,9 +113,11 @@ class _Build:
         )
 
     def _draw_data(self) -> DataShape:
-        named = [DATA[name] for name in self._settings.data]
-        choices = named or [data for data in DATA.values() if data.share]
-        shares = np.array([1.0 if named else data.share for data in choices])
+        """Those asked for in turn, the same number of each as in the paper; otherwise by share."""
+        if named := self._settings.data:
+            return DATA[named[self._number % len(named)]]
+        choices = [data for data in DATA.values() if data.share]
+        shares = np.array([data.share for data in choices])
         return choices[int(self._rng.choice(len(choices), p=shares / shares.sum()))]
 
     def run(self, samples: Mapping[str, Samples]) -> Network:

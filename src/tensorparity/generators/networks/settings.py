@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...core.case import Case
+from ...core.jsontext import Json
 from ...core.policies import PLAIN
 from ...core.procedure import Goal
 from ...operators.catalogue import layer_names
@@ -43,6 +44,15 @@ class NetworkSettings:
 
     def names(self) -> tuple[str, ...]:
         return self.layers or tuple(layer_names())
+
+    def scope(self) -> dict[str, Json]:
+        """What networks are restricted to; structure apart, two runs of one scope are made of the same things."""
+        return {
+            "layers": sorted(self.layers),
+            "data": sorted(self.data),
+            "policies": sorted(self.policy_names()),
+            "varied": self.varied,
+        }
 
     def policy_names(self) -> tuple[str, ...]:
         """The policies that networks may have; as in the paper there is but one."""

@@ -65,7 +65,7 @@ def hopeless(op: str, params: Params, rank: int, size: int | None = None) -> str
         and not _last(params["axis"], rank)
     ):
         return "its scale is not reshaped to the axes, so only last axes work"
-    if op == "EinsumDense" and (params["equation"] == "abc,bc->abc" or _unknown(params["output_shape"])):
+    if op == "EinsumDense" and (params["equation"] == "abc,bc->abc" or _unknown(params)):
         return "sizes that its documentation says are inferred are not"
     if op in _COUNTING and params["output_mode"] not in ("int", "one_hot") and rank > 2:
         return "it counts along axis 1, not along the last one"
@@ -97,8 +97,14 @@ def _last(axis: Json, rank: int) -> bool:
     return sorted(item % rank for item in axes) == list(range(rank - len(axes), rank))
 
 
-def _unknown(shape: Json) -> bool:
-    return isinstance(shape, (list, tuple)) and shape.count(None) > 1
+def _unknown(params: Params) -> bool:
+    """Whether it would have to infer two sizes, or one that its bias has."""
+    shape, letters = params["output_shape"], params["equation"].split("->")[-1].replace("...", "")
+    if not isinstance(shape, (list, tuple)):
+        return False
+    sizes = dict(zip(reversed(letters), reversed(shape), strict=False))
+    biased = params["bias_axes"] or ""
+    return list(shape).count(None) > 1 or any(sizes.get(letter, 1) is None for letter in biased)
 
 
 def _all_one(value: Json) -> bool:
