@@ -28,8 +28,9 @@ from pathlib import Path
 import psutil
 from measuring import cpu_of, spending, table
 
+from tensorparity.campaign.asking import as_far_as
 from tensorparity.campaign.selection import families_of
-from tensorparity.campaign.stages import StepExaminer, Stepped, as_far_as
+from tensorparity.campaign.stages import StepExaminer, Stepped
 from tensorparity.core.case import Case
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.onnx.model import parse_model

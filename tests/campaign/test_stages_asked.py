@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorparity.campaign.stages import as_far_as, can_train
+from tensorparity.campaign.asking import as_far_as, can_train
 from tensorparity.core.procedure import Goal, Mode
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.targets.catalogue import TARGETS

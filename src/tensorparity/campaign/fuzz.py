@@ -41,6 +41,7 @@ from .rounds import rounds_ahead
 from .selection import families_of
 from .stages import STAGES, StepExaminer, Stepped
 from .voted_layers import VotedRun, VotedShelf
+from .witnesses import witnesses_for
 
 #: Convictions wait for each other, because fresh workers are dear; but not for longer than this many models.
 _CONFIRM_EVERY = 200
@@ -175,6 +176,7 @@ class Fuzz:
             families_of(settings.targets),
             oracle=settings.oracle,
             stages=settings.stages,
+            witnesses=[name for name in runner.targets if name not in settings.targets],
         )
         self._campaign = store.begin_campaign("fuzz", settings.seed, settings.identity(runner))
         self._outcomes: dict[str, Outcome] = {}
@@ -380,13 +382,15 @@ def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
     """
     began = time.monotonic()
     workers = settings.runner.workers or len(settings.targets)
+    witnesses = witnesses_for(settings.targets)
     with (
         open_store(settings.store, folder=settings.folder) as store,
-        open_runner(settings.targets, replace(settings.runner, workers=workers)) as runner,
+        open_runner([*settings.targets, *witnesses], replace(settings.runner, workers=workers)) as runner,
     ):
         campaign = Fuzz(settings, runner, store, listener)
         campaign.run()
         shelf = VotedShelf(store.folder)
         facts = campaign.facts(time.monotonic() - began, shelf.other(campaign.voted))
         shelf.keep(campaign.voted)
-        return Fuzzed(facts, bool(runner.broken), store.folder)
+        broken = any(target in settings.targets for target in runner.broken)
+        return Fuzzed(facts, broken, store.folder)

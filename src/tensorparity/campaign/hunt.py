@@ -27,6 +27,7 @@ from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
 from ..triage.suspicion import Suspicion
+from .asking import can_train
 from .call_examination import examine_call
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
@@ -37,7 +38,8 @@ from .open_questions import open_questions
 from .precision_findings import prepared
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
-from .stages import StepExaminer, can_train
+from .stages import StepExaminer
+from .witnesses import witnesses_for
 
 #: The oracle that judges training steps and nothing else.
 STEPS_ALONE = "muffin"
@@ -243,7 +245,10 @@ class Hunt:
         if engine.name not in self._examiners:
             families = families_of(self._settings.targets)
             oracle = STEPS_ALONE if self._settings.oracle == STEPS_ALONE else HuntSettings.oracle
-            self._examiners[engine.name] = StepExaminer(self._cached, self._steppers(), families, oracle=oracle)
+            witnesses = [name for name in self._runner.targets if name not in self._settings.targets]
+            self._examiners[engine.name] = StepExaminer(
+                self._cached, self._steppers(), families, oracle=oracle, witnesses=witnesses
+            )
         examiner = self._examiners[engine.name]
         (step,) = examiner.examine([case])
         examined = Examined(outcomes=dict(step.outcomes), suspicions=examiner.confirm())
@@ -373,8 +378,9 @@ def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
         ENGINES.get(name)
     with (
         open_store(settings.store, folder=settings.folder) as store,
-        open_runner(settings.targets, settings.runner) as runner,
+        open_runner([*settings.targets, *witnesses_for(settings.targets)], settings.runner) as runner,
     ):
         campaign = Hunt(settings, runner, store, listener)
         campaign.run()
-        return Hunted(campaign.facts(time.monotonic() - began), bool(runner.broken), store.folder)
+        broken = any(target in settings.targets for target in runner.broken)
+        return Hunted(campaign.facts(time.monotonic() - began), broken, store.folder)

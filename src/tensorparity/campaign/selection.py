@@ -66,7 +66,7 @@ def choose_for_model(model: str, text: str | None, config: Path | None = None) -
         return Selection(_for_torch())
     if text is not None or not model.endswith(".onnx"):
         return Selection(choose_targets(text, config))
-    able = [name for name in TARGETS.names() if TARGETS.get(name).lowering == "onnx" and _is_installed(name)]
+    able = [name for name in TARGETS.names() if TARGETS.get(name).lowering == "onnx" and installed_target(name)]
     chosen = [name for name in able if not TARGETS.get(name).arbiter]
     chosen = chosen if len(chosen) > 1 else able
     if len(chosen) < 2:
@@ -78,7 +78,7 @@ def choose_for_model(model: str, text: str | None, config: Path | None = None) -
 def _for_torch() -> list[str]:
     """Torch itself, and the runtimes that take its export."""
     able = [name for name in TARGETS.names() if name.startswith("torch:") or TARGETS.get(name).lowering == "onnx"]
-    chosen = [name for name in able if not TARGETS.get(name).arbiter and _is_installed(name)]
+    chosen = [name for name in able if not TARGETS.get(name).arbiter and installed_target(name)]
     if not any(name.startswith("torch:") for name in chosen):
         raise UsageError(f"exported torch programs need torch; {install_hint(TARGETS.get('torch:eager'))}")
     return sorted(chosen, key=lambda name: (not name.startswith("torch:"), name != "torch:eager", name))
@@ -92,7 +92,7 @@ def arbiters_for(targets: Sequence[str]) -> list[str]:
     return [
         arbiter.name
         for arbiter in arbiters
-        if arbiter not in specs and arbiter.family in near and _is_installed(arbiter.name)
+        if arbiter not in specs and arbiter.family in near and installed_target(arbiter.name)
     ]
 
 
@@ -101,7 +101,8 @@ def families_of(targets: Sequence[str]) -> dict[str, str]:
     return {target: spec_of(parse_target(target)).family or target for target in targets}
 
 
-def _is_installed(name: str) -> bool:
+def installed_target(name: str) -> bool:
+    """Whether the libraries of a target are there."""
     return not inventory(find_environment("")).missing(TARGETS.get(name))
 
 

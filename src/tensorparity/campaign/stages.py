@@ -15,12 +15,9 @@ from ..core.case import Case
 from ..core.finding import Class
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
-from ..core.procedure import Goal, Mode
 from ..core.runner import Runner
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from ..oracles.muffin import SWEEP, THRESHOLD, Inconsistency, judge_pair
-from ..targets.catalogue import TARGETS, spec_of
-from ..targets.names import parse_target
 from ..triage.ballots import ballot_of
 from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
 from ..triage.diagnose import accusation_of, blame
@@ -30,7 +27,9 @@ from ..triage.screening import Screening
 from ..triage.support import is_refusal
 from ..triage.suspicion import Suspicion
 from ..triage.trials import KINK, Trial
+from .asking import as_far_as
 from .paper_rule import PaperTrial, by_paper, paper_trials
+from .witnesses import Witnesses, with_testimony
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 #: A layer convicted so often with parameters of the same classes says nothing new; it may have several defects, though
@@ -115,6 +114,7 @@ class StepExaminer:
         families: which code each target shares with others.
         oracle: ``parity`` (decision 5) or ``muffin`` (section 3.3 of the paper).
         stages: those that are judged.
+        witnesses: who is asked about what is confirmed, and accused of nothing.
     """
 
     def __init__(
@@ -125,12 +125,14 @@ class StepExaminer:
         *,
         oracle: str = "parity",
         stages: Sequence[Stage] = STAGES,
+        witnesses: Sequence[str] = (),
     ) -> None:
         self._runner = runner
         self._targets = list(targets)
         self._families = families
         self._oracle = oracle
         self._stages = frozenset(stages)
+        self._witnesses = Witnesses(runner, witnesses)
         self._pending: list[_Pending] = []
         self._places: Counter[tuple[str, ...]] = Counter()
         self._suspects: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -390,9 +392,26 @@ class StepExaminer:
         """Everything convicted since the last time, again in fresh processes; what does not fail again is flaky."""
         pending = list(self._pending)
         answers = iter(run_fresh(self._runner, [pair for item in pending for pair in self._pairs_of(item)]))
-        found = [self._seen_again(item, {target: next(answers) for target in self._targets}) for item in pending]
+        outcomes = [{target: next(answers) for target in self._targets} for _ in pending]
+        found = self._testified(pending, outcomes, list(map(self._seen_again, pending, outcomes)))
         del self._pending[: len(pending)]  # not before: who is interrupted here may ask again
         return found
+
+    def _testified(
+        self, pending: Sequence[_Pending], outcomes: Sequence[Mapping[str, Outcome]], found: Sequence[Suspicion]
+    ) -> list[Suspicion]:
+        """With what witnesses say of the defects of single layers; whole networks are beyond them."""
+        asked = {
+            index: item.trial
+            for index, item in enumerate(pending)
+            if found[index].diagnosis.klass is Class.DEFECT and not isinstance(item.trial, PaperTrial)
+        }
+        heard = self._witnesses.heard([pending[index].suspicion.case for index in asked])
+        said = list(found)
+        for (index, trial), answers in zip(asked.items(), heard, strict=True):
+            diagnosis = with_testimony(said[index].diagnosis, trial, outcomes[index], answers)
+            said[index] = replace(said[index], diagnosis=diagnosis)
+        return said
 
     def _pairs_of(self, item: _Pending) -> list[tuple[Case, str]]:
         case = item.suspicion.case
@@ -432,29 +451,6 @@ def _ended_so(trial: EndingTrial, outcomes: Mapping[str, Outcome]) -> tuple[str,
     """Who ended as expected; who says that it has no such thing is not wrong."""
     alike = {target: outcome for target, outcome in outcomes.items() if trial.ends_so(outcome)}
     return tuple(t for t, outcome in alike.items() if not is_refusal(outcome, trial.case.procedure.dtype))
-
-
-def can_train(target: str) -> bool:
-    """Whether a target has anything to say of losses and gradients."""
-    name = parse_target(target)
-    return name.base not in TARGETS or spec_of(name).furthest in (Goal.GRADIENTS, Goal.UPDATE)
-
-
-def as_far_as(case: Case, target: str) -> Case:
-    """The part of a training step that a target can run: some have no optimizers, some are run forward only."""
-    name = parse_target(target)
-    if name.base not in TARGETS:
-        return case
-    spec = spec_of(name)
-    procedure = case.procedure
-    if spec.lowering and procedure.mode is Mode.EAGER:
-        procedure = replace(procedure, mode=Mode.USER)  # these have one mode, in which nothing is compiled at length
-    if procedure.goal in (Goal.GRADIENTS, Goal.UPDATE) and spec.furthest is Goal.FORWARD:
-        procedure = replace(procedure, goal=Goal.FORWARD, trace=True, loss=None, optimizer=None)
-        return replace(case, procedure=procedure, labels={})
-    if procedure.goal is Goal.UPDATE and spec.furthest is Goal.GRADIENTS:
-        procedure = replace(procedure, goal=Goal.GRADIENTS, optimizer=None)
-    return replace(case, procedure=procedure) if procedure is not case.procedure else case
 
 
 def _in_words(line: str, stage: Stage) -> str:
