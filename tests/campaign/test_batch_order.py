@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tensorparity.campaign.stages import StepExaminer
@@ -55,6 +57,15 @@ def test_rows_go_in_reversed_and_come_back_in_order():
     assert np.array_equal(turned.trace.nodes["y#0"], plain.trace.nodes["y#0"])
     assert np.array_equal(turned.trace.gradients["input:x"], plain.trace.gradients["input:x"])
     assert np.array_equal(turned.trace.gradients["weight:y/kernel"], plain.trace.gradients["weight:y/kernel"])
+
+
+def test_batches_stay_in_their_order_because_states_go_from_one_to_the_next():
+    inner = OneTarget()
+    case = replace(dense(), inputs={"x": np.arange(12, dtype=np.float32).reshape(4, 3)})
+    case = replace(case, procedure=replace(case.procedure, batch_size=2))
+    plain, turned = ReversedBatch(inner, [OWN]).run_pairs([(case, OWN), (case, reversed_name(OWN))])
+    assert np.array_equal(inner.seen[1], inner.seen[0][[1, 0, 3, 2]])
+    assert np.array_equal(turned.outputs["y"], plain.outputs["y"])
 
 
 def test_a_target_that_knows_the_order_is_caught_and_an_honest_one_is_not():
