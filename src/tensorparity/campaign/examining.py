@@ -60,9 +60,11 @@ def examine_case(
     return checked, outcomes
 
 
-def examine_cases(runner: Runner, cases: Sequence[Case], targets: Sequence[str]) -> list[Checked]:
+def examine_cases(
+    runner: Runner, cases: Sequence[Case], targets: Sequence[str], *, fresh: bool = False
+) -> list[Checked]:
     """Several cases that do not depend on each other, in one round trip; answers in their order."""
-    return [checked for checked, _ in examine_each(runner, cases, targets)]
+    return [checked for checked, _ in _examine(runner, cases, targets, fresh)]
 
 
 def examine_each(runner: Runner, cases: Sequence[Case], targets: Sequence[str]) -> list[tuple[Checked, Outcomes]]:

@@ -79,7 +79,7 @@ class Preparation:
         self._seen: dict[tuple[str, ...], Prepared] = {}
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
-        """Every suspicion, reduced where it is a new defect; then what was met on the way."""
+        """Every suspicion, reduced where it is a new defect; then what was met on the way, in the same manner."""
         prepared = [self._one(suspicion) for suspicion in suspicions]
         known = {p.suspicion.key for p in prepared} | {p.original.key for p in prepared}
         met: dict[tuple[str, ...], Suspicion] = {}
@@ -88,9 +88,9 @@ class Preparation:
                 if other.key not in known:
                     met.setdefault(other.key, other)
         began = time.monotonic()
-        prepared += [Prepared(other, other) for other in confirmed(self._runner, list(met.values()))]
+        found = confirmed(self._runner, list(met.values()))
         self._spent += time.monotonic() - began
-        return prepared
+        return prepared + [self._one(other) for other in found]  # what these meet in turn is left to another run
 
     def _one(self, suspicion: Suspicion) -> Prepared:
         settings = self._settings
@@ -115,12 +115,17 @@ def confirmed(runner: Runner, met: Sequence[Suspicion]) -> list[Suspicion]:
 
     Hangs are left out: a candidate that is slow on a loaded machine is no finding.
     """
-    found: list[Suspicion] = []
+    by_targets: dict[tuple[str, ...], list[Suspicion]] = {}
     for other in met:
-        if other.kind is Kind.HANG:
-            continue
-        checked, _ = examine_case(runner, other.case, other.targets, fresh=True)
-        found.append(checked.of_key(other.key) or replace(other, diagnosis=flaky(other.diagnosis)))
+        if other.kind is not Kind.HANG:
+            by_targets.setdefault(other.targets, []).append(other)
+    found: list[Suspicion] = []
+    for targets, others in by_targets.items():  # together, because fresh workers are dear
+        again = examine_cases(runner, [other.case for other in others], targets, fresh=True)
+        found += [
+            checked.of_key(other.key) or replace(other, diagnosis=flaky(other.diagnosis))
+            for other, checked in zip(others, again, strict=True)
+        ]
     return found
 
 
