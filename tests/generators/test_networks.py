@@ -10,7 +10,7 @@ from tensorparity.generators.networks.coverage import Coverage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.generators.networks.palettes import factorized
 from tensorparity.generators.networks.structure import cells, chain_with_skips, draw_structure
-from tensorparity.generators.networks.support import hopeless, lacking
+from tensorparity.generators.networks.support import hopeless, hopeless_behind_mask, lacking
 from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import declare_weights, evaluate, infer_shapes
 
@@ -208,6 +208,7 @@ def test_what_is_known_not_to_run():
             bool(hopeless("EinsumDense", layer("EinsumDense").complete({**contraction, "bias_axes": axes}), 3))
             == doomed
         )
+    assert [bool(hopeless_behind_mask("BatchNormalization", rank)) for rank in (3, 4)] == [False, True]
     hashing = layer("Hashing").complete({"num_bins": 3, "output_mode": "one_hot"})
     assert [bool(hopeless("Hashing", hashing, 2, size)) for size in (None, 2, 1)] == [True, True, False]
     transposed = layer("Conv2DTranspose").complete({"filters": 1, "kernel_size": 2, "dilation_rate": 2})

@@ -15,7 +15,7 @@ from .coverage import Coverage, Use
 from .masked import masked_sequence
 from .palettes import SHAPES, draw_edge_shape, draw_shape, draw_values, factorized
 from .settings import NetworkSettings
-from .support import ambiguous, hopeless, lacking, lacking_in
+from .support import ambiguous, hopeless, hopeless_behind_mask, lacking, lacking_in
 
 _FITTINGS = 6
 #: Layers whose training changes their own weights before they are used; their reference is of inference.
@@ -180,7 +180,8 @@ class Placer:
         """A layer that reads a mask, on an input of its own that has one; its output joins the network by a merge."""
         ranks = [rank for rank in spec.ranks if rank in SHAPES and rank > 2]
         rank = int(self._rng.choice(ranks))
-        if self._refuses(spec, params, rank):
+        doomed = bool(hopeless_behind_mask(spec.name, rank)) and self._rng.random() > _HOPELESS
+        if doomed or self._refuses(spec, params, rank):
             return None
         before = self.net.mark()
         masking = layer("Masking")

@@ -72,6 +72,13 @@ def hopeless(op: str, params: Params, rank: int, size: int | None = None) -> str
     return ""
 
 
+def hopeless_behind_mask(op: str, rank: int) -> str:
+    """Why every Keras backend fails on it behind a mask of steps; empty where they do not."""
+    if op == "BatchNormalization" and rank != 3:
+        return "it takes no mask of fewer axes, in inference neither (trophies)"
+    return ""
+
+
 def unfit(op: str, style: str) -> str:
     """Why nothing could be judged of a layer on inputs of a style of edges; empty where it can."""
     if style in ("nan", "infinite", "huge") and op in _BLENDING:
