@@ -13,6 +13,8 @@ from tensorparity.generators.networks.structure import cells, chain_with_skips, 
 from tensorparity.generators.networks.support import hopeless, hopeless_behind_mask, lacking
 from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import declare_weights, evaluate, infer_shapes
+from tensorparity.operators.loss_spec import AXIS
+from tensorparity.operators.losses import LOSSES
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -89,6 +91,10 @@ def networks():
     return [generator.next() for _ in range(40)]
 
 
+def _inner(loss):
+    return AXIS in LOSSES[loss.name].parameters and loss.params.get("axis") == 1
+
+
 def test_networks_are_accepted_by_the_shape_rules_and_stay_finite(networks):
     for network in networks:
         case = network.case
@@ -104,7 +110,8 @@ def test_networks_are_accepted_by_the_shape_rules_and_stay_finite(networks):
             values = evaluate(case.subject, case.inputs, case.weights)
             outputs = [values[case.subject.node(ref.node).key][0].value for ref in case.subject.outputs]
             assert all(np.isfinite(output).all() for output in outputs)
-        rank = 3 if case.procedure.loss.name == "CTC" else 2  # sequences of classes
+        loss = case.procedure.loss
+        rank = 3 if loss.name == "CTC" or _inner(loss) else 2  # sequences of classes, or positions of them
         for ref in case.subject.outputs:
             assert len(shapes[ref.node][0]) == rank
 

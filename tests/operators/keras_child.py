@@ -138,7 +138,7 @@ def run_optimizer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list
     """A step for every gradient; the weight after each."""
     optimizer = getattr(keras.optimizers, case["op"]).from_config(dict(case["params"]))
     weight, gradients = (arrays[name] for name in case["inputs"])
-    variable, after = keras.Variable(weight), []
+    variable, after = keras.Variable(weight, name="kernel"), []
     optimizer.build([variable])
     for gradient in gradients:
         apply_gradient(optimizer, keras.ops.convert_to_tensor(gradient), variable)

@@ -18,9 +18,33 @@ def run(op, x, **params):
 def test_the_middle_leaves_the_odd_column_out_at_the_end():
     x = np.arange(6.0).reshape(1, 1, 6, 1)
     assert run("CenterCrop", x, height=1, width=3).ravel().tolist() == [1.0, 2.0, 3.0]
-    spec = layer("CenterCrop")
-    with pytest.raises(ShapeError, match="`width`.*Received: width=9"):
-        spec.shape(spec.complete({"height": 1, "width": 9}), [(1, 4, 4, 1)])
+
+
+def test_what_is_too_small_to_crop_is_resized():
+    x = np.arange(8.0).reshape(1, 4, 2, 1)
+    assert run("CenterCrop", x, height=1, width=4).ravel().tolist() == [2.0, 2.25, 2.75, 3.0]
+
+
+def test_the_aspect_ratio_is_kept_by_cropping_or_padding():
+    wide = np.arange(6.0).reshape(1, 1, 6, 1)
+    assert run("Resizing", wide, height=1, width=2, crop_to_aspect_ratio=True).ravel().tolist() == [2.0, 3.0]
+    framed = run("Resizing", wide, height=3, width=6, pad_to_aspect_ratio=True, fill_value=-1.0)
+    assert framed[0, :, :, 0].tolist() == [[-1.0] * 6, list(range(6)), [-1.0] * 6]
+    with pytest.raises(ShapeError, match="pad_to_aspect_ratio"):
+        run("Resizing", wide, height=1, width=2, crop_to_aspect_ratio=True, pad_to_aspect_ratio=True)
+
+
+def test_kernels_by_hand():
+    assert run("Resizing", ROW, height=1, width=1, antialias=True).ravel().tolist() == [4.0]
+    steps = np.array([0.0, 0.0, 1.0, 1.0]).reshape(1, 1, 4, 1)
+    widened = run("Resizing", steps, height=1, width=2, antialias=True).ravel()
+    np.testing.assert_allclose(widened, [1 / 7, 6 / 7])  # 3/4, 3/4 and 1/4 of what lies half, half and 3 halves away
+    parabola = (np.arange(8.0) ** 2).reshape(1, 1, 8, 1)
+    found = run("Resizing", parabola, height=1, width=16, interpolation="bicubic").ravel()
+    places = (np.arange(16) + 0.5) / 2 - 0.5
+    np.testing.assert_allclose(found[4:12], places[4:12] ** 2)
+    sharp = run("Resizing", steps, height=1, width=4, interpolation="lanczos3").ravel()
+    np.testing.assert_allclose(sharp, steps.ravel(), atol=1e-15)
 
 
 def test_resizing_by_hand():

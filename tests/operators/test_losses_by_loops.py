@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tensorparity.core.arrays import Array
 from tensorparity.core.procedure import Recipe
+from tensorparity.operators.loss_spec import AXIS
 from tensorparity.operators.losses import LOSSES, evaluate_loss
 
 E = 1e-7
@@ -65,9 +66,10 @@ def categorical(p: dict[str, Any], labels: Row, guesses: Row) -> float:
 
 
 def categorical_focal(p: dict[str, Any], labels: Row, guesses: Row) -> float:
-    shares = [clipped(share) for share in chances(p, guesses)]
+    shares, smoothing = [clipped(share) for share in chances(p, guesses)], p["label_smoothing"]
+    truth = [t * (1 - smoothing) + smoothing / len(labels) for t in labels]
     return -math.fsum(
-        p["alpha"] * (1 - share) ** p["gamma"] * t * math.log(share) for t, share in zip(labels, shares, strict=True)
+        p["alpha"] * (1 - share) ** p["gamma"] * t * math.log(share) for t, share in zip(truth, shares, strict=True)
     )
 
 
@@ -141,8 +143,11 @@ def test_the_mean_over_rows(name: str, data: st.DataObject, seed: int) -> None:
     guesses = drawn_predictions(spec.predictions, bool(chosen.get("from_logits")), rng)
     if spec.predictions == "probabilities":
         guesses = guesses * 3.0 if name != "KLDivergence" else guesses  # others make them sum to one themselves
-    given_labels = labels.argmax(axis=-1) if spec.sparse else labels
-    found = evaluate_loss(Recipe(name, chosen), given_labels, guesses).value
+    given_labels, given_guesses = labels.argmax(axis=-1) if spec.sparse else labels, guesses
+    if AXIS in spec.parameters and chosen["axis"] == 1:
+        given_labels = given_labels if spec.sparse else np.moveaxis(given_labels, -1, 1)
+        given_guesses = np.moveaxis(guesses, -1, 1)
+    found = evaluate_loss(Recipe(name, chosen), given_labels, given_guesses).value
     assert found == pytest.approx(expected(name, chosen, labels, guesses), rel=1e-9, abs=1e-12)
 
 
@@ -154,7 +159,14 @@ def expected(name: str, chosen: dict[str, Any], labels: Array, guesses: Array) -
         return mean([overlap(name, chosen, truth, guess) for truth, guess in zip(*slices, strict=True)])
     function = PER_ROW[name.removeprefix("Sparse")]
     rows = zip(labels.reshape(-1, labels.shape[-1]).tolist(), guesses.reshape(-1, 4).tolist(), strict=True)
-    return mean([function(chosen, truth, guess) for truth, guess in rows])
+    counted = [
+        (truth, guess) for truth, guess in rows if chosen.get("ignore_class") is None or not ignored(chosen, truth)
+    ]
+    return mean([function(chosen, truth, guess) for truth, guess in counted]) if counted else 0.0
+
+
+def ignored(chosen: dict[str, Any], truth: Row) -> bool:
+    return truth.index(max(truth)) == chosen["ignore_class"]
 
 
 def overlap(name: str, chosen: dict[str, Any], labels: Array, guesses: Array) -> float:

@@ -12,7 +12,7 @@ from tensorparity.core.errors import UsageError
 from tensorparity.core.procedure import Recipe
 from tensorparity.operators.known_classes import OPTIMIZERS as PUBLIC
 from tensorparity.operators.loss_scale import inner
-from tensorparity.operators.optimizer_options import OPTIONS, Surroundings
+from tensorparity.operators.optimizer_options import OPTIONS, Surroundings, shows_after
 from tensorparity.operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from tensorparity.operators.schedules import SCHEDULED_RATES, SCHEDULES, rate_at, scheduled
 
@@ -94,6 +94,9 @@ def test_muon_steps_as_adamw_where_it_has_to() -> None:
     assert named.weight.value == pytest.approx(np.full((2, 2), 1.0 - 0.05 - 0.05))
     other = evaluate_step(recipe, weight, weight, around=Surroundings(path="dense/kernel"))
     assert other.weight.value != pytest.approx(named.weight.value)
+    left_out = Recipe("Muon", {**params, "exclude_layers": ["^out", "dense/"]})
+    excluded = evaluate_step(left_out, weight, weight, around=Surroundings(path="dense/kernel"))
+    assert excluded.weight.value == pytest.approx(named.weight.value)
 
 
 def test_muon_momentum_looks_ahead() -> None:
@@ -198,3 +201,16 @@ def test_settings_name_declared_options_with_declared_values() -> None:
     for setting in OPTIMIZERS["SGD"].settings():
         assert all(value in values[name] for name, value in setting.items())
     assert OPTIMIZERS["LossScaleOptimizer"].settings() == ()
+
+
+def test_the_step_in_which_a_setting_acts() -> None:
+    assert {shows_after(setting) for setting in OPTIMIZERS["SGD"].settings()} == {1, 2}
+    assert shows_after({"clipnorm": 1.0}) == 1
+    summing = {"gradient_accumulation_steps": 2}
+    assert shows_after(summing) == 2
+    assert [weight[0] == 2.0 for weight in steps("SGD", [2.0], [[3.0]] * 2, **summing)] == [True, False]
+    keeping = {"use_ema": True, "ema_momentum": 0.5, "ema_overwrite_frequency": 2}
+    assert shows_after(keeping) == 2
+    plain, averaged = (steps("SGD", [2.0], [[3.0]] * 2, **params) for params in ({}, keeping))
+    assert averaged[0] == pytest.approx(plain[0])
+    assert averaged[1] != pytest.approx(plain[1])

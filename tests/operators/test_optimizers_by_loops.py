@@ -110,9 +110,9 @@ def ftrl(p: dict[str, float], w: float, gradients: Sequence[float]) -> Iterator[
     n, z, rate, power = p["initial_accumulator_value"], 0.0, p["learning_rate"], -p["learning_rate_power"]
     l1, l2 = p["l1_regularization_strength"], p["l2_regularization_strength"]
     for g in gradients:
-        z += g - ((n + g * g) ** power - n**power) / rate * w
+        z += g + 2 * p["l2_shrinkage_regularization_strength"] * w - ((n + g * g) ** power - n**power) / rate * w
         n += g * g
-        w = 0.0 if abs(z) <= l1 else (math.copysign(l1, z) - z) / (n**power / rate + 2 * l2)
+        w = 0.0 if abs(z) <= l1 else (math.copysign(l1, z) - z) / ((n**power + p["beta"]) / rate + 2 * l2)
         yield w
 
 

@@ -257,15 +257,69 @@ def up_sampling(params: Params, inputs: Sequence[Array], weights: Weights) -> li
     return [back(params, x)]
 
 
+def _kernel(name: str, away: float) -> float:
+    if name == "bilinear":
+        return max(1.0 - abs(away), 0.0)
+    if name == "bicubic":
+        x = abs(away)
+        return 1.5 * x**3 - 2.5 * x**2 + 1 if x <= 1 else -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2 if x < 2 else 0.0
+    radius = int(name[-1])
+    if away == 0.0 or abs(away) >= radius:
+        return float(away == 0.0)
+    angle = math.pi * away
+    return radius * math.sin(angle) * math.sin(angle / radius) / angle**2
+
+
+def _filtered(x: Array, axis: int, count: int, name: str, antialias: bool) -> Array:
+    size = x.shape[axis]
+    wide = max(size / count, 1.0) if antialias else 1.0
+    parts = []
+    for i in range(count):
+        at = (i + 0.5) * size / count - 0.5
+        shares = [_kernel(name, (j - at) / wide) for j in range(size)]
+        parts.append(sum(share / math.fsum(shares) * x.take(j, axis) for j, share in enumerate(shares)))
+    return np.stack(parts, axis=axis)
+
+
+def _in_ratio(params: Params, x: Array) -> Array:
+    """Rows or columns taken away, or added, while the image is wider or higher than the one wanted."""
+    high, wide = params["height"], params["width"]
+    rows, columns = x.shape[1], x.shape[2]
+    if params.get("crop_to_aspect_ratio", True):
+        while rows > 1 and rows * wide > columns * high:
+            rows -= 1
+        while columns > 1 and columns * high > x.shape[1] * wide:
+            columns -= 1
+        top, left = (x.shape[1] - rows) // 2, (x.shape[2] - columns) // 2
+        return x[:, top : top + rows, left : left + columns]
+    while (rows + 1) * wide <= columns * high:
+        rows += 1
+    while (columns + 1) * high <= x.shape[1] * wide:
+        columns += 1
+    for axis, more in ((1, rows - x.shape[1]), (2, columns - x.shape[2])):
+        edge = np.full_like(x.take([0], axis), params["fill_value"])
+        x = np.concatenate([edge] * (more // 2) + [x] + [edge] * (more // 2), axis)
+    return x
+
+
 def resizing(params: Params, inputs: Sequence[Array], weights: Weights) -> list[Array]:
     x = last(params, inputs[0])
+    if params["crop_to_aspect_ratio"] or params["pad_to_aspect_ratio"]:
+        x = _in_ratio(params, x)
+    how = params["interpolation"]
     for axis, name in ((1, "height"), (2, "width")):
-        x = _sampled(x, axis, params[name], params["interpolation"] == "nearest")
+        if how == "nearest":
+            x = _sampled(x, axis, params[name], True)
+        else:
+            x = _filtered(x, axis, params[name], how, params["antialias"])
     return [back(params, x)]
 
 
 def center_crop(params: Params, inputs: Sequence[Array], weights: Weights) -> list[Array]:
     x = last(params, inputs[0])
+    if x.shape[1] < params["height"] or x.shape[2] < params["width"]:
+        x = _sampled(_in_ratio(params, x), 1, params["height"], False)
+        return [back(params, _sampled(x, 2, params["width"], False))]
     for axis, name in ((1, "height"), (2, "width")):
         while x.shape[axis] > params[name]:  # the end first, then the beginning
             spare = x.shape[axis] - params[name]

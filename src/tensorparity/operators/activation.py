@@ -14,7 +14,7 @@ from .masks import passed_on
 from .rounding import exact
 from .spec import Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
 
-_RANKS = (2, 3, 4)
+_RANKS = (2, 3, 4, 5)
 #: The exponential of what is so far below is 0.
 _FAR_BELOW = 2000.0
 Check = Callable[[Params, Shape], None]

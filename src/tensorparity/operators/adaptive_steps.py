@@ -138,11 +138,13 @@ def _ftrl(
     before = state.get("accumulator", np.full_like(gradient, params["initial_accumulator_value"]))
     after = before + np.square(gradient)
     sigma = (after**power - before**power) / rate
-    linear = slot(state, "linear", gradient) + gradient - sigma * weight
-    below = after**power / rate + 2.0 * l2
+    shrinkage = 2.0 * params["l2_shrinkage_regularization_strength"] * weight
+    linear = slot(state, "linear", gradient) + gradient + shrinkage - sigma * weight
+    below = (after**power + params["beta"]) / rate + 2.0 * l2
     new = (np.clip(linear, -l1, l1) - linear) / below
     # What is kept in z was rounded at every step before, and clipping may leave nothing but that.
     kappa = slot(state, "kappa", gradient) + np.abs(slot(state, "linear", gradient)) + np.abs(gradient)
+    kappa = kappa + np.abs(shrinkage)
     kappa = kappa + (after**power + before**power) / rate * np.abs(weight) + l1
     slots = {"accumulator": after, "linear": linear, "kappa": kappa}
     return Evaluation(new - weight, 4.0 * kappa / below + 4.0 * np.abs(new)), slots
@@ -213,8 +215,11 @@ ADAPTIVE_OPTIMIZERS = (
             Parameter("initial_accumulator_value", 0.1, (0.1, 1.0), (-0.1,)),
             Parameter("l1_regularization_strength", 0.0, (0.0, 0.01), (-0.01,)),
             Parameter("l2_regularization_strength", 0.0, (0.0, 0.01), (-0.01,)),
+            Parameter("l2_shrinkage_regularization_strength", 0.0, (0.0, 0.1), (-0.01,)),
+            Parameter("beta", 0.0, (0.0, 0.5)),
         ),
         _ftrl,
-        "z += g - (n'^-p - n^-p) / rate * w with n the sum of g^2; w = (clip(z, l1) - z) / (n'^-p / rate + 2 l2)",
+        "z += g + 2 shrinkage w - (n'^-p - n^-p) / rate * w with n the sum of g^2; "
+        "w = (clip(z, l1) - z) / ((n'^-p + beta) / rate + 2 l2)",
     ),
 )

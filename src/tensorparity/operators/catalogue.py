@@ -53,7 +53,6 @@ _FAMILIES: dict[str, dict[str, str]] = {
     },
     "heads": {"GroupQueryAttention": "GROUP_QUERY_ATTENTION", "MultiHeadAttention": "MULTI_HEAD_ATTENTION"},
     "images": {
-        "CenterCrop": "CENTER_CROP",
         "RandomBrightness": "RANDOM_BRIGHTNESS",
         "RandomColorDegeneration": "RANDOM_COLOR_DEGENERATION",
         "RandomContrast": "RANDOM_CONTRAST",
@@ -65,7 +64,6 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "RandomShear": "RANDOM_SHEAR",
         "RandomTranslation": "RANDOM_TRANSLATION",
         "RandomZoom": "RANDOM_ZOOM",
-        "Resizing": "RESIZING",
     },
     "lookups": {
         "HashedCrossing": "HASHED_CROSSING",
@@ -128,6 +126,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "RepeatVector": "REPEAT_VECTOR",
         "Reshape": "RESHAPE",
     },
+    "resizing": {"CenterCrop": "CENTER_CROP", "Resizing": "RESIZING"},
     "augmentation": {
         "AugMix": "AUG_MIX",
         "AutoContrast": "AUTO_CONTRAST",

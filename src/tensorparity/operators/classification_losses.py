@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.arrays import Array
-from .loss_spec import EPSILON, LossSpec, binary_probabilities, mean_last
+from .loss_spec import AXIS, EPSILON, LossSpec, along_axis, binary_probabilities, mean_last, smoothed
 from .rounding import growth
 from .spec import Evaluation, Parameter, Params
 
@@ -42,8 +42,7 @@ def _divergence(params: Params, labels: Array, predictions: Array) -> Evaluation
 
 def _binary_focal(params: Params, labels: Array, predictions: Array) -> Evaluation:
     chances = 1.0 / (1.0 + np.exp(-predictions)) if params["from_logits"] else predictions
-    if params["label_smoothing"]:
-        labels = labels * (1.0 - params["label_smoothing"]) + 0.5 * params["label_smoothing"]
+    labels = smoothed(params, labels, 0.5)
     each = binary_probabilities(labels, chances)
     missed = 1.0 - (labels * chances + (1.0 - labels) * (1.0 - chances))
     gamma = float(params["gamma"])
@@ -57,6 +56,7 @@ def _binary_focal(params: Params, labels: Array, predictions: Array) -> Evaluati
 
 
 def _categorical_focal(params: Params, labels: Array, predictions: Array) -> Evaluation:
+    labels = smoothed(params, labels, 1.0 / labels.shape[-1])
     shifted = predictions - predictions.max(axis=-1, keepdims=True)
     guess = np.exp(shifted) if params["from_logits"] else predictions
     p = np.clip(guess / guess.sum(axis=-1, keepdims=True), EPSILON, 1.0 - EPSILON)
@@ -140,9 +140,10 @@ CLASSIFICATION_LOSSES = (
             _SMOOTHING,
             Parameter("apply_class_balancing", False, (False, True)),
             Parameter("alpha", 0.25, (0.25, 0.75)),
+            AXIS,
         ),
-        _binary_focal,
-        "binary cross-entropy times (1 - p of the truth)^gamma, averaged over the last axis; balancing, times alpha "
+        along_axis(_binary_focal),
+        "binary cross-entropy times (1 - p of the truth)^gamma, averaged over the axis; balancing, times alpha "
         "where the label is 1 and 1 - alpha where it is 0",
         task="classification",
         labels="binary",
@@ -151,8 +152,8 @@ CLASSIFICATION_LOSSES = (
     LossSpec(
         "CategoricalFocalCrossentropy",
         "keras.losses.CategoricalFocalCrossentropy",
-        (Parameter("alpha", 0.25, (0.25, 1.0)), _GAMMA, _FROM_LOGITS),
-        _categorical_focal,
+        (Parameter("alpha", 0.25, (0.25, 1.0)), _GAMMA, _FROM_LOGITS, _SMOOTHING, AXIS),
+        along_axis(_categorical_focal),
         "minus the sum over classes of alpha (1 - p)^gamma label log p",
         task="classification",
         labels="classes",

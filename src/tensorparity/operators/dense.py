@@ -55,7 +55,7 @@ DENSE = LayerSpec(
     name="Dense",
     api="keras.layers.Dense",
     arity=(1, 1),
-    ranks=(2, 3, 4),
+    ranks=(2, 3, 4, 5),
     parameters=(
         Parameter("units", None, (1, 2, 3, 7, 16), (0, -1, 2.5, "3"), required=True),
         ACTIVATION,

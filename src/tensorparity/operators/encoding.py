@@ -77,7 +77,7 @@ NORMALIZATION = LayerSpec(
     name="Normalization",
     api="keras.layers.Normalization",
     arity=(1, 1),
-    ranks=(2, 3, 4),
+    ranks=(2, 3, 4, 5),
     parameters=(
         Parameter("axis", -1, (-1, 1, None, (1, -1)), (7, "channels")),
         Parameter("mean", None, (None, 0.5, -2.0), ("much",)),

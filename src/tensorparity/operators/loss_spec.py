@@ -9,14 +9,20 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.jsontext import Json
+from .arguments import axis_of
 from .rounding import growth
 from .spec import Evaluation, Mask, Parameter, Params, ShapeError, ruled_out
 
 #: Probabilities are kept this far from 0 and 1 before their logarithm is taken.
 EPSILON = 1e-7
 
-#: Every loss has it: how samples become one number.
-REDUCTION = Parameter("reduction", "sum_over_batch_size", ("sum_over_batch_size", "sum"), ("product",))
+#: Reductions that divide by the number of samples; without weights they are names of one thing.
+MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
+#: Every loss has it: how samples become one number. None and "none" keep them apart, which is no loss to train with:
+#: ``LossSpec.each`` is what they give.
+REDUCTION = Parameter("reduction", "sum_over_batch_size", (*MEANS, "sum"), ("product",))
+#: Where the classes, or what a mean is taken of, are; 1 is not the last axis once there are positions.
+AXIS = Parameter("axis", -1, (-1, 1), (7,))
 
 #: Loss per sample and position, and its rounding.
 PerSample = Callable[[Params, Array, Array], Evaluation]
@@ -67,6 +73,8 @@ class LossSpec:
         """
         declared = (REDUCTION, *self.parameters)
         complete = {**{parameter.name: parameter.default for parameter in declared}, **params}
+        if mask is not None and complete.get("ignore_class") is not None:
+            raise ShapeError("Expected no mask beside ignore_class, which is another. Received: both")
         truth = labels if self.sparse else labels.astype(np.float64)
         with np.errstate(all="ignore"):
             found = self.per_sample(complete, truth, predictions.astype(np.float64))
@@ -75,6 +83,26 @@ class LossSpec:
         if mask.shape != found.value.shape:
             raise ShapeError(f"Expected a mask of shape {found.value.shape}. Received: {mask.shape}")
         return Evaluation(found.value[mask], np.broadcast_to(found.kappa, mask.shape)[mask])
+
+
+def along_axis(per_sample: PerSample, *, sparse: bool = False) -> PerSample:
+    """A loss over the last axis, taken over the one that ``axis`` names; sparse labels do not have it."""
+
+    def moved(params: Params, labels: Array, predictions: Array) -> Evaluation:
+        axis = axis_of(params[AXIS.name], AXIS.name, predictions.ndim)
+        if axis == predictions.ndim - 1:
+            return per_sample(params, labels, predictions)
+        return per_sample(
+            params, labels if sparse else np.moveaxis(labels, axis, -1), np.moveaxis(predictions, axis, -1)
+        )
+
+    return moved
+
+
+def smoothed(params: Params, labels: Array, share: float) -> Array:
+    """Labels moved towards ``share`` by ``label_smoothing``."""
+    smoothing = float(params["label_smoothing"])
+    return labels * (1.0 - smoothing) + share * smoothing if smoothing else labels
 
 
 def mean_last(each: Evaluation) -> Evaluation:

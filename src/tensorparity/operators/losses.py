@@ -9,7 +9,7 @@ from ..core.errors import UsageError
 from ..core.procedure import Recipe
 from . import functions
 from .classification_losses import CLASSIFICATION_LOSSES
-from .loss_spec import EPSILON, LossSpec, binary_probabilities, mean_last
+from .loss_spec import AXIS, EPSILON, MEANS, LossSpec, along_axis, binary_probabilities, mean_last, smoothed
 from .regression_losses import REGRESSION_LOSSES
 from .rounding import exact, growth
 from .spec import Evaluation, Mask, Parameter, Params
@@ -30,8 +30,7 @@ def _absolute(params: Params, labels: Array, predictions: Array) -> Evaluation:
 
 
 def _binary(params: Params, labels: Array, predictions: Array) -> Evaluation:
-    smoothing = params["label_smoothing"]
-    truth = labels * (1.0 - smoothing) + 0.5 * smoothing if smoothing else labels
+    truth = smoothed(params, labels, 0.5)
     each = _binary_logits if params["from_logits"] else binary_probabilities
     return mean_last(each(truth, predictions))
 
@@ -54,8 +53,7 @@ def _log_probabilities(params: Params, predictions: Array) -> Evaluation:
 
 
 def _categorical(params: Params, labels: Array, predictions: Array) -> Evaluation:
-    smoothing = params["label_smoothing"]
-    truth = labels * (1.0 - smoothing) + smoothing / labels.shape[-1] if smoothing else labels
+    truth = smoothed(params, labels, 1.0 / labels.shape[-1])
     logs = _log_probabilities(params, predictions)
     terms, weight = growth(labels.shape[-1]), np.abs(truth)
     kappa = np.sum(weight * (logs.kappa + terms * np.abs(logs.value)), axis=-1)
@@ -63,12 +61,17 @@ def _categorical(params: Params, labels: Array, predictions: Array) -> Evaluatio
 
 
 def _sparse(params: Params, labels: Array, predictions: Array) -> Evaluation:
-    index = labels.astype(np.int64).reshape(*predictions.shape[:-1], 1)
+    given = labels.astype(np.int64).reshape(*predictions.shape[:-1], 1)
+    counted = given[..., 0] != params["ignore_class"]
+    index = np.where(counted[..., None], given, 0)  # one that is ignored need not be a class
     logs = _log_probabilities(params, predictions)
     kappa = np.broadcast_to(logs.kappa, predictions.shape)
-    return Evaluation(
-        -np.take_along_axis(logs.value, index, axis=-1)[..., 0], np.take_along_axis(kappa, index, axis=-1)[..., 0]
-    )
+    value, kappa = (np.take_along_axis(x, index, axis=-1)[..., 0] for x in (-logs.value, kappa))
+    if counted.all():
+        return Evaluation(value, kappa)
+    # What is ignored does not count: the mean is over the others.
+    share = counted.size / max(np.count_nonzero(counted), 1) if params["reduction"] in MEANS else 1.0
+    return Evaluation(np.where(counted, value * share, 0.0), np.where(counted, kappa * share, 0.0))
 
 
 _CROSS_ENTROPIES_AND_NORMS = (
@@ -89,9 +92,9 @@ _CROSS_ENTROPIES_AND_NORMS = (
     LossSpec(
         "BinaryCrossentropy",
         "keras.losses.BinaryCrossentropy",
-        (_FROM_LOGITS, _SMOOTHING),
-        _binary,
-        "the mean over the last axis of -(label log p + (1 - label) log(1 - p)), p the sigmoid of logits",
+        (_FROM_LOGITS, _SMOOTHING, AXIS),
+        along_axis(_binary),
+        "the mean over the axis of -(label log p + (1 - label) log(1 - p)), p the sigmoid of logits",
         task="classification",
         labels="binary",
         predictions="chances",
@@ -99,8 +102,8 @@ _CROSS_ENTROPIES_AND_NORMS = (
     LossSpec(
         "CategoricalCrossentropy",
         "keras.losses.CategoricalCrossentropy",
-        (_FROM_LOGITS, _SMOOTHING),
-        _categorical,
+        (_FROM_LOGITS, _SMOOTHING, AXIS),
+        along_axis(_categorical),
         "minus the sum over classes of label log p, p the softmax of logits or the normalized prediction",
         task="classification",
         labels="classes",
@@ -109,9 +112,10 @@ _CROSS_ENTROPIES_AND_NORMS = (
     LossSpec(
         "SparseCategoricalCrossentropy",
         "keras.losses.SparseCategoricalCrossentropy",
-        (_FROM_LOGITS,),
-        _sparse,
-        "minus log p of the labelled class, p the softmax of logits or the normalized prediction",
+        (_FROM_LOGITS, Parameter("ignore_class", None, (None, 1, -1)), AXIS),
+        along_axis(_sparse, sparse=True),
+        "minus log p of the labelled class, p the softmax of logits or the normalized prediction; samples of the class "
+        "to ignore do not count",
         sparse=True,
         task="classification",
         labels="classes",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from ..core.arrays import Array
@@ -67,8 +69,9 @@ def _starts_at_the_weight(params: Params, weight: Array) -> State:
 def _takes_adam(params: Params, weight: Array, around: Surroundings) -> bool:
     if weight.ndim != 2:
         return True
-    named = around.path.lower()
-    return bool(params["exclude_embeddings"]) and "embedding" in named
+    if params["exclude_embeddings"] and "embedding" in around.path.lower():
+        return True
+    return any(re.search(keyword, around.path) for keyword in params["exclude_layers"] or ())
 
 
 def _muon_decay(params: Params, weight: Array, around: Surroundings) -> float:
@@ -161,6 +164,7 @@ MATRIX_OPTIMIZERS = (
             Parameter("adam_weight_decay", 0.004, (0.004, 0.1)),
             Parameter("epsilon", 1e-7, (1e-7, 1e-3)),
             Parameter("weight_decay", 0.004, (0.004, 0.1)),
+            Parameter("exclude_layers", None, (None, ["kernel"])),
             Parameter("exclude_embeddings", True, (True, False)),
             Parameter("muon_a", 3.4445, (3.4445,)),
             Parameter("muon_b", -4.7750, (-4.7750,)),
@@ -173,7 +177,7 @@ MATRIX_OPTIMIZERS = (
         ),
         _muon,
         "of a weight with two axes: the momentum, made nearly orthogonal by Newton and Schulz, times rate "
-        "sqrt(longer side) rms_rate; of any other, and of embeddings, AdamW's step",
+        "sqrt(longer side) rms_rate; of any other, of embeddings and of layers to exclude, AdamW's step",
         decay=_muon_decay,
     ),
 )

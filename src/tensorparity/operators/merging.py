@@ -13,7 +13,7 @@ from .masks import either, joined
 from .rounding import exact, growth
 from .spec import Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, no_weights
 
-_RANKS = (2, 3, 4)
+_RANKS = (2, 3, 4, 5)
 Merge = Callable[[Sequence[Array]], Evaluation]
 Choose = Callable[[Array, Array], Array]
 

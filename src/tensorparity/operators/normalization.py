@@ -120,7 +120,7 @@ BATCH_NORMALIZATION = LayerSpec(
     name="BatchNormalization",
     api="keras.layers.BatchNormalization",
     arity=(1, 1),
-    ranks=(2, 3, 4),
+    ranks=(2, 3, 4, 5),
     parameters=(
         Parameter("axis", -1, (-1, 1), (7, "channels")),
         Parameter("momentum", 0.99, (0.99, 0.9, 0.5)),
@@ -188,7 +188,7 @@ LAYER_NORMALIZATION = LayerSpec(
     name="LayerNormalization",
     api="keras.layers.LayerNormalization",
     arity=(1, 1),
-    ranks=(2, 3, 4),
+    ranks=(2, 3, 4, 5),
     parameters=(Parameter("axis", -1, (-1, 1, (-2, -1)), (7, "channels")), _EPSILON, _CENTER, _SCALE),
     shape=_layer_shape,
     weights=_layer_weights,

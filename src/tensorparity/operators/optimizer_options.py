@@ -61,6 +61,11 @@ OPTION_SETTINGS: tuple[dict[str, Json], ...] = (
 )
 
 
+def shows_after(setting: Params) -> int:
+    """The step in which the setting first acts: before it, gradients are only summed and averages only kept."""
+    return max(int(setting.get(name) or 1) for name in ("ema_overwrite_frequency", "gradient_accumulation_steps"))
+
+
 def prepared(params: Params, gradient: Array, around: Surroundings) -> Evaluation:
     """The gradient as the step sees it: unscaled, then clipped."""
     scale = None if around.loss_scaled else params.get("loss_scale_factor")

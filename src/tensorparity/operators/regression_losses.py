@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.arrays import Array
-from .loss_spec import EPSILON, LossSpec, mean_last
+from .loss_spec import AXIS, EPSILON, LossSpec, along_axis, mean_last
 from .rounding import growth
 from .spec import Evaluation, Parameter, Params
 
@@ -70,9 +70,9 @@ REGRESSION_LOSSES = (
     LossSpec(
         "CosineSimilarity",
         "keras.losses.CosineSimilarity",
-        (),
-        _cosine,
-        "minus the cosine of the angle between label and prediction along the last axis",
+        (AXIS,),
+        along_axis(_cosine),
+        "minus the cosine of the angle between label and prediction along the axis",
     ),
     LossSpec(
         "Huber",

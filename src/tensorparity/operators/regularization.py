@@ -14,7 +14,7 @@ from .rounding import exact
 from .spatial import DATA_FORMATS
 from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, any_float, no_weights
 
-_RANKS = (2, 3, 4)
+_RANKS = (2, 3, 4, 5)
 Check = Callable[[Params], None]
 
 

@@ -66,7 +66,7 @@ def _flatten(params: Params, x: Array) -> Evaluation:
 
 FLATTEN = moving(
     "Flatten",
-    (2, 3, 4),
+    (2, 3, 4, 5),
     (DATA_FORMAT,),
     _flat_shape,
     _flatten,
@@ -107,7 +107,7 @@ def _reshape(params: Params, x: Array) -> Evaluation:
 
 RESHAPE = moving(
     "Reshape",
-    (2, 3, 4),
+    (2, 3, 4, 5),
     (Parameter("target_shape", None, ((-1,), (-1, 2), (2, -1), (1, -1), (-1, 1)), ((-1, -1), (-2,)), required=True),),
     _reshaped,
     _reshape,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from . import functions
-from .loss_spec import LossSpec
+from .loss_spec import MEANS, LossSpec
 from .rounding import exact, growth
 from .spec import Evaluation, Parameter, Params
 
@@ -61,7 +61,7 @@ def _circle(params: Params, labels: Array, predictions: Array) -> Evaluation:
     doubtful = (both > _VANISHED) & (both < _VANISHING)
     if doubtful.any():  # whether these samples count decides over the mean
         kappa = kappa + 2.0**24 * np.sum(value)
-    if params["reduction"] == "sum" or not counted.any():
+    if params["reduction"] not in MEANS or not counted.any():
         return Evaluation(value, kappa)
     # Samples without a loss are masked out: the mean is over the others.
     share = len(value) / np.count_nonzero(counted)

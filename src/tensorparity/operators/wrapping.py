@@ -276,7 +276,7 @@ SPECTRAL_NORMALIZATION = LayerSpec(
     name="SpectralNormalization",
     api="keras.layers.SpectralNormalization",
     arity=(1, 1),
-    ranks=(2, 3, 4),
+    ranks=(2, 3, 4, 5),
     parameters=(
         Parameter(
             "layer",

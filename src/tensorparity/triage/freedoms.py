@@ -19,6 +19,7 @@ from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
 from ..operators.catalogue import has_layer, layer
+from ..operators.resizing import resized_from
 from ..operators.spec import Evaluation
 
 Params = Mapping[str, Json]
@@ -108,7 +109,9 @@ def _halves_in_nearest(params: Params, inputs: Sequence[Array]) -> Array:
     if params.get("interpolation") != "nearest":
         return _NOTHING
     first = 2 if params.get("data_format") == "channels_first" else 1
-    sizes = zip(inputs[0].shape[first : first + 2], (params["height"], params["width"]), strict=True)
+    height, width = inputs[0].shape[first : first + 2]
+    target = params["height"], params["width"]
+    sizes = zip(resized_from(params, height, width), target, strict=True)
     rows, columns = (
         np.array([(Fraction(2 * index + 1, 2) * before / after).denominator == 1 for index in range(after)], bool)
         for before, after in sizes

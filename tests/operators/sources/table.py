@@ -184,7 +184,7 @@ OPTIMIZERS: dict[str, Sources] = {
     "Adam": {"torch": "optim.Adam", "tensorflow": "raw_ops.ResourceApplyAdam"},
     "AdamW": {"torch": "optim.AdamW", "tensorflow": "raw_ops.ResourceApplyAdam"},
     "Adamax": {"tensorflow": "raw_ops.ResourceApplyAdaMax", "hand": _TWO_STEPS},
-    "Ftrl": {"tensorflow": "raw_ops.ResourceApplyFtrl", "hand": _TWO_STEPS},
+    "Ftrl": {"tensorflow": "raw_ops.ResourceApplyFtrlV2", "hand": _TWO_STEPS},
     "Lamb": {"hand": _TWO_STEPS},
     "Lion": {"hand": _TWO_STEPS},
     "LossScaleOptimizer": {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.procedure import Recipe
-from ...operators.loss_spec import REDUCTION, LossSpec
+from ...operators.loss_spec import AXIS, REDUCTION, LossSpec
 from ...operators.losses import LOSSES
+from ...operators.optimizer_options import shows_after
 from ...operators.optimizers import OPTIMIZERS
 from .assembly import Assembly, Tensor
 from .palettes import DataShape
@@ -32,7 +33,12 @@ _ENDS: dict[str, str | None] = {
 }
 #: Steps of a sequence, and symbols of its label: few enough that a path spells it even if all of them repeat.
 _STEPS, _SYMBOLS = 5, 2
-_SUM = 0.15
+#: Positions beside the axis of classes, where that is not the last one.
+_POSITIONS = 3
+#: How often sparse labels keep an axis that is not the last one: TensorFlow says that it does not support it.
+_SPARSE_AXIS = 0.1
+#: How often a loss is reduced in another way than by default.
+_REDUCED = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +52,25 @@ class Task:
     def _spec(self) -> LossSpec:
         return LOSSES[self.loss.name]
 
+    @property
+    def _inner(self) -> bool:
+        """Whether the loss is along an axis that is not the last one of its predictions."""
+        return AXIS in self._spec.parameters and self.loss.params.get(AXIS.name, AXIS.default) != AXIS.default
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        """Of the predictions of one sample."""
+        if self._spec.labels == "sequences":
+            return (_STEPS, self.outputs)
+        return (self.outputs, _POSITIONS) if self._inner else (self.outputs,)
+
     def head(self, net: Assembly, end: Tensor, rng: np.random.Generator) -> Tensor:
         """SetOutputLayer: reshape to the output's size, or let a Dense layer do it, so that all of it counts."""
         takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
         if self._spec.labels == "sequences":
-            return _named(net, net.bring(end, (_STEPS, self.outputs)))
+            return _named(net, net.bring(end, self._shape))
+        if self._inner:
+            return self._inner_head(net, net.bring(end, self._shape), takes)
         if takes == "unit":
             line = net.bring(end, (self.outputs,))
             return net.add("UnitNormalization", [line], {}) or _named(net, line)
@@ -69,6 +89,8 @@ class Task:
         """The paper's: the output is reshaped; behind it comes only what the loss is not defined without."""
         line = self.bare_head(net, end)
         takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
+        if self._inner and takes != "values":
+            return self._inner_head(net, line, takes)
         if takes == "unit":
             return net.add("UnitNormalization", [line], {}) or line
         name = _ENDS[takes]
@@ -76,11 +98,15 @@ class Task:
 
     def bare_head(self, net: Assembly, end: Tensor) -> Tensor:
         """Nothing but reshaping, for a loss that takes any values."""
-        shape = (_STEPS, self.outputs) if self._spec.labels == "sequences" else (self.outputs,)
-        line = net.bring(end, shape)
+        line = net.bring(end, self._shape)
         if line.op != "Input":
             return line
-        return net.add("Reshape", [line], {"target_shape": list(shape)}) or line  # an output must be a node
+        return net.add("Reshape", [line], {"target_shape": list(self._shape)}) or line  # an output must be a node
+
+    def _inner_head(self, net: Assembly, line: Tensor, takes: str) -> Tensor:
+        if takes == "probabilities":
+            return net.add("Softmax", [line], {"axis": self.loss.params[AXIS.name]}) or _named(net, line)
+        return net.add("Activation", [line], {"activation": _ENDS[takes] or "linear"}) or line
 
     def _sharp_head(self, net: Assembly, end: Tensor, takes: str) -> Tensor:
         line = net.bring(end, (self.outputs,))
@@ -89,6 +115,10 @@ class Task:
 
     def labels(self, rng: np.random.Generator, batch: int, real: Array | None = None) -> Array:
         """Labels that the loss takes; those of the data set, where they are of that kind."""
+        if self._inner:
+            apart = replace(self, loss=Recipe(self.loss.name)).labels(rng, batch * _POSITIONS)
+            drawn = apart.reshape(batch, _POSITIONS, *apart.shape[1:])
+            return drawn if self._spec.sparse else np.ascontiguousarray(np.moveaxis(drawn, -1, 1))
         shape = (batch, self.outputs)
         kind = self._spec.labels
         if real is not None and kind == "values" and real.shape == shape:
@@ -132,10 +162,12 @@ def draw_task(rng: np.random.Generator, data: DataShape, *, bare: bool = False, 
         for parameter in spec.parameters
         if rng.random() < 0.5
     }
+    if spec.sparse and AXIS.name in params and rng.random() > _SPARSE_AXIS:
+        params[AXIS.name] = AXIS.default
     if bare and _takes_logits(spec):
         params["from_logits"] = True
-    if rng.random() < _SUM:
-        params[REDUCTION.name] = "sum"
+    if rng.random() < _REDUCED:
+        params[REDUCTION.name] = REDUCTION.valid[int(rng.integers(1, len(REDUCTION.valid)))]
     sizes = _CLASSES if spec.task == "classification" else _VALUES
     return Task(Recipe(spec.name, params), data.outputs or int(rng.choice(sizes)))
 
@@ -149,7 +181,7 @@ def draw_optimizer(rng: np.random.Generator) -> Recipe:
     names = list(OPTIMIZERS)
     spec = OPTIMIZERS[names[int(rng.integers(len(names)))]]
     chosen = {parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))] for parameter in spec.parameters}
-    settings = spec.settings()
+    settings = [setting for setting in spec.settings() if shows_after(setting) == 1]  # a network takes one step
     if settings and rng.random() < _OPTIONS:
         chosen.update(settings[int(rng.integers(len(settings)))])
     return Recipe(spec.name, chosen)

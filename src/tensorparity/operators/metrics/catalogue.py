@@ -18,7 +18,7 @@ from .spec import MetricSpec
 METRICS: dict[str, MetricSpec] = {spec.name: spec for spec in (*MEANS, *CONFUSIONS, *OVERLAPS)}
 
 PREFIX = "keras.metrics."
-_SAMPLES, _CLASSES = 8, 4
+_SAMPLES, _CLASSES, _POSITIONS = 8, 4, 3
 #: Arguments of ``update_state``, in their order.
 _NAMES = ("y_true", "y_pred", "sample_weight")
 
@@ -45,23 +45,26 @@ def evaluate_metric(call: ApiCall, inputs: Arrays) -> Evaluation:
 
 def draw_params(spec: MetricSpec, rng: np.random.Generator) -> dict[str, Json]:
     """Required parameters always, others every second time."""
-    return {
+    drawn = {
         parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))]
         for parameter in spec.parameters
         if parameter.required or rng.random() < 0.5
     }
+    return spec.fitting(drawn)
 
 
 def metric_case(spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, *, weighted: bool) -> Case:
-    """One metric on labels and predictions of its kind."""
-    shape = (_SAMPLES, _CLASSES)
-    classes = rng.integers(0, _CLASSES, _SAMPLES)
-    logits = rng.normal(0.0, 2.0, shape)
-    predictions = "logits" if params.get("from_logits") else spec.predictions
-    drawn: list[Array] = [] if not spec.labels else [_labels(spec.labels, classes, rng)]
-    drawn.append(_predictions(predictions, logits, classes, rng))
+    """One metric on labels and predictions of its kind; along axis 1, positions come after the classes."""
+    if params.get("axis") == 1:
+        drawn = [
+            np.stack(parts, -1) for parts in zip(*(_drawn(spec, params, rng) for _ in range(_POSITIONS)), strict=True)
+        ]
+    else:
+        drawn = _drawn(spec, params, rng)
     if weighted and spec.weights:
         shape_of = drawn[-1].shape if not spec.labels else drawn[-1].shape[:1]
+        if params.get("axis") == 1 and (spec.weights == "whole" or params.get("ignore_class") is not None):
+            shape_of = (_SAMPLES, _POSITIONS)
         if spec.weights == "whole":
             drawn.append(np.asarray(rng.integers(0, 4, shape_of), dtype=np.int32))
         else:
@@ -70,6 +73,28 @@ def metric_case(spec: MetricSpec, params: dict[str, Json], rng: np.random.Genera
     inputs = dict(zip(names, drawn, strict=False))
     call = ApiCall(spec.api, tuple(ArrayArg(name) for name in inputs), params)
     return Case(call, Procedure(goal=Goal.CALL), inputs=inputs, seed=int(rng.integers(2**31)))
+
+
+def _drawn(spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator) -> list[Array]:
+    classes = rng.integers(0, _CLASSES, _SAMPLES)
+    logits = rng.normal(0.0, 2.0, (_SAMPLES, _CLASSES))
+    labels, predictions = _kinds(spec, params)
+    drawn = [_labels(labels, classes, rng)] if labels else []
+    return [*drawn, _predictions(predictions, logits, classes, rng)]
+
+
+def _kinds(spec: MetricSpec, params: dict[str, Json]) -> tuple[str, str]:
+    """What labels and predictions are, where parameters say otherwise than the metric."""
+    labels, predictions = spec.labels, spec.predictions
+    if params.get("from_logits"):
+        predictions = "logits"
+    if params.get("from_sorted_ids"):
+        predictions = "ranked"
+    if "sparse_y_true" in params:
+        labels = "indices" if params["sparse_y_true"] else "classes"
+    if "sparse_y_pred" in params:
+        predictions = "indices" if params["sparse_y_pred"] else "scores"
+    return labels, predictions
 
 
 def _labels(kind: str, classes: Array, rng: np.random.Generator) -> Array:
@@ -94,6 +119,8 @@ def _predictions(kind: str, logits: Array, classes: Array, rng: np.random.Genera
     if kind == "indices":
         others = rng.integers(0, _CLASSES, len(classes))
         return np.where(rng.random(len(classes)) < 0.5, classes, others).astype(np.int32)
+    if kind == "ranked":
+        return np.argsort(-logits, axis=1).astype(np.int32)
     powers = np.exp(logits)
     chances = powers / (1.0 + powers)
     found = {

@@ -239,6 +239,7 @@ CONFUSIONS = (
             Parameter("summation_method", "interpolation", ("interpolation", "minoring", "majoring"), ("XYZ",)),
             Parameter("thresholds", None, (None, [0.1, 0.4, 0.8])),
             Parameter("multi_label", False, (False, True)),
+            Parameter("num_labels", None, (None, 4)),
             Parameter("label_weights", None, (None, [1.0, 2.0, 0.5, 1.0])),
             Parameter("from_logits", False, (False, True)),
         ),
@@ -247,5 +248,6 @@ CONFUSIONS = (
         "thresholds",
         "binary",
         "chances",
+        needs={"num_labels": {"multi_label": True}},
     ),
 )

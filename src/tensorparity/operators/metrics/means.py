@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...core.arrays import Array
+from ..loss_spec import AXIS
 from ..losses import LOSSES
 from ..rounding import exact, growth
 from ..spec import Evaluation, Parameter, Params
@@ -27,10 +28,25 @@ def _as_loss(name: str, sign: float = 1.0) -> Reference:
 
     def each(params: Params, labels: Array, predictions: Array) -> Evaluation:
         truth = labels if spec.sparse else labels.astype(np.float64)
-        found = spec.per_sample({**params, "reduction": "none"}, truth, predictions.astype(np.float64))
+        found = spec.per_sample(
+            {AXIS.name: AXIS.default, **params, "reduction": "none"}, truth, predictions.astype(np.float64)
+        )
         return Evaluation(sign * found.value, found.kappa)
 
     return _mean_of(each)
+
+
+def _counted(name: str) -> Reference:
+    """The mean of the loss over the samples whose class is not to be ignored."""
+    spec = LOSSES[name]
+
+    def value(params: Params, labels: Array, predictions: Array, weights: Array | None) -> Evaluation:
+        found = spec.per_sample({**params, "reduction": "none"}, labels, predictions.astype(np.float64))
+        shape = found.value.shape
+        w = np.ones(shape) if weights is None else weights.reshape(*weights.shape, *[1] * (len(shape) - weights.ndim))
+        return weighted_mean(found, w * (labels.reshape(shape) != params["ignore_class"]))
+
+    return value
 
 
 def _hits(hits: Array) -> Evaluation:
@@ -63,6 +79,8 @@ def _top_k(params: Params, labels: Array, predictions: Array) -> Evaluation:
 
 
 def _sparse_top_k(params: Params, labels: Array, predictions: Array) -> Evaluation:
+    if params["from_sorted_ids"]:
+        return _hits(np.any(predictions[..., : params["k"]] == labels[..., None], axis=-1))
     return _ranked(labels.astype(np.int64), predictions, params["k"])
 
 
@@ -133,7 +151,7 @@ def _plain_sum(params: Params, _: Array, values: Array, weights: Array | None) -
 
 
 def _correlation(name: str, each: Each, formula: str) -> MetricSpec:
-    return MetricSpec(name, (Parameter("axis", -1, (-1,)),), _mean_of(each), formula)
+    return MetricSpec(name, (AXIS,), _mean_of(each), formula)
 
 
 _LOGITS = Parameter("from_logits", False, (False, True))
@@ -153,14 +171,14 @@ MEANS = (
     MetricSpec("LogCoshError", (), _as_loss("LogCosh"), "the weighted mean of the loss LogCosh"),
     MetricSpec(
         "CosineSimilarity",
-        (Parameter("axis", -1, (-1,)),),
+        (AXIS,),
         _as_loss("CosineSimilarity", -1.0),
         "the weighted mean of the cosine of the angle between label and prediction",
     ),
     MetricSpec("BinaryCrossentropy", (_LOGITS, _SMOOTHING), _as_loss("BinaryCrossentropy"), _SAME, "binary", "chances"),
     MetricSpec(
         "CategoricalCrossentropy",
-        (_LOGITS, _SMOOTHING),
+        (_LOGITS, _SMOOTHING, AXIS),
         _as_loss("CategoricalCrossentropy"),
         _SAME,
         "classes",
@@ -168,9 +186,9 @@ MEANS = (
     ),
     MetricSpec(
         "SparseCategoricalCrossentropy",
-        (_LOGITS,),
-        _as_loss("SparseCategoricalCrossentropy"),
-        _SAME,
+        (_LOGITS, Parameter("ignore_class", None, (None, 1)), AXIS),
+        _counted("SparseCategoricalCrossentropy"),
+        f"{_SAME}, over the samples that are not of the class to ignore",
         "indices",
         "probabilities",
     ),
@@ -212,9 +230,9 @@ MEANS = (
     ),
     MetricSpec(
         "SparseTopKCategoricalAccuracy",
-        (Parameter("k", 5, (5, 1, 2)),),
+        (Parameter("k", 5, (5, 1, 2)), Parameter("from_sorted_ids", False, (False, True))),
         _mean_of(_sparse_top_k),
-        "how often the labelled one is among the k largest",
+        "how often the labelled one is among the k largest, or the first k of sorted ones",
         "indices",
         "scores",
     ),

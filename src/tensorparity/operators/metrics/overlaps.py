@@ -31,8 +31,8 @@ def _f_score(params: Params, labels: Array, predictions: Array, weights: Array |
     return rounded(scores, truth.size)
 
 
-def _classes(array: Array, sparse: bool) -> Array:
-    return np.asarray(array if sparse else array.argmax(axis=-1)).astype(np.int64).reshape(-1)
+def _classes(array: Array, sparse: bool, axis: int = -1) -> Array:
+    return np.asarray(array if sparse else array.argmax(axis=axis)).astype(np.int64).reshape(-1)
 
 
 def _union(binary: bool, one_hot: bool) -> Reference:
@@ -41,8 +41,8 @@ def _union(binary: bool, one_hot: bool) -> Reference:
         if binary:
             truth, guess = _classes(labels, True), _classes(predictions >= params["threshold"], True)
         else:
-            truth = _classes(labels, params.get("sparse_y_true", not one_hot))
-            guess = _classes(predictions, params.get("sparse_y_pred", not one_hot))
+            truth = _classes(labels, params.get("sparse_y_true", not one_hot), params["axis"])
+            guess = _classes(predictions, params["sparse_y_pred"], params["axis"])
         w = np.ones(truth.shape) if weights is None else weights.astype(np.float64).reshape(-1)
         if w.size != truth.size:
             w = np.repeat(w, truth.size // w.size)
@@ -66,6 +66,9 @@ _THRESHOLD = Parameter("threshold", None, (None, 0.3), (0.0, 1.5))
 _NUMBER = Parameter("num_classes", None, (4,), required=True)
 _IDS = Parameter("target_class_ids", None, ([0], [0, 2, 3]), ([4],), required=True)
 _IGNORED = Parameter("ignore_class", None, (None, 1))
+_AXIS = Parameter("axis", -1, (-1, 1))
+_SPARSE = (Parameter("sparse_y_true", True, (True, False)), Parameter("sparse_y_pred", True, (True, False)), _AXIS)
+_ONE_HOT = (Parameter("sparse_y_pred", False, (False, True)), _AXIS)
 _IOU = "intersection over union, TP / (TP + FP + FN), averaged over the classes that occur"
 
 OVERLAPS = (
@@ -85,8 +88,8 @@ OVERLAPS = (
         "classes",
         "probabilities",
     ),
-    MetricSpec("IoU", (_NUMBER, _IDS, _IGNORED), _union(False, False), _IOU, "indices", "indices", "whole"),
-    MetricSpec("MeanIoU", (_NUMBER, _IGNORED), _union(False, False), _IOU, "indices", "indices", "whole"),
+    MetricSpec("IoU", (_NUMBER, _IDS, _IGNORED, *_SPARSE), _union(False, False), _IOU, "indices", "indices", "whole"),
+    MetricSpec("MeanIoU", (_NUMBER, _IGNORED, *_SPARSE), _union(False, False), _IOU, "indices", "indices", "whole"),
     MetricSpec(
         "BinaryIoU",
         (
@@ -99,6 +102,10 @@ OVERLAPS = (
         "flat chances",
         "whole",
     ),
-    MetricSpec("OneHotIoU", (_NUMBER, _IDS, _IGNORED), _union(False, True), _IOU, "classes", "scores", "whole"),
-    MetricSpec("OneHotMeanIoU", (_NUMBER, _IGNORED), _union(False, True), _IOU, "classes", "scores", "whole"),
+    MetricSpec(
+        "OneHotIoU", (_NUMBER, _IDS, _IGNORED, *_ONE_HOT), _union(False, True), _IOU, "classes", "scores", "whole"
+    ),
+    MetricSpec(
+        "OneHotMeanIoU", (_NUMBER, _IGNORED, *_ONE_HOT), _union(False, True), _IOU, "classes", "scores", "whole"
+    ),
 )

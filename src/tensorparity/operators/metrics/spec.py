@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.jsontext import Json
 from ..rounding import growth
 from ..spec import Evaluation, Parameter, Params
 
@@ -27,6 +28,7 @@ class MetricSpec:
             or ``values``; empty for a metric of numbers alone, which are then its predictions.
         predictions: ``probabilities``, ``chances``, ``logits``, ``scores`` (any order of classes), ``indices``,
             ``positive`` or ``values``.
+        needs: parameters that others need beside them, with what they have to be.
         weights: what a weight belongs to: a ``sample``, an ``element``, ``whole`` numbers for samples, or nothing.
     """
 
@@ -37,10 +39,17 @@ class MetricSpec:
     labels: str = "values"
     predictions: str = "values"
     weights: str = "sample"
+    needs: Mapping[str, Params] = field(default_factory=dict)
 
     @property
     def api(self) -> str:
         return f"keras.metrics.{self.name}"
+
+    def fitting(self, params: Params) -> dict[str, Json]:
+        """``params`` with what those need that are not at their default."""
+        defaults = {parameter.name: parameter.default for parameter in self.parameters}
+        needed = (self.needs[name] for name, value in params.items() if name in self.needs and value != defaults[name])
+        return {**params, **{name: value for others in needed for name, value in others.items()}}
 
     def evaluate(self, params: Params, arrays: tuple[Array, ...]) -> Evaluation:
         """The value of the metric after all samples, however many batches they came in."""
@@ -53,7 +62,9 @@ class MetricSpec:
 
 
 def weighted_mean(each: Evaluation, weights: Array | None) -> Evaluation:
-    """The mean of all entries, each as often as its weight says; of nothing it is 0."""
+    """The mean of all entries, each as often as its weight says, or its sample's; of nothing it is 0."""
+    if weights is not None:
+        weights = weights.reshape(*weights.shape, *[1] * (each.value.ndim - weights.ndim))
     w = np.ones(each.value.shape) if weights is None else np.broadcast_to(weights, each.value.shape).astype(float)
     total = float(np.sum(w))
     if total == 0.0:

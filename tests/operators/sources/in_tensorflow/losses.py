@@ -43,6 +43,11 @@ def _categorical(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
 
 
 def _sparse(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    if p["ignore_class"] is not None:
+        kept = tf.where(labels != p["ignore_class"])[:, 0]
+        if not len(kept):
+            return 0.0 * tf.reduce_sum(guess)
+        labels, guess = tf.gather(labels, kept), tf.gather(guess, kept)
     if p["from_logits"]:
         return _mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, guess))
     return -_mean(tf.math.log(_inside(tf.gather(_shares(p, guess), labels, axis=-1, batch_dims=1))))
@@ -107,6 +112,7 @@ def _binary_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
 
 def _categorical_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
     shares = _inside(_shares(p, guess))
+    labels = labels + p["label_smoothing"] * (1.0 / labels.shape[-1] - labels)
     each = p["alpha"] * tf.pow(1.0 - shares, p["gamma"]) * -tf.math.xlogy(labels, shares)
     return _mean(tf.reduce_sum(each, axis=-1))
 

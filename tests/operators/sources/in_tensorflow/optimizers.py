@@ -87,14 +87,15 @@ def _adamax(p: Params, var: Any, slots: dict[str, Any], grad: Any, number: int) 
 def _ftrl(p: Params, var: Any, slots: dict[str, Any], grad: Any, number: int) -> None:
     if number == 1:
         slots["a"].assign(tf.fill(var.shape, _number(p["initial_accumulator_value"])))
-    tf.raw_ops.ResourceApplyFtrl(
+    tf.raw_ops.ResourceApplyFtrlV2(
         var=var.handle,
         accum=slots["a"].handle,
         linear=slots["b"].handle,
         grad=grad,
         lr=_number(p["learning_rate"]),
         l1=_number(p["l1_regularization_strength"]),
-        l2=_number(p["l2_regularization_strength"]),
+        l2=_number(p["l2_regularization_strength"] + p["beta"] / (2 * p["learning_rate"])),
+        l2_shrinkage=_number(p["l2_shrinkage_regularization_strength"]),
         lr_power=_number(p["learning_rate_power"]),
     )
 

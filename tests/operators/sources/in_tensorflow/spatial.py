@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -231,6 +232,9 @@ def _cropping(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
 @layer("CenterCrop")
 def _center(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     x = last(p, inputs[0])
+    if x.shape[1] < p["height"] or x.shape[2] < p["width"]:
+        x = _central(x, p["height"], p["width"])
+        return back(p, _blended(_blended(x, 1, p["height"], False), 2, p["width"], False))
     top, left = (x.shape[1] - p["height"]) // 2, (x.shape[2] - p["width"]) // 2
     return back(p, tf.image.crop_to_bounding_box(x, top, left, p["height"], p["width"]))
 
@@ -247,9 +251,54 @@ def _blended(x: Tensor, axis: int, count: int, nearest: bool) -> Tensor:
     return tf.einsum(f"{rest},z{rest[axis]}->{rest.replace(rest[axis], 'z')}", x, hats)
 
 
+def _central(x: Tensor, height: int, width: int) -> Tensor:
+    """As much of the image around its middle as has the aspect ratio of height and width."""
+    rows = max(min(x.shape[1], x.shape[2] * height // width), 1)
+    columns = max(min(x.shape[2], x.shape[1] * width // height), 1)
+    top, left = (x.shape[1] - rows) // 2, (x.shape[2] - columns) // 2
+    return tf.image.crop_to_bounding_box(x, top, left, rows, columns)
+
+
+def _surrounded(x: Tensor, height: int, width: int, value: float) -> Tensor:
+    rows = max(x.shape[2] * height // width - x.shape[1], 0) // 2
+    columns = max(x.shape[1] * width // height - x.shape[2], 0) // 2
+    return tf.pad(x, [[0, 0], [rows, rows], [columns, columns], [0, 0]], constant_values=value)
+
+
+def _sinc(x: Tensor) -> Tensor:
+    safe = tf.where(x == 0.0, tf.ones_like(x), x) * math.pi
+    return tf.where(x == 0.0, tf.ones_like(x), tf.sin(safe) / safe)
+
+
+def _weighed(x: Tensor, axis: int, count: int, name: str, antialias: bool) -> Tensor:
+    size = x.shape[axis]
+    centres = (tf.range(count, dtype=tf.float64) + 0.5) * size / count - 0.5
+    away = tf.abs(centres[:, None] - tf.range(size, dtype=tf.float64)[None])
+    away = away / (max(size / count, 1.0) if antialias else 1.0)
+    zero = tf.zeros_like(away)
+    if name == "bilinear":
+        kernel = tf.nn.relu(1.0 - away)
+    elif name == "bicubic":
+        outer = tf.where(away < 2.0, -0.5 * away**3 + 2.5 * away**2 - 4.0 * away + 2.0, zero)
+        kernel = tf.where(away <= 1.0, 1.5 * away**3 - 2.5 * away**2 + 1.0, outer)
+    else:
+        radius = float(name[-1])
+        kernel = tf.where(away < radius, _sinc(away) * _sinc(away / radius), zero)
+    kernel = kernel / tf.reduce_sum(kernel, axis=1, keepdims=True)
+    rest = "".join(chr(ord("a") + index) for index in range(len(x.shape)))
+    return tf.einsum(f"{rest},z{rest[axis]}->{rest.replace(rest[axis], 'z')}", x, kernel)
+
+
 @layer("Resizing")
 def _resizing(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     x, nearest = last(p, inputs[0]), p["interpolation"] == "nearest"
+    if p["crop_to_aspect_ratio"]:
+        x = _central(x, p["height"], p["width"])
+    if p["pad_to_aspect_ratio"]:
+        x = _surrounded(x, p["height"], p["width"], p["fill_value"])
+    if not nearest and (p["interpolation"] != "bilinear" or p["antialias"]):
+        rows = _weighed(x, 1, p["height"], p["interpolation"], p["antialias"])
+        return back(p, _weighed(rows, 2, p["width"], p["interpolation"], p["antialias"]))
     return back(p, _blended(_blended(x, 1, p["height"], nearest), 2, p["width"], nearest))
 
 

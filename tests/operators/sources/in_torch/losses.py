@@ -32,6 +32,10 @@ def _categorical(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
 
 
 def _sparse(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    kept = labels != p["ignore_class"] if p["ignore_class"] is not None else torch.ones_like(labels, dtype=torch.bool)
+    if not kept.any():
+        return 0 * guess.sum()
+    guess, labels = guess[kept], labels[kept]
     return functional.cross_entropy(guess, labels) if p["from_logits"] else functional.nll_loss(_logs(guess), labels)
 
 
@@ -68,6 +72,7 @@ def _binary_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
 
 
 def _categorical_focal(p: Params, labels: Tensor, guess: Tensor) -> Tensor:
+    labels = torch.lerp(labels, torch.full_like(labels, 1 / labels.shape[-1]), p["label_smoothing"])
     shares = functional.softmax(guess, -1) if p["from_logits"] else functional.normalize(guess, p=1, dim=-1)
     shares = shares.clamp(EPSILON, 1 - EPSILON)
     return -(p["alpha"] * (1 - shares) ** p["gamma"] * labels * shares.log()).sum(-1).mean()

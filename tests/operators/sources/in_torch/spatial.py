@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -195,6 +196,8 @@ def _cropping(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
 @layer("CenterCrop")
 def _center(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     x = first(p, inputs[0])
+    if x.shape[2] < p["height"] or x.shape[3] < p["width"]:
+        return back(p, _resized(_window(x, p["height"] / p["width"]), (p["height"], p["width"]), "bilinear"))
     for axis, size in ((2, p["height"]), (3, p["width"])):
         x = x.narrow(axis, (x.shape[axis] - size) // 2, size)
     return back(p, x)
@@ -206,9 +209,50 @@ def _resized(x: Tensor, size: tuple[int, ...], interpolation: str) -> Tensor:
     return functional.interpolate(x, size, mode="bilinear", align_corners=False)
 
 
+def _window(x: Tensor, ratio: float) -> Tensor:
+    """The largest part around the middle that is as high, by its width, as wanted."""
+    height, width = x.shape[2:]
+    rows = max(1, min(height, math.floor(width * ratio + 1e-9)))
+    columns = max(1, min(width, math.floor(height / ratio + 1e-9)))
+    return x.narrow(2, (height - rows) // 2, rows).narrow(3, (width - columns) // 2, columns)
+
+
+def _framed(x: Tensor, ratio: float, value: float) -> Tensor:
+    height, width = x.shape[2:]
+    above = max(math.floor(width * ratio + 1e-9) - height, 0) // 2
+    beside = max(math.floor(height / ratio + 1e-9) - width, 0) // 2
+    return functional.pad(x, (beside, beside, above, above), value=value)
+
+
+def _filtered(x: Tensor, axis: int, count: int, name: str, antialias: bool) -> Tensor:
+    """A matrix of weights: of these kernels torch has another one, or none."""
+    size = x.shape[axis]
+    wide = max(size / count, 1.0) if antialias else 1.0
+    centres = (torch.arange(count, dtype=torch.float64) + 0.5) * size / count - 0.5
+    away = ((torch.arange(size, dtype=torch.float64)[None] - centres[:, None]) / wide).abs()
+    if name == "bicubic":
+        inner = 1.5 * away**3 - 2.5 * away**2 + 1.0
+        outer = -0.5 * away**3 + 2.5 * away**2 - 4.0 * away + 2.0
+        kernel = inner.where(away <= 1.0, outer.where(away < 2.0, torch.zeros_like(away)))
+    else:
+        radius = int(name.removeprefix("lanczos"))
+        kernel = (torch.sinc(away) * torch.sinc(away / radius)).where(away < radius, torch.zeros_like(away))
+    kernel = kernel / kernel.sum(1, keepdim=True)
+    return torch.tensordot(x, kernel, ([axis], [1])).movedim(-1, axis)
+
+
 @layer("Resizing")
 def _resizing(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
-    return back(p, _resized(first(p, inputs[0]), (p["height"], p["width"]), p["interpolation"]))
+    x, size, name = first(p, inputs[0]), (p["height"], p["width"]), p["interpolation"]
+    if p["crop_to_aspect_ratio"]:
+        x = _window(x, size[0] / size[1])
+    if p["pad_to_aspect_ratio"]:
+        x = _framed(x, size[0] / size[1], p["fill_value"])
+    if name in ("bicubic", "lanczos3", "lanczos5"):
+        return back(p, _filtered(_filtered(x, 2, size[0], name, p["antialias"]), 3, size[1], name, p["antialias"]))
+    if name == "bilinear" and p["antialias"]:
+        return back(p, functional.interpolate(x, size, mode="bilinear", align_corners=False, antialias=True))
+    return back(p, _resized(x, size, name))
 
 
 @layer(*over_axes("UpSampling*"))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, prod
 
 import numpy as np
 
 from ....core.arrays import Array
 from ....core.jsontext import Json
-from ....operators.arguments import number
-from ....operators.loss_spec import REDUCTION
+from ....operators.arguments import axis_of, number
+from ....operators.loss_spec import AXIS, MEANS, REDUCTION
 from ....operators.losses import LOSSES
 from ....operators.spec import Params
 from ....operators.structured_losses import BLANK
@@ -62,6 +62,22 @@ class Loss:
 
     each: Each
     reads: tuple[str, ...] = ()
+
+
+def _along(each: Each, *, sparse: bool = False) -> Each:
+    """What is written for the last axis, for the one that the loss' ``axis`` names; sparse labels do not have it."""
+
+    def moved(scene: Scene) -> Tensor:
+        rank = len(scene.shape)
+        axis = axis_of(scene.params[AXIS.name], AXIS.name, rank)
+        if axis == rank - 1:
+            return each(scene)
+        shape = (*scene.shape[:axis], *scene.shape[axis + 1 :], scene.shape[axis])
+        labels = scene.labels if sparse else scene.emit("movedim", scene.labels, axis, -1)
+        predictions = scene.emit("movedim", scene.predictions, axis, -1)
+        return each(replace(scene, labels=labels, predictions=predictions, shape=shape))
+
+    return moved
 
 
 def _direct(api: str, **options: object) -> Each:
@@ -119,7 +135,14 @@ def _classes(scene: Scene, shape: list[int]) -> Tensor:
 def _sparse(scene: Scene) -> Tensor:
     classes = _classes(scene, [-1])
     logs = scene.emit("reshape", _log_probabilities(scene), [-1, scene.shape[-1]])
-    return scene.emit("nn.functional.nll_loss", logs, classes, reduction="none")
+    ignored = scene.params["ignore_class"]
+    if ignored is None:
+        return scene.emit("nn.functional.nll_loss", logs, classes, reduction="none")
+    each = scene.emit("nn.functional.nll_loss", logs, classes, reduction="none", ignore_index=ignored)
+    counted = np.count_nonzero(scene.truth != ignored)
+    if scene.params[REDUCTION.name] not in MEANS or not counted:
+        return each
+    return scene.emit("mul", each, scene.truth.size / counted)  # the mean is over what counts
 
 
 def _percentage(scene: Scene) -> Tensor:
@@ -183,13 +206,14 @@ def _binary_focal(scene: Scene) -> Tensor:
 
 
 def _categorical_focal(scene: Scene) -> Tensor:
+    truth = _smoothed(scene, 1.0 / scene.shape[-1])
     if scene.params["from_logits"]:
         p = scene.emit("nn.functional.softmax", scene.predictions, dim=-1)
         p = scene.clamp(p, high=1.0 - _EPSILON)
     else:
         p = _probabilities(scene)
     factor = scene.emit("pow", scene.emit("rsub", p, 1.0), float(scene.params["gamma"]))
-    terms = scene.emit("mul", scene.emit("mul", factor, scene.labels), scene.emit("log", p))
+    terms = scene.emit("mul", scene.emit("mul", factor, truth), scene.emit("log", p))
     return scene.emit("mul", scene.sum(terms), -number(scene.params, "alpha"))
 
 
@@ -244,7 +268,7 @@ def _circle(scene: Scene) -> Tensor:
     far = scene.emit("mul", scene.emit("mul", far, scene.emit("rsub", apart, 1.0 - margin)), gamma)
     both = scene.emit("add", _log_sum(scene, near, pulled), _log_sum(scene, far, ~same))
     each = scene.emit("logaddexp", both, scene.emit("zeros_like", both))
-    if scene.params[REDUCTION.name] == "sum":
+    if scene.params[REDUCTION.name] not in MEANS:
         return each
     counted = scene.emit("clamp", scene.emit("count_nonzero", each), min=1)
     return scene.emit("mul", each, scene.emit("reciprocal", scene.emit("div", counted, len(truth))))
@@ -259,17 +283,20 @@ def _log_sum(scene: Scene, terms: Tensor, mask: Array) -> Tensor:
 
 
 TORCH_LOSSES: dict[str, Loss] = {
-    "BinaryCrossentropy": Loss(_binary, ("from_logits", "label_smoothing")),
+    "BinaryCrossentropy": Loss(_along(_binary), ("from_logits", "label_smoothing", "axis")),
     "BinaryFocalCrossentropy": Loss(
-        _binary_focal, ("gamma", "from_logits", "label_smoothing", "apply_class_balancing", "alpha")
+        _along(_binary_focal),
+        ("gamma", "from_logits", "label_smoothing", "apply_class_balancing", "alpha", "axis"),
     ),
-    "CategoricalCrossentropy": Loss(_categorical, ("from_logits", "label_smoothing")),
-    "CategoricalFocalCrossentropy": Loss(_categorical_focal, ("alpha", "gamma", "from_logits")),
+    "CategoricalCrossentropy": Loss(_along(_categorical), ("from_logits", "label_smoothing", "axis")),
+    "CategoricalFocalCrossentropy": Loss(
+        _along(_categorical_focal), ("alpha", "gamma", "from_logits", "label_smoothing", "axis")
+    ),
     "CategoricalGeneralizedCrossEntropy": Loss(_generalized, ("q",)),
     "CategoricalHinge": Loss(_categorical_hinge),
     "CTC": Loss(_ctc),
     "Circle": Loss(_circle, ("gamma", "margin", "remove_diagonal")),
-    "CosineSimilarity": Loss(_cosine),
+    "CosineSimilarity": Loss(_along(_cosine), ("axis",)),
     "Dice": Loss(_dice, ("axis",)),
     "Hinge": Loss(lambda scene: scene.mean(_below_margin(scene))),
     "Huber": Loss(_huber, ("delta",)),
@@ -280,7 +307,7 @@ TORCH_LOSSES: dict[str, Loss] = {
     "MeanSquaredError": Loss(_direct("mse_loss")),
     "MeanSquaredLogarithmicError": Loss(_logarithmic),
     "Poisson": Loss(_direct("poisson_nll_loss", log_input=False, full=False, eps=_EPSILON)),
-    "SparseCategoricalCrossentropy": Loss(_sparse, ("from_logits",)),
+    "SparseCategoricalCrossentropy": Loss(_along(_sparse, sparse=True), ("from_logits", "ignore_class", "axis")),
     "SquaredHinge": Loss(lambda scene: scene.mean(scene.emit("square", _below_margin(scene)))),
     "Tversky": Loss(_tversky, ("alpha", "beta", "axis")),
 }
@@ -288,7 +315,7 @@ TORCH_LOSSES: dict[str, Loss] = {
 #: Losses of the catalogue that are not written in torch's functions, and why.
 REFUSED_LOSSES: dict[str, str] = {}
 
-_REDUCTIONS = {"sum_over_batch_size": "mean", "sum": "sum"}
+_REDUCTIONS = {**dict.fromkeys(MEANS, "mean"), "sum": "sum"}
 
 
 def write_loss(name: str, scene: Scene) -> Tensor:
@@ -305,7 +332,10 @@ def write_loss(name: str, scene: Scene) -> Tensor:
 def _fit(name: str, scene: Scene) -> bool:
     if LOSSES[name].labels == "sequences":
         return len(scene.shape) == 3 and scene.truth.ndim == 2 and len(scene.truth) == scene.shape[0]
-    return scene.truth.size == prod(scene.shape[:-1]) if LOSSES[name].sparse else scene.truth.shape == scene.shape
+    if not LOSSES[name].sparse:
+        return bool(scene.truth.shape == scene.shape)
+    axis = axis_of(scene.params.get(AXIS.name, -1), AXIS.name, len(scene.shape))
+    return scene.truth.size == prod((*scene.shape[:axis], *scene.shape[axis + 1 :]))
 
 
 def loss_params(name: str, given: Params) -> dict[str, Json]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal
 
+from ....core.jsontext import Json
 from ....operators.arguments import Pair, channels_first, margins_of, positive
 from ....operators.catalogue import layer, layer_names
+from ....operators.resizing import fitting_sizes, is_smaller
 from ....operators.spatial import spatial_axes
 from .layout import from_first, to_first
 from .program import Call, Dtype, Lowering, Refusal, Tensor
@@ -65,6 +68,8 @@ def _pad(call: Call, *, name: str, dims: int) -> Tensor:
 
 def _center_crop(call: Call) -> Tensor:
     x = call.x
+    if is_smaller(call.params, call.shapes[0]):
+        return _resized(call, _to_ratio(call, to_first(call, x, 2), "crop"), "bilinear")
     for axis, name in zip(spatial_axes(call.params), ("height", "width"), strict=True):
         size = positive(call.params, name)
         x = call.emit("narrow", x, axis, (call.shapes[0][axis] - size) // 2, size)
@@ -81,8 +86,38 @@ def _interpolate(call: Call, mode: str, dims: int) -> Tensor:
     return from_first(call, call.emit("nn.functional.interpolate", x, size=wanted, mode=mode, **corners), dims)
 
 
+def _resized(call: Call, x: Tensor, how: str, *, antialias: bool = False) -> Tensor:
+    """An image whose channels come first, at the size of the output."""
+    wanted = [call.shape[axis] for axis in spatial_axes(call.params)]
+    more: dict[str, Json] = {} if how == "nearest" else {"align_corners": False, "antialias": antialias}
+    mode = {"nearest": "nearest-exact"}.get(how, how)
+    return from_first(call, call.emit("nn.functional.interpolate", x, size=wanted, mode=mode, **more), 2)
+
+
+def _to_ratio(call: Call, x: Tensor, how: Literal["crop", "pad"]) -> Tensor:
+    """The largest window of the output's aspect ratio, or the smallest frame of it; a negative margin cuts."""
+    height, width = (call.shapes[0][axis] for axis in spatial_axes(call.params))
+    target = positive(call.params, "height"), positive(call.params, "width")
+    if how == "crop":
+        rows, columns = fitting_sizes(height, width, target, "crop")
+        x = call.emit("narrow", x, 2, (height - rows) // 2, rows)
+        return call.emit("narrow", x, 3, (width - columns) // 2, columns)
+    rows, columns = fitting_sizes(height, width, target, "pad")
+    above, left = (rows - height) // 2, (columns - width) // 2
+    margins = [left, left, above, above]
+    return call.emit("nn.functional.pad", x, margins, value=float(call.params["fill_value"]))
+
+
 def _resizing(call: Call) -> Tensor:
-    return _interpolate(call, {"nearest": "nearest-exact"}.get(call.params["interpolation"], "bilinear"), 2)
+    how, antialias = call.params["interpolation"], bool(call.params["antialias"])
+    if how not in ("nearest", "bilinear") and not (how == "bicubic" and antialias):
+        raise Refusal(f"interpolation {how!r} without antialiasing has another kernel in torch, or none")
+    x = to_first(call, call.x, 2)
+    if call.params["crop_to_aspect_ratio"]:
+        x = _to_ratio(call, x, "crop")
+    elif call.params["pad_to_aspect_ratio"]:
+        x = _to_ratio(call, x, "pad")
+    return _resized(call, x, how, antialias=antialias)
 
 
 def _up_sampling1d(call: Call) -> Tensor:
