@@ -156,7 +156,7 @@ def test_a_unit_networks_loss_is_finite_without_an_activation_before_it(unit):
 
 
 def test_coverage_is_told_what_was_run():
-    generator = NetworkGenerator(0, NetworkSettings(max_vertices=6))
+    generator = NetworkGenerator(1, NetworkSettings(max_vertices=6))
     networks = [generator.next() for _ in range(8)]
     told = Coverage(layer_names())
     told.add(networks[0].uses)

@@ -143,7 +143,8 @@ def _cannot_be_restored(example: Any) -> bool:
 
 
 def _lacks_axis(recipe: Recipe, backend: str) -> bool:
-    return backend == "tensorflow" and recipe.name.startswith("SparseCategoricalC") and recipe.params.get("axis") == 1
+    """TensorFlow says so; on JAX a check of shapes forgets the axis, which is a defect (trophies/)."""
+    return backend != "torch" and recipe.name == "SparseCategoricalCrossentropy" and recipe.params.get("axis") == 1
 
 
 def _metric_defect(recipe: Recipe, backend: str) -> bool:
@@ -463,7 +464,11 @@ def test_loss_is_what_the_catalogue_says(answered, key):
     if recipe.name == "Tversky" and recipe.params["alpha"] != recipe.params["beta"]:
         return  # a defect of all backends: alpha weighs the misses, beta the false alarms (trophies/)
     if _lacks_axis(recipe, answers["backend"]):
-        assert "Only axis=-1 is currently supported" in answers[key]["error"]
+        said = {
+            "tensorflow": "Only axis=-1 is currently supported",
+            "jax": "the same shape up until the last dimension",
+        }
+        assert said[answers["backend"]] in answers[key]["error"]
         return
     if recipe.params.get("label_smoothing") and recipe.params["axis"] == 1 and "Categorical" in recipe.name:
         return  # a defect of all backends: the last axis is taken for the classes (trophies/)

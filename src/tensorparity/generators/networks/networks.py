@@ -228,7 +228,8 @@ class _Build:
     def _finish(self, structure: Structure, tensors: Sequence[Tensor]) -> Network:
         rng, settings = self._rng, self._settings
         numbers = self._place.style not in UNBOUNDED
-        task = draw_task(rng, self._data, bare=settings.unit or not numbers, numbers=numbers)
+        bare, along = settings.unit or not numbers, settings.varied and not settings.unit
+        task = draw_task(rng, self._data, bare=bare, numbers=numbers, along=along)
         ends = [tensors[-1]]
         if settings.varied and not settings.unit and len(tensors) > 3 and rng.random() < _MORE_OUTPUTS:
             ends.append(tensors[int(rng.integers(1, len(tensors) - 1))])

@@ -35,7 +35,8 @@ _ENDS: dict[str, str | None] = {
 _STEPS, _SYMBOLS = 5, 2
 #: Positions beside the axis of classes, where that is not the last one.
 _POSITIONS = 3
-#: How often sparse labels keep an axis that is not the last one: TensorFlow says that it does not support it.
+#: How often sparse labels keep an axis that is not the last one: TensorFlow does not support it, and on JAX a check of
+#: shapes forgets it (trophies).
 _SPARSE_AXIS = 0.1
 #: How often a loss is reduced in another way than by default.
 _REDUCED = 0.2
@@ -144,11 +145,14 @@ def _named(net: Assembly, tensor: Tensor) -> Tensor:
     return net.add("Activation", [tensor], {"activation": "linear"}) or tensor
 
 
-def draw_task(rng: np.random.Generator, data: DataShape, *, bare: bool = False, numbers: bool = True) -> Task:
+def draw_task(
+    rng: np.random.Generator, data: DataShape, *, bare: bool = False, numbers: bool = True, along: bool = True
+) -> Task:
     """A loss for the data set's task, each with the same chance.
 
     Args:
         bare: only a loss that takes any values, so that nothing but reshaping has to stand before it.
+        along: whether predictions may have positions, so that a loss may be along another axis than the last.
         numbers: whether predictions are sure to be; a chance that is not one is refused by some, even behind logits.
     """
     names = [name for name, spec in LOSSES.items() if data.task in ("", spec.task)]
@@ -162,8 +166,9 @@ def draw_task(rng: np.random.Generator, data: DataShape, *, bare: bool = False, 
         for parameter in spec.parameters
         if rng.random() < 0.5
     }
-    if spec.sparse and AXIS.name in params and rng.random() > _SPARSE_AXIS:
-        params[AXIS.name] = AXIS.default
+    sparse = spec.sparse and rng.random() > _SPARSE_AXIS
+    if AXIS in spec.parameters and (data.outputs or sparse or not along):  # a data set says what shape the output has
+        params.pop(AXIS.name, None)
     if bare and _takes_logits(spec):
         params["from_logits"] = True
     if rng.random() < _REDUCED:
