@@ -5,6 +5,7 @@ Usage: keras_child.py CASES.json INPUTS.npz OUTPUTS.npz ANSWERS.json
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 
@@ -156,7 +157,31 @@ def run_metric(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np
     return {}, [keras.ops.convert_to_numpy(metric.result())]
 
 
-RUN = {"layer": run_layer, "masked": run_masked, "loss": run_loss, "optimizer": run_optimizer, "metric": run_metric}
+def arguments(function: object) -> list[str]:
+    """By name; those that a class hands on without naming them are not among them."""
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != "self"]
+
+
+def run_signatures(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.ndarray]]:
+    """What every class of a module of Keras is made with and, if it is a layer, called with."""
+    found = {}
+    for name in case["names"]:
+        cls = getattr(getattr(keras, case["op"]), name)
+        found[name] = {"init": arguments(cls.__init__)}
+        if case["op"] == "layers":
+            found[name]["call"] = arguments(cls.call)
+    return found, []
+
+
+RUN = {
+    "signatures": run_signatures,
+    "layer": run_layer,
+    "masked": run_masked,
+    "loss": run_loss,
+    "optimizer": run_optimizer,
+    "metric": run_metric,
+}
 
 
 def main(cases_path: str, inputs_path: str, outputs_path: str, answers_path: str) -> None:

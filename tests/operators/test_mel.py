@@ -90,3 +90,5 @@ def test_contrast_is_stretched_channel_by_channel() -> None:
     found = run("AutoContrast", image)
     assert found[0, :, :, 0].ravel().tolist() == pytest.approx([0.0, 51.0, 102.0, 255.0])
     assert found[0, :, :, 1].ravel().tolist() == [7.0] * 4
+    shares = run("AutoContrast", image / 100.0, value_range=(-1, 1))
+    assert shares[0, :, :, 0].ravel().tolist() == pytest.approx([-1.0, -0.6, -0.2, 1.0])

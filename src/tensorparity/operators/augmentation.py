@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..core.arrays import Array
-from .arguments import channels_first, need_rank, positive
+from .arguments import channels_first, is_number, need_rank, positive, refuse
 from .images import augmenting, of_colours, pixels
 from .regularization import passing
 from .reshaping import DATA_FORMAT
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, no_weights
+from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, no_weights
 
 
 def _factor(default: float, *others: float) -> Parameter:
@@ -60,19 +60,30 @@ EQUALIZATION = passing(
 )
 
 
+def _range(params: Params) -> tuple[float, float]:
+    value = params["value_range"]
+    if not isinstance(value, (tuple, list)) or len(value) != 2 or not all(is_number(item) for item in value):
+        refuse("value_range", "a pair of numbers", value)
+    return float(value[0]), float(value[1])
+
+
 def _same(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     need_rank(shapes[0], 4)
+    _range(params)
     return (shapes[0],)
 
 
 def _stretch(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
-    x = inputs[0]
+    x, (least, greatest) = inputs[0], _range(params)
     low, high = x.min(axis=(1, 2), keepdims=True), x.max(axis=(1, 2), keepdims=True)
     flat = high == low
-    scale = 255.0 / np.where(flat, 1.0, high - low)
-    value = np.where(flat, x, np.clip((x - low) * scale, 0.0, 255.0))
-    # Stretched and shifted apart, so that a narrow range leaves the rounding of two large numbers.
-    kappa = np.where(flat, 0.0, np.abs(x * scale) + np.abs(low * scale) + 255.0)
+    span = greatest - least
+    scale = span / np.where(flat, 1.0, high - low)
+    value = np.where(flat, x, least + np.clip((x - low) * scale, 0.0, span))
+    # Stretched and shifted apart, so that a narrow range leaves the rounding of two large numbers; and first of all
+    # brought to 0 to 255, and back in the end.
+    sizes = np.abs(x) + np.abs(low) + abs(least)
+    kappa = np.where(flat, 0.0, (1.0 if (least, greatest) == (0.0, 255.0) else 4.0) * sizes * scale + span + abs(least))
     return (Evaluation(value, kappa),)
 
 
@@ -81,11 +92,11 @@ AUTO_CONTRAST = LayerSpec(
     api="keras.layers.AutoContrast",
     arity=(1, 1),
     ranks=(4,),
-    parameters=(),
+    parameters=(Parameter("value_range", (0, 255), ((0, 255), (0, 1), (-1, 1))),),
     shape=_same,
     weights=no_weights,
     reference=_stretch,
-    formula="output = each channel stretched so that its least value is 0 and its greatest 255; flat ones stay",
-    domain=pixels,
+    formula="output = each channel stretched so that its least value and its greatest are those of value_range; flat ones stay",
+    domain=lambda params: Domain("float32", *_range(params)),
     hazards=("channels are always the last axis",),
 )

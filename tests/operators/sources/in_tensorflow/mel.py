@@ -43,4 +43,5 @@ def _decibel(p: Params, power: Tensor) -> Tensor:
 def _contrast(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     """Flat channels, which stay, are not drawn; a test by hand has one."""
     low, high = (of(inputs[0], axis=[1, 2], keepdims=True) for of in (tf.reduce_min, tf.reduce_max))
-    return tf.math.divide(inputs[0] - low, high - low) * 255.0
+    least, greatest = p["value_range"]
+    return tf.math.divide(inputs[0] - low, high - low) * (greatest - least) + least

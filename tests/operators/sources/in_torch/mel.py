@@ -42,4 +42,5 @@ def _decibel(p: Params, power: Tensor) -> Tensor:
 def _contrast(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     """Flat channels, which stay, are not drawn; a test by hand has one."""
     low, high = inputs[0].amin((1, 2), keepdim=True), inputs[0].amax((1, 2), keepdim=True)
-    return 255 * (inputs[0] - low) / (high - low)
+    least, greatest = p["value_range"]
+    return least + (greatest - least) * (inputs[0] - low) / (high - low)

@@ -162,8 +162,11 @@ def _auto_contrast(call: Call) -> Tensor:
     low = call.emit("amin", call.x, dim=[1, 2], keepdim=True)
     width = call.emit("sub", call.emit("amax", call.x, dim=[1, 2], keepdim=True), low)
     flat = call.emit("eq", width, 0.0)
-    scale = call.emit("mul", call.emit("reciprocal", call.emit("masked_fill", width, flat, 1.0)), 255.0)
-    stretched = call.emit("clamp", call.emit("mul", call.emit("sub", call.x, low), scale), 0.0, 255.0)
+    least, greatest = (float(item) for item in call.params["value_range"])
+    span = greatest - least
+    scale = call.emit("mul", call.emit("reciprocal", call.emit("masked_fill", width, flat, 1.0)), span)
+    stretched = call.emit("clamp", call.emit("mul", call.emit("sub", call.x, low), scale), 0.0, span)
+    stretched = call.emit("add", stretched, least) if least else stretched
     return call.emit("where", flat, call.x, stretched)
 
 
