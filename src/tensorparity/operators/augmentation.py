@@ -96,7 +96,8 @@ AUTO_CONTRAST = LayerSpec(
     shape=_same,
     weights=no_weights,
     reference=_stretch,
-    formula="output = each channel stretched so that its least value and its greatest are those of value_range; flat ones stay",
+    formula="output = each channel stretched so that its least value and its greatest are those of value_range; flat "
+    "ones stay",
     domain=lambda params: Domain("float32", *_range(params)),
     hazards=("channels are always the last axis",),
 )

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from ..core.jsontext import Json, canonical
+from . import undeclared
 from .catalogue import layer, layer_names
 from .left_out import LEFT_OUT
+from .loss_spec import REDUCTION
 from .losses import LOSSES
 from .metrics.catalogue import METRICS
 from .optimizer_options import OPTIONS
@@ -41,7 +43,21 @@ def _lines() -> Iterator[str]:
     for name, reason in sorted(LEFT_OUT.items()):
         yield f"- {name}: {reason}."
     yield ""
+    yield "### Arguments not declared"
+    yield ""
+    for argument, reason in undeclared.EVERYWHERE.items():
+        yield f"- `{argument}` of every layer: {reason}."
+    for suffix, reason in undeclared.BY_SUFFIX.items():
+        yield f"- `...{suffix}`: {reason}."
+    for name, reasons in undeclared.LAYERS.items():
+        yield from (f"- `{argument}` of {name}: {reason}." for argument, reason in reasons.items())
+    for argument, reason in undeclared.CALLS.items():
+        yield f"- `{argument}` of a call: {reason}."
+    yield ""
     yield "## Losses"
+    yield ""
+    yield "What all of them have:"
+    yield from _parameters((REDUCTION,))
     for loss in LOSSES.values():
         yield from _entry(loss.name, loss.formula, loss.parameters)
     yield ""
@@ -53,7 +69,8 @@ def _lines() -> Iterator[str]:
     for optimizer in OPTIMIZERS.values():
         yield from _entry(optimizer.name, optimizer.formula, optimizer.parameters)
     yield ""
-    yield "What all of them but LossScaleOptimizer can be asked for besides:"
+    yield "What all of them but LossScaleOptimizer can be asked for besides; what acts in a second step only is"
+    yield "tried in conformance tests of several steps, and not drawn for networks, which take one:"
     yield from _parameters(OPTIONS)
     yield ""
     yield "## Schedules of the learning rate"

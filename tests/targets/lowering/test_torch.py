@@ -297,7 +297,10 @@ REFUSED: dict[str, tuple[Case, str]] = {
     "inputs": (replace(_case(), inputs={}), "input 'x' is missing"),
     **{f"layer {name}": (_layer_alone(name), reason) for name, reason in REFUSED_LAYERS.items()},
     **{f"loss {name}": (_loss_case(name, {}), reason) for name, reason in REFUSED_LOSSES.items()},
-    "parameter of a loss": (_loss_case("CosineSimilarity", {"axis": 0}), "axis=0 of loss CosineSimilarity"),
+    "parameter of a loss": (
+        _loss_case("CosineSimilarity", {"dtype": "float64"}),
+        "dtype='float64' of loss CosineSimilarity",
+    ),
     "no reduction": (_loss_case("Hinge", {"reduction": None}), "reduction=None of loss Hinge"),
     "value of a loss": (_loss_case("CategoricalGeneralizedCrossEntropy", {"q": 1.5}), "q=1.5"),
     "type of a loss' parameter": (_loss_case("Huber", {"delta": "wide"}), "the catalogue rules it out"),
