@@ -32,8 +32,8 @@ _SEED = "of random initializers and of dropout, neither of which is drawn by a l
 _ADAPT = "of ``adapt``, which finds the boundaries; they are given here"
 _BASE = "read by the base class; the layer has channels last, or none"
 _UNROLL = "how steps are run, not what they compute; declared for the other recurrent layers"
-_RENORM = "another formula of training, with weights of its own"
-_AXES = "attention over other axes than the first after the batch, of inputs of more than rank 3"
+_RENORM = "not yet: another formula of training, with weights of its own"
+_AXES = "not yet: attention over chosen axes of inputs of more than rank 3"
 _STATES = "states are carried from call to call"
 _MASK = "masks travel beside the values"
 _INPUT = "an input"
@@ -113,7 +113,7 @@ LAYERS: dict[str, dict[str, str]] = {
 CALLS: dict[str, str] = {
     **dict.fromkeys(("data", "inputs", "key", "query", "sequences", "value", "x"), _INPUT),
     **dict.fromkeys(("attention_mask", "key_mask", "mask", "query_mask", "value_mask"), _MASK),
-    "count_weights": "an input of floats beside one of integers; the count of each is declared",
+    "count_weights": "not yet: an input of floats beside one of integers",
     "initial_state": _STATES,
     "training": "belongs to the procedure",
 }
