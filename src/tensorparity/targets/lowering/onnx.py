@@ -28,8 +28,8 @@ from .states import carried_state
 #: Layers compute in float32 by their default policy and cast these inputs to it; integers they leave alone.
 _CAST_BY_LAYERS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
-#: Layers that take integers as they are, and the dtypes of those; the others are fed floats.
-_TAKE_INTEGERS = frozenset({"CategoryEncoding", "Embedding", "ReversibleEmbedding"})
+#: Layers that take integers, and the dtypes of those; the others are fed floats.
+_TAKE_INTEGERS = frozenset({"CategoryEncoding", "Embedding", "Rescaling", "ReversibleEmbedding"})
 _INTEGERS = frozenset({"int32", "int64"})
 
 
@@ -168,7 +168,8 @@ class _Lowered:
             Refusal: if the layer, its parameters, shapes or weights cannot be lowered.
         """
         _check_node(node)
-        if node.op not in _TAKE_INTEGERS and any(value.dtype != "float32" for value in inputs):
+        integers = frozenset(index for index, value in enumerate(inputs) if value.dtype != "float32")
+        if node.op not in _TAKE_INTEGERS and integers:
             raise Refusal(f"node {node.name!r} ({node.op}) is given integers, which are not lowered to ONNX")
         spec = layer(node.op)
         shapes = tuple(value.shape for value in inputs)
@@ -187,6 +188,7 @@ class _Lowered:
                 for name, declared in spec.weights(params, shapes).items()
             },
             training=self._training,
+            integers=integers,
         )
         check_training(call)
         found = LAYERS[node.op](call)

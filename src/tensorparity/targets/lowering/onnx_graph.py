@@ -107,6 +107,7 @@ class Call:
         outputs: the shapes of the outputs, by the catalogue.
         weights: the layer's own, float32, by short name (``kernel``).
         training: the layer is called with ``training=True``.
+        integers: the inputs that hold integers, by position.
     """
 
     writer: GraphWriter
@@ -118,6 +119,7 @@ class Call:
     outputs: tuple[Sizes, ...]
     weights: Arrays
     training: bool = False
+    integers: frozenset[int] = frozenset()
 
     @property
     def x(self) -> str:

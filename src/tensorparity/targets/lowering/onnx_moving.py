@@ -21,7 +21,8 @@ def _identity(call: Call) -> str:
 
 
 def _rescaling(call: Call) -> str:
-    scaled = call.emit("Mul", call.x, call.numbers(call.params["scale"]))
+    x = call.emit("Cast", call.x, to=_FLOAT) if 0 in call.integers else call.x
+    scaled = call.emit("Mul", x, call.numbers(call.params["scale"]))
     return call.emit("Add", scaled, call.numbers(call.params["offset"]))
 
 
@@ -153,7 +154,8 @@ def _encoded(call: Call, indices: str, mode: str, depth: int) -> str:
 def _discretization(call: Call) -> str:
     boundaries, mode = call.params["bin_boundaries"], call.params["output_mode"]
     apart = call.emit("Unsqueeze", call.x, call.sizes([-1]))
-    passed = call.emit("Cast", call.emit("GreaterOrEqual", apart, call.numbers(boundaries)), to=_INT32)
+    # Asked as "less", a NaN is beyond all boundaries, where sorting has it.
+    passed = call.emit("Cast", call.emit("Not", call.emit("Less", apart, call.numbers(boundaries))), to=_INT32)
     indices = call.emit("ReduceSum", passed, call.sizes([-1]), keepdims=0)
     return indices if mode == "int" else _encoded(call, indices, mode, len(boundaries) + 1)
 
