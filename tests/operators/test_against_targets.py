@@ -36,7 +36,7 @@ LEAST = {
     "keras:numpy": 90,
     "onnx:reference": 105,
 }
-#: Tested elsewhere, or the same lowering compiled at length.
+#: Tested elsewhere: Keras' backends in test_against_keras.py, compiled torch in test_against_compiled_torch.py.
 ELSEWHERE = {"keras:tensorflow", "keras:jax", "keras:torch", "torch:compile"}
 TARGET_MARKS = [
     pytest.param("torch:eager", marks=pytest.mark.torch),

@@ -7,7 +7,6 @@ from torch import fx
 
 from .graphs import GraphProgram, function
 
-
 #: What is added to a tensor so that its gradient can be asked for.
 ADDED = "d:"
 
