@@ -48,7 +48,8 @@ quality: install
 DRAWS ?= 200
 conformance: install
 	TENSORPARITY_DRAWS=$(DRAWS) $(BIN)/python -m pytest \
-	  tests/operators/test_against_keras.py tests/operators/test_against_targets.py
+	  tests/operators/test_against_keras.py tests/operators/test_against_targets.py \
+	  tests/operators/test_against_compiled_torch.py
 
 # Every reference against independent sources; rewrites the table in docs/references.md.
 REFERENCE_DRAWS ?= 20

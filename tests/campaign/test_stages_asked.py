@@ -15,7 +15,7 @@ from tensorparity.targets.catalogue import TARGETS
     [
         ("keras:jax", Goal.UPDATE),
         ("torch:eager", Goal.GRADIENTS),
-        ("torch:compile", Goal.FORWARD),
+        ("torch:compile", Goal.GRADIENTS),
         ("onnxruntime", Goal.FORWARD),
         ("keras:tensorflow@other", Goal.UPDATE),
         ("nobody:knows", Goal.UPDATE),

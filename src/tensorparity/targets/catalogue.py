@@ -126,9 +126,8 @@ TORCH_EAGER = TargetSpec(
 TORCH_COMPILE = replace(
     TORCH_EAGER,
     name="torch:compile",
-    summary="PyTorch: layers forward, exported programs and single calls, compiled by inductor",
+    summary="PyTorch: layers forward and backward, exported programs and single calls, compiled by inductor",
     compiled=True,
-    furthest=Goal.FORWARD,
 )
 TENSORFLOW_EAGER = TargetSpec(
     name="tensorflow:eager",

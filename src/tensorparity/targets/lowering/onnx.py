@@ -6,7 +6,7 @@ A replay is the same thing with its nodes disconnected, each on graph inputs of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,17 +19,18 @@ from ...core.procedure import Goal, Mode
 from ...operators.catalogue import has_layer, layer
 from ...operators.evaluate import infer_shapes
 from ...operators.spec import ShapeError
-from .onnx_graph import Call, GraphWriter, Refusal, Sizes
-from .onnx_layers import LAYERS
+from .masks import mask_read
+from .onnx_graph import Call, GraphWriter, Refusal, Sizes, static
+from .onnx_layers import LAYERS, REFUSED_LAYERS, check_training
 from .parameters import undeclared
 from .states import carried_state
 
 #: Layers compute in float32 by their default policy and cast these inputs to it; integers they leave alone.
 _CAST_BY_LAYERS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
-#: Layers that take indices, and the dtypes of those.
-_TAKE_INDICES = frozenset({"Embedding"})
-_INDICES = frozenset({"int32", "int64"})
+#: Layers that take integers, and the dtypes of those; the others are fed floats.
+_TAKE_INTEGERS = frozenset({"CategoryEncoding", "Embedding", "Rescaling", "ReversibleEmbedding"})
+_INTEGERS = frozenset({"int32", "int64"})
 
 
 def lower_to_onnx(case: Case) -> tuple[Json, dict[str, Array]] | str:
@@ -47,6 +48,8 @@ def lower_to_onnx(case: Case) -> tuple[Json, dict[str, Array]] | str:
             _forward(graph, case, lowered)
     except Refusal as reason:
         return str(reason)
+    except ShapeError as error:  # a value that is read no earlier than where it is needed
+        return f"the catalogue rules it out: {error}"
     return lowered.result(graph.name)
 
 
@@ -58,9 +61,11 @@ def _check(case: Case) -> LayerGraph:
         raise Refusal(f"only layer graphs are lowered to ONNX, not subjects of kind {case.subject.kind!r}")
     check_procedure(case)
     _check_inputs(case)
-    carried = carried_state(case, case.subject)
-    if carried:
-        raise Refusal(f"{carried}, which ONNX has no way to say")
+    unsaid = carried_state(case, case.subject)
+    if case.procedure.goal is not Goal.REPLAY:
+        unsaid = unsaid or mask_read(case.subject, training=case.procedure.training, loss=False)
+    if unsaid:
+        raise Refusal(f"{unsaid}, which ONNX has no way to say")
     return case.subject
 
 
@@ -75,6 +80,17 @@ def _check_inputs(case: Case) -> None:
             raise Refusal(f"a static ONNX graph takes the whole batch, not slices of {slice_size}")
 
 
+def check_file_procedure(case: Case) -> None:
+    """Refuse what no ONNX file can be asked for: how it is in training it does not say.
+
+    Raises:
+        Refusal: naming it.
+    """
+    check_procedure(case)
+    if case.procedure.training:
+        raise Refusal("ONNX files are run in inference mode only, not with training=True")
+
+
 def check_procedure(case: Case) -> None:
     """Refuse what no ONNX model can be asked for.
 
@@ -84,8 +100,6 @@ def check_procedure(case: Case) -> None:
     procedure = case.procedure
     if procedure.goal not in (Goal.FORWARD, Goal.REPLAY):
         raise Refusal(f"ONNX graphs are run forward only; the goal is {procedure.goal.value!r}")
-    if procedure.training:
-        raise Refusal("ONNX graphs are run in inference mode only, not with training=True")
     if procedure.mode is not Mode.USER:
         raise Refusal(f"ONNX graphs are run in one mode only, so there is no {procedure.mode.value} one to ask for")
     if procedure.dtype not in (None, "float32"):
@@ -99,10 +113,12 @@ def check_procedure(case: Case) -> None:
 
 def _check_node(node: Node) -> None:
     if node.op not in LAYERS or not has_layer(node.op):
-        raise Refusal(f"layer {node.op} of node {node.name!r} has no ONNX counterpart here")
-    if node.call_params:
-        names = ", ".join(sorted(node.call_params))
-        raise Refusal(f"node {node.name!r} is called with arguments that are not lowered to ONNX: {names}")
+        reason = f": {REFUSED_LAYERS[node.op]}" if node.op in REFUSED_LAYERS else ""
+        raise Refusal(f"layer {node.op} of node {node.name!r} has no ONNX counterpart here{reason}")
+    declared = {parameter.name for parameter in layer(node.op).call_parameters}
+    others = sorted(set(node.call_params) - declared)
+    if others:
+        raise Refusal(f"node {node.name!r} is called with arguments that are not lowered to ONNX: {', '.join(others)}")
     unknown = undeclared(node)
     if unknown:
         raise Refusal(f"parameter {unknown} of node {node.name!r} ({node.op}) is not lowered to ONNX")
@@ -117,6 +133,7 @@ class _Value:
 
     tensor: str
     shape: Sizes
+    dtype: str = "float32"
 
 
 class _Lowered:
@@ -124,6 +141,7 @@ class _Lowered:
 
     def __init__(self, case: Case) -> None:
         self._weights: Arrays = case.weights
+        self._training = case.procedure.training
         self._writer = GraphWriter()
         self._inputs: list[Json] = []
         self._outputs: list[Json] = []
@@ -133,40 +151,50 @@ class _Lowered:
         tensor = self._writer.input(name, array.shape, dtype_name(array))
         self._inputs.append({"tensor": tensor, "input": name})
         self._arrays[f"inputs:{name}"] = array
-        return _Value(tensor, array.shape)
+        return _Value(tensor, array.shape, dtype_name(array))
 
     def passed_on(self, value: _Value) -> _Value:
         """The same values under another name: a graph's input is not directly its output."""
         return _Value(self._writer.emit("Identity", [value.tensor], f"{value.tensor}_output"), value.shape)
 
     def output(self, group: str, name: str, value: _Value) -> None:
-        self._writer.output(value.tensor, value.shape)
+        self._writer.output(value.tensor, value.shape, value.dtype)
         self._outputs.append({"tensor": value.tensor, "group": group, "name": name})
 
-    def node(self, node: Node, inputs: Sequence[_Value]) -> _Value:
-        """Write one node; all layers of the catalogue have one output.
+    def node(self, node: Node, inputs: Sequence[_Value]) -> list[_Value]:
+        """Write one node.
 
         Raises:
             Refusal: if the layer, its parameters, shapes or weights cannot be lowered.
         """
         _check_node(node)
+        integers = frozenset(index for index, value in enumerate(inputs) if value.dtype != "float32")
+        if node.op not in _TAKE_INTEGERS and integers:
+            raise Refusal(f"node {node.name!r} ({node.op}) is given integers, which are not lowered to ONNX")
         spec = layer(node.op)
         shapes = tuple(value.shape for value in inputs)
-        shape = _output_shape(node, shapes)
-        params = spec.complete(node.params)
+        outputs = _output_shapes(node, shapes)
+        params = spec.complete({**node.params, **node.call_params})
         call = Call(
             writer=self._writer,
+            op=node.op,
             layer=node.layer,
             params=params,
             inputs=tuple(value.tensor for value in inputs),
             shapes=shapes,
-            shape=shape,
+            outputs=outputs,
             weights={
                 name: self._weight(f"{node.layer}/{name}", declared.shape)
                 for name, declared in spec.weights(params, shapes).items()
             },
+            training=self._training,
+            integers=integers,
         )
-        return _Value(LAYERS[node.op](call), shape)
+        check_training(call)
+        found = LAYERS[node.op](call)
+        tensors = [found] if isinstance(found, str) else found
+        dtype = "int32" if node.op == "Discretization" and params["output_mode"] == "int" else "float32"
+        return [_Value(tensor, shape, dtype) for tensor, shape in zip(tensors, outputs, strict=True)]
 
     def _weight(self, key: str, shape: Sizes) -> Array:
         if key not in self._weights:
@@ -182,7 +210,7 @@ class _Lowered:
         return subject, {**self._arrays, "weights:model": model}
 
 
-def _output_shape(node: Node, shapes: Sequence[Sizes]) -> Sizes:
+def _output_shapes(node: Node, shapes: Sequence[Sizes]) -> tuple[Sizes, ...]:
     """By the catalogue, which also checks parameters and number of inputs."""
     batches = {shape[0] for shape in shapes}
     if len(batches) > 1:
@@ -194,10 +222,7 @@ def _output_shape(node: Node, shapes: Sequence[Sizes]) -> Sizes:
         found = infer_shapes(LayerGraph(specs, (alone,), (Ref(node.name),)), batches.pop() if batches else None)
     except ShapeError as error:
         raise Refusal(f"the catalogue rules it out: {error}") from error
-    shape = tuple(size for size in found[node.name][0] if size is not None)
-    if len(shape) != len(found[node.name][0]):
-        raise Refusal(f"the output shape of node {node.name!r} is not known: {found[node.name][0]}")
-    return shape
+    return static(found[node.name])
 
 
 def _as_float32(array: Array) -> Array:
@@ -209,7 +234,7 @@ def _as_float32(array: Array) -> Array:
 
 
 def _forward(graph: LayerGraph, case: Case, lowered: _Lowered) -> None:
-    values = {spec.name: lowered.input(spec.name, _input_array(spec, case.inputs, graph)) for spec in graph.inputs}
+    values = {spec.name: [lowered.input(spec.name, _input_array(spec, case.inputs, graph))] for spec in graph.inputs}
     for node in graph.nodes:
         values[node.name] = lowered.node(node, [_lookup(values, ref) for ref in node.inputs])
     for ref in graph.outputs:
@@ -217,16 +242,22 @@ def _forward(graph: LayerGraph, case: Case, lowered: _Lowered) -> None:
         spec = next((item for item in graph.inputs if item.name == ref.node), None)
         if spec is not None:
             value = _passed_on(spec, value, lowered)
-        lowered.output("outputs", ref.node, value)
+        lowered.output("outputs", _numbered(ref.node, ref.index), value)
     if case.procedure.trace:
         for node in graph.nodes:
-            lowered.output("nodes", node.key, values[node.name])
+            for index, value in enumerate(values[node.name]):
+                lowered.output("nodes", _numbered(node.key, index), value)
 
 
-def _lookup(values: dict[str, _Value], ref: Ref) -> _Value:
-    if ref.index:
-        raise Refusal(f"{ref.node!r} has one output; output {ref.index} does not exist")
-    return values[ref.node]
+def _numbered(name: str, index: int) -> str:
+    return name if index == 0 else f"{name}.{index}"
+
+
+def _lookup(values: Mapping[str, Sequence[_Value]], ref: Ref) -> _Value:
+    found = values[ref.node]
+    if ref.index >= len(found):
+        raise Refusal(f"{ref.node!r} has {len(found)} outputs; output {ref.index} does not exist")
+    return found[ref.index]
 
 
 def _passed_on(spec: InputSpec, value: _Value, lowered: _Lowered) -> _Value:
@@ -236,10 +267,10 @@ def _passed_on(spec: InputSpec, value: _Value, lowered: _Lowered) -> _Value:
 
 
 def _input_array(spec: InputSpec, inputs: Arrays, graph: LayerGraph) -> Array:
-    """The input as the first layer sees it: rounded to the declared dtype, then cast to float32 if no index."""
+    """The input as the first layer sees it: rounded to the declared dtype, then cast unless it takes integers."""
     takers = {node.op for node in graph.nodes for ref in node.inputs if ref.node == spec.name}
-    indices = spec.dtype in _INDICES and takers <= _TAKE_INDICES
-    if spec.dtype not in _CAST_BY_LAYERS and not indices:
+    integers = spec.dtype in _INTEGERS and takers <= _TAKE_INTEGERS
+    if spec.dtype not in _CAST_BY_LAYERS and not integers:
         raise Refusal(f"input {spec.name!r} is of dtype {spec.dtype}, which is not lowered to ONNX")
     if spec.name not in inputs:
         raise Refusal(f"input {spec.name!r} is missing")
@@ -251,7 +282,7 @@ def _input_array(spec: InputSpec, inputs: Arrays, graph: LayerGraph) -> Array:
         raise Refusal(f"input {spec.name!r} has shape {array.shape}, which does not fit (batch, *{spec.shape})")
     with np.errstate(over="ignore"):
         rounded = array.astype(dtype_named(spec.dtype), copy=False)
-    return rounded if indices else _as_float32(rounded)
+    return rounded if integers else _as_float32(rounded)
 
 
 # Replay
@@ -267,14 +298,15 @@ def _replay(graph: LayerGraph, case: Case, lowered: _Lowered) -> None:
         node = by_key[key]
         names = [f"{key}/{index}" for index in range(len(node.inputs))]
         values = [lowered.input(name, _replay_array(name, case.inputs, node)) for name in names]
-        lowered.output("nodes", key, lowered.node(node, values))
+        for index, value in enumerate(lowered.node(node, values)):
+            lowered.output("nodes", _numbered(key, index), value)
 
 
 def _replay_array(name: str, inputs: Arrays, node: Node) -> Array:
     if name not in inputs:
         raise Refusal(f"input {name!r} of the replay is missing")
     array = inputs[name]
-    if dtype_name(array) in _INDICES and node.op in _TAKE_INDICES:
+    if dtype_name(array) in _INTEGERS and node.op in _TAKE_INTEGERS:
         return array
     if dtype_name(array) not in _CAST_BY_LAYERS:
         raise Refusal(f"input {name!r} is of dtype {dtype_name(array)}, which is not lowered to ONNX")

@@ -150,6 +150,11 @@ def _elu(call: Call) -> str:
     return call.emit("Elu", call.inputs[0], alpha=number(call.params, "alpha"))
 
 
+def _prelu(call: Call) -> str:
+    """The slopes with a batch axis of one: left to broadcasting, some would take a vector for one per channel."""
+    return call.emit("PRelu", call.x, call.weight("alpha", lambda alpha: alpha[None]))
+
+
 def _softmax(call: Call) -> str:
     axes = axes_of(call.params["axis"], "axis", call.rank)
     if len(axes) == 1:
@@ -172,6 +177,7 @@ ACTIVATION_LAYERS: dict[str, Lowering] = {
     "Activation": _activation,
     "ELU": _elu,
     "LeakyReLU": _leaky_relu,
+    "PReLU": _prelu,
     "ReLU": _relu,
     "Softmax": _softmax,
 }

@@ -25,7 +25,7 @@ from ...core.onnx.model import OnnxModel, OnnxNode, parse_model
 from ...core.onnx.wire import Buffer, WireError, messages, read_fields, text
 from ...core.procedure import Goal
 from . import protobuf
-from .onnx import check_procedure
+from .onnx import check_file_procedure
 from .onnx_file import model_array, with_outputs
 from .onnx_graph import Refusal
 from .onnx_subgraphs import renamed_node
@@ -66,7 +66,7 @@ def lower_exported(case: Case) -> tuple[Json, dict[str, Array]] | str:
     """The subject and arrays for an ONNX runtime, or the reason why there are none."""
     assert isinstance(case.subject, ModelFile)
     try:
-        check_procedure(case)
+        check_file_procedure(case)
         exported = _open(case.subject)
         if case.procedure.trace or case.procedure.goal is Goal.REPLAY:
             exported = _steps(case.subject, exported)

@@ -22,7 +22,7 @@ from ...core.onnx.model import OnnxModel, OnnxNode, parse_model
 from ...core.onnx.wire import Buffer, delimited, messages, read_fields, text
 from ...core.procedure import Goal
 from . import protobuf
-from .onnx import check_procedure
+from .onnx import check_file_procedure
 from .onnx_graph import Refusal
 
 _MODEL_GRAPH, _GRAPH_NODE, _GRAPH_NAME, _GRAPH_INPUT, _GRAPH_OUTPUT = 7, 1, 2, 11, 12
@@ -42,7 +42,7 @@ def lower_onnx_file(case: Case) -> tuple[Json, dict[str, Array]] | str:
     try:
         if not isinstance(case.subject, ModelFile) or case.subject.format != "onnx":
             raise Refusal("expected an ONNX file")
-        check_procedure(case)
+        check_file_procedure(case)
         opened = _open(case.subject)
         if case.procedure.goal is Goal.REPLAY:
             return _Replay(opened, case.inputs).lower(case.procedure.nodes)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...core.arrays import Array, Arrays
-from ...operators.spec import Params
+from ...operators.spec import LayerSpec, Params, Shape
 from . import protobuf
 
 #: Opset 20 is the first with Gelu, 17 with LayerNormalization; IR version 9 belongs to it.
 OPSET = 20
 IR_VERSION = 9
+#: Operators that came later, or with another meaning before: a graph that has one is of its opset, others run anywhere.
+SINCE = {"Attention": 23, "GroupNormalization": 21, "RMSNormalization": 23}
+_IR_VERSIONS = {OPSET: IR_VERSION, 21: 10, 23: 11}
 
 #: A serialised message may not exceed 2 GiB; the rest is for everything that is no weight.
 MOST_WEIGHT_BYTES = 2**31 - 2**24
@@ -37,6 +40,7 @@ class GraphWriter:
         self._taken: set[str] = set()
         self._weights: dict[str, str] = {}
         self._weight_bytes = 0
+        self._opset = OPSET
 
     def name(self, hint: str) -> str:
         """A new name of letters, digits and underscores: other characters are legal but not safe everywhere."""
@@ -53,9 +57,9 @@ class GraphWriter:
         self._inputs.append(protobuf.value_info(name, dtype, shape))
         return name
 
-    def output(self, tensor: str, shape: Sizes) -> None:
+    def output(self, tensor: str, shape: Sizes, dtype: str = "float32") -> None:
         """Make a tensor an output of the graph; asked twice, it is one once."""
-        self._outputs[tensor] = protobuf.value_info(tensor, "float32", shape)
+        self._outputs[tensor] = protobuf.value_info(tensor, dtype, shape)
 
     def constant(self, hint: str, array: Array) -> str:
         name = self.name(hint)
@@ -83,12 +87,13 @@ class GraphWriter:
     ) -> list[str]:
         """Append an operator with one output per hint."""
         outputs = [self.name(hint) for hint in hints]
+        self._opset = max(self._opset, SINCE.get(op, OPSET))
         self._nodes.append(protobuf.node(op, inputs, outputs, attributes, name=outputs[0]))
         return outputs
 
     def model(self, name: str) -> bytes:
         graph = protobuf.graph(name, self._nodes, self._initializers, self._inputs, self._outputs.values())
-        return protobuf.model(graph, ir_version=IR_VERSION, opset=OPSET, producer="tensorparity")
+        return protobuf.model(graph, ir_version=_IR_VERSIONS[self._opset], opset=self._opset, producer="tensorparity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +101,34 @@ class Call:
     """One call of one layer, to be written as ONNX operators.
 
     Args:
+        layer: its name; of a layer inside of another with that one's before it.
         params: complete, defaults filled in, and found valid by the catalogue.
         inputs: the names of the input tensors; ``shapes`` are their shapes, batch axis included.
-        shape: the shape of the output, by the catalogue.
+        outputs: the shapes of the outputs, by the catalogue.
         weights: the layer's own, float32, by short name (``kernel``).
+        training: the layer is called with ``training=True``.
+        integers: the inputs that hold integers, by position.
     """
 
     writer: GraphWriter
+    op: str
     layer: str
     params: Params
     inputs: tuple[str, ...]
     shapes: tuple[Sizes, ...]
-    shape: Sizes
+    outputs: tuple[Sizes, ...]
     weights: Arrays
+    training: bool = False
+    integers: frozenset[int] = frozenset()
+
+    @property
+    def x(self) -> str:
+        return self.inputs[0]
+
+    @property
+    def shape(self) -> Sizes:
+        """Of the first output."""
+        return self.outputs[0]
 
     @property
     def rank(self) -> int:
@@ -141,9 +161,40 @@ class Call:
         # A 0 in the shape means "as in the input" unless told otherwise; for us it is an empty axis.
         return self.emit("Reshape", tensor, self.sizes(shape), allowzero=int(0 in shape))
 
+    def inside(
+        self, spec: LayerSpec, params: Params, name: str, inputs: Sequence[str], shapes: Sequence[Sizes]
+    ) -> Call:
+        """The call of a layer that this one wraps, called ``name``, which its weights' names begin with."""
+        prefix = f"{name}/"
+        return replace(
+            self,
+            op=spec.name,
+            layer=f"{self.layer}/{name}",
+            params=params,
+            inputs=tuple(inputs),
+            shapes=tuple(shapes),
+            outputs=static(spec.shape(params, shapes)),
+            weights={key.removeprefix(prefix): w for key, w in self.weights.items() if key.startswith(prefix)},
+        )
 
-#: Writes the operators of one call and names the tensor with the result.
-Lowering = Callable[[Call], str]
+
+#: Writes the operators of one call and names the tensors with the results.
+Lowering = Callable[[Call], str | Sequence[str]]
+
+
+def static(shapes: Sequence[Shape]) -> tuple[Sizes, ...]:
+    """Shapes without unknown sizes.
+
+    Raises:
+        Refusal: if one is not known.
+    """
+    found = []
+    for shape in shapes:
+        sizes = tuple(size for size in shape if size is not None)
+        if len(sizes) != len(shape):
+            raise Refusal(f"the output shape is not known: {shape}")
+        found.append(sizes)
+    return tuple(found)
 
 
 def inverse(permutation: Sequence[int]) -> tuple[int, ...]:

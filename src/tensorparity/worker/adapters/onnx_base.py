@@ -39,8 +39,6 @@ class OnnxAdapter(Adapter):
             raise Unsupported("{} runs ONNX models, not {}".format(name, job.subject["kind"]))
         if job.goal not in ("forward", "replay", "call"):
             raise Unsupported("an ONNX runtime computes no {}".format(job.goal))
-        if job.option("training"):
-            raise Unsupported("an ONNX runtime has no training mode")
         self.current_node = None
         outputs = job.subject["outputs"]
         wanted = [item["tensor"] for item in outputs]

@@ -19,11 +19,11 @@ from ....core.policies import policy_named
 from ....core.procedure import Goal, Mode
 from ....operators.catalogue import has_layer, layer
 from ....operators.spec import LayerSpec, ShapeError
+from ..masks import mask_read
 from ..parameters import undeclared
 from ..states import carried_state
 from .layers import LAYERS, REFUSED_LAYERS
 from .losses import Scene, loss_params, write_loss
-from .masks import check_masks
 from .program import Call, ProgramWriter, Refusal, Sizes, Tensor, static
 
 #: What the worker calls the subject.
@@ -124,7 +124,9 @@ class _Lowered:
     # The whole graph
 
     def forward(self, graph: LayerGraph) -> None:
-        check_masks(graph, training=self._training, loss=self._case.procedure.goal is Goal.GRADIENTS)
+        masked = mask_read(graph, training=self._training, loss=self._case.procedure.goal is Goal.GRADIENTS)
+        if masked:
+            raise Refusal(f"{masked}, and masks are not carried in torch")
         values: dict[str, list[_Value]] = {spec.name: [self._input(spec)] for spec in graph.inputs}
         for node in graph.nodes:
             found = values[node.name] = self._node(node, [_lookup(values, ref) for ref in node.inputs])

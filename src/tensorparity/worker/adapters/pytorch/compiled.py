@@ -7,7 +7,7 @@ import shutil
 from ...contract import Result, Unsupported
 from ..expressions import Pack
 from .base import TorchAdapter
-from .graphs import GraphProgram, joined, output_key, slices_of
+from .graphs import GraphProgram, gradients_of, joined, output_key, replayed, slices_of
 from .tensors import to_numpy
 
 _CALLS_KEPT = 6  # dynamo recompiles one function eight times at most, and all expressions are one function to it
@@ -17,14 +17,15 @@ _GRAPHS_KEPT = 16
 class CompiledAdapter(TorchAdapter):
     """The trace compiles one graph with every node's output exposed, a replay all its nodes as one unit.
 
-    Both are compiled code like the whole, only cut in other places.
+    Both are compiled code like the whole, only cut in other places. Gradients are those of the compiled backward pass;
+    to ask for them at the nodes, a zero is added to what each gives.
     """
 
-    ABILITIES = TorchAdapter.ABILITIES | frozenset(["pack"])
+    ABILITIES = TorchAdapter.ABILITIES | frozenset(["gradients", "pack"])
 
     def __init__(self, flavour, options):
         TorchAdapter.__init__(self, flavour, options)
-        self.mode = "inductor: torch.compile(ExportedProgram.module()) under no_grad"
+        self.mode = "inductor: torch.compile(ExportedProgram.module())"
         self._wholes = {}
         self._exposed = {}
         self._calls = {}
@@ -33,9 +34,11 @@ class CompiledAdapter(TorchAdapter):
 
     def start(self):
         TorchAdapter.start(self)
+        from torch._functorch import config as differentiation
         from torch._inductor import config
 
         config.compile_threads = 1
+        differentiation.donated_buffer = False  # a replay goes backward several times, node by node
 
     def run(self, job):
         _require_compiler()
@@ -54,8 +57,12 @@ class CompiledAdapter(TorchAdapter):
 
         if job.option("mode") == "eager":
             raise Unsupported("eager torch is a target of its own, torch:eager")
-        if job.goal not in ("forward", "replay") or job.cotangents:
-            raise Unsupported("torch:compile runs layers forward only")
+        if job.goal == "gradients":
+            return self._gradients(job)
+        if job.goal not in ("forward", "replay"):
+            raise Unsupported("layers in torch are run forward and backward, not to {!r}".format(job.goal))
+        if job.cotangents:
+            return self._pull_back(job)
         result = Result()
         with torch.no_grad():
             pieces = [self._run_layers(subject, part, result) for subject, part in slices_of(job)]
@@ -74,18 +81,47 @@ class CompiledAdapter(TorchAdapter):
         result.nodes = {key: to_numpy(found[name]) for key, name in nodes.items()}
         return {name: to_numpy(found[tensor]) for name, tensor in outputs.items()}
 
-    def _layers(self, subject, wanted):
+    def _gradients(self, job):
+        import torch
+
+        from .graph_modules import ADDED
+
+        subject = job.subject
+        program = GraphProgram(subject, self._nowhere)
+        leaves = program.tensors(job, differentiable=True)
+        with torch.no_grad():
+            once = program.run(dict(leaves))  # for the shapes only
+        nodes = dict(subject["traced"])
+        watched = sorted(
+            name for name in set(nodes.values()) - set(leaves) if once[name].is_floating_point() and once[name].numel()
+        )
+        wanted = sorted(set(nodes.values()) | {name for _, name in subject["outputs"]} | {subject["loss"]})
+        built, module = self._layers(subject, wanted, watched, subject["loss"])
+        added = {ADDED + name: torch.zeros_like(once[name]).requires_grad_(True) for name in watched}
+        found = built.call(module, dict(leaves, **added))
+        sources = {key: added.get(ADDED + name, leaves.get(name)) for key, name in nodes.items()}
+        sources = {key: tensor for key, tensor in sources.items() if tensor is not None}
+        return gradients_of(job, found[subject["loss"]], leaves, found, sources)
+
+    def _pull_back(self, job):
+        program = GraphProgram(job.subject, self._nowhere)
+        leaves = program.tensors(job, differentiable=True)
+        names = {name for _, _, outputs, _ in job.subject["replays"] for name in outputs}
+        built, module = self._layers(job.subject, sorted(names))
+        return replayed(job, self._nowhere, leaves, dict(leaves, **built.call(module, leaves)))
+
+    def _layers(self, subject, wanted, watched=(), loss=None):
         """Return the program as a module, and that compiled, from the last few if it is among them."""
         import torch
 
         from .graph_modules import GraphModule
 
-        key = json.dumps([subject, wanted], sort_keys=True)
+        key = json.dumps([subject, wanted, list(watched), loss], sort_keys=True)
         if key not in self._graphs:
             if len(self._graphs) >= _GRAPHS_KEPT:
                 torch._dynamo.reset()
                 self._graphs.clear()
-            built = GraphModule(subject, wanted)
+            built = GraphModule(subject, wanted, watched, loss)
             self._graphs[key] = (built, torch.compile(built.module, dynamic=False))
         return self._graphs[key]
 

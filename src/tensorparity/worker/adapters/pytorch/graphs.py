@@ -158,13 +158,18 @@ def _gradients(job, at):
     for tensor in kept.values():
         if tensor.requires_grad and not tensor.is_leaf:
             tensor.retain_grad()
+    return gradients_of(job, loss, leaves, tensors, kept)
+
+
+def gradients_of(job, loss, leaves, tensors, sources):
+    """Go backward from the loss; ``sources`` are the tensors that hold the gradients of the nodes, by their keys."""
     if loss.requires_grad:
         loss.backward()
     result = Result()
     result.loss = float(loss.detach())
-    result.nodes = {key: to_numpy(tensor) for key, tensor in kept.items()}
+    result.nodes = {key: to_numpy(tensors[name]) for key, name in job.subject["traced"]}
     result.outputs = {name: to_numpy(tensors[tensor]) for name, tensor in job.subject["outputs"]}
-    _collect("node:", kept, result)
+    _collect("node:", sources, result)
     _collect("input:", {name[2:]: leaf for name, leaf in leaves.items() if name.startswith("x:")}, result)
     _collect("weight:", {name[2:]: leaf for name, leaf in leaves.items() if name.startswith("w:")}, result)
     return result
@@ -179,11 +184,18 @@ def _collect(prefix, tensors, result):
 def _replay(job, at):
     import torch
 
-    result = Result()
     with torch.set_grad_enabled(bool(job.cotangents)):
         program = GraphProgram(job.subject, at)
         leaves = program.tensors(job, differentiable=bool(job.cotangents))
         tensors = program.run(dict(leaves))
+    return replayed(job, at, leaves, tensors)
+
+
+def replayed(job, at, leaves, tensors):
+    """Collect what the nodes gave, and pull back the cotangents."""
+    import torch
+
+    result, dtype = Result(), getattr(torch, job.subject["dtype"])
     for key, inputs, outputs, layer in job.subject["replays"]:
         for index, name in enumerate(outputs):
             result.nodes[output_key(key, index)] = to_numpy(tensors[name])
@@ -192,7 +204,7 @@ def _replay(job, at):
             weights = [name for name in leaves if name.startswith("w:" + layer + "/")]
             named = {"input:{}/{}".format(key, index): leaves["x:" + name] for index, name in enumerate(inputs)}
             named.update({"weight:" + name[2:]: leaves[name] for name in weights})
-            cotangent = to_tensor(job.cotangents[key]).to(program.dtype)
+            cotangent = to_tensor(job.cotangents[key]).to(dtype)
             _pull_back(tensors[outputs[0]], cotangent, named, result)
     at(None)
     return result
