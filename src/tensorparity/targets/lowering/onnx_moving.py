@@ -9,7 +9,7 @@ import numpy as np
 from ...operators.arguments import channels_first, margins_of, pair, positive, sizes
 from ...operators.catalogue import layer, layer_names
 from ...operators.spatial import spatial_axes
-from .onnx_graph import Call, Lowering, Sizes
+from .onnx_graph import Call, Lowering, Refusal, Sizes
 from .onnx_layout import from_first, to_first
 from .protobuf import Attribute
 
@@ -76,6 +76,8 @@ def _center_crop(call: Call) -> str:
     axes = spatial_axes(call.params)
     wanted = [positive(call.params, name) for name in ("height", "width")]
     starts = [(call.shapes[0][axis] - size) // 2 for axis, size in zip(axes, wanted, strict=True)]
+    if min(starts) < 0:
+        raise Refusal("images smaller than the crop are resized, which has no single ONNX counterpart")
     ends = [start + size for start, size in zip(starts, wanted, strict=True)]
     return call.emit("Slice", call.x, call.sizes(starts), call.sizes(ends), call.sizes(axes))
 
@@ -109,6 +111,11 @@ def _up_sampling1d(call: Call) -> str:
 
 
 def _resizing(call: Call) -> str:
+    shaped = [name for name in ("crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias") if call.params[name]]
+    if shaped:
+        raise Refusal(f"resizing with {shaped[0]} has no ONNX counterpart here")
+    if call.params["interpolation"] not in ("nearest", "bilinear"):
+        raise Refusal(f"interpolation {call.params['interpolation']!r} has no ONNX counterpart here")
     axes = spatial_axes(call.params)
     steps = [(call.shapes[0][axis], call.shape[axis]) for axis in axes]
     if call.params["interpolation"] == "nearest" and any(_is_open(*step) for step in steps):
@@ -172,10 +179,12 @@ def _auto_contrast(call: Call) -> str:
     low, high = (call.emit(op, call.x, call.sizes([1, 2])) for op in ("ReduceMin", "ReduceMax"))
     width = call.emit("Sub", high, low)
     flat = call.emit("Equal", width, call.numbers(0.0))
-    scale = call.emit("Div", call.numbers(255.0), call.emit("Where", flat, call.numbers(1.0), width))
+    least, greatest = (float(end) for end in call.params["value_range"])
+    span = call.numbers(greatest - least)
+    scale = call.emit("Div", span, call.emit("Where", flat, call.numbers(1.0), width))
     stretched = call.emit("Mul", call.emit("Sub", call.x, low), scale)
-    clipped = call.emit("Clip", stretched, call.numbers(0.0), call.numbers(255.0))
-    return call.emit("Where", flat, call.x, clipped)
+    clipped = call.emit("Clip", stretched, call.numbers(0.0), span)
+    return call.emit("Where", flat, call.x, call.emit("Add", clipped, call.numbers(least)))
 
 
 _DIMS = (1, 2, 3)
