@@ -16,8 +16,8 @@ from .rounding import exact, growth
 from .spatial import DATA_FORMATS, from_last, spatial_axes, to_last
 from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError
 
-_HEIGHT = Parameter("height", None, (2, 3, 7), (0, -1), required=True)
-_WIDTH = Parameter("width", None, (2, 4, 5), (0, -1), required=True)
+_HEIGHT = Parameter("height", None, (2, 3, 7), (-1,), required=True)
+_WIDTH = Parameter("width", None, (2, 4, 5), (-1,), required=True)
 
 
 def _sized(params: Params, shape: Shape) -> Shape:

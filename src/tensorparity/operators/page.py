@@ -10,10 +10,10 @@ from .catalogue import layer, layer_names
 from .left_out import LEFT_OUT
 from .losses import LOSSES
 from .metrics.catalogue import METRICS
-from .optimizer_options import OPTIONS
+from .optimizer_options import OPTION_CONFLICTS, OPTIONS
 from .optimizers import OPTIMIZERS
 from .schedules import SCHEDULES
-from .spec import LayerSpec, Parameter
+from .spec import Conflict, LayerSpec, Parameter
 
 _MOST_VALUES = 8
 
@@ -55,6 +55,7 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "What all of them but LossScaleOptimizer can be asked for besides:"
     yield from _parameters(OPTIONS)
+    yield from _conflicts(OPTION_CONFLICTS)
     yield ""
     yield "## Schedules of the learning rate"
     for schedule in SCHEDULES.values():
@@ -74,6 +75,7 @@ def _layer(spec: LayerSpec) -> Iterator[str]:
     yield ""
     yield f"{spec.formula}. ({'; '.join(remarks)})"
     yield from _parameters((*spec.parameters, *spec.call_parameters))
+    yield from _conflicts(spec.conflicts)
     if spec.hazards:
         yield ""
         yield f"Beware: {'; '.join(spec.hazards)}."
@@ -96,6 +98,16 @@ def _parameters(parameters: Sequence[Parameter]) -> Iterator[str]:
         shown += [f"and {more} more"] if more > 0 else []
         ruled_out = [f"! `{_text(value)}`" for value in parameter.invalid[:_MOST_VALUES]]
         yield f"- `{parameter.name}`: {', '.join([*shown, *ruled_out])}"
+
+
+def _conflicts(conflicts: Sequence[Conflict]) -> Iterator[str]:
+    if conflicts:
+        yield ""
+        yield "Ruled out together:"
+        yield ""
+    for conflict in conflicts:
+        values = ", ".join(f"`{name}={_text(value)}`" for name, value in conflict.params.items())
+        yield f"- {values}: {conflict.reason}"
 
 
 def _value(value: Json, parameter: Parameter) -> str:

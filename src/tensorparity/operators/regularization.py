@@ -87,7 +87,7 @@ DROPOUT = passing(
 ALPHA_DROPOUT = passing(
     "AlphaDropout",
     _RANKS,
-    (_RATE, _NOISE_SHAPE, SEED),
+    (_RATE, Parameter("noise_shape", None, (None,)), SEED),
     _check_dropout,
     "in inference, output = input; in training a share of rate takes SELU's lower limit, and mean and variance stay",
     random=True,

@@ -41,6 +41,23 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflict:
+    """Values that the documentation rules out together, though each of them is right beside others.
+
+    Args:
+        params: the combination; a parameter that it does not name may be anything.
+        reason: what would be right, as a phrase.
+    """
+
+    params: Params
+    reason: str
+
+    def within(self, complete: Params) -> bool:
+        """Whether these parameters, defaults filled in, have the combination."""
+        return all(name in complete and _listed(complete[name]) == _listed(v) for name, v in self.params.items())
+
+
+@dataclass(frozen=True, slots=True)
 class WeightSpec:
     """A weight the layer creates: its shape, what it does, and whether training changes it.
 
@@ -110,6 +127,7 @@ class LayerSpec:
         weights: the weights by name, in the order of the library's ``layer.weights``.
         reference: outputs from parameters, inputs and weights, all float64 (or integer) NumPy arrays.
         formula: the sentence of the documentation that the reference implements.
+        conflicts: combinations of values that the layer must refuse; its shape rule refuses them, too.
         call_parameters: arguments of the call that change what is computed; a node's ``call_params``.
         domain: what the inputs may hold, from the parameters.
         listed: the layer is called on one list of its inputs, not on the inputs one by one.
@@ -133,6 +151,7 @@ class LayerSpec:
     reference: Callable[[Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]]
     formula: str
     dtypes: tuple[str, ...] = ("float32", "float64", "float16", "bfloat16")
+    conflicts: tuple[Conflict, ...] = ()
     call_parameters: tuple[Parameter, ...] = ()
     domain: Callable[[Params], Domain] = any_float
     listed: bool = False
@@ -168,14 +187,18 @@ class LayerSpec:
         }
 
     def invalid(self, params: Params) -> dict[str, Json]:
-        """The parameters whose values the documentation rules out."""
-        return ruled_out(self.parameters, params)
+        """The parameters whose values the documentation rules out, alone or together."""
+        return ruled_out(self.parameters, params, self.conflicts)
 
 
-def ruled_out(parameters: Sequence[Parameter], params: Params) -> dict[str, Json]:
-    """Those of ``params`` whose values are among the invalid ones."""
+def ruled_out(parameters: Sequence[Parameter], params: Params, conflicts: Sequence[Conflict] = ()) -> dict[str, Json]:
+    """Those of ``params`` whose values are among the invalid ones; else the first combination that they have."""
     invalid = {parameter.name: [_listed(value) for value in parameter.invalid] for parameter in parameters}
-    return {name: value for name, value in params.items() if _listed(value) in invalid.get(name, [])}
+    alone = {name: value for name, value in params.items() if _listed(value) in invalid.get(name, [])}
+    if alone:
+        return alone
+    complete = {**{parameter.name: parameter.default for parameter in parameters}, **params}
+    return next((dict(conflict.params) for conflict in conflicts if conflict.within(complete)), {})
 
 
 def _plain(value: Json) -> Json:

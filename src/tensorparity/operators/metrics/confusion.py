@@ -162,20 +162,20 @@ def _interpolated(c: Confusion) -> Array:
     return np.asarray(np.sum(area, axis=0))
 
 
-_AT = Parameter("thresholds", None, (None, 0.3, [0.2, 0.7]), ([0.2, 1.5], -0.1))
+_AT = Parameter("thresholds", None, (None, 0.3, [0.2, 0.7]), ([0.2, 1.5], -0.1, "much"))
 _COUNTS: tuple[tuple[str, str, Callable[[Confusion], Array]], ...] = (
     ("TruePositives", "labels of 1 predicted above the threshold", lambda c: c.hits),
     ("FalsePositives", "labels of 0 predicted above the threshold", lambda c: c.alarms),
     ("TrueNegatives", "labels of 0 not predicted above the threshold", lambda c: c.rejections),
     ("FalseNegatives", "labels of 1 not predicted above the threshold", lambda c: c.misses),
 )
-_TOP = (_AT, Parameter("top_k", None, (None, 2)), Parameter("class_id", None, (None, 1)))
+_TOP = (_AT, Parameter("top_k", None, (None, 2), (-1, "much")), Parameter("class_id", None, (None, 1), ("much",)))
 _NUMBER = Parameter("num_thresholds", 200, (200, 11), (0,))
-_CLASS = Parameter("class_id", None, (None, 1))
+_CLASS = Parameter("class_id", None, (None, 1), ("much",))
 
 
 def _bound(name: str) -> Parameter:
-    return Parameter(name, None, (0.5, 0.8), (-0.1, 1.5), required=True)
+    return Parameter(name, None, (0.5, 0.8), (-0.1, 1.5, "much"), required=True)
 
 
 CONFUSIONS = (

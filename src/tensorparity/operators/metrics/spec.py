@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.jsontext import Json
 from ..rounding import growth
-from ..spec import Evaluation, Parameter, Params
+from ..spec import Evaluation, Parameter, Params, ruled_out
 
 #: Added to denominators by the formulas that say so.
 EPSILON = 1e-7
@@ -41,6 +42,10 @@ class MetricSpec:
     @property
     def api(self) -> str:
         return f"keras.metrics.{self.name}"
+
+    def invalid(self, params: Params) -> dict[str, Json]:
+        """The parameters whose values the documentation rules out."""
+        return ruled_out(self.parameters, params)
 
     def evaluate(self, params: Params, arrays: tuple[Array, ...]) -> Evaluation:
         """The value of the metric after all samples, however many batches they came in."""
