@@ -103,6 +103,7 @@ NORMALIZATION = LayerSpec(
         Conflict({"mean": 0.5, "variance": None}, "mean and variance come together or not at all"),
         Conflict({"mean": None, "variance": 4.0}, "mean and variance come together or not at all"),
     ),
+    stages=("inference", "training", "backward"),  # no weight of it is trained
     hazards=("weights that are assigned count only after finalize_state",),
     masks=passed_on,
 )

@@ -312,5 +312,6 @@ SPECTRAL_NORMALIZATION = LayerSpec(
     weights=_spectral_weights,
     reference=_spectral,
     formula="in inference, output = the layer's own; in training its kernel is divided by its largest singular value",
+    stages=("inference", "backward", "update"),  # training changes the weights before they are used
     hazards=("training moves vector_u and the kernel itself before the layer is applied",),
 )
