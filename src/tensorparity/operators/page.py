@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ..core.jsontext import Json, canonical
 from .catalogue import layer, layer_names
-from .left_out import LEFT_OUT
+from .left_out import LEFT_OUT, OPTIMIZERS_LEFT_OUT
 from .losses import LOSSES
 from .metrics.catalogue import METRICS
 from .optimizer_options import OPTION_CONFLICTS, OPTIONS
@@ -62,6 +62,11 @@ def _lines() -> Iterator[str]:
     yield "What all of them but LossScaleOptimizer can be asked for besides:"
     yield from _parameters(OPTIONS)
     yield from _conflicts(OPTION_CONFLICTS)
+    yield ""
+    yield "### Optimizers that are not declared"
+    yield ""
+    for name, reason in OPTIMIZERS_LEFT_OUT.items():
+        yield f"- {name}: {reason}."
     yield ""
     yield "## Schedules of the learning rate"
     for schedule in SCHEDULES.values():

@@ -13,12 +13,13 @@ from ..spec import Evaluation
 from .confusion import CONFUSIONS
 from .means import MEANS
 from .overlaps import OVERLAPS
+from .palettes import count_of, draw_numbers
 from .spec import MetricSpec
 
 METRICS: dict[str, MetricSpec] = {spec.name: spec for spec in (*MEANS, *CONFUSIONS, *OVERLAPS)}
 
 PREFIX = "keras.metrics."
-_SAMPLES, _CLASSES = 8, 4
+_CLASSES = 4
 #: Arguments of ``update_state``, in their order.
 _NAMES = ("y_true", "y_pred", "sample_weight")
 
@@ -52,11 +53,13 @@ def draw_params(spec: MetricSpec, rng: np.random.Generator) -> dict[str, Json]:
     }
 
 
-def metric_case(spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, *, weighted: bool) -> Case:
-    """One metric on labels and predictions of its kind."""
-    shape = (_SAMPLES, _CLASSES)
-    classes = rng.integers(0, _CLASSES, _SAMPLES)
-    logits = rng.normal(0.0, 2.0, shape)
+def metric_case(
+    spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, *, weighted: bool, style: str = "normal"
+) -> Case:
+    """One metric on labels and predictions of its kind, drawn in one of its styles."""
+    samples = count_of(style)
+    classes = rng.integers(0, _CLASSES, samples)
+    logits = draw_numbers(style, (samples, _CLASSES), rng)
     predictions = "logits" if params.get("from_logits") else spec.predictions
     drawn: list[Array] = [] if not spec.labels else [_labels(spec.labels, classes, rng)]
     drawn.append(_predictions(predictions, logits, classes, rng))
@@ -73,7 +76,7 @@ def metric_case(spec: MetricSpec, params: dict[str, Json], rng: np.random.Genera
 
 
 def _labels(kind: str, classes: Array, rng: np.random.Generator) -> Array:
-    shape = (_SAMPLES, _CLASSES)
+    shape = (len(classes), _CLASSES)
     if kind == "indices":
         return classes.astype(np.int32)
     if kind == "bits":
@@ -94,8 +97,9 @@ def _predictions(kind: str, logits: Array, classes: Array, rng: np.random.Genera
     if kind == "indices":
         others = rng.integers(0, _CLASSES, len(classes))
         return np.where(rng.random(len(classes)) < 0.5, classes, others).astype(np.int32)
-    powers = np.exp(logits)
-    chances = powers / (1.0 + powers)
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    with np.errstate(over="ignore"):
+        chances = 1.0 / (1.0 + np.exp(-logits))
     found = {
         "probabilities": powers / powers.sum(axis=1, keepdims=True),
         "chances": chances,

@@ -93,6 +93,11 @@ def _evenly(number: int) -> list[float]:
     return [-EPSILON, *(index / (number - 1) for index in range(1, number - 1)), 1.0 + EPSILON]
 
 
+def _between(number: int) -> list[float]:
+    """From 0 to 1: unlike AUC's, the outermost do not lie beyond what a prediction can be."""
+    return [index / (number - 1) for index in range(number)]
+
+
 def _best(name: str, wanted: Callable[[Confusion], Array], bound: Callable[[Confusion], Array]) -> Reference:
     """The largest of one rate over all thresholds where the other is at least the parameter; 0 where it never is."""
 
@@ -100,7 +105,7 @@ def _best(name: str, wanted: Callable[[Confusion], Array], bound: Callable[[Conf
         guess, truth, chosen = predictions, labels, params["class_id"]
         if chosen is not None:
             guess, truth = guess[..., chosen, None], truth[..., chosen, None]
-        found = count(truth, guess, _rows(weights, guess), _evenly(params["num_thresholds"]))
+        found = count(truth, guess, _rows(weights, guess), _between(params["num_thresholds"]))
         rates = bound(found)
         fitting = np.where(rates >= params[name], wanted(found), 0.0)
         judged = found.judged(np.asarray(fitting.max(initial=0.0)))
