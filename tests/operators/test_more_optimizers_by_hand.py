@@ -11,17 +11,11 @@ import pytest
 from tensorparity.core.errors import UsageError
 from tensorparity.core.procedure import Recipe
 from tensorparity.operators.known_classes import OPTIMIZERS as PUBLIC
+from tensorparity.operators.left_out import OPTIMIZERS_LEFT_OUT
 from tensorparity.operators.loss_scale import inner
 from tensorparity.operators.optimizer_options import OPTIONS, Surroundings, shows_after
 from tensorparity.operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from tensorparity.operators.schedules import SCHEDULED_RATES, SCHEDULES, rate_at, scheduled
-
-#: What is no step of its own.
-NOT_STEPS = {
-    "Optimizer": "the base class",
-    "MultiOptimizer": "hands each variable to one of the others",
-    "OptimizerMap": "the table of MultiOptimizer, no optimizer",
-}
 
 
 def steps(name: str, start: object, gradients: Sequence[object], **params: object) -> list[list[float]]:
@@ -34,7 +28,7 @@ def steps(name: str, start: object, gradients: Sequence[object], **params: objec
 
 
 def test_every_public_optimizer_is_declared_or_left_out_for_a_reason() -> None:
-    assert set(OPTIMIZERS) | set(NOT_STEPS) == set(PUBLIC)
+    assert set(OPTIMIZERS) | set(OPTIMIZERS_LEFT_OUT) == set(PUBLIC)
 
 
 def test_adafactor_of_a_vector() -> None:

@@ -8,32 +8,36 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.case import Case
-from ..core.graph import GraphBuilder, LayerGraph
+from ..core.arrays import Array
+from ..core.case import ApiCall, Case
+from ..core.graph import GraphBuilder, LayerGraph, Node, Ref
 from ..core.jsontext import Json
 from ..core.procedure import Goal, Procedure, Recipe
 from ..core.runner import Runner
 from ..generators.networks.networks import NetworkGenerator, NetworkSettings
 from ..operators.catalogue import layer, layer_names
-from ..operators.evaluate import draw_weights
+from ..operators.evaluate import draw_weights, infer_shapes
 from ..operators.loss_spec import REDUCTION
 from ..operators.losses import LOSSES
-from ..operators.optimizer_options import OPTIONS
+from ..operators.metrics.catalogue import METRICS, metric_case
+from ..operators.metrics.spec import MetricSpec
+from ..operators.optimizer_options import OPTION_CONFLICTS, OPTIONS
 from ..operators.optimizers import OPTIMIZERS
-from ..operators.spec import Parameter
+from ..operators.spec import Conflict, Parameter, Shape, ShapeError
 from .case_rounds import CaseRounds
 
 _PER_ROUND = 4
-#: Networks of one layer that are drawn until one has the layer.
-_ATTEMPTS = 4
+#: Networks of one layer that are drawn for one that has it, and in which each of the wrong values alone is right.
+_ATTEMPTS = 24
 
 
 def invalid_cases(seed: int) -> Iterator[Case]:
-    """One case for every value that is ruled out, of layers, losses and optimizers, in an order drawn from the seed.
+    """One case for every value and combination that is ruled out, in an order drawn from the seed.
 
-    For a loss or an optimizer a training step of one layer, for a layer the layer alone.
+    For a loss or an optimizer a training step of one layer, for a layer the layer alone, for a metric one call.
     """
-    makers = [*_layers(seed), *(functools.partial(_step, *recipes) for recipes in [*_losses(), *_optimizers()])]
+    steps = (functools.partial(step_case, *recipes) for recipes in [*_losses(), *_optimizers()])
+    makers: list[Callable[[], Case | None]] = [*_layers(seed), *steps, *_metrics(seed)]
     for index in np.random.default_rng([seed, 0xBAD]).permutation(len(makers)):
         case = makers[index]()
         if case is not None:
@@ -42,23 +46,83 @@ def invalid_cases(seed: int) -> Iterator[Case]:
 
 def _layers(seed: int) -> Iterator[Callable[[], Case | None]]:
     for name in layer_names():
-        for params in _ruled_out(layer(name).parameters):
-            yield functools.partial(_layer, name, params, seed)
+        for params in _ruled_out(layer(name).parameters, layer(name).conflicts):
+            yield functools.partial(layer_case, name, params, seed)
 
 
-def _layer(name: str, wrong: dict[str, Json], seed: int) -> Case | None:
-    """A use of the layer that is right, but for one value; None where none was drawn."""
+def layer_case(name: str, wrong: dict[str, Json], seed: int) -> Case | None:
+    """A use of the layer that is right, but for what is ruled out; None where none was drawn."""
     settings = NetworkSettings(layers=(name,), unit=True, goal=Goal.FORWARD, steered=False)
     generator = NetworkGenerator(seed, settings)
+    best: tuple[int, Case] | None = None
     for _ in range(_ATTEMPTS):
         case = generator.next().case
         assert isinstance(case.subject, LayerGraph)
         used = next((node for node in case.subject.nodes if node.op == name), None)
-        if used is not None:
-            other = replace(used, params={**used.params, **wrong})
-            nodes = tuple(other if node is used else node for node in case.subject.nodes)
-            return replace(case, subject=replace(case.subject, nodes=nodes), procedure=Procedure(), labels={})
-    return None
+        if used is None:
+            continue
+        shapes = _input_shapes(case.subject, used)
+        right = sum(_fits(used, {key: value}, shapes) for key, value in wrong.items()) if len(wrong) > 1 else 1
+        if best is None or right > best[0]:
+            best = right, _with_wrong(case, case.subject, used, wrong, shapes)
+        if right == len(wrong):
+            break
+    return None if best is None else best[1]
+
+
+def _input_shapes(graph: LayerGraph, used: Node) -> list[Shape]:
+    shapes = infer_shapes(graph, None)
+    return [shapes[ref.node][ref.index] for ref in used.inputs]
+
+
+def _fits(used: Node, other: dict[str, Json], shapes: Sequence[Shape]) -> bool:
+    spec = layer(used.op)
+    try:
+        spec.shape(spec.complete({**used.params, **used.call_params, **other}), shapes)
+    except ShapeError:
+        return False
+    return True
+
+
+def _with_wrong(case: Case, graph: LayerGraph, used: Node, wrong: dict[str, Json], shapes: Sequence[Shape]) -> Case:
+    """The layer with these values, and what leads to it: what stands behind it might refuse in its place."""
+    other = replace(used, params={**used.params, **wrong})
+    nodes = tuple(other if node is used else node for node in _up_to(graph, used))
+    read = {ref.node for node in nodes for ref in node.inputs}
+    inputs = tuple(item for item in graph.inputs if item.name in read)
+    return Case(
+        LayerGraph(inputs, nodes, (Ref(used.name),), graph.name),
+        Procedure(),
+        inputs={item.name: case.inputs[item.name] for item in inputs},
+        weights={**_weights_of(case, nodes), **_fitting_weights(case, other, shapes)},
+        seed=case.seed,
+    )
+
+
+def _up_to(graph: LayerGraph, last: Node) -> list[Node]:
+    """The node and all that it depends on, in the graph's order."""
+    needed = {last.name}
+    for node in reversed(graph.nodes):
+        if node.name in needed:
+            needed |= {ref.node for ref in node.inputs}
+    return [node for node in graph.nodes if node.name in needed]
+
+
+def _weights_of(case: Case, nodes: Sequence[Node]) -> dict[str, Array]:
+    layers = {node.layer for node in nodes}
+    return {name: weight for name, weight in case.weights.items() if name.partition("/")[0] in layers}
+
+
+def _fitting_weights(case: Case, node: Node, shapes: Sequence[Shape]) -> dict[str, Array]:
+    """Weights of the sizes that the wrong values ask for, or whoever accepts them would stumble over those."""
+    spec = layer(node.op)
+    try:
+        declared = spec.weights(spec.complete(node.params), shapes)
+    except ShapeError:
+        return {}
+    keys = {f"{node.layer}/{name}": weight.shape for name, weight in declared.items()}
+    changed = {key: shape for key, shape in keys.items() if key not in case.weights or case.weights[key].shape != shape}
+    return {key: np.ones(shape, dtype=np.float32) for key, shape in changed.items()}
 
 
 def invalid_rounds(runner: Runner, targets: Sequence[str], seed: int) -> CaseRounds:
@@ -72,29 +136,50 @@ def _losses() -> Iterator[tuple[Recipe, Recipe]]:
         yield Recipe("MeanSquaredError", params), plain
     for spec in LOSSES.values():
         for params in _ruled_out(spec.parameters):
-            yield Recipe(spec.name, params), plain
+            yield Recipe(spec.name, {**_needed(spec.parameters), **params}), plain
 
 
 def _optimizers() -> Iterator[tuple[Recipe, Recipe]]:
     plain = Recipe("MeanSquaredError")
-    for params in _ruled_out(OPTIONS):
+    for params in _ruled_out(OPTIONS, OPTION_CONFLICTS):
         yield plain, Recipe("SGD", params)
     for spec in OPTIMIZERS.values():
         for params in _ruled_out(spec.parameters):
-            yield plain, Recipe(spec.name, params)
+            yield plain, Recipe(spec.name, {**_needed(spec.parameters), **params})
 
 
-def _ruled_out(parameters: Sequence[Parameter]) -> Iterator[dict[str, Json]]:
+def _metrics(seed: int) -> Iterator[Callable[[], Case | None]]:
+    for spec in METRICS.values():
+        for params in _ruled_out(spec.parameters):
+            yield functools.partial(_metric, spec, params, seed)
+
+
+def _metric(spec: MetricSpec, wrong: dict[str, Json], seed: int) -> Case:
+    rng = np.random.default_rng([seed, 0xBAD])
+    needed = _needed(spec.parameters)
+    case = metric_case(spec, needed, rng, weighted=False)
+    assert isinstance(case.subject, ApiCall)
+    return replace(case, subject=replace(case.subject, kwargs={**needed, **wrong}))
+
+
+def _needed(parameters: Sequence[Parameter]) -> dict[str, Json]:
+    return {parameter.name: parameter.valid[0] for parameter in parameters if parameter.required}
+
+
+def _ruled_out(parameters: Sequence[Parameter], conflicts: Sequence[Conflict] = ()) -> Iterator[dict[str, Json]]:
     for parameter in parameters:
         for value in parameter.invalid:
             yield {parameter.name: value}
+    for conflict in conflicts:
+        yield dict(conflict.params)
 
 
-def _step(loss: Recipe, optimizer: Recipe) -> Case:
+def step_case(loss: Recipe, optimizer: Recipe) -> Case:
     build = GraphBuilder("step")
     graph = build.build(build.add("Dense", build.input("x", (3,)), name="out", units=2, activation="softmax"))
     rng = np.random.default_rng(0)
     procedure = Procedure(Goal.UPDATE, training=True, loss=loss, optimizer=optimizer)
     inputs = {"x": rng.standard_normal((2, 3)).astype(np.float32)}
-    labels = {"out": np.eye(2, dtype=np.float32)}
+    sparse = LOSSES[loss.name].sparse
+    labels = {"out": np.arange(2, dtype=np.int32) if sparse else np.eye(2, dtype=np.float32)}
     return Case(graph, procedure, inputs=inputs, labels=labels, weights=draw_weights(graph, rng))

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.case import Case
 from ..core.runner import Runner
 from ..operators.metrics.catalogue import METRICS, draw_params, metric_case
+from ..operators.metrics.palettes import draw_style
 from .case_rounds import CaseRounds
 
 #: What ``--stages`` calls them.
@@ -23,7 +24,8 @@ def metric_cases(seed: int) -> Iterator[Case]:
     while True:
         rng = np.random.default_rng([seed, 0x3E7, index])
         spec = specs[index % len(specs)]
-        yield metric_case(spec, draw_params(spec, rng), rng, weighted=bool(rng.random() < 0.5))
+        params, weighted = draw_params(spec, rng), bool(rng.random() < 0.5)
+        yield metric_case(spec, params, rng, weighted=weighted, style=draw_style(spec, params, rng))
         index += 1
 
 

@@ -13,7 +13,7 @@ from .arguments import need_rank, sizes
 from .reshaping import DATA_FORMAT
 from .rounding import growth
 from .spatial import from_last, spatial_axes, to_last
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
+from .spec import FLOATS, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
 
 Pool = Callable[[Evaluation, int, int], Evaluation]
 
@@ -71,6 +71,7 @@ def _adaptive(name: str, dims: int, pool: Pool, formula: str) -> LayerSpec:
         api=f"keras.layers.{name}{dims}D",
         arity=(1, 1),
         ranks=(dims + 2,),
+        dtypes=("float32", "bfloat16") if dims == 3 else FLOATS,  # TensorFlow's on CPUs
         parameters=(
             Parameter("output_size", None, _SIZES[dims], (0, -1, (2,) * (dims + 1)), required=True),
             DATA_FORMAT,

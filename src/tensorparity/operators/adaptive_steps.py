@@ -11,9 +11,9 @@ from .rounding import growth
 from .spec import Evaluation, Parameter, Params
 
 _RATE = Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1), ("fast",))
-_EPSILON = Parameter("epsilon", 1e-7, (1e-7, 1e-3))
-_BETA_1 = Parameter("beta_1", 0.9, (0.9, 0.5))
-_BETA_2 = Parameter("beta_2", 0.999, (0.999, 0.9))
+_EPSILON = Parameter("epsilon", 1e-7, (1e-7, 1e-3), ("much",))
+_BETA_1 = Parameter("beta_1", 0.9, (0.9, 0.5), ("much",))
+_BETA_2 = Parameter("beta_2", 0.999, (0.999, 0.9), ("much",))
 
 
 def _powers_left(params: Params, number: int) -> tuple[float, float]:
@@ -154,14 +154,14 @@ ADAPTIVE_OPTIMIZERS = (
     OptimizerSpec(
         "Adagrad",
         "keras.optimizers.Adagrad",
-        (_RATE, Parameter("initial_accumulator_value", 0.1, (0.1, 1.0)), _EPSILON),
+        (_RATE, Parameter("initial_accumulator_value", 0.1, (0.1, 1.0), ("much",)), _EPSILON),
         _adagrad,
         "a += g^2; w -= learning_rate * g / sqrt(a + epsilon)",
     ),
     OptimizerSpec(
         "Adadelta",
         "keras.optimizers.Adadelta",
-        (_RATE, Parameter("rho", 0.95, (0.95, 0.5)), _EPSILON),
+        (_RATE, Parameter("rho", 0.95, (0.95, 0.5), ("much",)), _EPSILON),
         _adadelta,
         "s is the running mean of g^2, d of the squared steps; step = -sqrt(d + epsilon) / sqrt(s + epsilon) * g",
     ),
@@ -170,8 +170,8 @@ ADAPTIVE_OPTIMIZERS = (
         "keras.optimizers.RMSprop",
         (
             _RATE,
-            Parameter("rho", 0.9, (0.9, 0.5)),
-            Parameter("momentum", 0.0, (0.0, 0.5)),
+            Parameter("rho", 0.9, (0.9, 0.5), ("much",)),
+            Parameter("momentum", 0.0, (0.0, 0.5), ("much",)),
             _EPSILON,
             Parameter("centered", False, (False, True)),
         ),
@@ -195,7 +195,7 @@ ADAPTIVE_OPTIMIZERS = (
     OptimizerSpec(
         "Lion",
         "keras.optimizers.Lion",
-        (_RATE, Parameter("beta_1", 0.9, (0.9, 0.5), (0.0, 1.5)), Parameter("beta_2", 0.99, (0.99, 0.9))),
+        (_RATE, Parameter("beta_1", 0.9, (0.9, 0.5), (0.0, 1.5)), Parameter("beta_2", 0.99, (0.99, 0.9), ("much",))),
         _lion,
         "w -= learning_rate * sign(beta_1 m + (1 - beta_1) g); m = beta_2 m + (1 - beta_2) g",
     ),

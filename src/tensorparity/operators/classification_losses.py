@@ -89,9 +89,9 @@ def _tversky(params: Params, labels: Array, predictions: Array) -> Evaluation:
 
 
 _FROM_LOGITS = Parameter("from_logits", False, (False, True))
-_SMOOTHING = Parameter("label_smoothing", 0.0, (0.0, 0.1))
+_SMOOTHING = Parameter("label_smoothing", 0.0, (0.0, 0.1), ("much",))
 _AXIS = Parameter("axis", None, (None, 1))
-_GAMMA = Parameter("gamma", 2.0, (2.0, 1.0, 0.5))
+_GAMMA = Parameter("gamma", 2.0, (2.0, 1.0, 0.5), ("much",))
 
 CLASSIFICATION_LOSSES = (
     LossSpec(
@@ -152,7 +152,7 @@ CLASSIFICATION_LOSSES = (
     LossSpec(
         "CategoricalFocalCrossentropy",
         "keras.losses.CategoricalFocalCrossentropy",
-        (Parameter("alpha", 0.25, (0.25, 1.0)), _GAMMA, _FROM_LOGITS, _SMOOTHING, AXIS),
+        (Parameter("alpha", 0.25, (0.25, 1.0), ("much",)), _GAMMA, _FROM_LOGITS, _SMOOTHING, AXIS),
         along_axis(_categorical_focal),
         "minus the sum over classes of alpha (1 - p)^gamma label log p",
         task="classification",
@@ -172,7 +172,7 @@ CLASSIFICATION_LOSSES = (
     LossSpec(
         "Tversky",
         "keras.losses.Tversky",
-        (Parameter("alpha", 0.5, (0.5, 0.3)), Parameter("beta", 0.5, (0.5, 0.7)), _AXIS),
+        (Parameter("alpha", 0.5, (0.5, 0.3), ("much",)), Parameter("beta", 0.5, (0.5, 0.7), ("much",)), _AXIS),
         _tversky,
         "1 - TP / (TP + alpha FP + beta FN + 1e-7) over the whole batch or the axis, with FP = sum(prediction "
         "(1 - label)): alpha is documented as the coefficient of false positives",

@@ -10,7 +10,17 @@ import numpy as np
 from ..core.arrays import Array
 from . import carried, functions
 from .arguments import flag, known_size, need_rank, number, positive
-from .convolution import DATA_FORMAT, FILTERS, contract, dilation_rate, kernel_size, padding, strides, window_of
+from .convolution import (
+    DATA_FORMAT,
+    FILTERS,
+    STRIDED_OR_DILATED,
+    contract,
+    dilation_rate,
+    kernel_size,
+    padding,
+    strides,
+    window_of,
+)
 from .dense import USE_BIAS
 from .masks import passed_on_with_steps
 from .recurrent import NOISE, SEQUENCE, States, arrange, by_carrying, lstm_update, roll
@@ -125,7 +135,8 @@ def _conv_lstm(dims: int) -> LayerSpec:
             "recurrent kernel at stride 1 and padding 'same'; gates and states are as in LSTM"
         ),
         noise=("dropout", "recurrent_dropout"),
-        hazards=("strides and dilation_rate may not both exceed 1", "all sizes of a step must be known"),
+        conflicts=(STRIDED_OR_DILATED,),
+        hazards=("all sizes of a step must be known",),
     )
 
 

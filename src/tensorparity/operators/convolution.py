@@ -23,7 +23,7 @@ from .spatial import (
     to_last,
     windowed_shape,
 )
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
+from .spec import Conflict, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
 
 #: Bytes of unfolded input that are held at once, whatever the size of the layer.
 CHUNK_BYTES = 64 * 2**20
@@ -38,6 +38,8 @@ _STEPS: dict[int, tuple[Json, ...]] = {1: (1, 2, 3), 2: ((1, 1), 2, 3, (1, 2)), 
 _GAPS: dict[int, tuple[Json, ...]] = {1: (1, 2, 3), 2: ((1, 1), 2, (1, 2)), 3: ((1, 1, 1), 2)}
 
 FILTERS = Parameter("filters", None, (1, 2, 4, 6), (0, -1), required=True)
+#: Of every convolution, however many its axes are.
+STRIDED_OR_DILATED = Conflict({"strides": 2, "dilation_rate": 2}, "at most one of strides and dilation_rate exceeds 1")
 DATA_FORMAT = Parameter("data_format", None, DATA_FORMATS, ("channels_middle",))
 
 
@@ -116,7 +118,7 @@ def _conv_shape(dims: int, params: Params, shapes: Sequence[Shape]) -> tuple[Sha
 def _conv_weights(dims: int, params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
     channels, filters = channels_of(params, shapes[0], dims), positive(params, "filters")
     window = window_of(params, dims, _paddings(dims))
-    depth = channels // _groups(params, channels)
+    depth = channels // positive(params, "groups")
     fan_in = window.places * depth
     kernel = WeightSpec((*window.size, depth, filters), "kernel", fan_in=fan_in)
     return with_bias(params, {"kernel": kernel}, filters, fan_in)
@@ -197,10 +199,11 @@ def _conv(dims: int) -> LayerSpec:
             "output = activation(the cross-correlation of the padded input with the kernel, at every stride, summed "
             "over the channels of the filter's group, + bias)"
         ),
-        hazards=(
-            "strides and dilation_rate may not both exceed 1",
-            "filters and input channels are multiples of groups",
+        conflicts=(
+            STRIDED_OR_DILATED,
+            Conflict({"filters": 1, "groups": 2}, "filters is a multiple of groups"),
         ),
+        hazards=("the input channels are a multiple of groups",),
     )
 
 

@@ -12,6 +12,7 @@ from .arguments import positive
 from .convolution import (
     DATA_FORMAT,
     FILTERS,
+    STRIDED_OR_DILATED,
     channels_of,
     dilation_rate,
     finish,
@@ -67,7 +68,7 @@ def _depthwise_reference(
     return finish(params, depthwise(to_last(params, inputs[0]), weights["kernel"], window_of(params, dims)), weights)
 
 
-_CHANNELWISE_HAZARDS = ("strides and dilation_rate may not both exceed 1", "TensorFlow wants equal strides on all axes")
+_CHANNELWISE_HAZARDS = ("TensorFlow wants equal strides on all axes",)
 
 
 def _depthwise(dims: int) -> LayerSpec:
@@ -93,6 +94,7 @@ def _depthwise(dims: int) -> LayerSpec:
             "output = activation(each input channel correlated with its own depth_multiplier filters, the results side "
             "by side, + bias)"
         ),
+        conflicts=(STRIDED_OR_DILATED,),
         hazards=_CHANNELWISE_HAZARDS,
     )
 
@@ -150,6 +152,7 @@ def _separable(dims: int) -> LayerSpec:
             "output = activation(a depthwise convolution without bias, then a 1x1 convolution that mixes its channels, "
             "+ bias)"
         ),
+        conflicts=(STRIDED_OR_DILATED,),
         hazards=_CHANNELWISE_HAZARDS,
     )
 

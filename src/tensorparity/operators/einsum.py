@@ -15,7 +15,7 @@ from . import functions
 from .arguments import is_integer, known_size, refuse
 from .dense import ACTIVATION
 from .rounding import growth
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
+from .spec import Conflict, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
 
 _FORM = re.compile(
     r"(\.\.\.[a-zA-Z]+|[a-zA-Z]+\.\.\.|[a-zA-Z]+),([a-zA-Z]+)->(\.\.\.[a-zA-Z]+|[a-zA-Z]+\.\.\.|[a-zA-Z]+)"
@@ -157,5 +157,9 @@ EINSUM_DENSE = LayerSpec(
     weights=_weights,
     reference=_reference,
     formula="output = activation(the contraction of input and kernel that the equation spells out + bias)",
+    conflicts=(
+        Conflict({"equation": "ab,bc->ac", "bias_axes": "b"}, "bias_axes are axes of the output"),
+        Conflict({"equation": "ab,bc->ac", "output_shape": (None, 4)}, "output_shape has a size per axis"),
+    ),
     hazards=("the bias runs along bias_axes only, and broadcasts over the others",),
 )

@@ -103,6 +103,7 @@ MASKING = LayerSpec(
     weights=no_weights,
     reference=_mask,
     formula="output = the input, with the steps zeroed whose features all equal mask_value",
+    stages=("inference", "training", "backward"),  # where nothing is hidden it is the identity
     discontinuous=True,
     masks=_steps_hidden,
     hazards=("layers behind it skip the steps it masks",),

@@ -11,7 +11,18 @@ from ..core.jsontext import Json
 from .arguments import axes_of, choice, flag, is_number, known_size, positive, refuse
 from .masks import passed_on
 from .rounding import exact
-from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
+from .spec import (
+    Conflict,
+    Domain,
+    Evaluation,
+    LayerSpec,
+    Parameter,
+    Params,
+    Shape,
+    ShapeError,
+    WeightSpec,
+    no_weights,
+)
 
 #: No deviation that Normalization divides by is smaller: Keras' fuzz factor.
 _LEAST_DEVIATION = 1e-7
@@ -88,10 +99,12 @@ NORMALIZATION = LayerSpec(
     weights=_normalization_weights,
     reference=_normalize,
     formula="output = (input - mean) / sqrt(variance), or inverted mean + input * sqrt(variance)",
-    hazards=(
-        "weights that are assigned count only after finalize_state",
-        "mean and variance come together or not at all",
+    conflicts=(
+        Conflict({"mean": 0.5, "variance": None}, "mean and variance come together or not at all"),
+        Conflict({"mean": None, "variance": 4.0}, "mean and variance come together or not at all"),
     ),
+    stages=("inference", "training", "backward"),  # no weight of it is trained
+    hazards=("weights that are assigned count only after finalize_state",),
     masks=passed_on,
 )
 
@@ -150,7 +163,7 @@ DISCRETIZATION = LayerSpec(
             "bin_boundaries",
             None,
             ((0.0,), (-1.0, 0.0, 1.5), (-2.0, -1.0, -0.5, 0.25, 3.0)),
-            ("0", ()),
+            ("much",),
             required=True,
         ),
         Parameter("output_mode", "int", ("int", "one_hot", "multi_hot", "count"), ("tf_idf",)),

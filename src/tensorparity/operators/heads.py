@@ -15,7 +15,7 @@ from .attention import CALL_PARAMETERS, DROPOUT, HAZARDS, check_call, keys_of, s
 from .dense import USE_BIAS
 from .masks import passed_on, steps_shown
 from .rounding import exact
-from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, WeightSpec
+from .spec import Conflict, Evaluation, LayerSpec, Mask, Parameter, Params, Shape, WeightSpec
 
 _GATE = Parameter("use_gate", False, (False, True))
 _SLIDING = Parameter("sliding_window", None, (None, 2, 4), (0, -1))
@@ -124,6 +124,8 @@ def _shape(heads: Heads, params: Params, shapes: Sequence[Shape]) -> tuple[Shape
     check_call(params)
     flag(params, "use_bias")
     flag(params, "use_gate")
+    if heads.queries % heads.keys:
+        refuse("num_key_value_heads", f"a divisor of the {heads.queries} query heads", heads.keys)
     _check_visible(params, query[1], key[1])
     result = (query[0], query[1], *(heads.output or (query[2],)))
     if flag(params, "return_attention_scores"):
@@ -138,7 +140,9 @@ def _check_visible(params: Params, queries: int | None, keys: int | None) -> Non
         refuse("sliding_window", f"a window in which each of {queries} queries sees one of {keys} keys", window)
 
 
-def _layer(name: str, parameters: tuple[Parameter, ...], read: Read, formula: str) -> LayerSpec:
+def _layer(
+    name: str, parameters: tuple[Parameter, ...], read: Read, formula: str, conflicts: tuple[Conflict, ...] = ()
+) -> LayerSpec:
     return LayerSpec(
         name=name,
         api=f"keras.layers.{name}",
@@ -151,6 +155,7 @@ def _layer(name: str, parameters: tuple[Parameter, ...], read: Read, formula: st
         masked=lambda params, inputs, weights, masks, _: _attend(read(params), params, inputs, weights, masks),
         masks=passed_on,
         formula=formula,
+        conflicts=conflicts,
         call_parameters=CALL_PARAMETERS,
         noise=("dropout",),
         hazards=(*HAZARDS, "dropout and return_attention_scores leave the fused kernel, in inference too"),
@@ -196,10 +201,10 @@ MULTI_HEAD_ATTENTION = _layer(
 
 def _grouped(params: Params) -> Heads:
     queries, keys, size = (positive(params, name) for name in ("num_query_heads", "num_key_value_heads", "head_dim"))
-    if queries % keys:
-        refuse("num_key_value_heads", f"a divisor of the {queries} query heads", keys)
     return Heads(queries, keys, size, size, None)
 
+
+_SHARED = "num_query_heads is a multiple of num_key_value_heads"
 
 GROUP_QUERY_ATTENTION = _layer(
     "GroupQueryAttention",
@@ -212,5 +217,9 @@ GROUP_QUERY_ATTENTION = _layer(
     (
         "as multi-head attention, but each head of keys and values serves num_query_heads / num_key_value_heads "
         "consecutive heads of queries; output = the projection back to the size of a query"
+    ),
+    conflicts=(
+        Conflict({"num_query_heads": 2, "num_key_value_heads": 4}, _SHARED),
+        Conflict({"num_query_heads": 3, "num_key_value_heads": 2}, _SHARED),
     ),
 )

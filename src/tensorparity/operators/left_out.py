@@ -1,4 +1,4 @@
-"""Public layers of Keras that the catalogue does not declare: other names of those it does, and why not the rest."""
+"""Public layers and optimizers of Keras that the catalogue does not declare: other names, and why not the rest."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ALIASES: dict[str, str] = {
 
 _CELL = "a step of a recurrent layer, declared as a parameter of RNN"
 _WORDS = (
-    "reads strings, which no tensor of JAX or torch can hold and no other layer gives; "
-    "its table and its hashes are IntegerLookup's"
+    "reads strings: the worker's protocol carries them, but a graph's inputs, what is drawn for them and what "
+    "references compute are numbers; its table and its hashes are IntegerLookup's"
 )
 
 #: The reason why a layer is not declared.
@@ -31,6 +31,22 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(("SimpleRNNCell", "GRUCell", "LSTMCell", "StackedRNNCells"), _CELL),
     **dict.fromkeys(("StringLookup", "TextVectorization"), _WORDS),
     "MaxNumBoundingBoxes": "reads a dictionary of boxes, not tensors",
-    "RandomCrop": "documented to resize and crop in inference, where it does nothing (trophies)",
-    "ContrastLimitedAdaptiveHistogramEqualization": "a histogram per tile: no formula is documented",
+    "RandomCrop": (
+        "documented to resize and crop in inference, where it does nothing (trophies): what it says and what it does "
+        "give two shapes, so there is no rule to hold it against"
+    ),
+    "ContrastLimitedAdaptiveHistogramEqualization": (
+        "deterministic, but how tiles are padded, clipped and blended is documented nowhere, and a layer is declared "
+        "with its reference"
+    ),
+}
+
+#: The same of optimizers.
+OPTIMIZERS_LEFT_OUT: dict[str, str] = {
+    "Optimizer": "the base class",
+    "MultiOptimizer": (
+        "no step of its own: it hands each variable to one of the others, chosen by a function or a table of patterns, "
+        "which no recipe can hold"
+    ),
+    "OptimizerMap": "the table of MultiOptimizer, no optimizer",
 }

@@ -12,7 +12,7 @@ from .arguments import choice, flag, is_integer, is_number, need_rank, optional_
 from .encoding import encode, encoded_shape
 from .hashes import farm_fingerprint, joint_fingerprint, sip_hash
 from .rounding import exact
-from .spec import Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
+from .spec import Conflict, Domain, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
 
 #: Where fingerprints of a crossing start: TensorFlow's own key, which the layer leaves as it is.
 _CROSSING_KEY = 0xDECAFCAFFE
@@ -127,7 +127,7 @@ HASHED_CROSSING = LayerSpec(
     arity=(2, None),
     ranks=(2,),
     parameters=(
-        Parameter("num_bins", None, (1, 3, 10), (0, -1), required=True),
+        Parameter("num_bins", None, (1, 3, 10), (-1,), required=True),
         Parameter("output_mode", "int", ("int", "one_hot"), ("multi_hot",)),
     ),
     shape=_crossing_shape,
@@ -257,6 +257,9 @@ def _lookup_domain(params: Params) -> Domain:
     return Domain("int32", min(vocabulary), max(vocabulary) + 1)
 
 
+_WEIGHTED = "idf_weights go with output_mode='tf_idf'"
+_RESERVED = "the vocabulary has no reserved token inside"
+
 INTEGER_LOOKUP = LayerSpec(
     name="IntegerLookup",
     api="keras.layers.IntegerLookup",
@@ -283,6 +286,19 @@ INTEGER_LOOKUP = LayerSpec(
     "as a number, as flags, as counts or as counts times idf_weights; or inverted, the token of a place",
     domain=_lookup_domain,
     discontinuous=True,
+    conflicts=(
+        Conflict({"output_mode": "count", "invert": True}, "what is inverted is a number"),
+        Conflict({"output_mode": "count", "pad_to_max_tokens": True, "max_tokens": None}, "there is a size to pad to"),
+        Conflict({"oov_method": "floormod", "salt": 133}, "only a hash has a salt"),
+        Conflict({"output_mode": "tf_idf", "idf_weights": None}, _WEIGHTED),
+        Conflict({"output_mode": "count", "vocabulary": (5,), "idf_weights": (0.75,)}, _WEIGHTED),
+        Conflict(
+            {"output_mode": "tf_idf", "vocabulary": (4, 2, 3), "idf_weights": (0.75,)}, "each token has one weight"
+        ),
+        Conflict({"vocabulary": (4, 2, 3), "max_tokens": 2}, "max_tokens has room for the vocabulary"),
+        Conflict({"vocabulary": (4, 2, 3), "mask_token": 2}, _RESERVED),
+        Conflict({"vocabulary": (4, 2, 3), "oov_token": 2, "invert": True}, _RESERVED),
+    ),
     hazards=(
         "a mask is dropped, unless output_mode is int",
         "an input that is not in the vocabulary is an error with num_oov_indices=0",

@@ -60,8 +60,8 @@ def loss_scale(known: Mapping[str, OptimizerSpec]) -> OptimizerSpec:
                 ),
                 required=True,
             ),
-            Parameter("initial_scale", 32768.0, (32768.0, 8.0)),
-            Parameter("dynamic_growth_steps", 2000, (2000, 1)),
+            Parameter("initial_scale", 32768.0, (32768.0, 8.0), ("much",)),
+            Parameter("dynamic_growth_steps", 2000, (2000, 1), ("much",)),
         ),
         update,
         "the inner optimizer's step on the gradient / scale; the scale doubles after so many steps, and where a "

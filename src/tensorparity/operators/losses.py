@@ -16,7 +16,7 @@ from .spec import Evaluation, Mask, Parameter, Params
 from .structured_losses import STRUCTURED_LOSSES
 
 _FROM_LOGITS = Parameter("from_logits", False, (False, True))
-_SMOOTHING = Parameter("label_smoothing", 0.0, (0.0, 0.1))
+_SMOOTHING = Parameter("label_smoothing", 0.0, (0.0, 0.1), ("much",))
 
 
 def _squared(params: Params, labels: Array, predictions: Array) -> Evaluation:

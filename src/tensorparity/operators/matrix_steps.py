@@ -12,7 +12,7 @@ from .optimizer_spec import OptimizerSpec, State, slot
 from .rounding import growth
 from .spec import Evaluation, Parameter, Params
 
-_RATE = Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1))
+_RATE = Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1), ("fast",))
 
 
 def _rms(x: Array) -> float:
@@ -129,11 +129,11 @@ MATRIX_OPTIMIZERS = (
         "Adafactor",
         "keras.optimizers.Adafactor",
         (
-            Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1)),
-            Parameter("beta_2_decay", -0.8, (-0.8, -0.5)),
-            Parameter("epsilon_1", 1e-30, (1e-30, 1e-6)),
-            Parameter("epsilon_2", 1e-3, (1e-3, 10.0)),
-            Parameter("clip_threshold", 1.0, (1.0, 0.25)),
+            Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1), ("fast",)),
+            Parameter("beta_2_decay", -0.8, (-0.8, -0.5), ("much",)),
+            Parameter("epsilon_1", 1e-30, (1e-30, 1e-6), ("much",)),
+            Parameter("epsilon_2", 1e-3, (1e-3, 10.0), ("much",)),
+            Parameter("clip_threshold", 1.0, (1.0, 0.25), ("much",)),
             Parameter("relative_step", True, (True, False)),
         ),
         _adafactor,
@@ -144,11 +144,11 @@ MATRIX_OPTIMIZERS = (
         "ScheduleFreeAdamW",
         "keras.optimizers.ScheduleFreeAdamW",
         (
-            Parameter("learning_rate", 0.0025, (0.0025, 0.1)),
-            Parameter("beta_1", 0.9, (0.9, 0.5)),
-            Parameter("beta_2", 0.999, (0.999, 0.9)),
-            Parameter("epsilon", 1e-8, (1e-8, 1e-3)),
-            Parameter("warmup_steps", 0, (0, 2)),
+            Parameter("learning_rate", 0.0025, (0.0025, 0.1), ("fast",)),
+            Parameter("beta_1", 0.9, (0.9, 0.5), ("much",)),
+            Parameter("beta_2", 0.999, (0.999, 0.9), ("much",)),
+            Parameter("epsilon", 1e-8, (1e-8, 1e-3), ("much",)),
+            Parameter("warmup_steps", 0, (0, 2), ("much",)),
         ),
         _schedule_free,
         "z -= rate g / (sqrt(v / (1 - beta_2^n)) + epsilon); x = (1 - 1/n) x + z / n; w = (1 - beta_1) z + beta_1 x",
@@ -159,21 +159,21 @@ MATRIX_OPTIMIZERS = (
         "keras.optimizers.Muon",
         (
             _RATE,
-            Parameter("adam_beta_1", 0.9, (0.9, 0.5)),
-            Parameter("adam_beta_2", 0.999, (0.999, 0.9)),
-            Parameter("adam_weight_decay", 0.004, (0.004, 0.1)),
-            Parameter("epsilon", 1e-7, (1e-7, 1e-3)),
-            Parameter("weight_decay", 0.004, (0.004, 0.1)),
+            Parameter("adam_beta_1", 0.9, (0.9, 0.5), ("much",)),
+            Parameter("adam_beta_2", 0.999, (0.999, 0.9), ("much",)),
+            Parameter("adam_weight_decay", 0.004, (0.004, 0.1), ("much",)),
+            Parameter("epsilon", 1e-7, (1e-7, 1e-3), ("much",)),
+            Parameter("weight_decay", 0.004, (0.004, 0.1), ("much",)),
             Parameter("exclude_layers", None, (None, ["kernel"])),
             Parameter("exclude_embeddings", True, (True, False)),
-            Parameter("muon_a", 3.4445, (3.4445,)),
-            Parameter("muon_b", -4.7750, (-4.7750,)),
-            Parameter("muon_c", 2.0315, (2.0315,)),
-            Parameter("adam_lr_ratio", 1, (1, 0.5)),
-            Parameter("momentum", 0.95, (0.95, 0.5)),
-            Parameter("ns_steps", 5, (5, 2)),
+            Parameter("muon_a", 3.4445, (3.4445,), ("much",)),
+            Parameter("muon_b", -4.7750, (-4.7750,), ("much",)),
+            Parameter("muon_c", 2.0315, (2.0315,), ("much",)),
+            Parameter("adam_lr_ratio", 1, (1, 0.5), ("much",)),
+            Parameter("momentum", 0.95, (0.95, 0.5), ("much",)),
+            Parameter("ns_steps", 5, (5, 2), (1.5, "much")),
             Parameter("nesterov", True, (True, False)),
-            Parameter("rms_rate", 0.2, (0.2, None)),
+            Parameter("rms_rate", 0.2, (0.2, None), ("much",)),
         ),
         _muon,
         "of a weight with two axes: the momentum, made nearly orthogonal by Newton and Schulz, times rate "

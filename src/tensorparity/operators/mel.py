@@ -9,7 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from .arguments import choice, flag, need_rank, number, positive, refuse
 from .rounding import growth
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
+from .spec import Conflict, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
 
 _WINDOWS = ("hann", "hamming")
 
@@ -28,6 +28,10 @@ def _shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     size, _, stride = mel_lengths(params)
     choice(params, "window", _WINDOWS)
     flag(params, "power_to_db")
+    for name in ("sampling_rate", "min_freq", "mag_exp"):
+        number(params, name)
+    if params["max_freq"] is not None:
+        number(params, "max_freq")
     bands, samples = positive(params, "num_mel_bins"), shapes[0][1]
     if samples is None:
         return ((shapes[0][0], bands, None),)
@@ -95,18 +99,19 @@ MEL_SPECTROGRAM = LayerSpec(
     parameters=(
         Parameter("fft_length", 2048, (2048, 4, 6), (0, -1)),
         Parameter("sequence_stride", 512, (512, 1, 2), (0, -1)),
-        Parameter("sequence_length", None, (None, 3)),
+        Parameter("sequence_length", None, (None, 3), (-1,)),
         Parameter("window", "hann", _WINDOWS, ("boxes",)),
-        Parameter("sampling_rate", 16000, (16000, 8000)),
-        Parameter("num_mel_bins", 128, (128, 3, 1), (0, -1)),
-        Parameter("min_freq", 20.0, (20.0, 200.0)),
-        Parameter("max_freq", None, (None, 4000)),
+        Parameter("sampling_rate", 16000, (16000, 8000), ("much",)),
+        Parameter("num_mel_bins", 128, (128, 3, 1), (-1,)),
+        Parameter("min_freq", 20.0, (20.0, 200.0), ("much",)),
+        Parameter("max_freq", None, (None, 4000), ("much",)),
         Parameter("power_to_db", True, (True, False)),
         Parameter("top_db", 80.0, (80.0, 20.0)),
-        Parameter("mag_exp", 2.0, (2.0, 1.0)),
+        Parameter("mag_exp", 2.0, (2.0, 1.0), ("much",)),
         Parameter("min_power", 1e-10, (1e-10, 1e-3)),
         Parameter("ref_power", 1.0, (1.0, 2.0)),
     ),
+    conflicts=(Conflict({"fft_length": 4, "sequence_length": 6}, "sequence_length is at most fft_length"),),
     shape=_shape,
     weights=no_weights,
     reference=_reference,

@@ -12,7 +12,7 @@ from .masks import passed_on
 from .rounding import growth
 from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, WeightSpec
 
-_EPSILON = Parameter("epsilon", 1e-3, (1e-3, 1e-5, 1e-2, 1.0))
+_EPSILON = Parameter("epsilon", 1e-3, (1e-3, 1e-5, 1e-2, 1.0), ("much",))
 _CENTER = Parameter("center", True, (True, False))
 _SCALE = Parameter("scale", True, (True, False))
 #: Keras adds its ``epsilon()`` to the number of steps that count, so that none is no division by zero.
@@ -123,7 +123,7 @@ BATCH_NORMALIZATION = LayerSpec(
     ranks=(2, 3, 4, 5),
     parameters=(
         Parameter("axis", -1, (-1, 1), (7, "channels")),
-        Parameter("momentum", 0.99, (0.99, 0.9, 0.5)),
+        Parameter("momentum", 0.99, (0.99, 0.9, 0.5), ("much",)),
         _EPSILON,
         _CENTER,
         _SCALE,

@@ -80,7 +80,7 @@ GROUP_NORMALIZATION = LayerSpec(
     parameters=(
         Parameter("groups", 32, (32, 1, 2, 3, -1), (0, -2)),
         Parameter("axis", -1, (-1, 1, -2), (7, "channels")),
-        Parameter("epsilon", 1e-3, (1e-3, 1e-5, 1e-2, 1.0)),
+        Parameter("epsilon", 1e-3, (1e-3, 1e-5, 1e-2, 1.0), ("much",)),
         Parameter("center", True, (True, False)),
         Parameter("scale", True, (True, False)),
     ),
@@ -133,7 +133,7 @@ RMS_NORMALIZATION = LayerSpec(
     api="keras.layers.RMSNormalization",
     arity=(1, 1),
     ranks=(2, 3, 4, 5),
-    parameters=(_AXES, Parameter("epsilon", 1e-6, (1e-6, 1e-3, 1.0))),
+    parameters=(_AXES, Parameter("epsilon", 1e-6, (1e-6, 1e-3, 1.0), ("much",))),
     shape=_rms_shape,
     weights=_rms_weights,
     reference=_rms_reference,

@@ -10,7 +10,7 @@ from ..core.arrays import Array
 from ..core.jsontext import Json
 from .rounding import growth
 from .schedules import SCHEDULED_RATES
-from .spec import Evaluation, Parameter, Params
+from .spec import Conflict, Evaluation, Parameter, Params
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,26 @@ class Surroundings:
 
 #: In the order of the constructors; values that go together are in ``OPTION_SETTINGS``.
 OPTIONS: tuple[Parameter, ...] = (
-    Parameter("weight_decay", None, (None, 0.004, 0.1)),
-    Parameter("clipnorm", None, (None, 0.1, 1.0)),
-    Parameter("clipvalue", None, (None, 0.5)),
-    Parameter("global_clipnorm", None, (None, 1.0)),
+    Parameter("weight_decay", None, (None, 0.004, 0.1), ("much",)),
+    Parameter("clipnorm", None, (None, 0.1, 1.0), ("much",)),
+    Parameter("clipvalue", None, (None, 0.5), ("much",)),
+    Parameter("global_clipnorm", None, (None, 1.0), ("much",)),
     Parameter("use_ema", False, (False, True)),
     Parameter("ema_momentum", 0.99, (0.99, 0.5)),
     Parameter("ema_overwrite_frequency", None, (None, 1, 2)),
-    Parameter("loss_scale_factor", None, (None, 1024.0)),
-    Parameter("gradient_accumulation_steps", None, (None, 2), (1, -2)),
+    Parameter("loss_scale_factor", None, (None, 1024.0), ("much",)),
+    Parameter("gradient_accumulation_steps", None, (None, 2), (1, -2, 1.5)),
+)
+
+_ONE_CLIPPING = "at most one of clipnorm, clipvalue and global_clipnorm is set"
+OPTION_CONFLICTS: tuple[Conflict, ...] = (
+    Conflict({"clipnorm": 1.0, "clipvalue": 0.5}, _ONE_CLIPPING),
+    Conflict({"clipnorm": 1.0, "global_clipnorm": 1.0}, _ONE_CLIPPING),
+    Conflict({"clipvalue": 0.5, "global_clipnorm": 1.0}, _ONE_CLIPPING),
+    Conflict({"use_ema": True, "ema_momentum": 1.5}, "the share of an average is between 0 and 1"),
+    Conflict({"use_ema": True, "ema_momentum": -0.5}, "the share of an average is between 0 and 1"),
+    Conflict({"use_ema": True, "ema_overwrite_frequency": -1}, "a frequency is a positive whole number"),
+    Conflict({"use_ema": True, "ema_overwrite_frequency": 1.5}, "a frequency is a positive whole number"),
 )
 
 #: Only one way of clipping at a time, and averages only show where they are written back.

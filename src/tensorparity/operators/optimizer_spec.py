@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.jsontext import Json
-from .optimizer_options import OPTION_SETTINGS, OPTIONS, Surroundings, averaged, prepared
+from .optimizer_options import OPTION_CONFLICTS, OPTION_SETTINGS, OPTIONS, Surroundings, averaged, prepared
 from .schedules import rate_at
 from .spec import Evaluation, Parameter, Params, ruled_out
 
@@ -70,8 +70,10 @@ class OptimizerSpec:
         return {**{parameter.name: parameter.default for parameter in declared}, **params}
 
     def invalid(self, params: Params) -> dict[str, Json]:
-        """The parameters whose values the documentation rules out."""
-        return ruled_out((*(OPTIONS if self.options else ()), *self.parameters), params)
+        """The parameters whose values the documentation rules out, alone or together."""
+        if not self.options:
+            return ruled_out(self.parameters, params)
+        return ruled_out((*OPTIONS, *self.parameters), params, OPTION_CONFLICTS)
 
     def step(
         self,

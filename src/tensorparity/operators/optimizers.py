@@ -54,9 +54,9 @@ def _adam(
 
 _ADAM = (
     Parameter("learning_rate", 0.001, (0.001, 0.01, 0.1), ("fast",)),
-    Parameter("beta_1", 0.9, (0.9, 0.5)),
-    Parameter("beta_2", 0.999, (0.999, 0.9)),
-    Parameter("epsilon", 1e-7, (1e-7, 1e-3)),
+    Parameter("beta_1", 0.9, (0.9, 0.5), ("much",)),
+    Parameter("beta_2", 0.999, (0.999, 0.9), ("much",)),
+    Parameter("epsilon", 1e-7, (1e-7, 1e-3), ("much",)),
     Parameter("amsgrad", False, (False, True)),
 )
 

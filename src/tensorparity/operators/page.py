@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 
 from ..core.jsontext import Json, canonical
 from . import undeclared
 from .catalogue import layer, layer_names
-from .left_out import LEFT_OUT
+from .left_out import LEFT_OUT, OPTIMIZERS_LEFT_OUT
 from .loss_spec import REDUCTION
 from .losses import LOSSES
 from .metrics.catalogue import METRICS
-from .optimizer_options import OPTIONS
+from .optimizer_options import OPTION_CONFLICTS, OPTIONS
 from .optimizers import OPTIMIZERS
 from .schedules import SCHEDULES
-from .spec import LayerSpec, Parameter
+from .spec import FLOATS, Conflict, LayerSpec, Parameter, Shape, ShapeError, WeightSpec
 
 _MOST_VALUES = 8
+#: Of every axis of the inputs on which weights are shown: large enough for any window, and a multiple of any groups.
+_SIZE = 1536
 
 
 def page() -> str:
@@ -33,6 +36,9 @@ def _lines() -> Iterator[str]:
     counts = f"{len(names)} layer types, {len(LOSSES)} losses, {len(METRICS)} metrics, {len(OPTIMIZERS)} optimizers"
     yield f"{counts}, {len(SCHEDULES)} schedules."
     yield "Values are those that are tried; a bold one is the default, `!` stands before one that is ruled out."
+    yield "A layer computes in float32, float64, float16 and bfloat16 unless it says otherwise. Its stages are those of"
+    yield "a training step that it takes part in: the call in inference and in training (not where it is random), a"
+    yield "term of the loss of its own, the gradient, and the weights after the step."
     yield ""
     yield "## Layers"
     for name in names:
@@ -72,6 +78,12 @@ def _lines() -> Iterator[str]:
     yield "What all of them but LossScaleOptimizer can be asked for besides; what acts in a second step only is"
     yield "tried in conformance tests of several steps, and not drawn for networks, which take one:"
     yield from _parameters(OPTIONS)
+    yield from _conflicts(OPTION_CONFLICTS)
+    yield ""
+    yield "### Optimizers that are not declared"
+    yield ""
+    for name, reason in OPTIMIZERS_LEFT_OUT.items():
+        yield f"- {name}: {reason}."
     yield ""
     yield "## Schedules of the learning rate"
     for schedule in SCHEDULES.values():
@@ -84,6 +96,8 @@ def _layer(spec: LayerSpec) -> Iterator[str]:
     if most is not None and most > max(least, 1):
         inputs = f"{least} to {most} inputs"
     remarks = [inputs, f"rank {', '.join(map(str, spec.ranks))}"]
+    remarks += [f"only in {', '.join(spec.dtypes)}"] if spec.dtypes != FLOATS else []
+    remarks += [f"stages {', '.join(spec.stages)}"]
     remarks += ["random when training"] if spec.random else []
     remarks += ["discontinuous"] if spec.discontinuous else []
     yield ""
@@ -91,6 +105,8 @@ def _layer(spec: LayerSpec) -> Iterator[str]:
     yield ""
     yield f"{spec.formula}. ({'; '.join(remarks)})"
     yield from _parameters((*spec.parameters, *spec.call_parameters))
+    yield from _conflicts(spec.conflicts)
+    yield from _weights(spec)
     if spec.hazards:
         yield ""
         yield f"Beware: {'; '.join(spec.hazards)}."
@@ -113,6 +129,40 @@ def _parameters(parameters: Sequence[Parameter]) -> Iterator[str]:
         shown += [f"and {more} more"] if more > 0 else []
         ruled_out = [f"! `{_text(value)}`" for value in parameter.invalid[:_MOST_VALUES]]
         yield f"- `{parameter.name}`: {', '.join([*shown, *ruled_out])}"
+
+
+def _conflicts(conflicts: Sequence[Conflict]) -> Iterator[str]:
+    if conflicts:
+        yield ""
+        yield "Ruled out together:"
+        yield ""
+    for conflict in conflicts:
+        values = ", ".join(f"`{name}={_text(value)}`" for name, value in conflict.params.items())
+        yield f"- {values}: {conflict.reason}"
+
+
+def _weights(spec: LayerSpec) -> Iterator[str]:
+    """Those of the first use that fits; parameters may add or drop some."""
+    found = example_weights(spec)
+    if found:
+        names = ", ".join(f"`{name}`" if weight.trainable else f"`{name}` (not trained)" for name, weight in found)
+        yield ""
+        yield f"Weights: {names}."
+
+
+def example_weights(spec: LayerSpec) -> list[tuple[str, WeightSpec]]:
+    """The weights of the layer with its defaults, on the first of some inputs that fits."""
+    required = [parameter for parameter in spec.parameters if parameter.required]
+    for values in itertools.product(*(parameter.valid for parameter in required)):
+        params = spec.complete({parameter.name: v for parameter, v in zip(required, values, strict=True)})
+        for rank in spec.ranks:
+            shapes: list[Shape] = [(2, *(_SIZE,) * (rank - 1))] * max(1, spec.arity[0])
+            try:
+                spec.shape(params, shapes)
+                return list(spec.weights(params, shapes).items())
+            except ShapeError:
+                continue
+    return []
 
 
 def _value(value: Json, parameter: Parameter) -> str:

@@ -13,10 +13,12 @@ from ..core.jsontext import Json
 from .arguments import channels_first, flag, need_rank
 from .rounding import exact, growth
 from .spatial import DATA_FORMATS, Window, channel_axis, from_last, read_window, spatial_axes, to_last, windowed_shape
-from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, no_weights
+from .spec import FLOATS, Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, no_weights
 
 Reference = Callable[[int, Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]]
 
+#: Over three axes TensorFlow pools on CPUs in no other, and torch averages in none of 16 bits.
+POOLED_IN_3D = {"MaxPooling": ("float32", "bfloat16"), "AveragePooling": ("float32",)}
 _PADDING = Parameter("padding", "valid", ("valid", "same"), ("causal", "full", 1))
 _DATA_FORMAT = Parameter("data_format", None, DATA_FORMATS, ("channels_middle",))
 _KEEPDIMS = Parameter("keepdims", False, (False, True))
@@ -67,6 +69,7 @@ def _pooling(name: str, dims: int, required: bool, reference: Reference, formula
         api=f"keras.layers.{name}{dims}D",
         arity=(1, 1),
         ranks=(dims + 2,),
+        dtypes=POOLED_IN_3D[name] if dims == 3 else FLOATS,
         parameters=(
             size,
             Parameter("strides", None, _STEPS[dims], (0, -1, (1,) * (dims + 1))),

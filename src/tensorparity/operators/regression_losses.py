@@ -77,7 +77,7 @@ REGRESSION_LOSSES = (
     LossSpec(
         "Huber",
         "keras.losses.Huber",
-        (Parameter("delta", 1.0, (1.0, 0.5, 2.0)),),
+        (Parameter("delta", 1.0, (1.0, 0.5, 2.0), ("much",)),),
         _huber,
         "the mean over the last axis of e^2 / 2 where |e| <= delta, else delta |e| - delta^2 / 2",
     ),

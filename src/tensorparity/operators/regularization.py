@@ -36,6 +36,7 @@ def passing(
     *,
     random: bool,
     domain: Callable[[Params], Domain] = any_float,
+    stages: tuple[str, ...] = (),
 ) -> LayerSpec:
     """A layer whose output in inference is its input."""
 
@@ -57,6 +58,7 @@ def passing(
         formula=formula,
         domain=domain,
         random=random,
+        stages=stages,
         masks=passed_on,
     )
 
@@ -87,7 +89,7 @@ DROPOUT = passing(
 ALPHA_DROPOUT = passing(
     "AlphaDropout",
     _RANKS,
-    (_RATE, _NOISE_SHAPE, SEED),
+    (_RATE, Parameter("noise_shape", None, (None,)), SEED),
     _check_dropout,
     "in inference, output = input; in training a share of rate takes SELU's lower limit, and mean and variance stay",
     random=True,
@@ -142,6 +144,7 @@ ACTIVITY_REGULARIZATION = passing(
     _check_penalty,
     "output = input; in training l1 * sum |input| + l2 * sum input^2 joins the loss",
     random=False,
+    stages=("inference", "training", "loss", "backward"),
 )
 
 IDENTITY = passing("Identity", _RANKS, (), lambda params: None, "output = input", random=False)

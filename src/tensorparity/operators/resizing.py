@@ -14,8 +14,8 @@ from .rounding import exact, growth
 from .spatial import from_last, spatial_axes, to_last
 from .spec import Evaluation, Parameter, Params, Shape
 
-_HEIGHT = Parameter("height", None, (2, 3, 7), (0, -1), required=True)
-_WIDTH = Parameter("width", None, (2, 4, 5), (0, -1), required=True)
+_HEIGHT = Parameter("height", None, (2, 3, 7), (-1,), required=True)
+_WIDTH = Parameter("width", None, (2, 4, 5), (-1,), required=True)
 #: A step by which places are moved to see what their rounding does to weights.
 _NUDGE = 2.0**-20
 

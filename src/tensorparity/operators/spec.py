@@ -19,6 +19,13 @@ Params = Mapping[str, Json]
 Mask = Array | None
 
 
+#: In which a layer computes, unless it says otherwise.
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+#: What there is of a training step: the call in inference and in training, a term of the loss of one's own, the
+#: gradient, and the weights after it.
+STAGES = ("inference", "training", "loss", "backward", "update")
+
+
 class ShapeError(ValueError):
     """The inputs or parameters do not fit this layer; the message says which and why."""
 
@@ -38,6 +45,23 @@ class Parameter:
     valid: tuple[Json, ...] = ()
     invalid: tuple[Json, ...] = ()
     required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Values that the documentation rules out together, though each of them is right beside others.
+
+    Args:
+        params: the combination; a parameter that it does not name may be anything.
+        reason: what would be right, as a phrase.
+    """
+
+    params: Params
+    reason: str
+
+    def within(self, complete: Params) -> bool:
+        """Whether these parameters, defaults filled in, have the combination."""
+        return all(name in complete and _listed(complete[name]) == _listed(v) for name, v in self.params.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +134,10 @@ class LayerSpec:
         weights: the weights by name, in the order of the library's ``layer.weights``.
         reference: outputs from parameters, inputs and weights, all float64 (or integer) NumPy arrays.
         formula: the sentence of the documentation that the reference implements.
+        conflicts: combinations of values that the layer must refuse; its shape rule refuses them, too.
+        dtypes: what it can compute in on every target; with another one some target has to leave it out.
+        stages: which of ``STAGES`` it takes part in, where that does not follow from the rest: one that is random
+            cannot be compared in training, one that steps has no gradient, one without weights no update.
         call_parameters: arguments of the call that change what is computed; a node's ``call_params``.
         domain: what the inputs may hold, from the parameters.
         listed: the layer is called on one list of its inputs, not on the inputs one by one.
@@ -132,7 +160,9 @@ class LayerSpec:
     weights: Callable[[Params, Sequence[Shape]], dict[str, WeightSpec]]
     reference: Callable[[Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]]
     formula: str
-    dtypes: tuple[str, ...] = ("float32", "float64", "float16", "bfloat16")
+    dtypes: tuple[str, ...] = FLOATS
+    stages: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
     call_parameters: tuple[Parameter, ...] = ()
     domain: Callable[[Params], Domain] = any_float
     listed: bool = False
@@ -144,6 +174,20 @@ class LayerSpec:
     carried: Carried | None = None
     masks: Callable[[Params, Sequence[Array], Sequence[Mask]], tuple[Mask, ...]] = no_masks
     hazards: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            object.__setattr__(self, "stages", self._usual_stages())
+
+    def _usual_stages(self) -> tuple[str, ...]:
+        weighted = self.weights is not no_weights
+        left_out = {
+            "training": self.random,
+            "loss": True,
+            "backward": self.discontinuous and not weighted,
+            "update": not weighted,
+        }
+        return tuple(stage for stage in STAGES if not left_out.get(stage))
 
     def defaults(self) -> dict[str, Json]:
         """Of the constructor's arguments and of the call's: their names never collide."""
@@ -168,14 +212,18 @@ class LayerSpec:
         }
 
     def invalid(self, params: Params) -> dict[str, Json]:
-        """The parameters whose values the documentation rules out."""
-        return ruled_out(self.parameters, params)
+        """The parameters whose values the documentation rules out, alone or together."""
+        return ruled_out(self.parameters, params, self.conflicts)
 
 
-def ruled_out(parameters: Sequence[Parameter], params: Params) -> dict[str, Json]:
-    """Those of ``params`` whose values are among the invalid ones."""
+def ruled_out(parameters: Sequence[Parameter], params: Params, conflicts: Sequence[Conflict] = ()) -> dict[str, Json]:
+    """Those of ``params`` whose values are among the invalid ones; else the first combination that they have."""
     invalid = {parameter.name: [_listed(value) for value in parameter.invalid] for parameter in parameters}
-    return {name: value for name, value in params.items() if _listed(value) in invalid.get(name, [])}
+    alone = {name: value for name, value in params.items() if _listed(value) in invalid.get(name, [])}
+    if alone:
+        return alone
+    complete = {**{parameter.name: parameter.default for parameter in parameters}, **params}
+    return next((dict(conflict.params) for conflict in conflicts if conflict.within(complete)), {})
 
 
 def _plain(value: Json) -> Json:

@@ -11,7 +11,7 @@ from . import carried
 from .arguments import channels_first, choice, flag, known_size, need_rank, positive, refuse
 from .convolution import DATA_FORMAT, contract
 from .spatial import PADDINGS, Window
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
+from .spec import FLOATS, Conflict, Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
 
 _MODES = ("log", "magnitude", "psd", "real", "imag", "stft")
 #: Below this, powers and magnitudes are lifted to it before root and logarithm: Keras' fuzz factor.
@@ -120,6 +120,11 @@ STFT_SPECTROGRAM = LayerSpec(
     formula=(
         "output = each frame's products with the real and imaginary kernels: themselves, their power, its root, or the "
         "logarithm of that"
+    ),
+    dtypes=FLOATS[:-1],  # by its own check
+    conflicts=(
+        Conflict({"frame_length": 3, "frame_step": 4}, "frame_step is at most frame_length"),
+        Conflict({"frame_length": 4, "fft_length": 2}, "fft_length is at least frame_length"),
     ),
     hazards=("the kernels are weights: window and scaling only say how they begin",),
 )

@@ -95,8 +95,8 @@ STRUCTURED_LOSSES = (
         "Circle",
         "keras.losses.Circle",
         (
-            Parameter("gamma", 80.0, (80.0, 10.0, 2.0)),
-            Parameter("margin", 0.4, (0.4, 0.25)),
+            Parameter("gamma", 80.0, (80.0, 10.0, 2.0), ("much",)),
+            Parameter("margin", 0.4, (0.4, 0.25), ("much",)),
             Parameter("remove_diagonal", True, (True, False)),
         ),
         _circle,
@@ -110,7 +110,7 @@ STRUCTURED_LOSSES = (
     LossSpec(
         "CategoricalGeneralizedCrossEntropy",
         "keras.losses.CategoricalGeneralizedCrossEntropy",
-        (Parameter("q", 0.5, (0.5, 0.1, 0.9), (0.0, 1.0, 1.5)),),
+        (Parameter("q", 0.5, (0.5, 0.1, 0.9), (0.0, 1.0, 1.5, "much")),),
         _generalized,
         "(1 - p^q) / q with p the prediction of the labelled class",
         sparse=True,

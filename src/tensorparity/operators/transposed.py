@@ -14,6 +14,7 @@ from .arguments import Pair, flag, positive, refuse, sizes
 from .convolution import (
     DATA_FORMAT,
     FILTERS,
+    STRIDED_OR_DILATED,
     channels_of,
     dilation_rate,
     finish,
@@ -26,7 +27,9 @@ from .convolution import (
 from .dense import ACTIVATION, USE_BIAS
 from .rounding import growth
 from .spatial import Sizes, Window, channel_axis, spatial_axes, to_last
-from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
+from .spec import Conflict, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
+
+_SHORTER = "output_padding is smaller than the stride"
 
 
 def _output_padding(params: Params, window: Window) -> tuple[int | None, ...]:
@@ -141,10 +144,12 @@ def _transposed(dims: int) -> LayerSpec:
             "output = activation(each input value times the kernel, added around stride times its position, the ends "
             "cut as a convolution with this padding would have padded them, + bias)"
         ),
-        hazards=(
-            "strides and dilation_rate may not both exceed 1",
-            "output_padding is smaller than the stride and lengthens the end",
+        conflicts=(
+            STRIDED_OR_DILATED,
+            Conflict({"strides": 1, "output_padding": 1}, _SHORTER),
+            Conflict({"strides": 2, "output_padding": 2}, _SHORTER),
         ),
+        hazards=("output_padding lengthens the end",),
     )
 
 

@@ -16,10 +16,12 @@ from .arguments import choice, flag, positive, refuse
 from .masks import passed_on
 from .nested import Nested, nested, serialized
 from .recurrent import by_carrying
-from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, WeightSpec
+from .spec import Conflict, Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, WeightSpec
 
 _RECURRENT = ("GRU", "LSTM", "SimpleRNN")
 _MODES = ("concat", "sum", "ave", "mul")
+#: What both ways have alike.
+_ALIKE = ("stateful", "return_sequences", "return_state")
 
 
 # Bidirectional
@@ -42,7 +44,7 @@ def ways(params: Params) -> tuple[Nested, Nested]:
 def _check_ways(params: Params, ahead: Nested, back: Nested) -> None:
     if flag(ahead.params, "go_backwards") == flag(back.params, "go_backwards"):
         refuse("layer", "one layer of the two that goes backwards", params["layer"])
-    for name in ("return_sequences", "return_state"):
+    for name in _ALIKE:
         if flag(ahead.params, name) != flag(back.params, name):
             refuse("backward_layer", f"the same {name} as `layer`", params["backward_layer"])
 
@@ -141,6 +143,13 @@ def _recurrent_layers() -> tuple[Json, ...]:
     )
 
 
+def _both_ways(ahead: dict[str, Json], back: dict[str, Json]) -> dict[str, Json]:
+    return {
+        "layer": serialized("LSTM", "lstm", units=2, **ahead),
+        "backward_layer": serialized("LSTM", "back", units=2, **back),
+    }
+
+
 BIDIRECTIONAL = LayerSpec(
     name="Bidirectional",
     api="keras.layers.Bidirectional",
@@ -164,6 +173,13 @@ BIDIRECTIONAL = LayerSpec(
     formula=(
         "output = the layer's output and that of a twin that takes the steps in reverse, turned back into the order of "
         "time, joined by merge_mode"
+    ),
+    conflicts=(
+        Conflict(_both_ways({}, {}), "one of the two layers goes backwards"),
+        *(
+            Conflict(_both_ways({}, {"go_backwards": True, name: True}), f"both layers have the same {name}")
+            for name in _ALIKE
+        ),
     ),
     hazards=("the states of both ways follow the output if the layer returns them",),
 )
@@ -296,5 +312,6 @@ SPECTRAL_NORMALIZATION = LayerSpec(
     weights=_spectral_weights,
     reference=_spectral,
     formula="in inference, output = the layer's own; in training its kernel is divided by its largest singular value",
+    stages=("inference", "backward", "update"),  # training changes the weights before they are used
     hazards=("training moves vector_u and the kernel itself before the layer is applied",),
 )

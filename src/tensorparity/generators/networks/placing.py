@@ -15,11 +15,9 @@ from .coverage import Coverage, Use
 from .masked import masked_sequence
 from .palettes import SHAPES, draw_edge_shape, draw_shape, draw_values, factorized
 from .settings import NetworkSettings
-from .support import ambiguous, hopeless, hopeless_behind_mask, lacking, lacking_in
+from .support import ambiguous, hopeless, hopeless_behind_mask, lacking
 
 _FITTINGS = 6
-#: Layers whose training changes their own weights before they are used; their reference is of inference.
-_INFERENCE_ONLY = ("SpectralNormalization",)
 #: How often what no target has is taken all the same.
 _HOPELESS = 0.002
 #: How often a layer that reads a mask has one.
@@ -239,7 +237,7 @@ class Placer:
         """Parameters of the constructor and of the call; None where this network cannot have them."""
         params = self._coverage.choose_params(self._rng, spec, spec.parameters)
         call_params = self._coverage.choose_params(self._rng, spec, spec.call_parameters)
-        if self._training and (spec.name in _INFERENCE_ONLY or spec.draws(spec.complete(params))):
+        if self._training and ("training" not in spec.stages or spec.draws(spec.complete(params))):
             return None  # random numbers differ by library, and nothing could be compared
         return params, call_params
 
@@ -250,8 +248,8 @@ class Placer:
             return True
         if self._settings.varied and hopeless(spec.name, complete, rank, shape[-1] if shape else None):
             return bool(self._rng.random() > _HOPELESS)
-        lacks = lacking(spec.name, complete, rank) or lacking_in(spec.name, self._policy)
-        return bool(lacks) and not self._exotic
+        lacks = bool(lacking(spec.name, complete, rank)) or self._policy.compute not in spec.dtypes
+        return lacks and not self._exotic
 
     def _count(
         self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], before: Sequence[str]

@@ -6,7 +6,6 @@ Nothing is left out for good: whoever fixes one of these wants to see it tested.
 from __future__ import annotations
 
 from ...core.jsontext import Json
-from ...core.policies import PLAIN, Policy
 from ...operators.spec import Params
 
 _CONVOLUTIONS = tuple(f"{kind}{dims}D" for kind in ("Conv", "ConvLSTM") for dims in (1, 2, 3))
@@ -16,13 +15,14 @@ _NOT_EMPTY = ("Pooling", "Crop", "Equalization", "AutoContrast")
 _BLENDING = ("Resizing", "UpSampling2D")
 _SUMMING = ("Average", "Spectrogram")
 _DEPTHWISE = ("DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D")
+_CONVOLVING = (*_CONVOLUTIONS, *_TRANSPOSED, *_DEPTHWISE, "STFTSpectrogram")
 _COUNTING = ("CategoryEncoding", "Hashing", "IntegerLookup")
 _LOOKUPS = ("HashedCrossing", "Hashing", "IntegerLookup")
 
 
 def lacking(op: str, params: Params, rank: int) -> str:
     """Why a target is known to have no such layer; empty where all have it."""
-    if params.get("data_format") == "channels_first" and op in (*_CONVOLUTIONS, *_TRANSPOSED, *_DEPTHWISE):
+    if params.get("data_format") == "channels_first" and op in _CONVOLVING:
         return "TensorFlow convolves in one data format on CPUs"
     if op in _TRANSPOSED and not _all_one(params["dilation_rate"]):
         return "TensorFlow has no dilation of transposed convolutions on CPUs"
@@ -36,17 +36,6 @@ def lacking(op: str, params: Params, rank: int) -> str:
         return "torch has another kernel, and TensorFlow a coarse table of it (trophies)"
     if op in _LOOKUPS:
         return "it runs in TensorFlow on every backend, and JAX cannot compile it"
-    return ""
-
-
-#: Layers without a kernel for a dtype somewhere.
-_POOLING_3D = ("AveragePooling3D", "MaxPooling3D", "AdaptiveAveragePooling3D", "AdaptiveMaxPooling3D")
-
-
-def lacking_in(op: str, policy: Policy) -> str:
-    """Why a target is known not to have the layer under a dtype policy; empty where all have it."""
-    if op in _POOLING_3D and policy is not PLAIN:
-        return "TensorFlow pools three axes on CPUs in float32 only, torch in none of 16 bits"
     return ""
 
 

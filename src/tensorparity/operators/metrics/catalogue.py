@@ -13,12 +13,13 @@ from ..spec import Evaluation
 from .confusion import CONFUSIONS
 from .means import MEANS
 from .overlaps import OVERLAPS
+from .palettes import count_of, draw_numbers
 from .spec import MetricSpec
 
 METRICS: dict[str, MetricSpec] = {spec.name: spec for spec in (*MEANS, *CONFUSIONS, *OVERLAPS)}
 
 PREFIX = "keras.metrics."
-_SAMPLES, _CLASSES, _POSITIONS = 8, 4, 3
+_CLASSES, _POSITIONS = 4, 3
 #: Arguments of ``update_state``, in their order.
 _NAMES = ("y_true", "y_pred", "sample_weight")
 
@@ -53,18 +54,20 @@ def draw_params(spec: MetricSpec, rng: np.random.Generator) -> dict[str, Json]:
     return spec.fitting(drawn)
 
 
-def metric_case(spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, *, weighted: bool) -> Case:
-    """One metric on labels and predictions of its kind; along axis 1, positions come after the classes."""
+def metric_case(
+    spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, *, weighted: bool, style: str = "normal"
+) -> Case:
+    """One metric on labels and predictions of its kind, in one of its styles; along axis 1, positions come last."""
+    samples = count_of(style)
     if params.get("axis") == 1:
-        drawn = [
-            np.stack(parts, -1) for parts in zip(*(_drawn(spec, params, rng) for _ in range(_POSITIONS)), strict=True)
-        ]
+        several = [_drawn(spec, params, rng, style) for _ in range(_POSITIONS)]
+        drawn = [np.stack(parts, -1) for parts in zip(*several, strict=True)]
     else:
-        drawn = _drawn(spec, params, rng)
+        drawn = _drawn(spec, params, rng, style)
     if weighted and spec.weights:
         shape_of = drawn[-1].shape if not spec.labels else drawn[-1].shape[:1]
         if params.get("axis") == 1 and (spec.weights == "whole" or params.get("ignore_class") is not None):
-            shape_of = (_SAMPLES, _POSITIONS)
+            shape_of = (samples, _POSITIONS)
         if spec.weights == "whole":
             drawn.append(np.asarray(rng.integers(0, 4, shape_of), dtype=np.int32))
         else:
@@ -75,9 +78,10 @@ def metric_case(spec: MetricSpec, params: dict[str, Json], rng: np.random.Genera
     return Case(call, Procedure(goal=Goal.CALL), inputs=inputs, seed=int(rng.integers(2**31)))
 
 
-def _drawn(spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator) -> list[Array]:
-    classes = rng.integers(0, _CLASSES, _SAMPLES)
-    logits = rng.normal(0.0, 2.0, (_SAMPLES, _CLASSES))
+def _drawn(spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, style: str) -> list[Array]:
+    samples = count_of(style)
+    classes = rng.integers(0, _CLASSES, samples)
+    logits = draw_numbers(style, (samples, _CLASSES), rng)
     labels, predictions = _kinds(spec, params)
     drawn = [_labels(labels, classes, rng)] if labels else []
     return [*drawn, _predictions(predictions, logits, classes, rng)]
@@ -98,7 +102,7 @@ def _kinds(spec: MetricSpec, params: dict[str, Json]) -> tuple[str, str]:
 
 
 def _labels(kind: str, classes: Array, rng: np.random.Generator) -> Array:
-    shape = (_SAMPLES, _CLASSES)
+    shape = (len(classes), _CLASSES)
     if kind == "indices":
         return classes.astype(np.int32)
     if kind == "bits":
@@ -121,8 +125,9 @@ def _predictions(kind: str, logits: Array, classes: Array, rng: np.random.Genera
         return np.where(rng.random(len(classes)) < 0.5, classes, others).astype(np.int32)
     if kind == "ranked":
         return np.argsort(-logits, axis=1).astype(np.int32)
-    powers = np.exp(logits)
-    chances = powers / (1.0 + powers)
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    with np.errstate(over="ignore"):
+        chances = 1.0 / (1.0 + np.exp(-logits))
     found = {
         "probabilities": powers / powers.sum(axis=1, keepdims=True),
         "chances": chances,

@@ -93,6 +93,11 @@ def _evenly(number: int) -> list[float]:
     return [-EPSILON, *(index / (number - 1) for index in range(1, number - 1)), 1.0 + EPSILON]
 
 
+def _between(number: int) -> list[float]:
+    """From 0 to 1: unlike AUC's, the outermost do not lie beyond what a prediction can be."""
+    return [index / (number - 1) for index in range(number)]
+
+
 def _best(name: str, wanted: Callable[[Confusion], Array], bound: Callable[[Confusion], Array]) -> Reference:
     """The largest of one rate over all thresholds where the other is at least the parameter; 0 where it never is."""
 
@@ -100,7 +105,7 @@ def _best(name: str, wanted: Callable[[Confusion], Array], bound: Callable[[Conf
         guess, truth, chosen = predictions, labels, params["class_id"]
         if chosen is not None:
             guess, truth = guess[..., chosen, None], truth[..., chosen, None]
-        found = count(truth, guess, _rows(weights, guess), _evenly(params["num_thresholds"]))
+        found = count(truth, guess, _rows(weights, guess), _between(params["num_thresholds"]))
         rates = bound(found)
         fitting = np.where(rates >= params[name], wanted(found), 0.0)
         judged = found.judged(np.asarray(fitting.max(initial=0.0)))
@@ -162,20 +167,20 @@ def _interpolated(c: Confusion) -> Array:
     return np.asarray(np.sum(area, axis=0))
 
 
-_AT = Parameter("thresholds", None, (None, 0.3, [0.2, 0.7]), ([0.2, 1.5], -0.1))
+_AT = Parameter("thresholds", None, (None, 0.3, [0.2, 0.7]), ([0.2, 1.5], -0.1, "much"))
 _COUNTS: tuple[tuple[str, str, Callable[[Confusion], Array]], ...] = (
     ("TruePositives", "labels of 1 predicted above the threshold", lambda c: c.hits),
     ("FalsePositives", "labels of 0 predicted above the threshold", lambda c: c.alarms),
     ("TrueNegatives", "labels of 0 not predicted above the threshold", lambda c: c.rejections),
     ("FalseNegatives", "labels of 1 not predicted above the threshold", lambda c: c.misses),
 )
-_TOP = (_AT, Parameter("top_k", None, (None, 2)), Parameter("class_id", None, (None, 1)))
+_TOP = (_AT, Parameter("top_k", None, (None, 2), (-1, "much")), Parameter("class_id", None, (None, 1), ("much",)))
 _NUMBER = Parameter("num_thresholds", 200, (200, 11), (0,))
-_CLASS = Parameter("class_id", None, (None, 1))
+_CLASS = Parameter("class_id", None, (None, 1), ("much",))
 
 
 def _bound(name: str) -> Parameter:
-    return Parameter(name, None, (0.5, 0.8), (-0.1, 1.5), required=True)
+    return Parameter(name, None, (0.5, 0.8), (-0.1, 1.5, "much"), required=True)
 
 
 CONFUSIONS = (

@@ -155,7 +155,7 @@ def _correlation(name: str, each: Each, formula: str) -> MetricSpec:
 
 
 _LOGITS = Parameter("from_logits", False, (False, True))
-_SMOOTHING = Parameter("label_smoothing", 0.0, (0.0, 0.1))
+_SMOOTHING = Parameter("label_smoothing", 0.0, (0.0, 0.1), ("much",))
 _SAME = "the weighted mean of the loss of the same name"
 
 MEANS = (
@@ -198,7 +198,7 @@ MEANS = (
     MetricSpec("Accuracy", (), _mean_of(_equal), "how often predictions equal labels", "grid", "grid"),
     MetricSpec(
         "BinaryAccuracy",
-        (Parameter("threshold", 0.5, (0.5, 0.3), (1.5, -0.1)),),
+        (Parameter("threshold", 0.5, (0.5, 0.3), ("much",)),),
         _mean_of(_binary),
         "how often predictions above the threshold stand for labels of 1, others for 0",
         "binary",
@@ -222,7 +222,7 @@ MEANS = (
     ),
     MetricSpec(
         "TopKCategoricalAccuracy",
-        (Parameter("k", 5, (5, 1, 2)),),
+        (Parameter("k", 5, (5, 1, 2), ("much",)),),
         _mean_of(_top_k),
         "how often the labelled one is among the k largest",
         "classes",
@@ -230,7 +230,7 @@ MEANS = (
     ),
     MetricSpec(
         "SparseTopKCategoricalAccuracy",
-        (Parameter("k", 5, (5, 1, 2)), Parameter("from_sorted_ids", False, (False, True))),
+        (Parameter("k", 5, (5, 1, 2), ("much",)), Parameter("from_sorted_ids", False, (False, True))),
         _mean_of(_sparse_top_k),
         "how often the labelled one is among the k largest, or the first k of sorted ones",
         "indices",

@@ -62,8 +62,8 @@ def _union(binary: bool, one_hot: bool) -> Reference:
 
 
 _AVERAGE = Parameter("average", None, (None, "micro", "macro", "weighted"), ("median",))
-_THRESHOLD = Parameter("threshold", None, (None, 0.3), (0.0, 1.5))
-_NUMBER = Parameter("num_classes", None, (4,), required=True)
+_THRESHOLD = Parameter("threshold", None, (None, 0.3), (0.0, 1.5, "much"))
+_NUMBER = Parameter("num_classes", None, (4,), (-1, "much"), required=True)
 _IDS = Parameter("target_class_ids", None, ([0], [0, 2, 3]), ([4],), required=True)
 _IGNORED = Parameter("ignore_class", None, (None, 1))
 _AXIS = Parameter("axis", -1, (-1, 1))
@@ -74,7 +74,7 @@ _IOU = "intersection over union, TP / (TP + FP + FN), averaged over the classes 
 OVERLAPS = (
     MetricSpec(
         "FBetaScore",
-        (_AVERAGE, Parameter("beta", 1.0, (1.0, 0.5, 2.0), (0.0, -1.0)), _THRESHOLD),
+        (_AVERAGE, Parameter("beta", 1.0, (1.0, 0.5, 2.0), (0.0, -1.0, 1, "much")), _THRESHOLD),
         _f_score,
         "(1 + beta^2) precision recall / (beta^2 precision + recall) of each class, or averaged",
         "classes",
@@ -93,8 +93,8 @@ OVERLAPS = (
     MetricSpec(
         "BinaryIoU",
         (
-            Parameter("target_class_ids", (0, 1), ((0, 1), [0], [1])),
-            Parameter("threshold", 0.5, (0.5, 0.3)),
+            Parameter("target_class_ids", (0, 1), ((0, 1), [0], [1]), ([2],)),
+            Parameter("threshold", 0.5, (0.5, 0.3), ("much",)),
         ),
         _union(True, False),
         f"{_IOU}; predictions from the threshold on are of class 1",

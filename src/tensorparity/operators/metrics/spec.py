@@ -10,7 +10,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.jsontext import Json
 from ..rounding import growth
-from ..spec import Evaluation, Parameter, Params
+from ..spec import Evaluation, Parameter, Params, ruled_out
 
 #: Added to denominators by the formulas that say so.
 EPSILON = 1e-7
@@ -50,6 +50,10 @@ class MetricSpec:
         defaults = {parameter.name: parameter.default for parameter in self.parameters}
         needed = (self.needs[name] for name, value in params.items() if name in self.needs and value != defaults[name])
         return {**params, **{name: value for others in needed for name, value in others.items()}}
+
+    def invalid(self, params: Params) -> dict[str, Json]:
+        """The parameters whose values the documentation rules out."""
+        return ruled_out(self.parameters, params)
 
     def evaluate(self, params: Params, arrays: tuple[Array, ...]) -> Evaluation:
         """The value of the metric after all samples, however many batches they came in."""
