@@ -27,9 +27,17 @@ from ..operators.optimizers import OPTIMIZERS
 from ..triage.backward import accuse_gradients, judge_gradients, loss_function
 from ..triage.diagnose import accuse, public_name
 from ..triage.node_errors import NodeErrors
+from ..triage.penalties import has_penalties
 from ..triage.sign import policy_parameter
 from ..triage.states import judge_states
-from ..triage.steps import is_loss_alone, judge_loss, judge_loss_gradient, judge_update, stepped_weights
+from ..triage.steps import (
+    is_loss_alone,
+    judge_constraints,
+    judge_loss,
+    judge_loss_gradient,
+    judge_update,
+    stepped_weights,
+)
 from ..triage.suspicion import Suspicion
 from ..triage.votes import judge_by_vote
 from .selection import families_of
@@ -82,8 +90,11 @@ def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
         dtype = policy_named(case.procedure.dtype).loss
         errors = judge_by_vote(node, {target: _losses(outcome, dtype) for target, outcome in completed.items()})
     for accusation in accuse([errors], families_of(list(completed))):
-        diagnosis = _at_loss(accusation.diagnosis, case)
-        diagnosis = replace(diagnosis, evidence=_of_loss(diagnosis, case))
+        if has_penalties(case):  # a loss alone has none: it is what the layers add
+            diagnosis = _at_layer(accusation.diagnosis, case)
+        else:
+            diagnosis = _at_loss(accusation.diagnosis, case)
+            diagnosis = replace(diagnosis, evidence=_of_loss(diagnosis, case))
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.LOSS)
     return _doubtful(errors, "the loss")
 
@@ -163,7 +174,8 @@ def _update(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     own = by_optimizer(case, targets, completed, families_of(list(completed)))
     if own is not None:
         return own
-    states = judge_states(case, completed) or [_voted_weights(case, completed)]
+    states = [*judge_constraints(case, completed), *judge_states(case, completed)]
+    states = states or [_voted_weights(case, completed)]
     for accusation in accuse(states, families_of(list(completed))):
         diagnosis = replace(_at_layer(accusation.diagnosis, case), **_where(accusation.first.node))
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)

@@ -10,6 +10,7 @@ from ..core.arrays import Array
 from ..core.jsontext import Json
 from . import functions
 from .arguments import known_size, number, refuse, sample_axes
+from .governed import governed
 from .masks import passed_on
 from .rounding import exact
 from .spec import Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
@@ -179,7 +180,7 @@ def _prelu(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]
     return (Evaluation(np.where(x < 0, alpha * x, x), np.where(x < 0, np.abs(alpha * x), 0.0)),)
 
 
-PRELU = LayerSpec(
+_PRELU = LayerSpec(
     name="PReLU",
     api="keras.layers.PReLU",
     arity=(1, 1),
@@ -191,3 +192,4 @@ PRELU = LayerSpec(
     formula="output = the input where it is not negative, alpha times it elsewhere, alpha being learned",
     masks=passed_on,
 )
+PRELU = governed(_PRELU, alpha="alpha")

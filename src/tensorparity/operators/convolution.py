@@ -12,6 +12,7 @@ from ..core.jsontext import Json
 from . import functions
 from .arguments import flag, known_size, need_rank, positive
 from .dense import ACTIVATION, USE_BIAS, biased
+from .governed import governed
 from .rounding import growth
 from .spatial import (
     DATA_FORMATS,
@@ -207,4 +208,4 @@ def _conv(dims: int) -> LayerSpec:
     )
 
 
-CONV1D, CONV2D, CONV3D = _conv(1), _conv(2), _conv(3)
+CONV1D, CONV2D, CONV3D = (governed(_conv(dims), activity=True, kernel="kernel", bias="bias") for dims in (1, 2, 3))

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from . import functions
 from .arguments import flag, known_size, positive
+from .governed import governed
 from .masks import passed_on
 from .rounding import growth
 from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
@@ -51,7 +52,7 @@ def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Ar
     return (biased(Evaluation(x @ kernel, kappa), params, weights),)
 
 
-DENSE = LayerSpec(
+_DENSE = LayerSpec(
     name="Dense",
     api="keras.layers.Dense",
     arity=(1, 1),
@@ -67,3 +68,4 @@ DENSE = LayerSpec(
     formula="output = activation(input . kernel + bias), the product taken over the last axis of the input",
     masks=passed_on,
 )
+DENSE = governed(_DENSE, activity=True, kernel="kernel", bias="bias")

@@ -24,6 +24,7 @@ from .convolution import (
     with_bias,
 )
 from .dense import ACTIVATION, USE_BIAS
+from .governed import governed
 from .rounding import growth
 from .spatial import Window, to_last
 from .spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
@@ -99,7 +100,9 @@ def _depthwise(dims: int) -> LayerSpec:
     )
 
 
-DEPTHWISE_CONV1D, DEPTHWISE_CONV2D = _depthwise(1), _depthwise(2)
+DEPTHWISE_CONV1D, DEPTHWISE_CONV2D = (
+    governed(_depthwise(dims), activity=True, depthwise="kernel", bias="bias") for dims in (1, 2)
+)
 
 
 # SeparableConv
@@ -157,4 +160,7 @@ def _separable(dims: int) -> LayerSpec:
     )
 
 
-SEPARABLE_CONV1D, SEPARABLE_CONV2D = _separable(1), _separable(2)
+SEPARABLE_CONV1D, SEPARABLE_CONV2D = (
+    governed(_separable(dims), activity=True, depthwise="depthwise_kernel", pointwise="pointwise_kernel", bias="bias")
+    for dims in (1, 2)
+)

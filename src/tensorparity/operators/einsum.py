@@ -14,6 +14,7 @@ from ..core.jsontext import Json
 from . import functions
 from .arguments import is_integer, known_size, refuse
 from .dense import ACTIVATION
+from .governed import governed
 from .rounding import growth
 from .spec import Conflict, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
 
@@ -136,7 +137,7 @@ def _reference(params: Params, inputs: Sequence[Array], weights: Mapping[str, Ar
     return (functions.apply(params["activation"], Evaluation(value, kappa)),)
 
 
-EINSUM_DENSE = LayerSpec(
+_EINSUM_DENSE = LayerSpec(
     name="EinsumDense",
     api="keras.layers.EinsumDense",
     arity=(1, 1),
@@ -163,3 +164,4 @@ EINSUM_DENSE = LayerSpec(
     ),
     hazards=("the bias runs along bias_axes only, and broadcasts over the others",),
 )
+EINSUM_DENSE = governed(_EINSUM_DENSE, activity=True, kernel="kernel", bias="bias")

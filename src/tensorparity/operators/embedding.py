@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .arguments import flag, number, positive
+from .governed import governed
 from .rounding import exact
 from .spec import (
     Domain,
@@ -49,7 +50,7 @@ def zeros_hidden(params: Params, inputs: Sequence[Array], masks: Sequence[Mask])
     return (inputs[0] != 0,) if flag(params, "mask_zero") else ()
 
 
-EMBEDDING = LayerSpec(
+_EMBEDDING = LayerSpec(
     name="Embedding",
     api="keras.layers.Embedding",
     arity=(1, 1),
@@ -71,6 +72,7 @@ EMBEDDING = LayerSpec(
         "mask_zero hides index 0 from the layers behind it; the values here are the same",
     ),
 )
+EMBEDDING = governed(_EMBEDDING, embeddings="embeddings")
 
 
 # Masking

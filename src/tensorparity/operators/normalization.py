@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .arguments import flag, is_integer, known_size, number, refuse, sample_axes
+from .governed import governed
 from .masks import passed_on
 from .rounding import growth
 from .spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, WeightSpec
@@ -116,7 +117,7 @@ def _batch_masked(
     return (Evaluation((x - mean) * inverse * gamma + beta, kappa + np.abs(beta)),)
 
 
-BATCH_NORMALIZATION = LayerSpec(
+_BATCH_NORMALIZATION = LayerSpec(
     name="BatchNormalization",
     api="keras.layers.BatchNormalization",
     arity=(1, 1),
@@ -137,6 +138,7 @@ BATCH_NORMALIZATION = LayerSpec(
     masks=passed_on,
     hazards=("training uses the statistics of the batch and moves moving_mean and moving_variance",),
 )
+BATCH_NORMALIZATION = governed(_BATCH_NORMALIZATION, gamma="gamma", beta="beta")
 
 
 # LayerNormalization
@@ -184,7 +186,7 @@ def _layer_reference(params: Params, inputs: Sequence[Array], weights: Mapping[s
     return (centred_and_scaled(x, axes, number(params, "epsilon"), gamma, beta),)
 
 
-LAYER_NORMALIZATION = LayerSpec(
+_LAYER_NORMALIZATION = LayerSpec(
     name="LayerNormalization",
     api="keras.layers.LayerNormalization",
     arity=(1, 1),
@@ -200,3 +202,4 @@ LAYER_NORMALIZATION = LayerSpec(
     masks=passed_on,
     hazards=("a variance far below the squared mean cancels if it is computed as E[x^2] - E[x]^2",),
 )
+LAYER_NORMALIZATION = governed(_LAYER_NORMALIZATION, gamma="gamma", beta="beta")

@@ -15,6 +15,7 @@ from ..core.arrays import Array
 from . import carried, functions
 from .arguments import flag, is_number, known_size, need_rank, positive, refuse
 from .dense import USE_BIAS
+from .governed import governed
 from .masks import passed_on_with_steps, steps_shown
 from .rounding import exact
 from .spec import Carried, Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, WeightSpec
@@ -242,7 +243,7 @@ def _carry(
 
 
 def _layer(name: str, cell: Cell, formula: str, *hazards: str) -> LayerSpec:
-    return LayerSpec(
+    spec = LayerSpec(
         name=name,
         api=f"keras.layers.{name}",
         arity=(1, 1),
@@ -256,6 +257,8 @@ def _layer(name: str, cell: Cell, formula: str, *hazards: str) -> LayerSpec:
         masks=passed_on_with_steps,
         **by_carrying(partial(_carry, cell)),
     )
+    weights = {"kernel": "kernel", "recurrent": "recurrent_kernel", "bias": "bias"}
+    return governed(spec, activity=True, **{name: f"{cell.label}/{weight}" for name, weight in weights.items()})
 
 
 SIMPLE_RNN = _layer(

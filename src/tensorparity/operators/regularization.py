@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -137,14 +138,18 @@ def _check_penalty(params: Params) -> None:
     number(params, "l2")
 
 
-ACTIVITY_REGULARIZATION = passing(
+_ACTIVITY_REGULARIZATION = passing(
     "ActivityRegularization",
     _RANKS,
-    (Parameter("l1", 0.0, (0.0, 0.1), ("much",)), Parameter("l2", 0.0, (0.0, 0.1), ("much",))),
+    (Parameter("l1", 0.0, (0.0, 0.125), ("much",)), Parameter("l2", 0.0, (0.0, 0.125), ("much",))),
     _check_penalty,
-    "output = input; in training l1 * sum |input| + l2 * sum input^2 joins the loss",
+    "output = input; l1 * sum |input| + l2 * sum input^2, divided by the size of the batch, joins the loss",
     random=False,
     stages=("inference", "training", "loss", "backward"),
+)
+ACTIVITY_REGULARIZATION = replace(
+    _ACTIVITY_REGULARIZATION,
+    activity=lambda params: {"class_name": "L1L2", "config": {"l1": params["l1"], "l2": params["l2"]}},
 )
 
 IDENTITY = passing("Identity", _RANKS, (), lambda params: None, "output = input", random=False)

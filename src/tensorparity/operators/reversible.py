@@ -49,7 +49,7 @@ REVERSIBLE_EMBEDDING = LayerSpec(
     arity=(1, 1),
     ranks=(2, 3),
     parameters=(
-        *EMBEDDING.parameters,
+        *(parameter for parameter in EMBEDDING.parameters if not parameter.rare),
         Parameter("tie_weights", True, (True, False)),
         Parameter("logit_soft_cap", None, (None, 2.0)),
     ),

@@ -38,6 +38,7 @@ class Parameter:
         valid: values worth trying, the default among them.
         invalid: values the documentation rules out; a layer that accepts them has a defect.
         required: the constructor has no default; ``default`` is then None and never counts as one.
+        rare: says nothing of what the layer computes, so networks have another value than the default now and then.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Parameter:
     valid: tuple[Json, ...] = ()
     invalid: tuple[Json, ...] = ()
     required: bool = False
+    rare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,10 @@ def any_float(params: Params) -> Domain:
     return Domain()
 
 
+def no_activity(params: Params) -> Json:
+    return None
+
+
 def no_masks(params: Params, inputs: Sequence[Array], masks: Sequence[Mask]) -> tuple[Mask, ...]:
     return ()
 
@@ -149,6 +155,8 @@ class LayerSpec:
         carried: the outputs and the states after the call, from the masks and the states before it (none at first), of
             layers with a parameter ``stateful`` that makes the next call start from them.
         masks: the masks of the outputs, from parameters, inputs and the inputs' masks; what is left out has none.
+        governed: the weights that have a regularizer and a constraint, by what these arguments call them.
+        activity: the regularizer of the outputs, from the parameters. See ``penalties``.
     """
 
     name: str
@@ -174,6 +182,8 @@ class LayerSpec:
     carried: Carried | None = None
     masks: Callable[[Params, Sequence[Array], Sequence[Mask]], tuple[Mask, ...]] = no_masks
     hazards: tuple[str, ...] = field(default=())
+    governed: Mapping[str, str] = field(default_factory=dict)
+    activity: Callable[[Params], Json] = no_activity
 
     def __post_init__(self) -> None:
         if not self.stages:

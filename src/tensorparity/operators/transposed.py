@@ -25,6 +25,7 @@ from .convolution import (
     with_bias,
 )
 from .dense import ACTIVATION, USE_BIAS
+from .governed import governed
 from .rounding import growth
 from .spatial import Sizes, Window, channel_axis, spatial_axes, to_last
 from .spec import Conflict, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec
@@ -153,4 +154,6 @@ def _transposed(dims: int) -> LayerSpec:
     )
 
 
-CONV1D_TRANSPOSE, CONV2D_TRANSPOSE, CONV3D_TRANSPOSE = _transposed(1), _transposed(2), _transposed(3)
+CONV1D_TRANSPOSE, CONV2D_TRANSPOSE, CONV3D_TRANSPOSE = (
+    governed(_transposed(dims), activity=True, kernel="kernel", bias="bias") for dims in (1, 2, 3)
+)

@@ -28,6 +28,7 @@ from ..operators.directional import Terms
 from ..operators.evaluate import evaluate, evaluate_node
 from ..operators.loss_spec import REDUCTION
 from ..operators.losses import loss
+from ..operators.penalties import Factors, output_factors, penalty_terms
 from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation, Mask, ShapeError
 from .diagnose import Accusation, accusation_of, blame
@@ -78,10 +79,12 @@ def layer_function(
     *,
     training: bool,
     policy: Policy = PLAIN,
+    penalized: bool = False,
 ) -> Differentiated | None:
     """A cotangent pulled back through one layer, as the catalogue's reference defines it; None where it does not.
 
     Args:
+        penalized: together with what the layer adds to the loss for its outputs.
         policy: what the layer runs under: the derivative is that at the point where its casts have led.
     """
     inputs, weights = [coarser(array, policy) for array in inputs], as_computed(weights, policy)
@@ -97,8 +100,10 @@ def layer_function(
         at = {**named, **dict(zip(moved, arrays, strict=True))}
         given = [at[f"input:{node.key}/{index}"] for index in range(len(inputs))]
         own = {name: at.get(f"weight:{name}", array) for name, array in weights.items()}
-        output = evaluate_node(node, given, own, training=training)[0]
-        return Evaluation(pulled * output.value, np.abs(pulled) * output.kappa)
+        outputs = evaluate_node(node, given, own, training=training)
+        found = Evaluation(pulled * outputs[0].value, np.abs(pulled) * outputs[0].kappa)
+        added = output_factors(node) if penalized else Factors()
+        return joined([found, *(added.of_output(output.value) for output in outputs)]) if added else found
 
     return _usable(terms, moved)
 
@@ -123,7 +128,10 @@ def pulled_back(case: Case) -> Differentiated | None:
 
 
 def loss_function(case: Case) -> Differentiated | None:
-    """The loss of a graph, by the graph's inputs and weights; None where the catalogue cannot say it."""
+    """The loss of a graph and what its layers add to it, by the graph's inputs and weights.
+
+    None where the catalogue cannot say it.
+    """
     graph, recipe = case.subject, case.procedure.loss
     if not isinstance(graph, LayerGraph) or recipe is None:
         return None
@@ -152,7 +160,9 @@ def loss_function(case: Case) -> Differentiated | None:
             if name in case.labels:
                 predictions[name] = values[graph.node(ref.node).key][ref.index].value
                 masks[name] = beside.mask_of(ref)
-        return loss_terms(recipe, case.labels, predictions, masks)
+        given = {key: [output.value for output in outputs] for key, outputs in values.items()}
+        weights = {name: at[f"weight:{name}"] for name in case.weights}
+        return joined([loss_terms(recipe, case.labels, predictions, masks), *penalty_terms(graph, weights, given)])
 
     return _usable(terms, moved)
 

@@ -17,8 +17,9 @@ from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
 from ..core.policies import policy_named
+from ..operators.penalties import has_unknown_penalty, penalizes_outputs, weight_factors
 from ..operators.rounding import K
-from ..operators.spec import Evaluation
+from ..operators.spec import Evaluation, ShapeError
 from .backward import joined, layer_function
 from .forms import outputs_of
 from .kinks import examine_gradients
@@ -59,7 +60,8 @@ def own_error(
         if any(node.key in veiled for node in readers):
             return None
         parts = [_part(case, name, node, outcome) for node in readers]
-    except (KeyError, _Unknown):
+        parts += _penalty_of_weight(case.subject, name)
+    except (KeyError, ShapeError, _Unknown):
         return None
     usable = parts and gradient is not None and gradient.shape == at.shape and at.size <= _MOST_NUMBERS
     if gradient is None or not usable or not is_finite(at).all():
@@ -115,13 +117,29 @@ def _readers(graph: LayerGraph, name: str, outcome: Outcome) -> list[Node]:
         if not (node.layer == key.partition("/")[0] if kind == "weight" else _reads(graph, node, key)):
             continue
         first, *others = outputs_of(node, outcome.trace.nodes) or [node.key]
+        if has_unknown_penalty(node):
+            raise _Unknown
         pulled = f"node:{first}" in outcome.trace.gradients
         # where outputs depend on each other, the gradient of one holds what comes through another as well
         if any(output in read for output in others) or (first in ends and not pulled):
             raise _Unknown
-        if pulled:  # else nothing behind it reaches the loss
+        if pulled or penalizes_outputs(node):  # else nothing behind it reaches the loss
             found.append(node)
     return found
+
+
+def _penalty_of_weight(graph: LayerGraph, name: str) -> list[_Part]:
+    """What a layer adds to the loss for its weight; of its outputs it is in what its readers pull back.
+
+    Raises:
+        ShapeError: if there is no formula of it.
+    """
+    kind, _, key = name.partition(":")
+    if kind != "weight":
+        return []
+    layer, _, weight = key.partition("/")
+    factors = weight_factors(next(node for node in graph.nodes if node.layer == layer)).get(weight)
+    return [factors.of] if factors else []
 
 
 def _reads(graph: LayerGraph, node: Node, key: str) -> bool:
@@ -133,11 +151,13 @@ def _part(case: Case, name: str, node: Node, outcome: Outcome) -> _Part:
     graph = case.subject
     assert isinstance(graph, LayerGraph)
     given = node_inputs(graph, node, case.inputs, outcome.trace.nodes)
-    cotangent = outcome.trace.gradients[f"node:{node.key}"]
+    cotangent = outcome.trace.gradients.get(f"node:{node.key}")
+    if cotangent is None:  # nothing reads it but its penalty
+        cotangent = np.zeros_like(outcome.trace.nodes[node.key])
     if not all(is_finite(array).all() for array in (*given, cotangent)):
         raise _Unknown
     training, policy = case.procedure.training, policy_named(case.procedure.dtype)
-    function = layer_function(node, given, case.weights, cotangent, training=training, policy=policy)
+    function = layer_function(node, given, case.weights, cotangent, training=training, policy=policy, penalized=True)
     kind, _, key = name.partition(":")
     places = [index for index, ref in enumerate(node.inputs) if ref_key(graph, ref) == key]
     names = [name] if kind == "weight" else [f"input:{node.key}/{index}" for index in places]

@@ -25,6 +25,7 @@ from ..core.verdict import Stage
 from ..operators.beside import Beside, keeps_states
 from ..operators.evaluate import evaluate_node
 from ..operators.losses import LOSSES
+from ..operators.penalties import adds_penalties
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .diagnose import public_name
@@ -33,13 +34,15 @@ from .measuring import node_outputs, odd_dtype, reference_of
 from .node_errors import VOTE_MARGIN, reference_error
 from .own_gradients import is_right, loss_is_right, own_error
 from .states import judge_states
-from .steps import loss_error, update_error
+from .steps import judge_constraints, loss_error, update_error
 from .trials import (
     Trial,
     backward_trial,
+    constraint_trial,
     forward_trial,
     loss_trials,
     next_call_trial,
+    penalty_trial,
     state_trial,
     untried,
     update_trial,
@@ -198,6 +201,8 @@ class Screening:
         suspects = wrong or parted
         if not suspects:
             return
+        if wrong:
+            yield from self._penalty_trials(wrong)
         predictions = self._finite_predictions(suspects)
         if predictions is None:
             recipe = self._case.procedure.loss
@@ -207,6 +212,18 @@ class Screening:
         value, gradient = loss_trials(self._case, predictions, suspects)
         yield replace(value, explained=lambda: not wrong)
         yield replace(gradient, explained=cache(lambda: self._loss_explained(parted)))
+
+    def _penalty_trials(self, suspects: Sequence[str]) -> Iterator[Trial]:
+        """Each layer that adds something to a loss that is wrong, alone."""
+        outcome = self._done[suspects[0]]
+        for node in self._graph.nodes:
+            given, outputs = self._given(node, outcome), node_outputs(node, outcome)
+            if given is None or not outputs or not adds_penalties(node):
+                continue
+            trial = penalty_trial(
+                node, given, outputs[0], self._case.weights, self._training, suspects, self._case.seed
+            )
+            yield replace(trial, doubted=False)  # the doubt is that of the loss
 
     def _finite_predictions(self, suspects: Sequence[str]) -> Arrays | None:
         """Those of a suspect, else of any target; None where there is something not finite in all of them."""
@@ -350,6 +367,10 @@ class Screening:
         wrong = [target for target, outcome in self._done.items() if not update_error(self._case, outcome) <= K]
         if wrong and self._case.procedure.optimizer:
             yield update_trial(self._case, wrong)
+        for errors in judge_constraints(self._case, self._done):
+            others = [t for t, error in errors.errors.items() if not error <= errors.limit and t not in wrong]
+            if others:  # where the optimizer is wrong, its steps are whatever is made of them
+                yield constraint_trial(self._case, errors.node, others)
         for errors in judge_states(self._case, self._done):
             wrong = [target for target, error in errors.errors.items() if not error <= errors.limit]
             if errors.disputed or (wrong and errors.judged_by != "nothing"):

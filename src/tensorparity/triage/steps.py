@@ -16,8 +16,10 @@ from ..core.arrays import Array, dtype_name
 from ..core.case import Case
 from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node
+from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.policies import cast, coarser, policy_named
+from ..operators.constraints import constrained, constraint_on, has_unknown_constraint
 from ..operators.losses import LOSSES, evaluate_loss
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
@@ -25,6 +27,7 @@ from ..operators.spec import Evaluation, Mask, ShapeError
 from .backward import Differentiated, GradientErrors, judge_gradients, loss_function, loss_terms
 from .node_errors import NodeErrors, absolute_error
 from .output_masks import output_masks
+from .penalties import penalties_of
 
 Outcomes = Mapping[str, Outcome]
 
@@ -34,18 +37,26 @@ _LARGEST_GRADIENT = 1e15
 _AS_FAR = 0.01
 
 
+#: A constraint of which there is no formula.
+UNKNOWN = "unknown"
+
 # The value of the loss
 
 
 def loss_of(case: Case, outcome: Outcome) -> Evaluation | None:
-    """The sum over the outputs, as our adapters take it; None where what a mask does to it is not known."""
+    """The sum over the outputs and what layers add, as our adapters take it.
+
+    None where what a mask does to it, or what a layer adds, is not known.
+    """
     recipe, outputs = case.procedure.loss, outcome.outputs
     assert recipe is not None
     try:
         masks = output_masks(case, outcome.trace.nodes)
         parts = [evaluate_loss(recipe, labels, outputs[name], masks.get(name)) for name, labels in case.labels.items()]
+        added = penalties_of(case, outcome.trace.nodes)
     except (DataError, ShapeError):
         return None
+    parts += [added] if added else []
     value, kappa = sum(part.value for part in parts), sum(part.kappa + np.abs(part.value) for part in parts)
     return Evaluation(np.asarray(value), np.asarray(kappa))
 
@@ -191,7 +202,8 @@ def _loss_of_outputs(
 def judge_update(case: Case, completed: Outcomes) -> NodeErrors | None:
     """Every target's weights against the optimizer's formula on its own gradients; None without a formula.
 
-    A target that gave nothing to hold against it is not judged: that does not make it right.
+    Weights that are held to something afterwards are left to ``judge_constraint``. A target that gave nothing to hold
+    against it is not judged: that does not make it right.
     """
     recipe = case.procedure.optimizer
     if recipe is None or recipe.name not in OPTIMIZERS:
@@ -212,18 +224,72 @@ def update_error(case: Case, outcome: Outcome) -> float:
 
     Steps in float64 have float32's digits: rates and decays pass through float32 on every backend.
     """
+    held = governed_weights(case)
+    return _stepped_error(case, outcome, {name: None for name in outcome.trace.weights if name not in held})
+
+
+def _stepped_error(case: Case, outcome: Outcome, constraints: Mapping[str, Json]) -> float:
+    """The largest e of the weights that are named, each held to its constraint after the step."""
     recipe = case.procedure.optimizer
     worst = 0.0
     pulls = {name[7:]: array for name, array in outcome.trace.gradients.items() if name.startswith("weight:")}
     for name, gradient in stepped_weights(case, outcome).items():
+        if name not in constraints:
+            continue
         assert recipe is not None
         after = outcome.trace.weights[name]
-        truth = evaluate_step(recipe, case.weights[name], gradient, around=surroundings(pulls, name)).weight
+        step = evaluate_step(recipe, case.weights[name], gradient, around=surroundings(pulls, name)).weight
+        truth = constrained(constraints[name], step)
         if after.shape != truth.value.shape:
             return float("inf")
         after = cast(after, "float32") if dtype_name(after) == "float64" else after
         worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))
     return worst
+
+
+# What weights are held to
+
+
+def governed_weights(case: Case) -> dict[str, Json]:
+    """The weights that a step holds to something, by ``layer/weight``; ``UNKNOWN`` where it is not known to what."""
+    if not isinstance(case.subject, LayerGraph):
+        return {}
+    found: dict[str, Json] = {}
+    for node in case.subject.nodes:
+        own = [name for name in case.weights if name.startswith(f"{node.layer}/")]
+        unknown = has_unknown_constraint(node)
+        held = {name: UNKNOWN if unknown else constraint_on(node, name.partition("/")[2]) for name in own}
+        found |= {name: constraint for name, constraint in held.items() if constraint is not None}
+    return found
+
+
+def judge_constraints(case: Case, completed: Outcomes) -> list[NodeErrors]:
+    """One judgement per layer that holds weights to something: on its own gradients, step and constraint together."""
+    if not isinstance(case.subject, LayerGraph) or case.procedure.optimizer is None:
+        return []
+    first = {node.layer: node for node in reversed(case.subject.nodes)}
+    found = [judge_constraint(case, node, completed) for node in reversed(first.values())]
+    return [errors for errors in found if errors.errors]
+
+
+def judge_constraint(case: Case, node: Node, completed: Outcomes) -> NodeErrors:
+    """The weights of one layer that it holds to something; without errors where there are none.
+
+    Norms in half precision may overflow on the way, which is nobody's fault.
+    """
+    own = {
+        name: constraint
+        for name, constraint in governed_weights(case).items()
+        if name.startswith(f"{node.layer}/") and constraint != UNKNOWN
+    }
+    if not own or policy_named(case.procedure.dtype).half:
+        return NodeErrors(node, {})
+    stepped = {target: o for target, o in completed.items() if set(own) & set(stepped_weights(case, o))}
+    try:
+        errors = {target: _stepped_error(case, outcome, own) for target, outcome in stepped.items()}
+    except ShapeError:
+        return NodeErrors(node, {})
+    return NodeErrors(node, errors, dict.fromkeys(errors, 0.0), spread(errors.values()))
 
 
 def stepped_weights(case: Case, outcome: Outcome) -> dict[str, Array]:

@@ -24,6 +24,7 @@ from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_batches
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
+from ..operators.penalties import adds_penalties
 from ..operators.spec import Evaluation, Mask, ShapeError
 from .backward import GradientErrors, judge_gradients, judge_pulled_back, loss_function
 from .diagnose import public_name
@@ -31,7 +32,7 @@ from .measuring import measure_form, measure_node
 from .node_errors import NodeErrors
 from .sign import policy_parameter, value_classes
 from .states import judge_state
-from .steps import judge_loss, judge_loss_gradient, judge_update
+from .steps import judge_constraint, judge_loss, judge_loss_gradient, judge_update
 from .veils import any_mask, veil
 
 #: Judged by nothing, because there every gradient between two is as good as another.
@@ -191,13 +192,13 @@ def backward_trial(
 ) -> Trial:
     """One cotangent pulled back through the layer alone: a random one, then the network's own in the network's mode.
 
-    Behind a mask it is the gradient of a loss of its output.
+    Behind a mask, and of a layer that adds something to the loss, it is the gradient of a loss of its output.
 
     Args:
         pulled: the network's cotangent, where it is known.
     """
     if any_mask(masks):
-        return _masked_backward_trial(node, given, output, weights, training, suspects, seed, dtype, masks)
+        return _trained_alone(node, given, output, weights, training, suspects, seed, dtype, masks)
     plain = alone(node, given, weights, seed)
     own = _single_node(plain)
     rng = np.random.default_rng([seed, 0xBAC])
@@ -209,6 +210,9 @@ def backward_trial(
         cotangents={own.key: random},
     )
     trial = _backward(node, case, suspects)
+    if adds_penalties(node):
+        trained = _trained_alone(node, given, output, weights, training, suspects, seed, dtype)
+        return replace(trained, again=trial)
     if pulled is None:
         return trial
     like = replace(case, procedure=replace(case.procedure, mode=mode), cotangents={own.key: pulled})
@@ -232,7 +236,7 @@ def untried(stage: Stage, case: Case, node: Node, api: str, suspects: Sequence[s
     return Trial(stage, case, node, judge, api, suspects=tuple(suspects), runs=False)
 
 
-def _masked_backward_trial(
+def _trained_alone(
     node: Node,
     given: Sequence[Array],
     output: Array,
@@ -241,9 +245,12 @@ def _masked_backward_trial(
     suspects: Sequence[str],
     seed: int,
     dtype: str | None,
-    masks: Sequence[Mask],
+    masks: Sequence[Mask] = (),
 ) -> Trial:
-    """A replay feeds a layer no masks, a graph does; the gradient of a squared error is as random as its labels."""
+    """A replay feeds a layer no masks and asks for no penalties, a graph with a loss does.
+
+    The gradient of a squared error is as random as its labels.
+    """
     whole = alone(node, given, weights, seed, masks)
     assert isinstance(whole.subject, LayerGraph)
     own = _single_node(whole)
@@ -348,6 +355,32 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
     )
 
 
+def penalty_trial(
+    node: Node,
+    given: Sequence[Array],
+    output: Array,
+    weights: Arrays,
+    training: bool,
+    suspects: Sequence[str],
+    seed: int,
+) -> Trial:
+    """A layer alone, and what it adds to a loss that is next to nothing, because the labels are what it gives."""
+    whole = alone(node, given, weights, seed)
+    assert isinstance(whole.subject, LayerGraph)
+    own = _single_node(whole)
+    case = replace(
+        whole,
+        subject=replace(whole.subject, outputs=(Ref(own.name),)),
+        procedure=Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"), training=training),
+        labels={own.name: np.asarray(output)},
+    )
+
+    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        return judge_loss(own, case, _completed(outcomes)) or _unknown(own, outcomes)
+
+    return Trial(Stage.LOSS, case, own, judge, public_name(node.op), _significant(node, None), tuple(suspects))
+
+
 def _completed(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
     return {target: outcome for target, outcome in outcomes.items() if outcome.completed}
 
@@ -370,6 +403,16 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
 
     api, params = OPTIMIZERS[recipe.name].api, {**recipe.params, **policy_parameter(case.procedure.dtype)}
     return Trial(Stage.UPDATE, case, node, judge, api, params, tuple(suspects))
+
+
+def constraint_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
+    """The whole step again: what the layer holds its weights to."""
+
+    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+        return judge_constraint(case, node, _completed(outcomes))
+
+    significant = _significant(node, case.procedure.dtype)
+    return Trial(Stage.UPDATE, case, node, judge, public_name(node.op), significant, tuple(suspects))
 
 
 def state_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:

@@ -18,6 +18,9 @@ _NEW_PAIR = 1.5
 _FITS = 4.0
 #: A parameter that has a default keeps it with this chance once all its values have been used.
 _KEEP_DEFAULT = 0.5
+#: So often one layer has other values than the defaults of parameters that are rare, of how many of them at once; and
+#: so often while some of these values are still unused.
+_RARELY, _AT_ONCE, _WANTED = 0.05, 2, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,10 @@ class Coverage:
         self, rng: np.random.Generator, spec: LayerSpec, parameters: Sequence[Parameter]
     ) -> dict[str, Json]:
         """A value for each parameter: what was used least is most likely."""
-        found: dict[str, Json] = {}
+        found = self._choose_rare(rng, spec, [parameter for parameter in parameters if parameter.rare])
         for parameter in parameters:
+            if parameter.rare:
+                continue
             counts = np.array([self.entries[entry_of(spec.name, parameter.name, value)] for value in parameter.valid])
             keep = not parameter.required and rng.random() < _KEEP_DEFAULT
             if keep and (not self._steered or counts.all() or rng.random() < _KEEP_DEFAULT):
@@ -88,6 +93,24 @@ class Coverage:
             weights = 1.0 / (counts + 1.0) ** (2 if self._steered else 0)
             found[parameter.name] = parameter.valid[int(rng.choice(len(counts), p=weights / weights.sum()))]
         return found
+
+    def _choose_rare(
+        self, rng: np.random.Generator, spec: LayerSpec, parameters: Sequence[Parameter]
+    ) -> dict[str, Json]:
+        """Values of a few parameters of a few layers: they must not be in the way of all others."""
+        counts = {
+            (parameter.name, index): self.entries[entry_of(spec.name, parameter.name, value)]
+            for parameter in parameters
+            for index, value in enumerate(parameter.valid)
+            if value != parameter.default
+        }
+        wanted = self._steered and not all(counts.values())
+        if not counts or rng.random() >= (_WANTED if wanted else _RARELY):
+            return {}
+        least = sorted(counts, key=lambda entry: (counts[entry], rng.random()))
+        drawn = dict(reversed(least[:_AT_ONCE]))  # of one parameter twice, the value that was used less
+        values = {parameter.name: parameter.valid for parameter in parameters}
+        return {name: values[name][index] for name, index in drawn.items()}
 
     def use(self, spec: LayerSpec, params: Mapping[str, Json], before: Sequence[str]) -> Use:
         """Count a layer that made it into a network."""

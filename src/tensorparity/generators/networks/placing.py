@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...core.jsontext import Json
-from ...core.policies import Policy
+from ...core.policies import PLAIN, Policy
 from ...operators.catalogue import layer
 from ...operators.spec import Domain, LayerSpec
 from .assembly import Assembly, Tensor
@@ -235,7 +235,9 @@ class Placer:
 
     def _choose(self, spec: LayerSpec) -> tuple[dict[str, Json], dict[str, Json]] | None:
         """Parameters of the constructor and of the call; None where this network cannot have them."""
-        params = self._coverage.choose_params(self._rng, spec, spec.parameters)
+        plain = self._policy.name == PLAIN.name  # in which alone penalties are judged
+        parameters = [parameter for parameter in spec.parameters if plain or not parameter.rare]
+        params = self._coverage.choose_params(self._rng, spec, parameters)
         call_params = self._coverage.choose_params(self._rng, spec, spec.call_parameters)
         if self._training and ("training" not in spec.stages or spec.draws(spec.complete(params))):
             return None  # random numbers differ by library, and nothing could be compared

@@ -16,6 +16,7 @@ from ...operators.catalogue import layer
 from ...operators.evaluate import declare_weights
 from ...operators.metrics.catalogue import metric_of
 from ...operators.spec import ShapeError
+from ..penalties import has_penalties
 from . import literals
 from .calls import argument_lines, call_expression, position
 from .claim import Claim
@@ -325,6 +326,8 @@ def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: st
     arrays = [names[item.name] for item in graph.inputs]
     given, loss = _given(graph, names), _recipe("losses", case.procedure.loss)
     call = f"loss({labels}, model({given}, {_training_flag(case)}))"
+    if has_penalties(case):
+        call = f"({call} + sum(model.losses))"
     lines.append(f"loss = {loss}")
     if claim is None or claim.group == "losses":
         return [*lines, f"observed = keras.ops.convert_to_numpy({call})"]

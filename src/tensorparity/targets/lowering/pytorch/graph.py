@@ -18,6 +18,7 @@ from ....core.jsontext import Json
 from ....core.policies import policy_named
 from ....core.procedure import Goal, Mode
 from ....operators.catalogue import has_layer, layer
+from ....operators.penalties import adds_penalties
 from ....operators.spec import LayerSpec, ShapeError
 from ..masks import mask_read
 from ..parameters import undeclared
@@ -85,6 +86,9 @@ def _check(case: Case) -> LayerGraph:
         raise Refusal(f"dtype policy {procedure.dtype} has no counterpart in torch here")
     if procedure.goal is Goal.GRADIENTS and policy_named(procedure.dtype).half:
         raise Refusal(f"losses under {procedure.dtype} are computed in float32, the program in one dtype")
+    penalized = [node.name for node in case.subject.nodes if adds_penalties(node)]
+    if procedure.goal is Goal.GRADIENTS and penalized:
+        raise Refusal(f"what node {penalized[0]!r} adds to the loss (a regularizer) is not written in torch here")
     for option in ("reload", "data_format"):
         if getattr(procedure, option):
             raise Refusal(f"the procedure's option {option!r} has no counterpart in torch here")

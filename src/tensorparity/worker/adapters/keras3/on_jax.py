@@ -77,7 +77,7 @@ class JaxAdapter(KerasAdapter):
 
         variables = program.weights()
         mapping = [(variables[name], value) for name, value in state.items()]
-        with keras.StatelessScope(state_mapping=mapping) as scope:
+        with keras.StatelessScope(state_mapping=mapping, collect_losses=True) as scope:
             value = compute()
         after = {name: scope.get_current_value(variable) for name, variable in variables.items()}
         return value, {name: state[name] if value is None else value for name, value in after.items()}
@@ -171,8 +171,8 @@ class JaxAdapter(KerasAdapter):
             offsets = self._real_offsets(program, tensors, training)
             return self._differentiate(program, tensors, labels, loss, training, offsets, result)
 
-    def _run_offset(self, program, state, tensors, training, offsets, nodes):
-        """Run with ``offsets`` added to the nodes' outputs; collect those in ``nodes``."""
+    def _run_offset(self, program, state, tensors, training, offsets, nodes, penalties):
+        """Run with ``offsets`` added to the nodes' outputs; collect those, and what is added to the loss."""
 
         def watch(key, tensor):
             offset = offsets.get(key) if offsets is not None else None
@@ -185,7 +185,7 @@ class JaxAdapter(KerasAdapter):
             nodes[key] = tensor
             return tensor
 
-        return self._stateless(program, state, lambda: program.run(tensors, training, watch, self._at))
+        return self._stateless(program, state, lambda: program.run(tensors, training, watch, self._at, penalties))
 
     def _real_offsets(self, program, tensors, training):
         import jax
@@ -193,7 +193,7 @@ class JaxAdapter(KerasAdapter):
 
         def shapes(state, tensors):
             nodes = {}
-            self._run_offset(program, state, tensors, training, None, nodes)
+            self._run_offset(program, state, tensors, training, None, nodes, [])
             return nodes
 
         specs = jax.eval_shape(shapes, self._state(program), tensors)
@@ -208,10 +208,10 @@ class JaxAdapter(KerasAdapter):
         rest = {name: value for name, value in state.items() if name not in weights}
 
         def compute(offsets, weights, moved, rest, tensors, labels):
-            nodes = {}
-            given = dict(tensors, **moved)
-            outputs, after = self._run_offset(program, dict(rest, **weights), given, training, offsets, nodes)
-            return loss(labels, outputs), (outputs, nodes, {name: after[name] for name in rest})
+            nodes, penalties = {}, []
+            given, state = dict(tensors, **moved), dict(rest, **weights)
+            outputs, after = self._run_offset(program, state, given, training, offsets, nodes, penalties)
+            return loss(labels, outputs, penalties), (outputs, nodes, {name: after[name] for name in rest})
 
         value_and_grad = jax.value_and_grad(compute, argnums=(0, 1, 2), has_aux=True)
         compiled = jax.jit(value_and_grad, compiler_options=self._compiler_options)
@@ -242,19 +242,22 @@ class JaxAdapter(KerasAdapter):
 
     def _collect(self, program, grads, labels, result):
         """Name the gradients; JAX gives zeros where nothing is connected, so ask the graph which are."""
-        reached = program.reaches_output(labels)
+        reached = program.reaches_loss(labels)
         connected = set()
         for step in program.steps:
             for index, identity in enumerate(step.results):
                 if identity in reached:
                     connected.add(output_key(step.key, index))
-        live_layers = set(step.layer_name for step in program.steps if reached.intersection(step.results))
+        live_layers = set(
+            step.layer_name for step in program.steps if reached.intersection(step.results) or step.penalizes()
+        )
+        penalized = set(name for name, variable in program.trainable().items() if variable.regularizer is not None)
         live_inputs = set(name for name, tensor in program.inputs if tensor in reached)
         for key, gradient in grads[0].items():
             if key in connected:
                 result.gradients["node:" + key] = self.to_numpy(gradient)
         for name, gradient in grads[1].items():
-            if name.split("/")[0] in live_layers:
+            if name.split("/")[0] in live_layers or name in penalized:
                 result.gradients["weight:" + name] = self.to_numpy(gradient)
         for name, gradient in grads[2].items():
             if name in live_inputs:

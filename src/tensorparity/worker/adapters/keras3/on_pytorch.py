@@ -101,8 +101,9 @@ class TorchAdapter(KerasAdapter):
             nodes[key] = tensor
             return tensor
 
-        outputs = program.run(tensors, training, watch, self._at)
-        value = loss({name: self.to_tensor(array) for name, array in labels.items()}, outputs)
+        penalties = []
+        outputs = program.run(tensors, training, watch, self._at, penalties)
+        value = loss({name: self.to_tensor(array) for name, array in labels.items()}, outputs, penalties)
         if value.requires_grad:
             value.backward()
         result.loss = float(keras.ops.convert_to_numpy(value.detach()))

@@ -79,8 +79,9 @@ class TensorFlowAdapter(KerasAdapter):
                 nodes[key] = tensor
                 return tensor
 
-            outputs = program.run(tensors, training, watch, self._at)
-            value = loss(labels, outputs)
+            penalties = []
+            outputs = program.run(tensors, training, watch, self._at, penalties)
+            value = loss(labels, outputs, penalties)
         weights = {name: variable.value for name, variable in program.trainable().items()}
         sources = {"inputs": tensors, "nodes": nodes, "weights": weights}
         grads = tape.gradient(value, sources)

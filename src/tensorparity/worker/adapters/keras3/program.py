@@ -41,6 +41,14 @@ class Step(object):
             kwargs["training"] = training
         return keras.tree.flatten(self.layer(*args, **kwargs))
 
+    def penalties(self):
+        """Return what the layer's last call has added to the loss; its next one forgets it."""
+        return [loss for part in _parts_of(self.layer) for loss in part._get_own_losses()]
+
+    def penalizes(self):
+        """Tell whether the layer, or one inside of it, adds something of its output to the loss."""
+        return any(getattr(part, "activity_regularizer", None) is not None for part in _parts_of(self.layer))
+
 
 class Program(object):
     """A functional model taken apart, models inside it too: their layers are named ``model.layer``.
@@ -109,18 +117,27 @@ class Program(object):
             if hasattr(layer, "finalize_state"):
                 layer.finalize_state()  # Normalization computes with what it derived from its weights
 
-    def run(self, inputs, training, watch, before=None):
+    def run(self, inputs, training, watch, before=None, penalties=None):
         """Run step by step; ``watch(key, tensor)`` may replace each float output by another tensor.
 
-        Return the outputs by name.
+        Return the outputs by name. The list ``penalties`` is given what the layers add to the loss, as Keras' own
+        training step does: of their outputs with every call, of their weights once.
         """
         tensors = {tensor: inputs[name] for name, tensor in self.inputs}
         for step in self.steps:
             if before:
                 before(step.key)
             outputs = step.run(tensors, training)
+            if penalties is not None and step.penalizes():
+                # Its gradient is that of what reads it. The penalty is pulled back with it, to the layer's inputs; and
+                # a layer that passes its input on gives the very tensor that another one may have penalized.
+                outputs = [_copied(output) for output in outputs]
             for index, (identity, output) in enumerate(zip(step.results, outputs)):
                 tensors[identity] = watch(output_key(step.key, index), output)
+            if penalties is not None:
+                penalties.extend(step.penalties())
+        if penalties is not None:
+            penalties.extend(self.model._get_regularization_losses())
         return {name: tensors[tensor] for name, tensor in self.outputs}
 
     def replay(self, key, inputs, training):
@@ -130,13 +147,21 @@ class Program(object):
             raise ValueError("{} takes {} inputs, received {}".format(key, len(step.sources), len(inputs)))
         return step.run(dict(zip(step.sources, inputs)), training)
 
-    def reaches_output(self, names):
-        """Return the ids of tensors that one of these outputs depends on: gradients of the others are unconnected."""
+    def reaches_loss(self, names):
+        """Return the ids of tensors that the loss of these outputs depends on: gradients of the others are unconnected.
+
+        It depends on whatever flows into a layer that penalizes; what comes out of it is seen by its readers only.
+        """
         reached = set(tensor for name, tensor in self.outputs if name in names)
         for step in reversed(self.steps):
-            if reached.intersection(step.results):
+            if reached.intersection(step.results) or step.penalizes():
                 reached.update(step.sources)
         return reached
+
+
+def _parts_of(layer):
+    """Return a layer and the layers inside of it; a function (``x + 3``) is none and has none."""
+    return list(layer._flatten_layers()) if hasattr(layer, "_flatten_layers") else []
 
 
 def output_key(key, index):
@@ -272,6 +297,17 @@ def is_stateful(subject):
         elif isinstance(value, (list, tuple)):
             values.extend(value)
     return False
+
+
+def _copied(tensor):
+    """Return another tensor of the same values, mask and, where an activation left them, logits."""
+    import keras
+
+    copied = keep_mask(tensor, keras.ops.copy(tensor))
+    logits = getattr(tensor, "_keras_logits", None)
+    if logits is not None:
+        copied._keras_logits = logits
+    return copied
 
 
 def keep_mask(before, after):

@@ -6,7 +6,7 @@ from ...contract import Unsupported
 
 
 def make_loss(job):
-    """Return a function of labels and outputs by name to the scalar loss, summed over the outputs."""
+    """Return a function of labels, outputs by name and penalties to the scalar loss, summed over all of them."""
     import keras
 
     recipe = job.option("loss")
@@ -14,13 +14,15 @@ def make_loss(job):
         raise ValueError("goal {!r} needs a loss".format(job.goal))
     function = getattr(keras.losses, recipe["name"]).from_config(copy.deepcopy(dict(recipe["params"])))
 
-    def loss(labels, outputs):
+    def loss(labels, outputs, penalties):
         if not labels:
             raise Unsupported("the loss {} has no labels here".format(recipe["name"]))
         total = None
         for name in sorted(labels):
             value = function(labels[name], outputs[name])
             total = value if total is None else total + value
+        for penalty in penalties:
+            total = total + keras.ops.cast(penalty, total.dtype)
         return total
 
     return loss
