@@ -197,7 +197,7 @@ class StepExaminer:
             (step, trial)
             for step in steps
             for trial in Screening(step.case, step.outcomes).trials()
-            if trial.stage in self._stages
+            if trial.is_part_of(self._stages)
         ]
         wanted = [trial for _, trial in doubts if trial.runs and not self._is_known(trial)]
         attempts = self._attempted([trial.again or trial for trial in wanted])

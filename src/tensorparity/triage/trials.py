@@ -6,7 +6,7 @@ fresh processes, always by the same judge, and its case is what a finding keeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -53,6 +53,7 @@ class Trial:
             doubt stays open.
         doubted: something in the network is not as it should be; otherwise a look at what the network does not show.
         runs: there are numbers to run it on; otherwise the doubt stays open as it is.
+        also: another stage that it is a part of: to the paper, the gradient of a loss is one of the loss.
     """
 
     stage: Stage
@@ -66,6 +67,11 @@ class Trial:
     explained: Callable[[], bool] | None = None
     doubted: bool = True
     runs: bool = True
+    also: Stage | None = None
+
+    def is_part_of(self, stages: Collection[Stage]) -> bool:
+        """Whether one of these stages asks for it."""
+        return self.stage in stages or self.also in stages
 
     def is_explained(self, errors: NodeErrors) -> bool:
         """Whether nothing is left to doubt where nobody is convicted."""
@@ -351,7 +357,7 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
     api, params = LOSSES[recipe.name].api, {**recipe.params, **policy_parameter(dtype)}
     return (
         Trial(Stage.LOSS, single, node, value, api, params, tuple(suspects)),
-        Trial(Stage.BACKWARD, single, node, gradient, api, params, tuple(suspects)),
+        Trial(Stage.BACKWARD, single, node, gradient, api, params, tuple(suspects), also=Stage.LOSS),
     )
 
 
