@@ -46,7 +46,15 @@ def test_regularizers_by_name_and_by_configuration(value, factors):
     assert factors_of(value) == factors
 
 
-@pytest.mark.parametrize("value", ["l1_l2", "lasso", {"class_name": "OrthogonalRegularizer", "config": {}}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "l1_l2",
+        "lasso",
+        {"class_name": "L1", "config": {"l1": "much"}},
+        {"class_name": "OrthogonalRegularizer", "config": {}},
+    ],
+)
 def test_what_has_no_formula_is_refused(value):
     with pytest.raises(ShapeError, match="Received"):
         factors_of(value)
@@ -153,6 +161,8 @@ def test_a_norm_whose_squares_underflow_is_not_judged():
 def test_an_unknown_constraint_is_noticed():
     with pytest.raises(ShapeError, match="Received"):
         constrained("ball", exact(W))
+    with pytest.raises(ShapeError, match="Received"):
+        constrained({"class_name": "MaxNorm", "config": {"max_value": "much"}}, exact(W))
     assert constraint_on(node("Dense", units=1, kernel_constraint="non_neg"), "kernel") == "non_neg"
     assert constraint_on(node("Dense", units=1, kernel_constraint="non_neg"), "bias") is None
     assert has_unknown_constraint(node("ConvLSTM2D", kernel_constraint="non_neg"))

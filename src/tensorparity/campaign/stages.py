@@ -207,8 +207,8 @@ class StepExaminer:
                 step.known.append(self._known(trial, Kind.INCONSISTENCY))
             elif not trial.runs:
                 step.open.append(trial)
-            elif not any(suspicion.case is trial.case for suspicion in step.convicted):
-                self._try(step, trial, attempts)  # a loss whose value is wrong has a wrong gradient, too
+            elif not any(_covers(suspicion, trial) for suspicion in step.convicted):
+                self._try(step, trial, attempts)
 
     def _attempted(self, trials: Sequence[Trial]) -> dict[int, _Attempt]:
         pairs = [(as_far_as(trial.case, target), target) for trial in trials for target in self._targets]
@@ -434,6 +434,13 @@ class StepExaminer:
         if isinstance(trial, EndingTrial):
             return self._suspects_of_ending(_ended_so(trial, outcomes)) == diagnosis.suspects
         return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
+
+
+def _covers(suspicion: Suspicion, trial: Trial) -> bool:
+    """A loss whose value is wrong has a wrong gradient, too, and so has what a layer adds to it."""
+    same_layer = suspicion.diagnosis.node is not None and suspicion.diagnosis.node == trial.node.key
+    added = suspicion.stage is Stage.LOSS and trial.stage is Stage.BACKWARD and same_layer
+    return suspicion.case is trial.case or added
 
 
 def _asks_for_more(trial: Trial, attempts: Mapping[int, _Attempt]) -> bool:

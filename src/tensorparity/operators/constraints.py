@@ -37,8 +37,11 @@ def constrained(constraint: Json, weight: Evaluation) -> Evaluation:
     config = constraint.get("config") if isinstance(constraint, dict) else {}
     if name not in _FORMULAS:
         raise ShapeError(f"Argument `constraint`: expected one of {sorted(_FORMULAS)}. Received: {constraint!r}")
-    with np.errstate(all="ignore"):
-        return _FORMULAS[name](config if isinstance(config, dict) else {}, weight)
+    try:
+        with np.errstate(all="ignore"):
+            return _FORMULAS[name](config if isinstance(config, dict) else {}, weight)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"Argument `constraint`: {error}. Received: {constraint!r}") from error
 
 
 def _non_negative(config: _Config, weight: Evaluation) -> Evaluation:

@@ -16,6 +16,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
+from .arguments import is_number, refuse
 from .catalogue import has_layer, layer
 from .rounding import growth
 from .spec import Evaluation, ShapeError
@@ -53,7 +54,7 @@ def factors_of(regularizer: Json) -> Factors:
     """What a regularizer stands for: None, Keras' name of it, or its class and configuration.
 
     Raises:
-        ShapeError: if it is none that has this formula.
+        ShapeError: if it is none that has this formula, or has a factor that is no number.
     """
     if regularizer is None:
         return Factors()
@@ -71,6 +72,8 @@ def factors_of(regularizer: Json) -> Factors:
 
 def _factor(config: Mapping[str, Json], name: str, default: float) -> float:
     value = config.get(name)
+    if value is not None and not is_number(value):
+        refuse(name, "a number", value)
     return default if value is None else float(value)
 
 

@@ -235,8 +235,8 @@ class Placer:
 
     def _choose(self, spec: LayerSpec) -> tuple[dict[str, Json], dict[str, Json]] | None:
         """Parameters of the constructor and of the call; None where this network cannot have them."""
-        plain = self._policy.name == PLAIN.name  # in which alone penalties are judged
-        parameters = [parameter for parameter in spec.parameters if plain or not parameter.rare]
+        rare = self._settings.varied and self._policy.name == PLAIN.name  # in others penalties are not judged
+        parameters = [parameter for parameter in spec.parameters if rare or not parameter.rare]
         params = self._coverage.choose_params(self._rng, spec, parameters)
         call_params = self._coverage.choose_params(self._rng, spec, spec.call_parameters)
         if self._training and ("training" not in spec.stages or spec.draws(spec.complete(params))):

@@ -86,9 +86,9 @@ def _check(case: Case) -> LayerGraph:
         raise Refusal(f"dtype policy {procedure.dtype} has no counterpart in torch here")
     if procedure.goal is Goal.GRADIENTS and policy_named(procedure.dtype).half:
         raise Refusal(f"losses under {procedure.dtype} are computed in float32, the program in one dtype")
-    penalized = [node.name for node in case.subject.nodes if adds_penalties(node)]
+    penalized = next((node.name for node in case.subject.nodes if adds_penalties(node)), None)
     if procedure.goal is Goal.GRADIENTS and penalized:
-        raise Refusal(f"what node {penalized[0]!r} adds to the loss (a regularizer) is not written in torch here")
+        raise Refusal(f"what node {penalized!r} adds to the loss (a regularizer) is not written in torch here")
     for option in ("reload", "data_format"):
         if getattr(procedure, option):
             raise Refusal(f"the procedure's option {option!r} has no counterpart in torch here")
