@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensorparity.core.case import Case
-from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.graph import GraphBuilder, Node, Ref
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
@@ -158,6 +158,10 @@ def test_a_layer_alone_is_tried_with_its_penalty():
     assert backward.case.procedure.goal is Goal.GRADIENTS
     assert backward.again is not None
     assert backward.again.case.procedure.goal is Goal.REPLAY
+    norm = Node("n", "BatchNormalization", (Ref("x"),), {"gamma_regularizer": "l2"})
+    weights = {f"n/{name}": np.ones(2, np.float32) for name in ("gamma", "beta", "moving_mean", "moving_variance")}
+    by_batch = backward_trial(norm, [X], X, weights, True, ["one"], 0)  # which has a formula of its own, alone
+    assert by_batch.case.procedure.goal is Goal.REPLAY
     plain = backward_trial(case_of().subject.nodes[0], [X], OUTPUT, case.weights, False, ["one"], 0)
     assert plain.case.procedure.goal is Goal.REPLAY
 

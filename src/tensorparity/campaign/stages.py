@@ -438,9 +438,11 @@ class StepExaminer:
 
 def _covers(suspicion: Suspicion, trial: Trial) -> bool:
     """A loss whose value is wrong has a wrong gradient, too, and so has what a layer adds to it."""
-    same_layer = suspicion.diagnosis.node is not None and suspicion.diagnosis.node == trial.node.key
-    added = suspicion.stage is Stage.LOSS and trial.stage is Stage.BACKWARD and same_layer
-    return suspicion.case is trial.case or added
+    added = suspicion.stage is Stage.LOSS and suspicion.diagnosis.node is not None
+    if added and trial.stage is Stage.LOSS and not trial.node.inputs:
+        return set(trial.suspects) <= {*suspicion.diagnosis.suspects} or suspicion.diagnosis.suspects == ("keras",)
+    same_layer = trial.stage is Stage.BACKWARD and suspicion.diagnosis.node == trial.node.key
+    return suspicion.case is trial.case or (added and same_layer)
 
 
 def _asks_for_more(trial: Trial, attempts: Mapping[int, _Attempt]) -> bool:
