@@ -10,8 +10,8 @@ from collections.abc import Mapping
 #: By the end of an argument's name, of whatever class it is.
 BY_SUFFIX: dict[str, str] = {
     "_initializer": "weights are part of the case, no library draws one",
-    "_regularizer": "adds to the loss, which is computed without it",
-    "_constraint": "changes weights after the step, which is computed without it",
+    "_regularizer": "declared where ``governed`` is; elsewhere a loss with it is not judged",
+    "_constraint": "declared where ``governed`` is; elsewhere weights with it are not judged",
 }
 
 #: Of any class.
