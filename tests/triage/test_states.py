@@ -17,6 +17,7 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.operators.evaluate import draw_weights, evaluate_node
 from tensorparity.operators.rounding import K
+from tensorparity.targets.runner import open_runner
 from tensorparity.triage.states import judge_states
 from tensorparity.triage.steps import loss_of
 
@@ -95,3 +96,24 @@ def test_nothing_is_found_where_they_are_right(case: Case) -> None:
     (step,) = examiner.examine([case])
     assert {verdict.judgement for verdict in step.verdicts} == {Judgement.PASS}
     assert examiner.confirm() == []
+
+
+@pytest.mark.torch
+def test_moving_statistics_behind_a_mask_are_of_what_it_shows() -> None:
+    build, rng = GraphBuilder(), np.random.default_rng(0)
+    hidden = build.add("Masking", build.input("x", (4, 3)))
+    graph = build.build(build.add("BatchNormalization", hidden, name="bn", momentum=0.5))
+    x = rng.standard_normal((2, 4, 3)).astype(np.float32)
+    x[:, 2:] = 0.0
+    procedure = Procedure(Goal.UPDATE, training=True, loss=Recipe("MeanSquaredError"), optimizer=Recipe("SGD"))
+    labels = {"bn": np.zeros((2, 4, 3), np.float32)}
+    case = Case(graph, procedure, {"x": x}, labels, draw_weights(graph, rng))
+    with open_runner([B]) as runner:
+        (done,) = runner.run_pairs([(case, B)])
+    assert done.completed, done.failure
+    (right,) = judge_states(case, {B: done})
+    assert (right.judged_by, right.errors[B] <= K) == ("reference", True)
+    whole = 0.5 * case.weights["bn/moving_mean"] + 0.5 * x.mean((0, 1))  # as if nothing were hidden
+    weights = {**done.trace.weights, "bn/moving_mean": whole}
+    (wrong,) = judge_states(case, {B: replace(done, trace=replace(done.trace, weights=weights))})
+    assert wrong.errors[B] > K

@@ -90,6 +90,14 @@ def _batch_training(params: Params, inputs: Sequence[Array], weights: Mapping[st
     return (centred_and_scaled(x, others, number(params, "epsilon"), gamma, beta),)
 
 
+def mean_shown(x: Array, shown: Array | None, axes: tuple[int, ...]) -> Array:
+    """The mean over axes, which stay, of what a mask shows; Keras adds a little to the count then."""
+    if shown is None:
+        return np.asarray(np.mean(x, axis=axes, keepdims=True))
+    count = np.sum(shown, axis=axes, keepdims=True) + _FUZZ
+    return np.asarray(np.sum(np.where(shown, x, 0.0), axis=axes, keepdims=True) / count)
+
+
 def _batch_masked(
     params: Params, inputs: Sequence[Array], weights: Mapping[str, Array], masks: Sequence[Mask], training: bool
 ) -> tuple[Evaluation, ...]:
@@ -103,16 +111,14 @@ def _batch_masked(
     along, others = [1] * x.ndim, tuple(index for index in range(x.ndim) if index != axis)
     along[axis] = -1
     shown = np.broadcast_to(mask[..., None], x.shape)
-    count = np.sum(shown, axis=others, keepdims=True) + _FUZZ
-    mean = np.sum(np.where(shown, x, 0.0), axis=others, keepdims=True) / count
-    variance = np.sum(np.where(shown, np.square(x - mean), 0.0), axis=others, keepdims=True) / count
+    mean = mean_shown(x, shown, others)
+    variance = mean_shown(np.square(x - mean), shown, others)
     inverse = 1.0 / np.sqrt(variance + number(params, "epsilon"))
     gamma = weights["gamma"].reshape(along) if flag(params, "scale") else np.ones(())
     beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros(())
     sums = growth(int(np.prod([x.shape[index] for index in others])))
-    shift = np.abs(x) + sums * np.sum(np.where(shown, np.abs(x), 0.0), axis=others, keepdims=True) / count
-    within = np.where(shown, np.abs(x - mean) * shift, 0.0)
-    spread = sums * variance + 2.0 * np.sum(within, axis=others, keepdims=True) / count
+    shift = np.abs(x) + sums * mean_shown(np.abs(x), shown, others)
+    spread = sums * variance + 2.0 * mean_shown(np.abs(x - mean) * shift, shown, others)
     kappa = np.abs(inverse * gamma) * (shift + np.abs(x - mean) * (1.0 + 0.5 * spread * np.square(inverse)))
     return (Evaluation((x - mean) * inverse * gamma + beta, kappa + np.abs(beta)),)
 

@@ -13,14 +13,17 @@ import numpy as np
 from ..core.arrays import Array, dtype_name, unit_roundoff
 from ..core.case import Case
 from ..core.channels import is_finite
+from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs
 from ..core.outcome import Outcome
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate_node
+from ..operators.normalization import mean_shown
 from ..operators.rounding import error_units, exact, growth
 from ..operators.spec import Evaluation, ShapeError
 from .node_errors import NodeErrors, absolute_error
+from .output_masks import mask_into
 from .steps import spread
 from .votes import judge_by_vote
 
@@ -88,18 +91,23 @@ def _moved_statistics(case: Case, node: Node, outcome: Outcome) -> dict[str, Eva
     try:
         (x,) = node_inputs(case.subject, node, case.inputs, outcome.trace.nodes)
         evaluate_node(node, [x], case.weights, training=True)  # its parameters fit
-    except (KeyError, ValueError, ShapeError):
+        mask = mask_into(case, node, outcome.trace.nodes) if node.op == "BatchNormalization" else None
+    except (KeyError, ValueError, ShapeError, DataError):
         return None
-    if node.op != "BatchNormalization" or calls > 1 or not is_finite(x).all():
+    fits = mask is None or mask.ndim == x.ndim - 1
+    if node.op != "BatchNormalization" or calls > 1 or not is_finite(x).all() or not fits:
         return None
     params = layer(node.op).complete(node.params)
     axis = int(params["axis"]) % x.ndim
     others = tuple(index for index in range(x.ndim) if index != axis)
     values = x.astype(np.float64)
     grown = growth(x.size // max(1, x.shape[axis]))
-    mean = Evaluation(values.mean(others), grown * np.abs(values).mean(others))
+    shown = None if mask is None else np.broadcast_to(mask[..., None], x.shape)
+    centre = mean_shown(values, shown, others)
+    mean = Evaluation(centre.reshape(-1), grown * mean_shown(np.abs(values), shown, others).reshape(-1))
     # some kernels subtract the square of the mean from the mean of the squares
-    variance = Evaluation(values.var(others), 2.0 * grown * np.square(values).mean(others))
+    squares = mean_shown(np.square(values), shown, others).reshape(-1)
+    variance = Evaluation(mean_shown(np.square(values - centre), shown, others).reshape(-1), 2.0 * grown * squares)
     momentum = float(params["momentum"])
     return {
         f"{node.layer}/moving_mean": _towards(case.weights[f"{node.layer}/moving_mean"], mean, momentum),
