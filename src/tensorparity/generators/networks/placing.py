@@ -18,8 +18,8 @@ from .settings import NetworkSettings
 from .support import ambiguous, hopeless, hopeless_behind_mask, lacking
 
 _FITTINGS = 6
-#: How often what no target has is taken all the same.
-_HOPELESS = 0.002
+#: How often what no target has is taken all the same: while the layer has never been used, and later.
+_HOPELESS, _HOPELESS_AGAIN = 0.002, 0.00025
 #: How often a layer that reads a mask has one.
 _MASKED = 0.3
 #: How often a window is as large as what it slides over.
@@ -178,7 +178,7 @@ class Placer:
         """A layer that reads a mask, on an input of its own that has one; its output joins the network by a merge."""
         ranks = [rank for rank in spec.ranks if rank in SHAPES and rank > 2]
         rank = int(self._rng.choice(ranks))
-        doomed = bool(hopeless_behind_mask(spec.name, rank)) and self._rng.random() > _HOPELESS
+        doomed = bool(hopeless_behind_mask(spec.name, rank)) and not self._dares(spec)
         if doomed or self._refuses(spec, params, rank):
             return None
         before = self.net.mark()
@@ -249,9 +249,13 @@ class Placer:
         if ambiguous(spec.name, complete):
             return True
         if self._settings.varied and hopeless(spec.name, complete, rank, shape[-1] if shape else None):
-            return bool(self._rng.random() > _HOPELESS)
+            return not self._dares(spec)
         lacks = bool(lacking(spec.name, complete, rank)) or self._policy.compute not in spec.dtypes
         return lacks and not self._exotic
+
+    def _dares(self, spec: LayerSpec) -> bool:
+        """Whether to have a layer in a way that no target runs; it costs the whole network."""
+        return bool(self._rng.random() < (_HOPELESS_AGAIN if self._coverage.layers[spec.name] else _HOPELESS))
 
     def _count(
         self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], before: Sequence[str]
