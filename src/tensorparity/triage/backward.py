@@ -36,6 +36,7 @@ from .freedoms import GRADIENTS_AT_KINKS
 from .kinks import Gradients, KinkTest, examine_gradients
 from .node_errors import NodeErrors
 from .suspicion import Worst
+from .unbent import unbent
 from .votes import judge_by_vote
 
 #: Layers whose formula in training is not the reference's in a graph.
@@ -101,11 +102,26 @@ def layer_function(
         given = [at[f"input:{node.key}/{index}"] for index in range(len(inputs))]
         own = {name: at.get(f"weight:{name}", array) for name, array in weights.items()}
         outputs = evaluate_node(node, given, own, training=training)
-        found = Evaluation(pulled * outputs[0].value, np.abs(pulled) * outputs[0].kappa)
+        rounded = outputs[0].kappa + _straight(node, given, own, training, outputs[0].value.shape)
+        found = Evaluation(pulled * outputs[0].value, np.abs(pulled) * rounded)
         added = output_factors(node) if penalized else Factors()
         return joined([found, *(added.of_output(output.value) for output in outputs)]) if added else found
 
     return _usable(terms, moved)
+
+
+def _straight(
+    node: Node, given: Sequence[Array], weights: Arrays, training: bool, shape: tuple[int, ...]
+) -> Array | float:
+    """The sizes of the outputs without activations; what is not finite there says nothing."""
+    bare = unbent(node)
+    if bare is None:
+        return 0.0
+    try:
+        value = evaluate_node(bare, given, weights, training=training)[0].value
+    except (TensorParityError, ShapeError, KeyError, ValueError):
+        return 0.0
+    return np.where(np.isfinite(value), np.abs(value), 0.0) if value.shape == shape else 0.0
 
 
 def joined(parts: Sequence[Evaluation]) -> Evaluation:
