@@ -14,8 +14,10 @@ from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.verdict import Stage
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
+from tensorparity.triage.endings import EndingTrial
 from tensorparity.triage.trials import Trial, forward_trial
 
 ACCUSED = Diagnosis(Class.DEFECT, ("keras:jax",), evidence=("keras:jax is wrong",))
@@ -69,3 +71,11 @@ def test_torch_itself_is_right_where_keras_on_torch_is_not() -> None:
         assert Witnesses(runner, ["torch:eager"]).heard([network()])[0]["torch:eager"].completed
     assert found.diagnosis.suspects == ("keras:torch",)
     assert any(line.startswith("torch:eager, without Keras, is right about") for line in found.diagnosis.evidence)
+
+
+@pytest.mark.parametrize(("goal", "quoted"), [(Goal.FORWARD, True), (Goal.UPDATE, False)])
+def test_a_witness_of_an_ending_has_run_as_far(goal: Goal, quoted: bool) -> None:
+    case = replace(network(), procedure=replace(network().procedure, goal=goal))
+    trial = EndingTrial(case, Stage.FORWARD, "keras:jax", ("raised", "ValueError", "no"))
+    heard = {"torch:eager": Outcome("torch:eager", Status.COMPLETED)}
+    assert any("runs the same" in line for line in with_testimony(ACCUSED, trial, {}, heard).evidence) == quoted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorparity.core.messages import failing_onnx_node, gist
+from tensorparity.core.messages import failing_onnx_node, gist, says_unsupported
 
 OPENVINO = """Exception from src/inference/src/cpp/core.cpp:105:
 Check 'false' failed at src/frontends/common_translators/src/unconverted_ops_report.cpp:151:
@@ -46,3 +46,15 @@ def test_a_message_of_nothing_else_is_kept() -> None:
 )
 def test_the_node_a_runtime_failed_in(message: str, node: tuple[str, str] | None) -> None:
     assert failing_onnx_node(message) == node
+
+
+@pytest.mark.parametrize(
+    ("said", "lacks"),
+    [
+        ("Only axis=-1 is currently supported. Received: axis=1", True),
+        ("only float32 is supported", True),
+        ("the operation is supported on this device only", False),
+    ],
+)
+def test_a_lack_is_told_by_its_words(said: str, lacks: bool) -> None:
+    assert says_unsupported("ValueError", said) == lacks

@@ -544,10 +544,12 @@ def test_metric_is_what_the_catalogue_says(answered, key):
     if key not in answers:
         pytest.skip("JAX compiles every use, so it is asked for few")
     ignoring = recipe.name == "SparseCategoricalCrossentropy" and recipe.params["ignore_class"] is not None
-    if ignoring and len(arrays) == 2:  # what is ignored is counted unless samples have weights (trophies/)
-        return
-    if _metric_defect(recipe, answers["backend"]) or _lacks_axis(recipe, answers["backend"]):
-        return
+    if ignoring and len(arrays) == 2:
+        pytest.xfail("a defect: what is ignored is counted unless samples have weights (trophies)")
+    if _metric_defect(recipe, answers["backend"]):
+        pytest.xfail("a defect of the metric on this backend (trophies)")
+    if _lacks_axis(recipe, answers["backend"]):
+        pytest.skip("the backend takes the last axis alone")
     assert "error" not in answers[key], answers[key]["error"]
     truth = METRICS[recipe.name].evaluate(recipe.params, arrays)
     assert outputs[f"{key}.0"].shape == truth.value.shape

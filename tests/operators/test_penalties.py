@@ -205,3 +205,11 @@ def test_the_layers_that_take_them_are_declared():
     assert {"LSTM", "GRU", "SimpleRNN"} <= set(GOVERNED)
     assert len(REGULARIZERS) == 4
     assert len(CONSTRAINTS) == 5
+
+
+def test_a_term_without_a_factor_takes_no_part_and_overflow_on_the_way_is_not_judged():
+    infinite = Factors(l1=0.5).of(np.array([np.inf]))
+    assert infinite.value[0] == np.inf
+    far = Factors(l2=1e-9).of(np.array([1e20, 1e10]))
+    assert np.isinf(far.kappa[0])  # 1e40 is no number of float32, though 1e31 is
+    assert np.isfinite(far.kappa[1])

@@ -19,6 +19,7 @@ from tensorparity.triage.penalties import has_penalties
 from tensorparity.triage.screening import Screening
 from tensorparity.triage.steps import (
     governed_weights,
+    holds_numbers,
     judge_constraints,
     judge_loss,
     judge_loss_gradient,
@@ -175,3 +176,31 @@ def test_native_torch_runs_forward_and_refuses_the_loss():
     assert not isinstance(lower_to_torch(replace(case, procedure=Procedure(), labels={})), str)
     held = replace(gradients, subject=case_of(kernel_constraint="non_neg").subject)
     assert not isinstance(lower_to_torch(held), str)
+
+
+def test_a_step_that_a_loss_scale_skips_is_held_to_nothing():
+    inner = {"module": "keras.optimizers", "class_name": "SGD", "config": {"learning_rate": 0.1}}
+    case = case_of(kernel_constraint="non_neg")
+    recipe = Recipe("LossScaleOptimizer", {"inner_optimizer": {**inner, "registered_name": None}})
+    case = replace(case, procedure=replace(case.procedure, optimizer=recipe))
+    skipped = outcome(MSE, [[1.0], [2.0]], KERNEL)
+    elsewhere = {**skipped.trace.gradients, "weight:e/kernel": np.array([np.inf], np.float32)}
+    skipped = replace(skipped, trace=replace(skipped.trace, gradients=elsewhere))
+    (errors,) = judge_constraints(case, {"one": skipped})
+    assert errors.errors["one"] <= K
+
+
+def test_what_is_no_number_is_not_put_down_to_a_constraint():
+    case = case_of(kernel_constraint="non_neg")
+    broken = outcome(MSE, [[1.0], [2.0]], [[np.nan], [np.nan]])
+    assert not holds_numbers(case, case.subject.nodes[0], broken)
+    assert [trial for trial in Screening(case, {"one": broken}).update() if trial.stage is Stage.UPDATE] == []
+
+
+def test_who_was_run_forward_only_leaves_the_loss_to_the_others():
+    case = case_of()
+    forward = replace(outcome(MSE), trace=replace(outcome(MSE).trace, loss=None))
+    judged = judge_loss(case.subject.nodes[0], case, {"one": outcome(MSE + 1.0), "two": outcome(MSE), "three": forward})
+    assert judged is not None
+    assert (set(judged.errors), judged.errors["one"] > K, judged.errors["two"] <= K) == ({"one", "two"}, True, True)
+    assert judge_loss(case.subject.nodes[0], case, {"three": forward}) is None

@@ -94,7 +94,8 @@ def _with_wrong(case: Case, graph: LayerGraph, used: Node, wrong: dict[str, Json
         LayerGraph(inputs, nodes, (Ref(used.name),), graph.name),
         Procedure(),
         inputs={item.name: case.inputs[item.name] for item in inputs},
-        weights={**_weights_of(case, nodes), **_fitting_weights(case, other, shapes)},
+        weights=_weights_of(case, [node for node in nodes if node is not other])
+        | _fitting_weights(case, other, shapes),
         seed=case.seed,
     )
 
@@ -116,13 +117,14 @@ def _weights_of(case: Case, nodes: Sequence[Node]) -> dict[str, Array]:
 def _fitting_weights(case: Case, node: Node, shapes: Sequence[Shape]) -> dict[str, Array]:
     """Weights of the sizes that the wrong values ask for, or whoever accepts them would stumble over those."""
     spec = layer(node.op)
+    own = _weights_of(case, [node])
     try:
         declared = spec.weights(spec.complete(node.params), shapes)
     except ShapeError:
-        return {}
+        return own
     keys = {f"{node.layer}/{name}": weight.shape for name, weight in declared.items()}
-    changed = {key: shape for key, shape in keys.items() if key not in case.weights or case.weights[key].shape != shape}
-    return {key: np.ones(shape, dtype=np.float32) for key, shape in changed.items()}
+    fitting = {key: weight for key, weight in own.items() if keys.get(key) == weight.shape}
+    return {key: np.ones(shape, dtype=np.float32) for key, shape in keys.items()} | fitting
 
 
 def invalid_rounds(runner: Runner, targets: Sequence[str], seed: int) -> CaseRounds:

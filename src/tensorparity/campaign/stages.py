@@ -207,7 +207,7 @@ class StepExaminer:
                 step.known.append(self._known(trial, Kind.INCONSISTENCY))
             elif not trial.runs:
                 step.open.append(trial)
-            elif not any(_covers(suspicion, trial) for suspicion in step.convicted):
+            elif not any(self._covers(suspicion, trial) for suspicion in step.convicted):
                 self._try(step, trial, attempts)
 
     def _attempted(self, trials: Sequence[Trial]) -> dict[int, _Attempt]:
@@ -231,6 +231,14 @@ class StepExaminer:
             self._settle(step, last.errors)
         else:
             step.open.append(trial)
+
+    def _covers(self, suspicion: Suspicion, trial: Trial) -> bool:
+        """A loss whose value is wrong has a wrong gradient, too, and so has what a layer adds to it."""
+        added = suspicion.stage is Stage.LOSS and suspicion.diagnosis.node is not None
+        if added and trial.stage is Stage.LOSS and not trial.node.inputs:
+            return all(self._concerns(suspicion.diagnosis.suspects, (target, target)) for target in trial.suspects)
+        same_layer = trial.stage is Stage.BACKWARD and suspicion.diagnosis.node == trial.node.key
+        return suspicion.case is trial.case or (added and same_layer)
 
     def _is_known(self, trial: Trial | EndingTrial) -> bool:
         return self._places[trial.key] >= _ENOUGH or self._places[trial.place] >= _MORE_THAN_ENOUGH
@@ -415,9 +423,9 @@ class StepExaminer:
 
     def _pairs_of(self, item: _Pending) -> list[tuple[Case, str]]:
         case = item.suspicion.case
-        if isinstance(item.trial, PaperTrial):  # a whole network: everybody runs it as far as it did
-            return self.pairs([case])
-        return [(case, target) for target in self._targets]
+        if isinstance(item.trial, EndingTrial):  # how it ends is asked of everybody, as it is
+            return [(case, target) for target in self._targets]
+        return self.pairs([case])
 
     def _seen_again(self, item: _Pending, outcomes: Mapping[str, Outcome]) -> Suspicion:
         suspicion, diagnosis = item.suspicion, item.suspicion.diagnosis
@@ -434,15 +442,6 @@ class StepExaminer:
         if isinstance(trial, EndingTrial):
             return self._suspects_of_ending(_ended_so(trial, outcomes)) == diagnosis.suspects
         return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
-
-
-def _covers(suspicion: Suspicion, trial: Trial) -> bool:
-    """A loss whose value is wrong has a wrong gradient, too, and so has what a layer adds to it."""
-    added = suspicion.stage is Stage.LOSS and suspicion.diagnosis.node is not None
-    if added and trial.stage is Stage.LOSS and not trial.node.inputs:
-        return set(trial.suspects) <= {*suspicion.diagnosis.suspects} or suspicion.diagnosis.suspects == ("keras",)
-    same_layer = trial.stage is Stage.BACKWARD and suspicion.diagnosis.node == trial.node.key
-    return suspicion.case is trial.case or (added and same_layer)
 
 
 def _asks_for_more(trial: Trial, attempts: Mapping[int, _Attempt]) -> bool:

@@ -47,7 +47,9 @@ def with_testimony(
 ) -> Diagnosis:
     """The diagnosis with what the witnesses have to say; they change nobody's guilt."""
     if isinstance(trial, EndingTrial):
-        return _with(diagnosis, [f"{name} runs the same without Keras" for name in heard])
+        goal = trial.case.procedure.goal
+        as_far = [name for name in heard if as_far_as(trial.case, name).procedure.goal is goal]
+        return _with(diagnosis, [f"{name} runs the same without Keras" for name in as_far])
     errors = trial.judge({**outcomes, **heard})
     known = {name: errors.errors[name] for name in heard if not math.isnan(errors.errors.get(name, math.nan))}
     return _with(diagnosis, [_said(name, error, errors.limit) for name, error in known.items()])

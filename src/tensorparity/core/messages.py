@@ -53,6 +53,7 @@ def failing_onnx_node(message: str) -> tuple[str, str] | None:
 #: How libraries say that they have no such thing, rather than that something is wrong.
 _LACKS = re.compile(
     r"not (?:yet )?(?:support|implement)|unsupported(?! operand)|unimplemented|only supports|does not support"
+    r"|only [\w=.-]+ is (?:currently )?supported"
     r"|no gradient (?:defined|registered)",
     re.IGNORECASE,
 )

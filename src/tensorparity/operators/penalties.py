@@ -23,6 +23,7 @@ from .spec import Evaluation, ShapeError
 
 #: The factor of a regularizer that is named and not configured.
 _DEFAULT = 0.01
+_LARGEST = float(np.finfo(np.float32).max)
 _ARGUMENT = "_regularizer"
 
 
@@ -37,11 +38,13 @@ class Factors:
         return bool(self.l1 or self.l2)
 
     def of(self, x: Array) -> Evaluation:
-        """The penalty of each number."""
+        """The penalty of each number; nothing is known where float32 overflows before the factor brings it back."""
         x = x.astype(np.float64)
         with np.errstate(all="ignore"):
-            value = self.l1 * np.abs(x) + self.l2 * np.square(x)
-        return Evaluation(value, 2.0 * np.abs(value))
+            parts = [(self.l1, np.abs(x)), (self.l2, np.square(x))]
+            value = sum((factor * part for factor, part in parts if factor), np.zeros(x.shape))
+            over = np.any([part > _LARGEST for factor, part in parts if factor] or [np.zeros(x.shape, bool)], axis=0)
+        return Evaluation(value, np.where(over, np.inf, 2.0 * np.abs(value)))
 
     def of_output(self, x: Array) -> Evaluation:
         """The penalty of each number of an output, which counts a batch as one."""

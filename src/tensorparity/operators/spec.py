@@ -193,7 +193,7 @@ class LayerSpec:
         weighted = self.weights is not no_weights
         left_out = {
             "training": self.random,
-            "loss": True,
+            "loss": not self.governed and self.activity is no_activity,
             "backward": self.discontinuous and not weighted,
             "update": not weighted,
         }

@@ -34,7 +34,7 @@ from .measuring import node_outputs, odd_dtype, reference_of
 from .node_errors import VOTE_MARGIN, reference_error
 from .own_gradients import is_right, loss_is_right, own_error
 from .states import judge_states
-from .steps import judge_constraints, loss_error, update_error
+from .steps import holds_numbers, judge_constraints, loss_error, update_error
 from .trials import (
     Trial,
     backward_trial,
@@ -369,6 +369,7 @@ class Screening:
             yield update_trial(self._case, wrong)
         for errors in judge_constraints(self._case, self._done):
             others = [t for t, error in errors.errors.items() if not error <= errors.limit and t not in wrong]
+            others = [t for t in others if holds_numbers(self._case, errors.node, self._done[t])]
             if others:  # where the optimizer is wrong, its steps are whatever is made of them
                 yield constraint_trial(self._case, errors.node, others)
         for errors in judge_states(self._case, self._done):

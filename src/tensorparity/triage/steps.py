@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.arrays import Array, dtype_name
 from ..core.case import Case
+from ..core.channels import is_finite
 from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
@@ -99,7 +100,9 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
     absolute: dict[str, float] = {}
     distances: list[_FromFormula] = []
     for target, outcome in completed.items():
-        if outcome.trace.loss is None or not set(case.labels) <= set(outcome.outputs):
+        if outcome.trace.loss is None:
+            continue  # it was run forward only, and has nothing to say
+        if not set(case.labels) <= set(outcome.outputs):
             return None
         truth = loss_of(case, outcome)
         if truth is None:
@@ -110,7 +113,7 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
         below = bool(observed < truth.value)
         distances.append(_FromFormula(float(observed), -errors[target] if below else errors[target]))
     mutual = max((one.apart(other) for one, other in combinations(distances, 2)), default=0.0)
-    return NodeErrors(node, errors, absolute, mutual)
+    return NodeErrors(node, errors, absolute, mutual) if errors else None
 
 
 # The gradient of the loss
@@ -238,8 +241,10 @@ def _stepped_error(case: Case, outcome: Outcome, constraints: Mapping[str, Json]
             continue
         assert recipe is not None
         after = outcome.trace.weights[name]
-        step = evaluate_step(recipe, case.weights[name], gradient, around=surroundings(pulls, name)).weight
-        truth = constrained(constraints[name], step)
+        around = surroundings(pulls, name)
+        step = evaluate_step(recipe, case.weights[name], gradient, around=around).weight
+        skipped = recipe.name == "LossScaleOptimizer" and not around.finite  # the step, and so what follows it
+        truth = step if skipped else constrained(constraints[name], step)
         if after.shape != truth.value.shape:
             return float("inf")
         after = cast(after, "float32") if dtype_name(after) == "float64" else after
@@ -261,6 +266,12 @@ def governed_weights(case: Case) -> dict[str, Json]:
         held = {name: UNKNOWN if unknown else constraint_on(node, name.partition("/")[2]) for name in own}
         found |= {name: constraint for name, constraint in held.items() if constraint is not None}
     return found
+
+
+def holds_numbers(case: Case, node: Node, outcome: Outcome) -> bool:
+    """Whether the weights that a layer holds to something are finite: what is not came from the optimizer."""
+    own = [name for name in governed_weights(case) if name.startswith(f"{node.layer}/")]
+    return all(is_finite(outcome.trace.weights[name]).all() for name in own if name in outcome.trace.weights)
 
 
 def judge_constraints(case: Case, completed: Outcomes) -> list[NodeErrors]:

@@ -13,7 +13,7 @@ _TRANSPOSED = tuple(f"Conv{dims}DTranspose" for dims in (1, 2, 3))
 #: Parts of the names of layers that refuse empty inputs, by their own checks or by some library's.
 _NOT_EMPTY = ("Pooling", "Crop", "Equalization", "AutoContrast")
 _BLENDING = ("Resizing", "UpSampling2D")
-_SUMMING = ("Average", "Spectrogram")
+_SUMMING = ("Average", "Spectrogram", "ActivityRegularization")
 _DEPTHWISE = ("DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D")
 _CONVOLVING = (*_CONVOLUTIONS, *_TRANSPOSED, *_DEPTHWISE, "STFTSpectrogram")
 _COUNTING = ("CategoryEncoding", "Hashing", "IntegerLookup")

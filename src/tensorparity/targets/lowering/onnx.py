@@ -111,7 +111,7 @@ def check_procedure(case: Case) -> None:
         raise Refusal("replaying the backward pass needs gradients, which ONNX graphs do not compute")
 
 
-def _check_node(node: Node) -> None:
+def _check_node(node: Node, training: bool) -> None:
     if node.op not in LAYERS or not has_layer(node.op):
         reason = f": {REFUSED_LAYERS[node.op]}" if node.op in REFUSED_LAYERS else ""
         raise Refusal(f"layer {node.op} of node {node.name!r} has no ONNX counterpart here{reason}")
@@ -119,7 +119,7 @@ def _check_node(node: Node) -> None:
     others = sorted(set(node.call_params) - declared)
     if others:
         raise Refusal(f"node {node.name!r} is called with arguments that are not lowered to ONNX: {', '.join(others)}")
-    unknown = undeclared(node)
+    unknown = undeclared(node, training)
     if unknown:
         raise Refusal(f"parameter {unknown} of node {node.name!r} ({node.op}) is not lowered to ONNX")
 
@@ -167,7 +167,7 @@ class _Lowered:
         Raises:
             Refusal: if the layer, its parameters, shapes or weights cannot be lowered.
         """
-        _check_node(node)
+        _check_node(node, self._training)
         integers = frozenset(index for index, value in enumerate(inputs) if value.dtype != "float32")
         if node.op not in _TAKE_INTEGERS and integers:
             raise Refusal(f"node {node.name!r} ({node.op}) is given integers, which are not lowered to ONNX")

@@ -13,11 +13,16 @@ _WITHOUT_EFFECT = frozenset(
 _SUFFIXES_WITHOUT_EFFECT = ("_initializer", "_regularizer", "_constraint")
 
 
-def undeclared(node: Node) -> str | None:
+#: ... and those of them that do in training, with the value that does not.
+_IN_TRAINING: dict[str, Json] = {"trainable": True, "renorm": False}
+
+
+def undeclared(node: Node, training: bool) -> str | None:
     """A parameter of the node that the catalogue does not declare and that may matter, as ``name=value``."""
     declared = layer(node.op).defaults()
     for name, value in node.params.items():
-        if name not in declared and not _without_effect(name, value):
+        trained = training and layer(node.op).training is not None and value != _IN_TRAINING.get(name, value)
+        if name not in declared and (trained or not _without_effect(name, value)):
             return f"{name}={value!r}"
     return None
 

@@ -163,7 +163,7 @@ class _Lowered:
     # Nodes
 
     def _node(self, node: Node, inputs: Sequence[_Value]) -> list[_Value]:
-        spec = _spec_of(node)
+        spec = _spec_of(node, self._training)
         integers = frozenset(index for index, value in enumerate(inputs) if value.integer)
         if integers and node.op not in _TAKE_INTEGERS:
             raise Refusal(f"node {node.name!r} ({node.op}) is given integers")
@@ -256,11 +256,11 @@ class _Lowered:
         }
 
 
-def _spec_of(node: Node) -> LayerSpec:
+def _spec_of(node: Node, training: bool) -> LayerSpec:
     if node.op not in LAYERS or not has_layer(node.op):
         reason = f": {REFUSED_LAYERS[node.op]}" if node.op in REFUSED_LAYERS else ""
         raise Refusal(f"layer {node.op} of node {node.name!r} has no counterpart in torch here{reason}")
-    unknown = undeclared(node)
+    unknown = undeclared(node, training)
     if unknown:
         raise Refusal(f"parameter {unknown} of node {node.name!r} ({node.op}) has no counterpart in torch here")
     spec = layer(node.op)

@@ -1,0 +1,20 @@
+"""Arguments that a lowering need not know, in inference and in training."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorparity.core.graph import Node, Ref
+from tensorparity.core.jsontext import Json
+from tensorparity.targets.lowering.parameters import undeclared
+
+
+@pytest.mark.parametrize(("name", "value"), [("renorm", True), ("trainable", False)])
+def test_what_changes_training_alone_is_told_there(name: str, value: Json) -> None:
+    node = Node("n", "BatchNormalization", (Ref("x"),), {name: value})
+    assert undeclared(node, training=False) is None
+    assert undeclared(node, training=True) == f"{name}={value!r}"
+
+
+def test_what_trains_as_it_infers_may_be_frozen() -> None:
+    assert undeclared(Node("n", "Dense", (Ref("x"),), {"units": 2, "trainable": False}), training=True) is None
