@@ -20,9 +20,10 @@ from ...operators.catalogue import has_layer, layer
 from ...operators.evaluate import infer_shapes
 from ...operators.spec import ShapeError
 from .masks import mask_read
-from .onnx_graph import Call, GraphWriter, Refusal, Sizes, static
+from .onnx_graph import Call, GraphWriter
 from .onnx_layers import LAYERS, REFUSED_LAYERS, check_training
 from .parameters import undeclared
+from .refusal import Refusal, Sizes, static
 from .states import carried_state
 
 #: Layers compute in float32 by their default policy and cast these inputs to it; integers they leave alone.

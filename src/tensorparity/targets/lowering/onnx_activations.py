@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 from ...core.jsontext import Json
 from ...operators.arguments import axes_of, number
-from .onnx_graph import Call, Lowering, Refusal, inverse
+from .onnx_graph import Call, Lowering, inverse
 from .protobuf import Attribute
+from .refusal import Refusal
 
 #: These work along the last axis of the layer's own data format, so they come after any transposition back.
 ALONG_LAST_AXIS = frozenset({"softmax", "log_softmax"})

@@ -27,8 +27,8 @@ from ...core.procedure import Goal
 from . import protobuf
 from .onnx import check_file_procedure
 from .onnx_file import model_array, with_outputs
-from .onnx_graph import Refusal
 from .onnx_subgraphs import renamed_node
+from .refusal import Refusal
 
 #: Key in the file's metadata: {layer key: {"outputs": [tensor], "inputs": [tensor] or null, "sizes", "shapes"}}.
 LAYERS = "tensorparity.layers"

@@ -23,7 +23,7 @@ from ...core.onnx.wire import Buffer, delimited, messages, read_fields, text
 from ...core.procedure import Goal
 from . import protobuf
 from .onnx import check_file_procedure
-from .onnx_graph import Refusal
+from .refusal import Refusal
 
 _MODEL_GRAPH, _GRAPH_NODE, _GRAPH_NAME, _GRAPH_INPUT, _GRAPH_OUTPUT = 7, 1, 2, 11, 12
 _NODE_INPUT, _NODE_OUTPUT = 1, 2

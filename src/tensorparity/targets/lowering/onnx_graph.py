@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...core.arrays import Array, Arrays
-from ...operators.spec import LayerSpec, Params, Shape
+from ...operators.spec import LayerSpec, Params
 from . import protobuf
+from .refusal import Refusal, Sizes, static
 
 #: Opset 20 is the first with Gelu, 17 with LayerNormalization; IR version 9 belongs to it.
 OPSET = 20
@@ -21,12 +22,6 @@ _IR_VERSIONS = {OPSET: IR_VERSION, 21: 10, 23: 11}
 
 #: A serialised message may not exceed 2 GiB; the rest is for everything that is no weight.
 MOST_WEIGHT_BYTES = 2**31 - 2**24
-
-Sizes = tuple[int, ...]
-
-
-class Refusal(Exception):
-    """The case has no counterpart in ONNX; the message is the reason."""
 
 
 class GraphWriter:
@@ -180,21 +175,6 @@ class Call:
 
 #: Writes the operators of one call and names the tensors with the results.
 Lowering = Callable[[Call], str | Sequence[str]]
-
-
-def static(shapes: Sequence[Shape]) -> tuple[Sizes, ...]:
-    """Shapes without unknown sizes.
-
-    Raises:
-        Refusal: if one is not known.
-    """
-    found = []
-    for shape in shapes:
-        sizes = tuple(size for size in shape if size is not None)
-        if len(sizes) != len(shape):
-            raise Refusal(f"the output shape is not known: {shape}")
-        found.append(sizes)
-    return tuple(found)
 
 
 def inverse(permutation: Sequence[int]) -> tuple[int, ...]:

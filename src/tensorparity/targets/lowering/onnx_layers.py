@@ -7,12 +7,13 @@ from .onnx_activations import ACTIVATION_LAYERS
 from .onnx_attention import ATTENTION_LAYERS
 from .onnx_convolution import CONVOLUTION_LAYERS
 from .onnx_dense import DENSE_LAYERS
-from .onnx_graph import Call, Lowering, Refusal
+from .onnx_graph import Call, Lowering
 from .onnx_moving import MOVING_LAYERS
 from .onnx_normalization import NORMALIZATION_LAYERS
 from .onnx_pooling import POOLING_LAYERS
 from .onnx_recurrent import RECURRENT_LAYERS
 from .onnx_wrapping import wrapping_layers
+from .refusal import Refusal
 
 LAYERS: dict[str, Lowering] = {
     **ACTIVATION_LAYERS,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...operators.arguments import channels_first
-from .onnx_graph import Call, Sizes, inverse
+from .onnx_graph import Call, inverse
+from .refusal import Sizes
 
 
 def to_first(call: Call, x: str, dims: int) -> str:

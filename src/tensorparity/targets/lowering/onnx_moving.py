@@ -9,9 +9,10 @@ import numpy as np
 from ...operators.arguments import channels_first, margins_of, pair, positive, sizes
 from ...operators.catalogue import layer, layer_names
 from ...operators.spatial import spatial_axes
-from .onnx_graph import Call, Lowering, Refusal, Sizes
+from .onnx_graph import Call, Lowering
 from .onnx_layout import from_first, to_first
 from .protobuf import Attribute
+from .refusal import Refusal, Sizes
 
 _FLOAT, _INT32, _INT64 = 1, 6, 7  # TensorProto.DataType
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...operators.arguments import axes_of, axis_of, flag, is_integer, number
-from .onnx_graph import Call, Lowering, Sizes, inverse
+from .onnx_graph import Call, Lowering, inverse
+from .refusal import Sizes
 
 _LEAST_LENGTH = 1e-12
 _LEAST_DEVIATION = 1e-7

@@ -20,8 +20,9 @@ from ...operators.spatial import PADDINGS, Window, read_window
 from ...operators.spec import Params
 from .onnx_activations import ACTIVATIONS, activate
 from .onnx_convolution import filters_first, window_attributes
-from .onnx_graph import Call, Lowering, Refusal
+from .onnx_graph import Call, Lowering
 from .onnx_layout import from_first, to_first
+from .refusal import Refusal
 
 #: What every ONNX runtime knows inside of a recurrence; of the others each knows some.
 _INSIDE = {"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu"}

@@ -9,8 +9,9 @@ from functools import partial
 from ...operators.arguments import flag, positive
 from ...operators.nested import Nested, nested
 from ...operators.wrapping import WITH_KERNEL, stepwise, ways
-from .onnx_graph import Call, Lowering, Refusal, Sizes
+from .onnx_graph import Call, Lowering
 from .onnx_recurrent import KINDS, Way, below, check_silent, run_sequence
+from .refusal import Refusal, Sizes
 
 Table = Mapping[str, Lowering]
 

@@ -7,7 +7,8 @@ from functools import partial
 
 from ....core.jsontext import Json
 from ....operators.arguments import number, sample_axes
-from .program import Call, Lowering, Refusal, Tensor
+from ..refusal import Refusal
+from .program import Call, Lowering, Tensor
 
 Activation = Callable[[Call, Tensor], Tensor]
 

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from ....operators.arguments import flag, optional_positive, positive
-from .program import Call, Dtype, Lowering, Refusal, Tensor
+from ..refusal import Refusal
+from .program import Call, Dtype, Lowering, Tensor
 
 Found = list[Tensor]
 

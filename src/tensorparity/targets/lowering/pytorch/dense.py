@@ -6,8 +6,9 @@ import math
 from functools import partial
 
 from ....operators.arguments import axis_of, flag, is_integer, number
+from ..refusal import Refusal
 from .activations import activate
-from .program import Call, Dtype, Lowering, Refusal, Tensor
+from .program import Call, Dtype, Lowering, Tensor
 
 _LEAST_LENGTH = 1e-7
 

@@ -22,10 +22,11 @@ from ....operators.penalties import adds_penalties
 from ....operators.spec import LayerSpec, ShapeError
 from ..masks import mask_read
 from ..parameters import undeclared
+from ..refusal import Refusal, Sizes, static
 from ..states import carried_state
 from .layers import LAYERS, REFUSED_LAYERS
 from .losses import Scene, loss_params, write_loss
-from .program import Call, ProgramWriter, Refusal, Sizes, Tensor, static
+from .program import Call, ProgramWriter, Tensor
 
 #: What the worker calls the subject.
 KIND = "torch-program"

@@ -15,7 +15,8 @@ from ....operators.loss_spec import AXIS, MEANS, REDUCTION
 from ....operators.losses import LOSSES
 from ....operators.spec import Params
 from ....operators.structured_losses import BLANK
-from .program import Dtype, ProgramWriter, Refusal, Sizes, Tensor
+from ..refusal import Refusal, Sizes
+from .program import Dtype, ProgramWriter, Tensor
 
 #: Keras' fuzz factor.
 _EPSILON = 1e-7

@@ -10,8 +10,9 @@ from ....operators.arguments import Pair, channels_first, margins_of, positive
 from ....operators.catalogue import layer, layer_names
 from ....operators.resizing import fitting_sizes, is_smaller
 from ....operators.spatial import spatial_axes
+from ..refusal import Refusal
 from .layout import from_first, to_first
-from .program import Call, Dtype, Lowering, Refusal, Tensor
+from .program import Call, Dtype, Lowering, Tensor
 
 
 def _pass_on(call: Call) -> Tensor:

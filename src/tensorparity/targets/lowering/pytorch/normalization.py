@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from ....operators.arguments import axes_of, axis_of, flag, is_integer, number
-from .program import Call, Lowering, Refusal, Tensor
+from ..refusal import Refusal
+from .program import Call, Lowering, Tensor
 
 _LEAST_LENGTH = 1e-12
 _LEAST_DEVIATION = 1e-7

@@ -12,16 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....core.jsontext import Json
-from ....operators.spec import LayerSpec, Params, Shape, WeightSpec
-
-Sizes = tuple[int, ...]
+from ....operators.spec import LayerSpec, Params, WeightSpec
+from ..refusal import Refusal, Sizes, static
 
 #: Steps beyond which a sequence is too long to be written out step by step.
 MOST_STEPS = 20_000
-
-
-class Refusal(Exception):
-    """The case has no counterpart in torch; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,21 +173,6 @@ class Call:
 
 #: Writes the steps of one call and returns its outputs.
 Lowering = Callable[[Call], Tensor | Sequence[Tensor]]
-
-
-def static(shapes: Sequence[Shape]) -> tuple[Sizes, ...]:
-    """Shapes without unknown sizes.
-
-    Raises:
-        Refusal: if one is not known.
-    """
-    found = []
-    for shape in shapes:
-        sizes = tuple(size for size in shape if size is not None)
-        if len(sizes) != len(shape):
-            raise Refusal(f"the output shape is not known: {shape}")
-        found.append(sizes)
-    return tuple(found)
 
 
 def inverse(order: Sequence[int]) -> list[int]:

@@ -11,10 +11,11 @@ from ....operators.arguments import flag, positive
 from ....operators.recurrent import GRU_CELL, LSTM_CELL, SIMPLE_CELL
 from ....operators.spatial import PADDINGS, Window, read_window
 from ....operators.spec import Params
+from ..refusal import Refusal
 from .activations import activate
 from .convolution import convolve, filters_first
 from .layout import from_first, to_first
-from .program import Call, Dtype, Lowering, Refusal, Tensor
+from .program import Call, Dtype, Lowering, Tensor
 
 States = list[Tensor]
 Step = Callable[["Recurrence", Tensor, States], States]

@@ -7,8 +7,9 @@ from math import log10
 from ....operators.arguments import channels_first, flag, number
 from ....operators.mel import mel_bands, mel_lengths, mel_window
 from ....operators.spectrogram import frames
+from ..refusal import Refusal
 from .convolution import convolve, filters_first
-from .program import Call, Lowering, Refusal, Tensor
+from .program import Call, Lowering, Tensor
 
 _FLOOR = 1e-7
 _MOST_NUMBERS = 8192

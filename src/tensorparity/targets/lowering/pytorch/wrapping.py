@@ -9,7 +9,8 @@ from functools import partial
 from ....operators.arguments import flag
 from ....operators.nested import Nested, nested
 from ....operators.wrapping import WITH_KERNEL, stepwise, ways
-from .program import Call, Lowering, Refusal, Sizes, Tensor
+from ..refusal import Refusal, Sizes
+from .program import Call, Lowering, Tensor
 
 Table = Mapping[str, Lowering]
 
