@@ -12,7 +12,8 @@ from __future__ import annotations
 import sys
 import time
 
-from tensorparity.campaign.stages import StepExaminer, Stepped
+from tensorparity.campaign.stages import StepExaminer
+from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.finding import Class
 from tensorparity.core.verdict import Kind
 from tensorparity.engines.muffin import MuffinEngine

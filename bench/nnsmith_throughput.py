@@ -30,7 +30,8 @@ from measuring import cpu_of, spending, table
 
 from tensorparity.campaign.asking import as_far_as
 from tensorparity.campaign.selection import families_of
-from tensorparity.campaign.stages import StepExaminer, Stepped
+from tensorparity.campaign.stages import StepExaminer
+from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.case import Case
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.onnx.model import parse_model

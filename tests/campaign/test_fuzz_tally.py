@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.fuzz_tally import FuzzTally
-from tensorparity.campaign.stages import StepExaminer, Stepped
+from tensorparity.campaign.stages import StepExaminer
+from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace

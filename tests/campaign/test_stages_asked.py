@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tensorparity.campaign.asking import as_far_as, can_train
@@ -23,6 +25,7 @@ from tensorparity.targets.catalogue import TARGETS
 )
 def test_as_far_as_it_goes(target: str, goal: Goal) -> None:
     case = NetworkGenerator(0, NetworkSettings(goal=Goal.UPDATE)).next().case
+    case = replace(case, procedure=replace(case.procedure, mode=Mode.EAGER))
     asked = as_far_as(case, target)
     assert asked.procedure.goal is goal
     assert asked.procedure.training == case.procedure.training

@@ -39,7 +39,8 @@ from .line_coverage import line_coverage
 from .reducing import Preparation, ReducingSettings
 from .rounds import rounds_ahead
 from .selection import families_of
-from .stages import STAGES, StepExaminer, Stepped
+from .stages import STAGES, StepExaminer
+from .stepped import Stepped
 from .voted_layers import VotedRun, VotedShelf
 from .witnesses import witnesses_for
 

@@ -17,7 +17,7 @@ from ..core.outcome import Outcome, Status
 from ..core.verdict import Stage
 from ..oracles.muffin import SWEEP, Inconsistency, by_threshold, odd_ones
 from .open_questions import open_questions
-from .stages import Stepped
+from .stepped import Stepped
 
 _PAPER = (Stage.FORWARD, Stage.LOSS, Stage.BACKWARD)
 #: Forward, NaN is counted where it arises; here, where the paper's rule places it.

@@ -6,18 +6,17 @@ them again in one set of fresh processes: starting a worker costs more than a hu
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ..core.case import Case
 from ..core.finding import Class
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
-from ..core.verdict import Judgement, Kind, Stage, Verdict
-from ..oracles.muffin import SWEEP, THRESHOLD, Inconsistency, judge_pair
+from ..core.verdict import Kind, Stage
+from ..oracles.muffin import SWEEP, THRESHOLD
 from ..triage.ballots import ballot_of
 from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
 from ..triage.diagnose import accusation_of, blame
@@ -29,13 +28,13 @@ from ..triage.suspicion import Suspicion
 from ..triage.trials import KINK, Trial
 from .asking import as_far_as
 from .paper_rule import PaperTrial, by_paper, paper_trials
+from .stepped import ENDINGS, Known, Pairing, Stepped
 from .witnesses import Witnesses, with_testimony
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 #: A layer convicted so often with parameters of the same classes says nothing new; it may have several defects, though
 #: not more than so many convictions tell.
 _ENOUGH, _MORE_THAN_ENOUGH = 2, 8
-_ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}
 
 
 @dataclass(frozen=True)
@@ -53,17 +52,6 @@ class _Pending:
 
 
 @dataclass(frozen=True)
-class Known:
-    """Something that has been convicted before, seen once more."""
-
-    place: tuple[str, ...]
-    stage: Stage
-    api: str
-    suspects: tuple[str, ...]
-    kind: Kind = Kind.INCONSISTENCY
-
-
-@dataclass(frozen=True)
 class _Attempt:
     """A trial that was run, and what is to be thought of it."""
 
@@ -71,31 +59,6 @@ class _Attempt:
     outcomes: Mapping[str, Outcome]
     errors: NodeErrors
     suspicion: Suspicion | None
-
-
-@dataclass
-class Stepped:
-    """What came of one case.
-
-    Args:
-        inconsistent: what the paper's rule says, whatever the verdicts are by.
-        parting: what it would say with the smallest of figure 5's thresholds.
-        convicted: suspicions of this case, not confirmed yet.
-        settled: doubts that a trial dispelled, and why there were any.
-        known: what was not tried again, because it had been convicted before.
-        unsupported: targets that say they lack something, and what they say.
-    """
-
-    case: Case
-    outcomes: Mapping[str, Outcome]
-    inconsistent: list[Inconsistency] = field(default_factory=list)
-    parting: list[Inconsistency] = field(default_factory=list)
-    convicted: list[Suspicion] = field(default_factory=list)
-    known: list[Known] = field(default_factory=list)
-    open: list[Trial | EndingTrial] = field(default_factory=list)
-    settled: list[str] = field(default_factory=list)
-    unsupported: dict[str, str] = field(default_factory=dict)
-    verdicts: list[Verdict] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -132,6 +95,7 @@ class StepExaminer:
         self._families = families
         self._oracle = oracle
         self._stages = frozenset(stages)
+        self._pairing = Pairing(self._targets, families, oracle)
         self._witnesses = Witnesses(runner, witnesses)
         self._pending: list[_Pending] = []
         self._places: Counter[tuple[str, ...]] = Counter()
@@ -161,7 +125,7 @@ class StepExaminer:
             self._try_doubts(steps)
         self._try_endings(steps)
         for step in steps:
-            step.verdicts = list(self._verdicts(step))
+            step.verdicts = list(self._pairing.verdicts(step))
         return steps
 
     def _screened(self, case: Case, outcomes: dict[str, Outcome]) -> Stepped:
@@ -236,7 +200,9 @@ class StepExaminer:
         """A loss whose value is wrong has a wrong gradient, too, and so has what a layer adds to it."""
         added = suspicion.stage is Stage.LOSS and suspicion.diagnosis.node is not None
         if added and trial.stage is Stage.LOSS and not trial.node.inputs:
-            return all(self._concerns(suspicion.diagnosis.suspects, (target, target)) for target in trial.suspects)
+            return all(
+                self._pairing.concerns(suspicion.diagnosis.suspects, (target, target)) for target in trial.suspects
+            )
         same_layer = trial.stage is Stage.BACKWARD and suspicion.diagnosis.node == trial.node.key
         return suspicion.case is trial.case or (added and same_layer)
 
@@ -291,7 +257,7 @@ class StepExaminer:
             if any(outcome.target in suspicion.diagnosis.suspects for suspicion in step.convicted):
                 continue
             if self._is_known(known_by):
-                step.known.append(self._known(known_by, _ENDINGS[outcome.status]))
+                step.known.append(self._known(known_by, ENDINGS[outcome.status]))
             elif id(ending) in shown:
                 self._file_ending(ending, *shown[id(ending)])
             else:
@@ -301,7 +267,7 @@ class StepExaminer:
         done = [outcome for outcome in step.outcomes.values() if outcome.completed]
         for target, outcome in step.outcomes.items():
             accused = any(target in suspicion.diagnosis.suspects for suspicion in step.convicted)
-            if outcome.status in _ENDINGS and not accused:
+            if outcome.status in ENDINGS and not accused:
                 yield _Ending(step, outcome, ending_trials(step.case, outcome, done))
 
     def _shown(self, endings: Sequence[_Ending]) -> dict[int, tuple[EndingTrial, Mapping[str, Outcome]]]:
@@ -325,7 +291,7 @@ class StepExaminer:
 
     def _file_ending(self, ending: _Ending, trial: EndingTrial, found: Mapping[str, Outcome]) -> None:
         """Accuse everybody who ends so on the smallest case."""
-        kind, exception = _ENDINGS[ending.outcome.status], trial.ending[1]
+        kind, exception = ENDINGS[ending.outcome.status], trial.ending[1]
         diagnosis = trial.diagnosis(self._suspects_of_ending(_ended_so(trial, found)), found)
         suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
         # The first trial says what the ending is known by, whichever shows it; what nothing shows teaches nothing.
@@ -348,51 +314,6 @@ class StepExaminer:
     ) -> None:
         step.convicted.append(suspicion)
         self._pending.append(_Pending(suspicion, trial, outcomes, counted or trial))
-
-    # Verdicts
-
-    def _verdicts(self, step: Stepped) -> Iterator[Verdict]:
-        for a, b in itertools.combinations(self._targets, 2):
-            yield self._verdict(step, a, b)
-
-    def _verdict(self, step: Stepped, a: str, b: str) -> Verdict:
-        pair = (a, b)
-        guilty = [s for s in step.convicted if self._concerns(s.diagnosis.suspects, pair)]
-        if guilty:
-            first = guilty[0]
-            reason = f"{first.stage.value}: {first.diagnosis.api or first.diagnosis.node} is wrong"
-            return Verdict(
-                Judgement.FAIL,
-                pair,
-                reason,
-                first.diagnosis.measure,
-                first.diagnosis.threshold,
-                first.kind,
-                first.stage,
-            )
-        seen = [known for known in step.known if self._concerns(known.suspects, pair)]
-        if seen and self._oracle != "muffin":
-            first_seen = seen[0]
-            reason = f"{first_seen.stage.value}: {first_seen.api or 'the network'} again"
-            return Verdict(Judgement.FAIL, pair, reason, kind=first_seen.kind, stage=first_seen.stage)
-        ended = [step.outcomes[target] for target in pair if not step.outcomes[target].completed]
-        if ended:
-            failure = ended[0].failure
-            said = gist(failure.message) if failure else ""
-            kind = _ENDINGS.get(ended[0].status)
-            return Verdict(Judgement.UNDECIDED, pair, f"{ended[0].target} {ended[0].status.value}: {said}", kind=kind)
-        if self._oracle == "muffin":
-            return judge_pair(step.inconsistent, a, b)
-        doubted = [trial for trial in step.open if set(trial.suspects) & set(pair)]
-        if doubted:
-            reason = f"{doubted[0].stage.value}: {doubted[0].api} differs in the network, not alone"
-            return Verdict(Judgement.UNDECIDED, pair, reason, stage=doubted[0].stage)
-        return Verdict(Judgement.PASS, pair, "every stage agrees up to rounding")
-
-    def _concerns(self, suspects: Sequence[str], pair: tuple[str, str]) -> bool:
-        """A name that is a target's means that target, though a family of several may be called the same."""
-        shared = {self._families.get(target, target) for target in pair} - set(self._targets)
-        return bool({*pair, *shared} & set(suspects))
 
     # Confirmation
 
