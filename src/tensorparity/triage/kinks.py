@@ -160,7 +160,8 @@ def _disputed(place: int, array: Array, gradients: Mapping[str, Gradients]) -> A
     if not answers:
         return np.zeros(array.shape)
     stacked = np.stack(answers)
-    spread: Array = np.nan_to_num(stacked.max(axis=0) - stacked.min(axis=0), nan=np.inf)
+    with np.errstate(all="ignore"):
+        spread: Array = np.nan_to_num(stacked.max(axis=0) - stacked.min(axis=0), nan=np.inf)
     return spread
 
 

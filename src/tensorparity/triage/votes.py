@@ -117,7 +117,8 @@ def _by_scale(node: Node, value: Array, like: Array) -> Evaluation:
     if _steps(node, like):
         return Evaluation(value.astype(np.float64), np.full(value.shape, _ONE_STEP))
     scale = magnitude(value)[is_finite(value)].max(initial=0.0)
-    return Evaluation(value, np.full(value.shape, accumulated(dtype_name(like)) * scale))
+    with np.errstate(over="ignore"):
+        return Evaluation(value, np.full(value.shape, accumulated(dtype_name(like)) * scale))
 
 
 def accumulated(dtype: str) -> float:
