@@ -20,14 +20,14 @@ def node(op: str, **params: Json) -> Node:
 def test_defaults_and_what_is_inside_are_taken_out() -> None:
     lstm = unbent(node("LSTM", units=2))
     assert lstm is not None
-    assert (lstm.params["activation"], lstm.params["recurrent_activation"]) == ("linear", "linear")
+    assert lstm.params == {"units": 2, "activation": "linear"}, "gates stay bounded"
     around = unbent(node("Bidirectional", layer=serialized("SimpleRNN", "r", units=2)))
     assert around is not None
     assert around.params["layer"]["config"] == {"name": "r", "units": 2, "activation": "linear"}
     cells = serialized("StackedRNNCells", "s", cells=[serialized("GRUCell", "g", units=2)])
     stacked = unbent(node("RNN", cell=cells))
     assert stacked is not None
-    assert stacked.params["cell"]["config"]["cells"][0]["config"]["recurrent_activation"] == "linear"
+    assert stacked.params["cell"]["config"]["cells"][0]["config"]["activation"] == "linear"
     softmax = unbent(node("Softmax"))
     assert softmax is not None
     assert softmax.op == "Identity"

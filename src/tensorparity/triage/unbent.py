@@ -14,21 +14,20 @@ from ..core.graph import Node
 from ..core.jsontext import Json
 from ..operators.catalogue import layer
 
-_ARGUMENTS = ("activation", "recurrent_activation")
+#: Not the one of gates: products of gates without bounds would grow beyond all measure from step to step.
+_ARGUMENT = "activation"
 #: Whose derivative is not taken from a rounded output.
 _STRAIGHT = (None, "linear", "relu", "leaky_relu", "relu6")
-#: Cells and layers that bend by default, and what by.
-_BENT_BY_DEFAULT = {"SimpleRNN": 1, "LSTM": 2, "GRU": 2}
+#: Cells and layers inside of others that bend by default.
+_BENT_BY_DEFAULT = ("SimpleRNN", "LSTM", "GRU")
 
 
 def unbent(node: Node) -> Node | None:
-    """The same layer with linear activations, inside of wrappers and cells as well; None where it has no others."""
+    """The same layer with a linear activation, inside of wrappers and cells as well; None where it has no others."""
     if node.op == "Softmax":
         return replace(node, op="Identity", params={})
     params = layer(node.op).complete(node.params)
-    changed: dict[str, Json] = {
-        name: "linear" for name in _ARGUMENTS if name in params and params[name] not in _STRAIGHT
-    }
+    changed: dict[str, Json] = {} if params.get(_ARGUMENT) in _STRAIGHT else {_ARGUMENT: "linear"}
     for name, value in params.items():
         straight = _inside(value)
         if straight != value:
@@ -43,6 +42,6 @@ def _inside(value: Json) -> Json:
     if not isinstance(value, dict) or "class_name" not in value:
         return value
     config = {name: _inside(item) for name, item in cast(dict[str, Json], value.get("config") or {}).items()}
-    count = _BENT_BY_DEFAULT.get(value["class_name"].removesuffix("Cell"), 0)
-    names = {*_ARGUMENTS[:count], *(name for name in _ARGUMENTS if config.get(name) not in _STRAIGHT)}
-    return {**value, "config": {**config, **dict.fromkeys(sorted(names), "linear")}}
+    by_default = value["class_name"].removesuffix("Cell") in _BENT_BY_DEFAULT and _ARGUMENT not in config
+    bends = by_default or config.get(_ARGUMENT) not in _STRAIGHT
+    return {**value, "config": {**config, _ARGUMENT: "linear"} if bends else config}

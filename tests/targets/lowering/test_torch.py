@@ -78,6 +78,10 @@ def test_layer_computes_what_the_catalogue_says(name: str, ask: Ask) -> None:
         trials += _measured(name, case, outcome)
     assert trials
     for trial, outcome in zip(trials, ask([trial.case for trial in trials[:PULLED_BACK]]), strict=False):
+        if outcome.status is Status.UNSUPPORTED:
+            assert outcome.failure is not None
+            assert "adds to the loss" in outcome.failure.message
+            continue
         _check_gradients(trial, outcome)
 
 
