@@ -134,7 +134,10 @@ def _jax_defect(example: Any) -> bool:
 
 
 #: A defect of Keras: what the layer was made with is lost when it is saved (trophies/).
-NOT_IN_THE_CONFIG = {"RandomGrayscale": {"seed"}, "Dense": {"activity_regularizer"}}  # the latter only where it is given
+NOT_IN_THE_CONFIG = {
+    "RandomGrayscale": {"seed"},
+    "Dense": {"activity_regularizer"},
+}  # the latter only where it is given
 
 
 def _cannot_be_restored(example: Any) -> bool:

@@ -226,11 +226,19 @@ def test_a_hang_can_be_asked_again_with_more_time(pair: LocalRunner) -> None:
 # Nothing survives
 
 
+def _seen(alive: Alive, count: int) -> bool:
+    """Whether so many are there within a few seconds: a child that was forked may not have its environment yet."""
+    deadline = time.monotonic() + 5.0
+    while len(alive()) != count and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return len(alive()) == count
+
+
 @pytest.mark.parametrize("way", ["leave_child", "leave_session", "leave_daemon"])
 def test_children_end_with_the_runner(marked_runner: LocalRunner, alive: Alive, gone: Gone, way: str) -> None:
     (outcome,) = marked_runner.run_pairs([(misbehave(way), marked_runner.targets[0])])
     assert outcome.completed
-    assert len(alive()) == 3  # guardian, worker, child: the search does see it
+    assert _seen(alive, 3)  # guardian, worker, child: the search does see it
     marked_runner.close()
     assert gone(1) == []
 

@@ -11,8 +11,8 @@ from ..targets.begun import Begun
 from ..targets.runner import LocalRunner
 from .stages import StepExaminer
 
-#: Enough that a trial's answer, which goes first, never leaves the others without work.
-AHEAD = 2
+#: Enough that a trial that takes long, and goes first, does not leave the others without work.
+AHEAD = 4
 
 
 def rounds_ahead(

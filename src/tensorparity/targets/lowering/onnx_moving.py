@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from ...core.jsontext import Json
 from ...operators.arguments import channels_first, margins_of, pair, positive, sizes
 from ...operators.catalogue import layer, layer_names
 from ...operators.spatial import spatial_axes
@@ -111,12 +112,19 @@ def _up_sampling1d(call: Call) -> str:
     return call.emit("Resize", call.x, "", scales, **_REPEATED)
 
 
+#: Parameters of Resizing that have no counterpart, with the values that have one; the rest is refused.
+RESIZED: dict[str, tuple[Json, ...]] = {
+    "interpolation": ("nearest", "bilinear"),
+    "crop_to_aspect_ratio": (False,),
+    "pad_to_aspect_ratio": (False,),
+    "antialias": (False,),
+}
+
+
 def _resizing(call: Call) -> str:
-    shaped = [name for name in ("crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias") if call.params[name]]
-    if shaped:
-        raise Refusal(f"resizing with {shaped[0]} has no ONNX counterpart here")
-    if call.params["interpolation"] not in ("nearest", "bilinear"):
-        raise Refusal(f"interpolation {call.params['interpolation']!r} has no ONNX counterpart here")
+    for name, values in RESIZED.items():
+        if call.params[name] not in values:
+            raise Refusal(f"{name}={call.params[name]!r} has no ONNX counterpart here")
     axes = spatial_axes(call.params)
     steps = [(call.shapes[0][axis], call.shape[axis]) for axis in axes]
     if call.params["interpolation"] == "nearest" and any(_is_open(*step) for step in steps):
