@@ -14,7 +14,7 @@ from ...operators.catalogue import layer
 from .assembly import Assembly, Tensor
 from .choices import choosable, reducing_layers, takes_edges
 from .coverage import Coverage
-from .palettes import DATA, EDGES, UNBOUNDED, DataShape, Samples, draw_shape, draw_style
+from .palettes import DATA, EDGE_SHARES, EDGES, UNBOUNDED, DataShape, Samples, draw_shape, draw_style
 from .placing import Placer
 from .policies import draw_policy, furthest, optimizer_for, style_for
 from .settings import Network, NetworkSettings
@@ -32,7 +32,7 @@ _SHARED = 0.35
 #: What a target is known not to have costs its vote for the whole network, so few networks have any of it.
 _EXOTIC = 0.12
 #: How often a network is one of edges: so many layers without weights side by side, each on an input of its own.
-_EDGES, _BRANCHES, _JOINT = 1 / 16, 16, (4, 1)
+_EDGES, _BRANCHES, _JOINT = 1 / 10, 24, (4, 1)
 #: How often a network runs the way users get, which compilers take several times as long for.
 _AS_USERS = 1 / 16
 
@@ -148,7 +148,7 @@ class _Build:
 
     def _edges(self) -> Network:
         rng = self._rng
-        style = style_for(self._policy, EDGES[int(rng.integers(len(EDGES)))])
+        style = style_for(self._policy, str(rng.choice(EDGES, p=EDGE_SHARES)))
         finite, empty, batch = style not in UNBOUNDED, style == "empty", self._place.net.batch
         net = Assembly(rng, batch, _MOST_ELEMENTS, self._training, finite=finite, policy=self._policy, empty=empty)
         self._place = self._placer(net, style)

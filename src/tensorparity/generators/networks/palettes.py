@@ -117,6 +117,8 @@ STYLES: dict[str, tuple[float, Style]] = {
 #: Those of networks of the third kind: ties, zeros of both signs, constants, what is no number or hardly one, and
 #: tensors without any.
 EDGES = ("few", "special", "constant", "nan", "infinite", "huge", "tiny", "empty")
+#: How often each: NaN most, because nothing else in a network ever is one.
+EDGE_SHARES = (0.1, 0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1)
 #: Those of which sums and squares need not be finite numbers.
 UNBOUNDED = ("nan", "infinite", "huge")
 
