@@ -17,6 +17,7 @@ from tensorparity.campaign.events import Progress
 from tensorparity.campaign.fuzz import Fuzz, FuzzSettings
 from tensorparity.campaign.hunt import StopReason
 from tensorparity.campaign.reducing import ReducingSettings
+from tensorparity.campaign.rounds import AHEAD
 from tensorparity.campaign.voted_layers import VotedRun
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
@@ -181,7 +182,7 @@ class TestInterrupted:
         assert len(results(store)) == 2 * ROUND
         assert {finding.diagnosis.klass for finding in campaign.findings.values()} == {Class.DEFECT}
         assert not [event for event in told if event.phase == "reducing"]
-        assert [begun.cancelled for begun in runner.begun] == [False, False, False, True, True]
+        assert [begun.cancelled for begun in runner.begun] == [False] * 3 + [True] * AHEAD
         assert store.campaigns()[-1].stop_reason == StopReason.INTERRUPTED.value
         assert "interrupted" in campaign.facts(1.0, None).notes
 
