@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.hunt import Hunt, HuntSettings, StopReason, hunt
+from tensorparity.campaign.hunt import Hunt, HuntSettings, StopReason, hunt, model_oracle
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.errors import UsageError
@@ -213,6 +213,11 @@ def test_the_rule_of_training_steps_leaves_models_to_parity(run: Any) -> None:
     campaign, _ = run(cases=1, oracle="muffin")
     assert campaign._rules.oracle is judge_parity
     assert any("muffin judges training steps" in note for note in campaign._note_on_oracle())
+
+
+def test_an_unknown_oracle_is_told_all_that_are_known() -> None:
+    with pytest.raises(UsageError, match="unknown oracle 'mufin'; known are cradle, muffin, parity"):
+        model_oracle("mufin")
 
 
 def test_an_unknown_engine_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..core.case import ApiCall, Case
-from ..core.errors import CaseFileError, DataError
+from ..core.errors import CaseFileError, DataError, UsageError
 from ..core.finding import Class, Finding
 from ..core.jsontext import Json
 from ..core.messages import gist
@@ -345,7 +345,13 @@ class Hunt:
 
 
 def model_oracle(name: str) -> str:
-    """Who judges whole models: the paper's rule of training steps has nothing to say of them."""
+    """Who judges whole models: the paper's rule of training steps has nothing to say of them.
+
+    Raises:
+        UsageError: for an unknown oracle.
+    """
+    if name not in ORACLES and name != STEPS_ALONE:
+        raise UsageError(f"unknown oracle {name!r}; known are {', '.join(sorted([*ORACLES.names(), STEPS_ALONE]))}")
     return HuntSettings.oracle if name == STEPS_ALONE else name
 
 

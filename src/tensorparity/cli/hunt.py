@@ -57,10 +57,9 @@ def command(
     from ..campaign.hunt import HuntSettings, hunt, model_oracle
     from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
-    from ..oracles.pair import ORACLES
     from .progress import progress
 
-    ORACLES.get(model_oracle(oracle))
+    model_oracle(oracle)  # refused before anything is started
     settings = HuntSettings(
         targets=choose_targets(targets),
         engines=engines,

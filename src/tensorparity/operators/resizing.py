@@ -87,6 +87,12 @@ def _resize_axis(x: Evaluation, axis: int, count: int, how: str, antialias: bool
         return Evaluation(x.value.take(low, axis), x.kappa.take(low, axis))
     if how != "bilinear" or (antialias and size > count):
         return _blend(x, axis, count, how, antialias)
+    return blend_linearly(x, axis, count)
+
+
+def blend_linearly(x: Evaluation, axis: int, count: int) -> Evaluation:
+    """Output i lies at (i + 1/2) size / count - 1/2 of the input along one axis, clamped to it."""
+    size = x.value.shape[axis]
     place = np.maximum((np.arange(count) + 0.5) * size / count - 0.5, 0.0)
     low = np.floor(place).astype(int)
     high = np.minimum(low + 1, size - 1)

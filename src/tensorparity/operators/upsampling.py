@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..core.arrays import Array
 from .arguments import choice, need_rank, pair, positive, sizes
 from .reshaping import DATA_FORMAT, moving
-from .rounding import exact, growth
+from .resizing import blend_linearly
+from .rounding import exact
 from .spatial import Sizes, from_last, spatial_axes, to_last
 from .spec import Evaluation, Parameter, Params, Shape
 
@@ -53,29 +52,13 @@ def _grown2d(params: Params, shape: Shape) -> Shape:
     return _grown(shape, spatial_axes(params), pair(params, "size"))
 
 
-def _blend(x: Evaluation, axis: int, factor: int) -> Evaluation:
-    """Linear interpolation along one axis: output i lies at (i + 1/2) / factor - 1/2, clamped to the input."""
-    size = x.value.shape[axis]
-    place = np.maximum((np.arange(size * factor) + 0.5) / factor - 0.5, 0.0)
-    low = np.floor(place).astype(int)
-    high = np.minimum(low + 1, size - 1)
-    along = [1] * x.value.ndim
-    along[axis] = -1
-    share = (place - low).reshape(along)
-    first, second = x.value.take(low, axis), x.value.take(high, axis)
-    carried = x.kappa.take(low, axis) * (1 - share) + x.kappa.take(high, axis) * share
-    # The place itself is computed in the dtype: its rounding moves the blend along the difference.
-    moved = (place + 1.0).reshape(along) * np.abs(second - first)
-    terms = growth(2) * (np.abs(first) * (1 - share) + np.abs(second) * share)
-    return Evaluation(first * (1 - share) + second * share, carried + moved + terms)
-
-
 def _upsample2d(params: Params, x: Array) -> Evaluation:
     last, factors = to_last(params, x), pair(params, "size")
     if params["interpolation"] == "nearest":
         result = exact(_repeat(last, (1, 2), factors))
     else:
-        result = _blend(_blend(exact(last), 1, factors[0]), 2, factors[1])
+        height, width = (last.shape[axis] * factor for axis, factor in zip((1, 2), factors, strict=True))
+        result = blend_linearly(blend_linearly(exact(last), 1, height), 2, width)
     return Evaluation(from_last(params, result.value), from_last(params, result.kappa))
 
 
