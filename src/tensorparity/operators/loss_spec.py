@@ -117,6 +117,7 @@ def binary_probabilities(truth: Array, predictions: Array) -> Evaluation:
     """Minus the logarithm of the chance given to the truth, elementwise."""
     p = np.clip(predictions, EPSILON, 1.0 - EPSILON)
     yes, no = truth * np.log(p), (1.0 - truth) * np.log1p(-p)
-    # 1 - p is rounded at the size of 1, which near p = 1 is all of it.
-    kappa = np.abs(yes) + np.abs(no) + np.abs(truth) + np.abs(1.0 - truth) / (1.0 - p)
+    # The upper limit is rounded at the size of 1, which is all of 1 - p there; below it, 1 - p is exact.
+    limit = np.where(predictions > 1.0 - EPSILON, 1.0 / EPSILON, 1.0)
+    kappa = np.abs(yes) + np.abs(no) + np.abs(truth) + np.abs(1.0 - truth) * limit
     return Evaluation(-(yes + no), kappa)

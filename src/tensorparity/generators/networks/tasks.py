@@ -19,8 +19,9 @@ from .palettes import DataShape
 _OPTIONS = 0.4
 _CLASSES = (2, 3, 5, 10)
 _VALUES = (1, 3)
-#: How often chances and probabilities come out near 0 and 1, or as good as that, and how it is done.
-_SHARP, _SHARPLY = 0.3, (8.0, 64.0)
+#: How often chances and probabilities come out near 0 and 1, or as good as that, and how it is done; chances also all
+#: on one side, so that half of the labels are as far from them as can be.
+_SHARP, _SHARPLY, _ASIDE = 0.3, (8.0, 64.0), (0.0, -10.0, 10.0)
 _FLAT = 512  # more elements than that are cropped before a Dense layer reads them
 
 #: What the head ends in, by what the loss wants to be given.
@@ -76,7 +77,7 @@ class Task:
             line = net.bring(end, (self.outputs,))
             return net.add("UnitNormalization", [line], {}) or _named(net, line)
         if takes in ("chances", "probabilities") and rng.random() < _SHARP:
-            return self._sharp_head(net, end, takes, float(rng.choice(_SHARPLY)))
+            return self._sharp_head(net, end, takes, rng)
         if rng.random() < 0.5:
             flat = net.bring(end, (min(end.elements, _FLAT),))
             dense = net.add("Dense", [flat], {"units": self.outputs, "activation": _ENDS[takes]})
@@ -109,9 +110,11 @@ class Task:
             return net.add("Softmax", [line], {"axis": self.loss.params[AXIS.name]}) or _named(net, line)
         return net.add("Activation", [line], {"activation": _ENDS[takes] or "linear"}) or line
 
-    def _sharp_head(self, net: Assembly, end: Tensor, takes: str, scale: float) -> Tensor:
+    def _sharp_head(self, net: Assembly, end: Tensor, takes: str, rng: np.random.Generator) -> Tensor:
         line = net.bring(end, (self.outputs,))
-        loud = net.add("Rescaling", [line], {"scale": scale}) or line
+        aside = float(rng.choice(_ASIDE)) if takes == "chances" else 0.0
+        change = {"scale": float(rng.choice(_SHARPLY))} if aside == 0.0 else {"scale": 1.0, "offset": aside}
+        loud = net.add("Rescaling", [line], change) or line
         return net.add("Activation", [loud], {"activation": _ENDS[takes]}) or _named(net, line)
 
     def labels(self, rng: np.random.Generator, batch: int, real: Array | None = None) -> Array:
