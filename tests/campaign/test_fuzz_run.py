@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Outcome
 from tensorparity.core.verdict import Stage
 from tensorparity.generators.networks.networks import NetworkSettings
+from tensorparity.reporting import html
 from tensorparity.reporting.fuzz_tables import render
 from tensorparity.store.database import Store, open_store
 from tensorparity.targets.faults import Fault
@@ -248,6 +250,16 @@ class TestTables:
         assert "In parentheses" not in text
         assert "0 that nobody could build" in text
         assert "120.0 networks per minute" in text
+
+    def test_on_the_page(self, campaign: Fuzz) -> None:
+        facts = campaign.facts(12.0, None)
+        page = html.render(replace(facts, stats={**facts.stats, "unsupported_reasons": {"no <b>such</b> thing": 3}}))
+        section = page[page.index('<section id="fuzz">') :]
+        cells = re.search(r"<td>keras:tensorflow / keras:torch</td>(.*?)</tr>", section)
+        assert cells is not None
+        assert cells[1].endswith("<td>1 / 0 / 0</td>")
+        assert "Covered: layers" in section
+        assert "<td>3</td><td>no &lt;b&gt;such&lt;/b&gt; thing</td>" in section
 
     def test_against_the_other_way(self, campaign: Fuzz) -> None:
         own = campaign.voted

@@ -1,8 +1,9 @@
-"""The paper's tables on the terminal, from the facts of a fuzzing run."""
+"""The paper's tables from the facts of a fuzzing run: computed here, drawn by the terminal and the page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich import box
 from rich.console import Console
@@ -16,54 +17,94 @@ _STAGES = ("forward", "loss", "backward")
 _ENDS = ("nan", "generation", "execution")
 
 
-def render(facts: Facts, console: Console) -> None:
-    """Write what section 5 of the paper reports, for this run."""
-    tables: Mapping[str, Json] = facts.stats["tables"]
-    _grid(console, "Inconsistencies (Chebyshev, t = 0.15; each layer once)", tables["inconsistencies"], "pair", _STAGES)
-    _grid(
-        console,
-        "NaN, generation and execution crashes (each layer or message once)",
-        tables["endings"],
-        "target",
-        _ENDS,
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table; the first column names what a row is about.
+
+    Args:
+        remark: what the figures in parentheses are; empty where there are none.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzView:
+    """What section 5 of the paper reports, for one run, and what was covered.
+
+    Args:
+        lacks: why targets do not support something, and how often.
+    """
+
+    grids: Sequence[Grid]
+    lines: Sequence[str]
+    lacks: Sequence[tuple[str, int]]
+
+
+def view(facts: Facts) -> FuzzView | None:
+    """None for a run that was not a fuzzing one."""
+    tables: Mapping[str, Json] | None = facts.stats.get("tables")
+    if tables is None:
+        return None
+    grids = (
+        _grid("Inconsistencies (Chebyshev, t = 0.15; each layer once)", tables["inconsistencies"], "pair", _STAGES),
+        _grid("NaN, generation and execution crashes (each layer or message once)", tables["endings"], "target", _ENDS),
+        _voted(tables["voted"], tables.get("only_here"), tables.get("against")),
     )
-    _voted(console, tables["voted"], tables.get("only_here"), tables.get("against"))
     thresholds = ", ".join(f"{t}: {count}" for t, count in tables["thresholds"].items())
-    console.print(Text(f"Inconsistencies by t: {thresholds}"))
-    console.print(Text("Seconds by data set: " + ", ".join(f"{n}: {s:.1f}" for n, s in tables["seconds"].items())))
-    console.print(Text(_coverage(facts.stats)))
-    for line in (*_samples(facts.stats), *_lines(facts.stats)):
+    lines = (
+        f"Inconsistencies by t: {thresholds}",
+        "Seconds by data set: " + ", ".join(f"{n}: {s:.1f}" for n, s in tables["seconds"].items()),
+        _coverage(facts.stats),
+        *_samples(facts.stats),
+        *_lines(facts.stats),
+    )
+    return FuzzView(grids, lines, tuple(facts.stats.get("unsupported_reasons", {}).items()))
+
+
+def render(facts: Facts, console: Console) -> None:
+    """Write them on the terminal."""
+    shown = view(facts)
+    if shown is None:
+        return
+    for grid in shown.grids:
+        table = Table(title=grid.title, box=box.SIMPLE, title_justify="left")
+        for index, column in enumerate(grid.columns):
+            table.add_column(Text(column), justify="right" if index and "\n" in column else "left")
+        for row in grid.rows:
+            table.add_row(*(Text(cell) for cell in row))
+        console.print(table)
+        if grid.remark:
+            console.print(Text(grid.remark))
+    for line in shown.lines:
         console.print(Text(line))
 
 
-def _grid(console: Console, title: str, rows: Sequence[Json], key: str, columns: Sequence[str]) -> None:
+def _grid(title: str, rows: Sequence[Json], key: str, columns: Sequence[str]) -> Grid:
     """One row per pair or target, and the columns' counts for every data set."""
     names = list(dict.fromkeys(row["data"] for row in rows))
-    table = Table(title=title, box=box.SIMPLE, title_justify="left")
-    table.add_column(key)
-    for name in names:
-        table.add_column(f"{name}\n{'/'.join(column[:3] for column in columns)}", justify="right")
+    heads = [f"{name}\n{'/'.join(column[:3] for column in columns)}" for name in names]
+    cells = []
     for label in dict.fromkeys(row[key] for row in rows):
         own = {row["data"]: row for row in rows if row[key] == label}
-        table.add_row(Text(label), *(" / ".join(str(own[name][column]) for column in columns) for name in names))
-    console.print(table)
+        cells.append([label, *(" / ".join(str(own[name][column]) for column in columns) for name in names)])
+    return Grid(title, [key, *heads], cells)
 
 
-def _voted(console: Console, voted: Sequence[Json], only: Sequence[Json] | None, against: Json) -> None:
-    table = Table(title="Distinct voted layers", box=box.SIMPLE, title_justify="left")
-    for name in ("target", *_STAGES):
-        table.add_column(name)
+def _voted(voted: Sequence[Json], only: Sequence[Json] | None, against: Json) -> Grid:
+    rows = []
     for index, row in enumerate(voted):
-        cells = []
-        for stage in _STAGES:
-            extra = f" ({len(only[index][stage])})" if only else ""
-            cells.append(f"{len(row[stage])}{extra}")
-        table.add_row(Text(row["target"]), *cells)
-    console.print(table)
+        extra = [f" ({len(only[index][stage])})" if only else "" for stage in _STAGES]
+        rows.append([row["target"], *(f"{len(row[s])}{more}" for s, more in zip(_STAGES, extra, strict=True))])
+    remark = ""
     if against:
         way = "with" if against["unit"] else "without"
         run = f"{against['models']} networks {way} --unit, seed {against['seed']}"
-        console.print(Text(f"In parentheses: not found by the last run of these targets the other way, {run}"))
+        remark = f"In parentheses: not found by the last run of these targets the other way, {run}"
+    return Grid("Distinct voted layers", ["target", *_STAGES], rows, remark)
 
 
 def _coverage(stats: Mapping[str, Json]) -> str:

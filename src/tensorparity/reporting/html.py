@@ -24,6 +24,7 @@ from ..core.verdict import Judgement
 from . import training as trainings
 from . import wording
 from .facts import Facts
+from .fuzz_tables import view as fuzz_view
 from .localization import page_document
 from .precision import view as precision_view
 from .summary import CLASS_MEANINGS, by_urgency, node_name, ordered, place, summarize
@@ -45,6 +46,7 @@ def render(facts: Facts) -> str:
         comparisons=_views(facts),
         findings=_findings(facts),
         precision=precision_view(facts.precision) if facts.precision else None,
+        fuzz=fuzz_view(facts),
         classes=[(klass, len(facts.of_class(klass))) for klass in CLASS_MEANINGS if facts.of_class(klass)],
         meanings=CLASS_MEANINGS,
         training=_training(facts),
