@@ -87,9 +87,9 @@ def _fits(used: Node, other: dict[str, Json], shapes: Sequence[Shape]) -> bool:
 def _with_wrong(case: Case, graph: LayerGraph, used: Node, wrong: dict[str, Json], shapes: Sequence[Shape]) -> Case:
     """The layer with these values, and what leads to it: what stands behind it might refuse in its place."""
     other = replace(used, params={**used.params, **wrong})
-    nodes = tuple(other if node is used else node for node in _up_to(graph, used))
-    read = {ref.node for node in nodes for ref in node.inputs}
-    inputs = tuple(item for item in graph.inputs if item.name in read)
+    needed = graph.leading_to(used.name)
+    nodes = tuple(other if node is used else node for node in graph.nodes if node.name in needed)
+    inputs = tuple(item for item in graph.inputs if item.name in needed)
     return Case(
         LayerGraph(inputs, nodes, (Ref(used.name),), graph.name),
         Procedure(),
@@ -98,15 +98,6 @@ def _with_wrong(case: Case, graph: LayerGraph, used: Node, wrong: dict[str, Json
         | _fitting_weights(case, other, shapes),
         seed=case.seed,
     )
-
-
-def _up_to(graph: LayerGraph, last: Node) -> list[Node]:
-    """The node and all that it depends on, in the graph's order."""
-    needed = {last.name}
-    for node in reversed(graph.nodes):
-        if node.name in needed:
-            needed |= {ref.node for ref in node.inputs}
-    return [node for node in graph.nodes if node.name in needed]
 
 
 def _weights_of(case: Case, nodes: Sequence[Node]) -> dict[str, Array]:

@@ -6,7 +6,7 @@ Weights are not in here but in the Case, as arrays named ``layer/weight``. Two n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -101,6 +101,15 @@ class Node:
         )
 
 
+def leading_to(nodes: Sequence[Node], names: Iterable[str]) -> set[str]:
+    """The names of all nodes and inputs that these depend on, and their own; nodes come in the order of the flow."""
+    needed = set(names)
+    for node in reversed(nodes):
+        if node.name in needed:
+            needed.update(ref.node for ref in node.inputs)
+    return needed
+
+
 @dataclass(frozen=True, slots=True)
 class LayerGraph:
     """Nodes in topological order between named inputs and outputs.
@@ -151,6 +160,10 @@ class LayerGraph:
             if node.name == name:
                 return node
         raise KeyError(name)
+
+    def leading_to(self, name: str) -> set[str]:
+        """The names of all nodes and inputs that a node depends on, and its own."""
+        return leading_to(self.nodes, [name])
 
     def predecessors(self, node: Node) -> tuple[Node, ...]:
         by_name = {other.name: other for other in self.nodes}

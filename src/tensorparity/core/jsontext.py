@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 Json = Any  # JSON values; a recursive alias makes every caller cast
@@ -41,6 +41,15 @@ def untag(value: Json) -> Json:
     if isinstance(value, list):
         return [untag(item) for item in value]
     return value
+
+
+def mappings(value: Json) -> Iterator[Mapping[str, Json]]:
+    """All objects within a value, itself the first."""
+    if isinstance(value, Mapping):
+        yield value
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, (tuple, list)) else ()
+    for item in inside:
+        yield from mappings(item)
 
 
 def _refuse_constant(name: str) -> Json:

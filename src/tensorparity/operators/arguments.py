@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..core.jsontext import Json
+from ..core.jsontext import Json, mappings
 from .spec import Params, Shape, ShapeError
 
 Pair = tuple[int, int]
@@ -149,3 +149,10 @@ def known_size(shape: Shape, axis: int, what: str) -> int:
 def need_rank(shape: Shape, rank: int) -> None:
     if len(shape) != rank:
         raise ShapeError(f"Expected an input of rank {rank}, batch axis included. Received: shape={shape}")
+
+
+def gives_argument(value: Json, ending: str) -> bool:
+    """Whether an argument whose name ends so is given anywhere in what a layer is made of."""
+    return any(
+        item is not None and name.endswith(ending) for mapping in mappings(value) for name, item in mapping.items()
+    )

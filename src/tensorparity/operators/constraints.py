@@ -9,6 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.graph import Node
 from ..core.jsontext import Json
+from .arguments import gives_argument
 from .catalogue import has_layer, layer
 from .rounding import growth
 from .spec import Evaluation, ShapeError
@@ -105,13 +106,4 @@ def constraint_on(node: Node, weight: str) -> Json:
 def has_unknown_constraint(node: Node) -> bool:
     """Whether something inside of the layer, or an argument that is not declared, may hold a weight to something."""
     known = {name + _ARGUMENT for name in layer(node.op).governed} if has_layer(node.op) else set()
-    return _mentions_constraint({name: value for name, value in node.params.items() if name not in known})
-
-
-def _mentions_constraint(value: Json) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any(_mentions_constraint(item) for item in value)
-    if not isinstance(value, Mapping):
-        return False
-    named = any(item is not None and name.endswith(_ARGUMENT) for name, item in value.items())
-    return named or any(_mentions_constraint(item) for item in value.values())
+    return gives_argument({name: value for name, value in node.params.items() if name not in known}, _ARGUMENT)

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.graph import LayerGraph, Node
-from ..core.jsontext import Json
-from .arguments import is_number, refuse
+from ..core.jsontext import Json, mappings
+from .arguments import gives_argument, is_number, refuse
 from .catalogue import has_layer, layer
 from .rounding import growth
 from .spec import Evaluation, ShapeError
@@ -137,14 +137,9 @@ def has_unknown_penalty(node: Node) -> bool:
 
 
 def _mentions_penalty(value: Json) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any(_mentions_penalty(item) for item in value)
-    if not isinstance(value, Mapping):
-        return False
-    if value.get("class_name") == "ActivityRegularization":
-        return True
-    named = any(item is not None and name.endswith(_ARGUMENT) for name, item in value.items())
-    return named or any(_mentions_penalty(item) for item in value.values())
+    return gives_argument(value, _ARGUMENT) or any(
+        mapping.get("class_name") == "ActivityRegularization" for mapping in mappings(value)
+    )
 
 
 # A graph

@@ -125,10 +125,7 @@ def _so_far(whole: EndingTrial, node: Node) -> list[EndingTrial]:
     graph = case.subject
     if node is graph.nodes[-1] or not node.inputs:
         return []
-    needed = {node.name}
-    for earlier in reversed(graph.nodes):
-        if earlier.name in needed:
-            needed.update(ref.node for ref in earlier.inputs)
+    needed = graph.leading_to(node.name)
     nodes = tuple(other for other in graph.nodes if other.name in needed)
     specs = tuple(spec for spec in graph.inputs if spec.name in needed)
     layers = {other.layer for other in nodes}

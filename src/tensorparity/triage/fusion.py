@@ -180,10 +180,7 @@ class _Cutting:
 
     def _without_bystanders(self, graph: LayerGraph, names: Sequence[str]) -> list[str]:
         """Of a stretch across branches, only what leads to its last layer."""
-        needed = {names[-1]}
-        for node in reversed(graph.nodes):
-            if node.name in needed:
-                needed |= {ref.node for ref in node.inputs}
+        needed = graph.leading_to(names[-1])
         return [name for name in names if name in needed]
 
 

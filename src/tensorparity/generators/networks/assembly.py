@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.arrays import Array, is_floating
 from ...core.errors import TensorParityError
-from ...core.graph import InputSpec, LayerGraph, Node, Ref
+from ...core.graph import InputSpec, LayerGraph, Node, Ref, leading_to
 from ...core.jsontext import Json
 from ...core.policies import PLAIN, Policy, cast
 from ...operators.beside import Beside, keeps_states
@@ -231,10 +231,7 @@ class Assembly:
 
     def graph(self, outputs: Sequence[Tensor], name: str) -> LayerGraph:
         """The finished graph; nodes and inputs that no output depends on are left out, as libraries do."""
-        needed = {output.ref.node for output in outputs}
-        for node in reversed(self.nodes):
-            if node.name in needed:
-                needed.update(ref.node for ref in node.inputs)
+        needed = leading_to(self.nodes, [output.ref.node for output in outputs])
         kept = [node for node in self.nodes if node.name in needed]
         for layer_name in {node.layer for node in self.nodes} - {node.layer for node in kept}:
             self._forget_weights(layer_name)
