@@ -13,7 +13,8 @@ from tensorparity.campaign.fuzz_metrics import metric_cases, metric_rounds
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Outcome, Record, Status
-from tensorparity.operators.metrics.catalogue import METRICS, evaluate_metric
+from tensorparity.operators.declared_calls import evaluate_declared
+from tensorparity.operators.metrics.catalogue import METRICS
 
 TARGETS = ("keras:tensorflow", "keras:torch", "keras:jax")
 
@@ -44,7 +45,7 @@ class References:
     def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
         assert isinstance(case.subject, ApiCall)
         self.fresh += [case.subject.api] if fresh else []
-        value = np.asarray(evaluate_metric(case.subject, dict(case.inputs)).value, dtype=np.float32)
+        value = np.asarray(evaluate_declared(case.subject, dict(case.inputs)).value, dtype=np.float32)
         faulty = target == "keras:torch" and case.subject.api == self.wrong and not (fresh and self.once)
         outputs = {"0": value / 2 + 1 if faulty else value}
         return Outcome(target, Status.COMPLETED, outputs, record=Record(versions={"fake": "1.0"}))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tensorparity.core.case import ApiCall
-from tensorparity.operators.metrics.catalogue import METRICS, draw_params, evaluate_metric, metric_case
+from tensorparity.operators.declared_calls import evaluate_declared
+from tensorparity.operators.metrics.catalogue import METRICS, draw_params, metric_case
 from tensorparity.operators.metrics.palettes import draw_style, styles_of
 
 USES = [(name, style) for name, spec in METRICS.items() for style in styles_of(spec, {})]
@@ -21,7 +22,7 @@ def test_a_reference_says_something_in_every_style(name: str, style: str):
             continue
         case = metric_case(METRICS[name], params, rng, weighted=bool(seed % 2), style=style)
         assert isinstance(case.subject, ApiCall)
-        found = evaluate_metric(case.subject, dict(case.inputs))
+        found = evaluate_declared(case.subject, dict(case.inputs))
         assert np.isfinite(found.value).all()
         assert np.isfinite(found.kappa).all()
 
@@ -62,5 +63,5 @@ def test_best_rates_look_at_thresholds_from_0_to_1():
     case = metric_case(METRICS["PrecisionAtRecall"], {"recall": 0.5}, np.random.default_rng(0), weighted=False)
     labels, chances = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 1.0])
     assert isinstance(case.subject, ApiCall)
-    found = evaluate_metric(case.subject, {"y_true": labels, "y_pred": chances})
+    found = evaluate_declared(case.subject, {"y_true": labels, "y_pred": chances})
     assert found.value == pytest.approx(1 / 3)  # one hit of three above 0; all four would be a half

@@ -12,8 +12,9 @@ from tensorparity.campaign.fuzz_metrics import metric_cases
 from tensorparity.core.case import ApiCall, ArrayArg
 from tensorparity.core.errors import UsageError
 from tensorparity.operators.api import api_known, evaluate_call, formula_of
+from tensorparity.operators.declared_calls import evaluate_declared
 from tensorparity.operators.known_classes import METRICS as PUBLIC
-from tensorparity.operators.metrics.catalogue import METRICS, evaluate_metric
+from tensorparity.operators.metrics.catalogue import METRICS
 
 LABELS, CHANCES = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [[0.1, 0.6], [0.4, 0.7], [0.9, 0.2]]
 CLASSES, SCORES = [[0, 1, 0], [1, 0, 0], [0, 0, 1]], [[0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.3, 0.2, 0.5]]
@@ -165,7 +166,7 @@ def test_cases_are_calls_of_the_enumerated_api() -> None:
 
 
 def test_what_does_not_fit_is_said() -> None:
-    with pytest.raises(UsageError, match="unknown metric 'keras.metrics.Nothing'"):
-        evaluate_metric(ApiCall("keras.metrics.Nothing", (ArrayArg("a"),)), {"a": np.ones(2)})
+    with pytest.raises(UsageError, match="unknown call 'keras.metrics.Nothing'"):
+        evaluate_declared(ApiCall("keras.metrics.Nothing", (ArrayArg("a"),)), {"a": np.ones(2)})
     with pytest.raises(UsageError, match="does not cover"):
-        evaluate_metric(ApiCall("keras.metrics.MeanSquaredError", (ArrayArg("a"),)), {"a": np.ones(2)})
+        evaluate_declared(ApiCall("keras.metrics.MeanSquaredError", (ArrayArg("a"),)), {"a": np.ones(2)})

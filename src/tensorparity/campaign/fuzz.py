@@ -28,11 +28,9 @@ from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.suspicion import Suspicion
+from .beside import BESIDE, Beside
 from .events import Listener, Progress, silent
 from .filing import file_findings, make_finding, scripts_of, target_facts
-from .fuzz_invalid import invalid_rounds
-from .fuzz_metrics import STAGE as METRICS
-from .fuzz_metrics import metric_rounds
 from .fuzz_tally import FuzzTally
 from .hunt import StopReason
 from .line_coverage import line_coverage
@@ -56,7 +54,7 @@ class FuzzSettings:
         budget: seconds; ``models`` is a count instead.
         stages: of the training step; the earlier ones are always run.
         networks: what the networks are made of.
-        metrics: whether metrics, and losses and optimizers that must be refused, are run beside the networks.
+        beside: what is run beside the networks, with what must be refused: metrics, functions.
         reducing: how much work goes into reducing what is found; None files it as it is.
     """
 
@@ -67,7 +65,7 @@ class FuzzSettings:
     stages: Sequence[Stage] = STAGES
     oracle: str = "parity"
     networks: NetworkSettings = field(default_factory=NetworkSettings)
-    metrics: bool = False
+    beside: Sequence[str] = ()
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
     reducing: ReducingSettings | None = None
@@ -97,7 +95,7 @@ class FuzzSettings:
             "vertices": networks.max_vertices,
             "training": networks.training,
             "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
-            **({"metrics": True} if self.metrics else {}),
+            **({"beside": list(self.beside)} if self.beside else {}),
         }
 
 
@@ -130,16 +128,16 @@ def read_stages(text: str) -> tuple[Stage, ...]:
         UsageError: for a stage that a training step does not have.
     """
     known = {stage.value: stage for stage in STAGES}
-    names = [name for name in _words(text) if name != METRICS]
+    names = [name for name in _words(text) if name not in BESIDE]
     for name in names:
         if name not in known:
-            raise UsageError(f"unknown stage {name!r}; known are {', '.join(known)} and {METRICS}")
+            raise UsageError(f"unknown stage {name!r}; known are {', '.join((*known, *BESIDE))}")
     return tuple(dict.fromkeys([Stage.BUILD, *(known[name] for name in names)]))
 
 
-def wants_metrics(text: str) -> bool:
-    """Whether a list of stages asks for metrics, which are no stage of a training step."""
-    return METRICS in _words(text)
+def read_beside(text: str) -> tuple[str, ...]:
+    """Those of a list of stages that are no stage of a training step."""
+    return tuple(name for name in BESIDE if name in _words(text))
 
 
 def _words(text: str) -> list[str]:
@@ -191,8 +189,7 @@ class Fuzz:
         self._confirmed: list[Suspicion] = []
         self.findings: dict[str, Finding] = {}
         self.scripts: dict[str, str] = {}
-        beside = (runner, settings.targets, settings.seed)
-        self._beside = [metric_rounds(*beside), invalid_rounds(*beside)] if settings.metrics else []
+        self._beside = Beside(runner, settings.targets, settings.seed, settings.beside)
         self._preparation = Preparation(runner, runner, settings.reducing, listener)
         self.occurrences: Counter[str] = Counter()
         self.stop = StopReason.CASES
@@ -244,7 +241,7 @@ class Fuzz:
                 self._covered.use_network(network.case)
             self.tally.add(step, network.data, len(network.layers), share * self._round_seconds)
             self._record(step)
-        for rounds in self._beside:
+        for rounds in self._beside.rounds:
             rounds.round()
         if self._unconfirmed >= _CONFIRM_EVERY:
             self._confirm()
@@ -263,7 +260,7 @@ class Fuzz:
     def _confirm(self) -> None:
         self._unconfirmed = 0
         self._tell(Progress("confirming in fresh processes", self._index, self._settings.models))
-        beside = [found for rounds in self._beside for found in rounds.confirm()]
+        beside = [found for rounds in self._beside.rounds for found in rounds.confirm()]
         self._confirmed += [*self._examiner.confirm(), *beside]
         new = [s for s in self._confirmed if self._finding(s, s).id not in self.findings]
         prepared = self._preparation.prepare(new)
@@ -334,7 +331,7 @@ class Fuzz:
             "samples": dict(self._engine.samples),
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
             "again": dict(self.occurrences),
-            "metric_cases": self._beside[0].count if self._beside else 0,
+            **self._beside.counts(),
         }
         return Facts(
             command="fuzz",

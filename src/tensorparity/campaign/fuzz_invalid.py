@@ -15,6 +15,8 @@ from ..core.jsontext import Json
 from ..core.procedure import Goal, Procedure, Recipe
 from ..core.runner import Runner
 from ..generators.networks.networks import NetworkGenerator, NetworkSettings
+from ..operators.activation_calls import ACTIVATIONS, ActivationSpec
+from ..operators.activation_cases import activation_case
 from ..operators.catalogue import layer, layer_names
 from ..operators.evaluate import draw_weights, infer_shapes
 from ..operators.loss_spec import REDUCTION
@@ -34,10 +36,11 @@ _ATTEMPTS = 24
 def invalid_cases(seed: int) -> Iterator[Case]:
     """One case for every value and combination that is ruled out, in an order drawn from the seed.
 
-    For a loss or an optimizer a training step of one layer, for a layer the layer alone, for a metric one call.
+    For a loss or an optimizer a training step of one layer, for a layer the layer alone, for a metric or a function
+    one call.
     """
     steps = (functools.partial(step_case, *recipes) for recipes in [*_losses(), *_optimizers()])
-    makers: list[Callable[[], Case | None]] = [*_layers(seed), *steps, *_metrics(seed)]
+    makers: list[Callable[[], Case | None]] = [*_layers(seed), *steps, *_metrics(seed), *_functions(seed)]
     for index in np.random.default_rng([seed, 0xBAD]).permutation(len(makers)):
         case = makers[index]()
         if case is not None:
@@ -153,6 +156,17 @@ def _metric(spec: MetricSpec, wrong: dict[str, Json], seed: int) -> Case:
     case = metric_case(spec, needed, rng, weighted=False)
     assert isinstance(case.subject, ApiCall)
     return replace(case, subject=replace(case.subject, kwargs={**needed, **wrong}))
+
+
+def _functions(seed: int) -> Iterator[Callable[[], Case | None]]:
+    for spec in ACTIVATIONS.values():
+        for params in _ruled_out(spec.parameters):
+            yield functools.partial(_function, spec, params, seed)
+
+
+def _function(spec: ActivationSpec, wrong: dict[str, Json], seed: int) -> Case:
+    rng = np.random.default_rng([seed, 0xBAD])
+    return activation_case(spec, {**_needed(spec.parameters), **wrong}, rng, dtype="float32")
 
 
 def _needed(parameters: Sequence[Parameter]) -> dict[str, Json]:

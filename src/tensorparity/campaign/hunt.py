@@ -28,12 +28,11 @@ from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
 from ..triage.suspicion import Suspicion
 from .asking import can_train
+from .beside import Beside
 from .call_examination import examine_call
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, scripts_of, target_facts
-from .fuzz_invalid import invalid_rounds
-from .fuzz_metrics import metric_rounds
 from .open_questions import open_questions
 from .precision_findings import prepared
 from .reducing import Preparation, ReducingSettings
@@ -130,8 +129,7 @@ class Hunt:
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
         self.tallies: dict[str, _Tally] = {}
         self._examiners: dict[str, StepExaminer] = {}
-        beside = (self._cached, settings.targets, settings.seed)
-        self._beside = [metric_rounds(*beside), invalid_rounds(*beside)]
+        self._beside = Beside(self._cached, settings.targets, settings.seed)
         self._otherwise: dict[str, None] = {}
         self.undecided: Counter[str] = Counter()
         self.unsupported: Counter[str] = Counter()
@@ -183,8 +181,8 @@ class Hunt:
             tally.seconds = time.monotonic() - began
 
     def _run_beside(self, engine: Engine, tally: _Tally) -> None:
-        """A few metrics, and what must be refused, beside every round of networks, as in ``fuzz``."""
-        for rounds in self._beside:
+        """A few metrics and functions, and what must be refused, beside every round of networks, as in ``fuzz``."""
+        for rounds in self._beside.rounds:
             rounds.round()
             confirmed = rounds.confirm()
             examined = Examined(outcomes={**self.outcomes, **rounds.outcomes}, suspicions=confirmed)
@@ -328,7 +326,7 @@ class Hunt:
                 "undecided": undecided,
                 "per_engine": {name: tally.to_json() for name, tally in self.tallies.items()},
                 "stop_reason": self.stop.value,
-                "metric_cases": self._beside[0].count,
+                **self._beside.counts(),
             },
             findings=tuple(self.findings.values()),
             notes=(

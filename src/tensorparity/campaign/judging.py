@@ -26,6 +26,7 @@ from ..operators.api import evaluate_call, evaluate_rest
 from ..operators.beside import layer_of
 from ..operators.calls.catalogue import operator_of
 from ..operators.catalogue import has_layer, layer
+from ..operators.declared_calls import significant
 from ..operators.evaluate import evaluate_batches
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
@@ -352,7 +353,7 @@ def _node(case: Case) -> str | None:
 def _parameters(case: Case) -> dict[str, object]:
     if isinstance(case.subject, ApiCall):
         operator = operator_of(case.subject.api)
-        return operator.significant(dict(case.subject.kwargs)) if operator else {}
+        return operator.significant(dict(case.subject.kwargs)) if operator else significant(case.subject)
     node = _only_node(case)
     own = layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
     return {**own, **policy_parameter(case.procedure.dtype)}

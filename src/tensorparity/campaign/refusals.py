@@ -13,8 +13,8 @@ from ..core.procedure import Procedure
 from ..core.verdict import Kind, Stage
 from ..operators.api import refused_dtypes
 from ..operators.catalogue import has_layer, layer
+from ..operators.declared_calls import DECLARED
 from ..operators.losses import LOSSES
-from ..operators.metrics.catalogue import metric_of
 from ..operators.optimizers import OPTIMIZERS
 from ..triage.diagnose import public_name
 from ..triage.suspicion import Suspicion
@@ -27,10 +27,10 @@ _STAGES = {"keras.losses": Stage.LOSS, "keras.optimizers": Stage.UPDATE}
 def ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:
     """The first layer with parameters that its documentation rules out; a call with dtypes that it must refuse."""
     if isinstance(case.subject, ApiCall):
-        metric = metric_of(case.subject.api)
-        if metric is not None:
-            wrong = metric.invalid(case.subject.kwargs)
-            return (Node("call", metric.api, ()), wrong) if wrong else None
+        declared = DECLARED.get(case.subject.api)
+        if declared is not None:
+            wrong = declared.invalid(case.subject.kwargs)
+            return (Node("call", declared.api, ()), wrong) if wrong else None
         refused = refused_dtypes(case.subject, case.inputs)
         return (Node("call", case.subject.api, ()), {"dtype": refused[0]}) if refused else None
     if isinstance(case.subject, LayerGraph):

@@ -30,7 +30,9 @@ from .options import (
     "--budget", type=Duration(), default=300.0, help="Time for networks; reducing may add half.  [default: 5m]"
 )
 @click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from; by default the whole catalogue.")
-@click.option("--stages", default="forward,loss,backward,update,metrics", show_default=True, help="Stages to compare.")
+@click.option(
+    "--stages", default="forward,loss,backward,update,metrics,functions", show_default=True, help="Stages to compare."
+)
 @click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes networks are made for, or paper.")
 @click.option(
     "--policies",
@@ -76,7 +78,7 @@ def command(
     **running: Any,
 ) -> int:
     """Generate networks and compare a training step of each across targets: forward, loss, backward, update."""
-    from ..campaign.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_stages, wants_metrics
+    from ..campaign.fuzz import FuzzSettings, fuzz, read_beside, read_data, read_layers, read_stages
     from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
     from ..generators.networks.networks import NetworkSettings
@@ -90,7 +92,7 @@ def command(
         budget=budget,
         models=count,
         stages=read_stages(stages),
-        metrics=wants_metrics(stages),
+        beside=read_beside(stages),
         oracle=oracle,
         networks=NetworkSettings(
             layers=read_layers(layers),

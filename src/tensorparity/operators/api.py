@@ -17,7 +17,7 @@ from ..core.errors import UsageError
 from . import composed_calls, single_calls
 from .calls.catalogue import operator_of
 from .calls.spec import Call
-from .metrics.catalogue import evaluate_metric, metric_of
+from .declared_calls import DECLARED, evaluate_declared
 from .rounding import growth
 from .spec import Evaluation
 
@@ -144,7 +144,7 @@ _API = {
 
 
 def api_known(name: str) -> bool:
-    return name in _API or operator_of(name) is not None or metric_of(name) is not None
+    return name in _API or operator_of(name) is not None or name in DECLARED
 
 
 def api_names() -> list[str]:
@@ -179,9 +179,8 @@ def refused_dtypes(call: ApiCall, inputs: Mapping[str, Array]) -> list[str]:
 
 def formula_of(name: str) -> str:
     """What the function documents; empty for one that is not of the enumerated API."""
-    metric = metric_of(name)
-    if metric is not None:
-        return metric.formula
+    if name in DECLARED:
+        return DECLARED[name].formula
     return _API[name].formula if name in _API else ""
 
 
@@ -199,8 +198,8 @@ def evaluate_call(call: ApiCall, inputs: dict[str, Array], *, promoted: bool = T
         arrays = operator.operand_arrays(inputs)
         inner = np.float64 if promoted or any(x.dtype == np.float64 for x in inputs.values()) else np.float32
         return operator.evaluate(dict(call.kwargs), [x.astype(inner) for x in arrays])
-    if metric_of(call.api) is not None:
-        return evaluate_metric(call, inputs)
+    if call.api in DECLARED:
+        return evaluate_declared(call, inputs)
     if call.api not in _API:
         raise UsageError(f"unknown API {call.api!r}; known are {', '.join(api_names())}")
     args, kwargs = _arguments(call, inputs, promoted)

@@ -19,6 +19,8 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.jsontext import Json
 from .arguments import refuse
+from .calls import activations
+from .calls.numbers import FLOAT
 from .rounding import NEIGHBOURHOOD, growth
 from .spec import Evaluation
 
@@ -81,6 +83,19 @@ def elu(alpha: float, scale: float = 1.0) -> Function:
     )
 
 
+def celu(alpha: float) -> Function:
+    """The identity above zero, alpha (exp(x / alpha) - 1) below."""
+
+    def power(x: Array) -> Array:
+        return _negative_exponential(x / alpha)
+
+    return Function(
+        value=lambda x: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0.0) / alpha)),
+        slope=lambda x: np.where(x > 0, 1.0, power(x)),
+        own=lambda x: np.where(x > 0, 0.0, abs(alpha) * (power(x) + 1.0)),
+    )
+
+
 def leaky_relu(negative_slope: float) -> Function:
     return Function(
         value=lambda x: np.where(x < 0, negative_slope * x, x),
@@ -133,7 +148,7 @@ def softmax(x: Evaluation, axes: tuple[int, ...] = (-1,)) -> Evaluation:
     shifted, exponentials, total = _shifted(x.value, axes)
     value = exponentials / total
     inner = x.kappa + np.abs(shifted)
-    shared = np.sum(value * inner, axis=axes, keepdims=True)
+    shared = _weighed(value, inner, axes)
     terms = growth(value.size // max(1, total.size))
     kappa = value * (inner + shared + terms)
     if len(axes) > 1:  # the way to reduce several axes at once is exp(x - logsumexp(x)), which rounds logsumexp
@@ -141,13 +156,18 @@ def softmax(x: Evaluation, axes: tuple[int, ...] = (-1,)) -> Evaluation:
     return Evaluation(value, kappa)
 
 
-def log_softmax(x: Evaluation) -> Evaluation:
-    shifted, exponentials, total = _shifted(x.value, (-1,))
+def log_softmax(x: Evaluation, axis: int = -1) -> Evaluation:
+    shifted, exponentials, total = _shifted(x.value, (axis,))
     weights = exponentials / total
     inner = x.kappa + np.abs(shifted)
-    shared = np.sum(weights * inner, axis=-1, keepdims=True)
-    terms = growth(x.value.shape[-1])
+    shared = _weighed(weights, inner, (axis,))
+    terms = growth(x.value.shape[axis])
     return Evaluation(shifted - np.log(total), inner + shared + np.log(total) + terms)
+
+
+def _weighed(weights: Array, terms: Array, axes: tuple[int, ...]) -> Array:
+    """The sum of the terms, each as often as its weight says; a weight of 0 outweighs an infinite term."""
+    return np.asarray(np.sum(np.where(weights == 0, 0.0, weights * terms), axis=axes, keepdims=True))
 
 
 def _shifted(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
@@ -163,22 +183,63 @@ def _tanh_slope(x: Array) -> Array:
 
 # The sparse, the shrinking and the hard
 
-_SHRINK = 0.5  # the threshold of hard_shrink and soft_shrink
-
+#: Numbers of float32 below it are 0 to some libraries, by their documentation.
+_SUBNORMAL = float(np.finfo(np.float32).smallest_normal)
 #: More than the largest 1 / (K u): on either side of a jump that rounding can reach, anything goes.
-_EITHER_SIDE = 2.0**53
+EITHER_SIDE = 2.0**53
 
 
-def _hard_shrink(x: Evaluation) -> Evaluation:
-    """The input where it exceeds the threshold, else 0: it jumps there."""
-    reached = np.abs(np.abs(x.value) - _SHRINK) < NEIGHBOURHOOD * x.kappa
-    kept = np.abs(x.value) > _SHRINK
+def _kept(kept: Array, x: Evaluation, distance: Array, other: float) -> Evaluation:
+    """The input where it is kept, else a constant: it jumps where the distance is 0."""
+    flushed = (distance != 0) & (np.abs(distance) < _SUBNORMAL)
+    reached = flushed | (np.abs(distance) < NEIGHBOURHOOD * x.kappa)
     kappa = np.where(kept, x.kappa, 0.0)
-    return Evaluation(np.where(kept, x.value, 0.0), np.where(reached, _EITHER_SIDE, kappa))
+    return Evaluation(np.where(kept, x.value, other), np.where(reached, EITHER_SIDE, kappa))
 
 
-def _soft_shrink(x: Array) -> Array:
-    return np.sign(x) * np.maximum(np.abs(x) - _SHRINK, 0.0)
+def hard_shrink(threshold: float) -> Callable[[Evaluation], Evaluation]:
+    """The input where its size exceeds the threshold, else 0."""
+
+    def apply(x: Evaluation) -> Evaluation:
+        beyond = np.abs(x.value) - threshold
+        return _kept(beyond > 0, x, beyond, 0.0)
+
+    return apply
+
+
+def threshold(limit: float, default_value: float) -> Callable[[Evaluation], Evaluation]:
+    """The input where it exceeds the limit, else the default value."""
+    return lambda x: _kept(x.value > limit, x, x.value - limit, default_value)
+
+
+def soft_shrink(threshold: float) -> Function:
+    """The input, moved towards 0 by the threshold, and no further than 0."""
+    return Function(
+        value=lambda x: np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0),
+        slope=lambda x: np.where(np.abs(x) > threshold, 1.0, 0.0),
+        own=lambda x: np.where(np.abs(x) > threshold, threshold, 0.0),
+    )
+
+
+def squareplus(b: float) -> Function:
+    return Function(
+        value=lambda x: (x + np.sqrt(np.square(x) + b)) / 2.0,
+        slope=lambda x: (1.0 + x / np.sqrt(np.square(x) + b)) / 2.0,
+        own=lambda x: np.abs(x) + math.sqrt(b) / 2.0,
+    )
+
+
+def glu(x: Evaluation, axis: int = -1) -> Evaluation:
+    """The first half along the axis times the sigmoid of the second."""
+    size = x.value.shape[axis]
+    if size % 2:
+        refuse("axis", "one whose size is even", axis)
+    value, gate = (
+        Evaluation(np.take(x.value, part, axis), np.take(x.kappa, part, axis))
+        for part in (range(size // 2), range(size // 2, size))
+    )
+    gate = FUNCTIONS["sigmoid"](gate)
+    return Evaluation(value.value * gate.value, np.abs(value.value) * gate.kappa + value.kappa * gate.value)
 
 
 def _mish_slope(x: Array) -> Array:
@@ -190,8 +251,13 @@ def _sparse_plus(x: Array) -> Array:
     return np.where(x <= -1, 0.0, np.where(x >= 1, x, np.square(x + 1.0) / 4.0))
 
 
-def sparsemax(x: Evaluation) -> Evaluation:
-    """The nearest point of the probability simplex: max(x - tau, 0), with tau so that the last axis sums to 1."""
+def sparsemax(x: Evaluation, axis: int = -1) -> Evaluation:
+    """The nearest point of the probability simplex: max(x - tau, 0), with tau so that the axis sums to 1."""
+    found = _sparsemax(Evaluation(np.moveaxis(x.value, axis, -1), np.moveaxis(x.kappa, axis, -1)))
+    return Evaluation(np.moveaxis(found.value, -1, axis), np.moveaxis(found.kappa, -1, axis))
+
+
+def _sparsemax(x: Evaluation) -> Evaluation:
     descending = -np.sort(-x.value, axis=-1)
     places = np.arange(1, x.value.shape[-1] + 1)
     sums = np.cumsum(descending, axis=-1)
@@ -205,6 +271,13 @@ _hard_silu = Function(
     value=lambda x: x * np.clip(x / 6.0 + 0.5, 0.0, 1.0),
     slope=lambda x: np.where(np.abs(x) < 3.0, (2.0 * x + 3.0) / 6.0, np.where(x > 0, 1.0, 0.0)),
     own=lambda x: np.where(np.abs(x) < 3.0, np.abs(x), 0.0),
+)
+
+#: gelu by its approximation.
+gelu_tanh = Function(
+    value=lambda x: activations.gelu_tanh(FLOAT, x),
+    slope=lambda x: activations.gelu_tanh_slope(FLOAT, x),
+    own=np.abs,
 )
 
 _silu = Function(lambda x: x * sigmoid(x), lambda x: sigmoid(x) + x * _sigmoid_slope(x))
@@ -231,18 +304,14 @@ FUNCTIONS: dict[str, Callable[[Evaluation], Evaluation]] = {
         slope=lambda x: np.where(np.abs(x) < 3.0, 1.0 / 6.0, 0.0),
         own=lambda x: np.where(np.abs(x) < 3.0, 0.5, 0.0),
     ),
-    "celu": elu(1.0),
-    "hard_shrink": _hard_shrink,
+    "celu": celu(1.0),
+    "hard_shrink": hard_shrink(0.5),
     "hard_silu": _hard_silu,
     "hard_swish": _hard_silu,
     "hard_tanh": Function(lambda x: np.clip(x, -1.0, 1.0), lambda x: np.where(np.abs(x) <= 1.0, 1.0, 0.0)),
     "log_sigmoid": Function(lambda x: -softplus(-x), lambda x: sigmoid(-x)),
     "mish": Function(lambda x: x * np.tanh(softplus(x)), _mish_slope),
-    "soft_shrink": Function(
-        value=_soft_shrink,
-        slope=lambda x: np.where(np.abs(x) > _SHRINK, 1.0, 0.0),
-        own=lambda x: np.where(np.abs(x) > _SHRINK, _SHRINK, 0.0),
-    ),
+    "soft_shrink": soft_shrink(0.5),
     "sparse_plus": Function(
         value=_sparse_plus,
         slope=lambda x: np.clip((x + 1.0) / 2.0, 0.0, 1.0),
@@ -254,11 +323,7 @@ FUNCTIONS: dict[str, Callable[[Evaluation], Evaluation]] = {
         own=lambda x: np.where(np.abs(x) < 1.0, 0.5, 0.0),
     ),
     "sparsemax": sparsemax,
-    "squareplus": Function(
-        value=lambda x: (x + np.sqrt(np.square(x) + 4.0)) / 2.0,
-        slope=lambda x: (1.0 + x / np.sqrt(np.square(x) + 4.0)) / 2.0,
-        own=lambda x: np.abs(x) + 1.0,
-    ),
+    "squareplus": squareplus(4.0),
     "tanh_shrink": Function(
         value=lambda x: x - np.tanh(x),
         slope=lambda x: np.square(np.tanh(x)),

@@ -1,4 +1,4 @@
-"""Public layers and optimizers of Keras that the catalogue does not declare: other names, and why not the rest."""
+"""Public layers, activations and optimizers of Keras that are not declared: other names, and why not the rest."""
 
 from __future__ import annotations
 
@@ -40,6 +40,15 @@ LEFT_OUT: dict[str, str] = {
         "with its reference"
     ),
 }
+
+#: Functions of ``keras.activations`` that are declared as calls, and not as a layer's ``activation``.
+ACTIVATIONS_LEFT_OUT: dict[str, str] = {
+    "glu": "halves an axis, so that it changes the shape that a layer announces",
+    "threshold": "has required arguments, which a name cannot give",
+}
+
+#: Names in ``keras.activations`` that compute nothing.
+NO_ACTIVATIONS = ("deserialize", "get", "serialize")
 
 #: The same of optimizers.
 OPTIMIZERS_LEFT_OUT: dict[str, str] = {

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from ..core.jsontext import Json, canonical
 from . import undeclared
+from .activation_calls import ACTIVATIONS
 from .catalogue import layer, layer_names
-from .left_out import LEFT_OUT, OPTIMIZERS_LEFT_OUT
+from .left_out import ACTIVATIONS_LEFT_OUT, LEFT_OUT, OPTIMIZERS_LEFT_OUT
 from .loss_spec import REDUCTION
 from .losses import LOSSES
 from .metrics.catalogue import METRICS
@@ -34,7 +35,7 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "Made from `src/tensorparity/operators/` by `python -m tensorparity.operators.page`; a test holds it."
     counts = f"{len(names)} layer types, {len(LOSSES)} losses, {len(METRICS)} metrics, {len(OPTIMIZERS)} optimizers"
-    yield f"{counts}, {len(SCHEDULES)} schedules."
+    yield f"{counts}, {len(SCHEDULES)} schedules, {len(ACTIVATIONS)} activations as functions."
     yield "Values are those that are tried; a bold one is the default, `!` stands before one that is ruled out."
     yield "A layer computes in float32, float64, float16 and bfloat16 unless it says otherwise. Its stages are those of"
     yield "a training step that it takes part in: the call in inference and in training (not where it is random), a"
@@ -70,6 +71,15 @@ def _lines() -> Iterator[str]:
     yield "## Metrics"
     for metric in METRICS.values():
         yield from _entry(metric.name, metric.formula, metric.parameters)
+    yield ""
+    yield "## Activations called as functions"
+    yield ""
+    yield "By name, most of them are also values of a layer's `activation`; there they have their defaults. Not so:"
+    yield ""
+    for name, reason in ACTIVATIONS_LEFT_OUT.items():
+        yield f"- {name}: {reason}."
+    for function in ACTIVATIONS.values():
+        yield from _entry(function.name, function.formula, function.parameters)
     yield ""
     yield "## Optimizers"
     for optimizer in OPTIMIZERS.values():

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..core.arrays import Array, dtype_name
+from ..core.arrays import Array, dtype_name, unit_roundoff
 from ..core.channels import distance
 from ..core.graph import Node
 from ..core.verdict import Kind
@@ -86,10 +86,10 @@ def reference_error(outputs: Sequence[Array], reference: Sequence[Evaluation]) -
     return max(_units(output, truth) for output, truth in zip(outputs, reference, strict=True))
 
 
-def _units(output: Array, truth: Evaluation) -> float:
+def _units(output: Array, truth: Evaluation, dtype: str = "") -> float:
     if output.shape != truth.value.shape:
         return float("inf")
-    return float(error_units(output, truth, dtype_name(output)).max(initial=0.0))
+    return float(error_units(output, truth, dtype or dtype_name(output)).max(initial=0.0))
 
 
 def absolute_error(output: Array | None, truth: Evaluation) -> float:
@@ -118,5 +118,6 @@ def mutual_error(answers: Sequence[Sequence[Array]], reference: Sequence[Evaluat
             return float("inf")
         for a, b, truth in zip(one, other, reference, strict=False):
             kappa = truth.kappa if b.shape == truth.value.shape else np.zeros(b.shape)
-            worst = max(worst, _units(a, Evaluation(b, kappa)))
+            coarser = max(dtype_name(a), dtype_name(b), key=unit_roundoff)
+            worst = max(worst, _units(a, Evaluation(b, kappa), coarser))
     return worst

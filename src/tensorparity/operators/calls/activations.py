@@ -73,12 +73,12 @@ def _inner(m: Numbers, x: Array) -> Array:
     return m.sqrt(2 / m.pi()) * (x + m.of(0.044715) * x * x * x)
 
 
-def _gelu_tanh(m: Numbers, x: Array) -> Array:
+def gelu_tanh(m: Numbers, x: Array) -> Array:
     """Half of x (1 + tanh(u)) with the bracket as 2 sigmoid(2u)."""
     return x * sigmoid(m, 2 * _inner(m, x))
 
 
-def _gelu_tanh_slope(m: Numbers, x: Array) -> Array:
+def gelu_tanh_slope(m: Numbers, x: Array) -> Array:
     u = _inner(m, x)
     s = sigmoid(m, 2 * u)
     return s + x * 2 * s * (1 - s) * 0.8 * (1 + 0.134145 * x * x)
@@ -191,7 +191,7 @@ OPERATORS = family(
                 jax=plain("jax.nn.gelu", X, approximate=False),
                 keras=plain("keras.ops.gelu", X, approximate=False),
                 onnx=plain("onnx.Gelu", X, approximate="none")),
-    elementwise("gelu_tanh", "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))", _gelu_tanh, _gelu_tanh_slope,
+    elementwise("gelu_tanh", "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))", gelu_tanh, gelu_tanh_slope,
                 own=lambda m, x: abs(x), family="activations",
                 tensorflow=plain("tensorflow.nn.gelu", X, approximate=True),
                 torch=plain("torch.nn.functional.gelu", X, approximate="tanh"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import Array, Arrays
+from ...core.arrays import Array
 from ...core.case import ApiCall, ArrayArg, Case
-from ...core.errors import UsageError
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Procedure
-from ..spec import Evaluation
+from .. import draws
 from .confusion import CONFUSIONS
 from .means import MEANS
 from .overlaps import OVERLAPS
@@ -29,29 +28,9 @@ def metric_of(api: str) -> MetricSpec | None:
     return METRICS.get(api.removeprefix(PREFIX)) if api.startswith(PREFIX) else None
 
 
-def evaluate_metric(call: ApiCall, inputs: Arrays) -> Evaluation:
-    """The true value of a metric's case.
-
-    Raises:
-        UsageError: if the arrays do not fit the metric.
-    """
-    spec = metric_of(call.api)
-    if spec is None:
-        raise UsageError(f"unknown metric {call.api!r}; known are {', '.join(METRICS)}")
-    try:
-        return spec.evaluate(call.kwargs, tuple(inputs[item.name] for item in call.args if isinstance(item, ArrayArg)))
-    except (TypeError, ValueError, IndexError, KeyError) as error:
-        raise UsageError(f"{call.api}: the reference does not cover these arguments: {error}") from error
-
-
 def draw_params(spec: MetricSpec, rng: np.random.Generator) -> dict[str, Json]:
-    """Required parameters always, others every second time."""
-    drawn = {
-        parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))]
-        for parameter in spec.parameters
-        if parameter.required or rng.random() < 0.5
-    }
-    return spec.fitting(drawn)
+    """Required parameters always, others every second time, with what they need."""
+    return spec.fitting(draws.draw_params(spec.parameters, rng))
 
 
 def metric_case(

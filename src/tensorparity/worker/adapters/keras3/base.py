@@ -283,7 +283,7 @@ class KerasAdapter(Adapter):
 
     def _call(self, job):
         result = Result()
-        expression = Expression(job.subject, ("keras.ops.", "keras.metrics."), self.resolve_api)
+        expression = Expression(job.subject, _CALLED, self.resolve_api)
         with self.no_gradients():
             tensors = expression.tensors(job.inputs, self._operand(job.option("dtype")))
             outputs = [self.to_numpy(output) for output in _flat(expression(tensors))]
@@ -306,8 +306,8 @@ class KerasAdapter(Adapter):
 
         if name.startswith("keras.metrics."):
             return in_batches(getattr(keras.metrics, name[len("keras.metrics.") :]))
-        found = keras.ops
-        for part in name[len("keras.ops.") :].split("."):
+        found = keras
+        for part in name.split(".")[1:]:
             found = getattr(found, part)
         return found
 
@@ -393,6 +393,10 @@ class KerasAdapter(Adapter):
         self._programs = []
         weights = {"weights:" + name: self.to_numpy(v) for name, v in program.weights().items()}
         return weights, {name: [float(v) for v in values] for name, values in history.history.items()}
+
+
+#: Where the names of calls begin.
+_CALLED = ("keras.ops.", "keras.metrics.", "keras.activations.")
 
 
 @contextlib.contextmanager
