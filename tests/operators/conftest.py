@@ -69,6 +69,21 @@ def _attended(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[in
     return [(2, queries, size), (2, keys, depth), (2, keys, size)]
 
 
+def _attended_over(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """The same of more axes: those that are not attended over agree."""
+    rank = int(rng.choice((3, 3, 4, 5)))
+    if rank == 3:
+        return _attended(params, rng)
+    query, value = (rng.choice((2, 3, 4), rank - 2) for _ in range(2))
+    axes = params["attention_axes"]
+    items = range(1, rank - 1) if axes is None else [axes] if isinstance(axes, int) else axes
+    attended = {axis % rank for axis in items}
+    value = [size if axis in attended else query[axis - 1] for axis, size in enumerate(value, 1)]
+    sizes = rng.choice(SIZES, 3)
+    shapes = [(2, *query, sizes[0]), (2, *value, sizes[1]), (2, *value, sizes[2])]
+    return shapes[: int(rng.integers(2, 4))]
+
+
 def _dotted(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
     """Two inputs of few different sizes, so that the axes often fit."""
     return [(2, *rng.choice((3, 5), int(rng.integers(1, 3)))) for _ in range(2)]
@@ -88,7 +103,8 @@ def _short(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[int, 
 
 #: Layers whose inputs have to fit each other or the parameters in ways of their own, or grow large.
 SHAPES: dict[str, Draw] = {
-    **dict.fromkeys(("AdditiveAttention", "Attention", "GroupQueryAttention", "MultiHeadAttention"), _attended),
+    **dict.fromkeys(("AdditiveAttention", "Attention", "GroupQueryAttention"), _attended),
+    "MultiHeadAttention": _attended_over,
     **{f"ConvLSTM{dims}D": _films(dims) for dims in (1, 2, 3)},
     "Dot": _dotted,
     "HashedCrossing": lambda params, rng: [(4, 1)] * int(rng.integers(2, 4)),

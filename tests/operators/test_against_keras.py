@@ -21,6 +21,7 @@ from tensorparity.core.graph import Ref
 from tensorparity.core.procedure import Recipe
 from tensorparity.operators import undeclared
 from tensorparity.operators.arguments import channels_first, pair
+from tensorparity.operators.attended import fold_of
 from tensorparity.operators.beside import Beside
 from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import evaluate_node
@@ -56,6 +57,7 @@ def _keras_defect(example: Any) -> bool:
     RMSNormalization multiplies by a scale that it does not reshape, so only last axes work. EinsumDense does not
     infer sizes its documentation says it infers. CategoryEncoding, Hashing and IntegerLookup count along axis 1, not
     the last one. Sparsemax takes the sum of all partial sums for the last of them, so its output is no distribution.
+    MultiHeadAttention takes its causal mask and its window along axis 1, whatever axis it attends over.
     """
     op, params, shape = example.node.op, example.params, example.shapes[0]
     if params.get("activation") == "sparsemax":
@@ -64,6 +66,9 @@ def _keras_defect(example: Any) -> bool:
         return params["axis"] == 1 and len(shape) > 2
     if op == "EinsumDense":
         return params["equation"] == "abc,bc->abc"
+    if op == "MultiHeadAttention":
+        near = params["use_causal_mask"] or params["sliding_window"]
+        return bool(near) and fold_of(params, example.shapes).attended != (1,)
     if op in ("CategoryEncoding", "Hashing", "IntegerLookup"):
         return params["output_mode"] not in ("int", "one_hot") and len(shape) > 2
     return False

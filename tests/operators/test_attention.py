@@ -155,3 +155,56 @@ def test_what_does_not_fit_is_refused(op, params, shapes, words):
 def test_an_undeclared_argument_of_the_call_is_refused():
     with pytest.raises(ShapeError, match="`attention_mask` of the call"):
         run("Attention", {}, QUERY, VALUE, call={"attention_mask": True})
+
+
+def _plain_heads(params, *inputs, call=None):
+    """One head of size 1, all kernels ones: what is attended over is a softmax of products."""
+    ones = {f"{name}__kernel": np.ones((1, 1, 1)) for name in ("query", "key", "value", "attention_output")}
+    return run(
+        "MultiHeadAttention", {"num_heads": 1, "key_dim": 1, "use_bias": False, **params}, *inputs, call=call, **ones
+    )
+
+
+@pytest.mark.parametrize(("axes", "axis"), [(1, 1), ((2,), 2), (-2, 2)])
+def test_attention_along_one_axis_is_one_for_each_place_of_the_others(axes, axis):
+    rng = np.random.default_rng(0)
+    query, value = rng.normal(size=(2, 3, 4, 1)), rng.normal(size=(2, 3, 4, 1))
+    found, scores = _plain_heads({"attention_axes": axes}, query, value, call={"return_attention_scores": True})
+    assert scores.shape == ((2, 4, 1, 3, 3) if axis == 1 else (2, 3, 1, 4, 4))
+    for place in range(query.shape[3 - axis]):
+        q, v = (x.take(place, 3 - axis) for x in (query, value))
+        (alone,) = _plain_heads({}, q, v)
+        np.testing.assert_allclose(found.take(place, 3 - axis), alone)
+    np.testing.assert_allclose(scores.sum(-1), 1.0)
+
+
+@pytest.mark.parametrize("axes", [None, (1, 2)])
+def test_attention_over_all_axes_is_that_of_one_long_sequence(axes):
+    rng = np.random.default_rng(1)
+    query, value = rng.normal(size=(2, 3, 4, 1)), rng.normal(size=(2, 5, 2, 1))
+    found, scores = _plain_heads({"attention_axes": axes}, query, value, call={"return_attention_scores": True})
+    alone, flat = _plain_heads(
+        {}, query.reshape(2, 12, 1), value.reshape(2, 10, 1), call={"return_attention_scores": True}
+    )
+    np.testing.assert_array_equal(found, alone.reshape(2, 3, 4, 1))
+    assert scores.shape == (2, 1, 3, 4, 5, 2)
+    np.testing.assert_array_equal(scores, flat.reshape(scores.shape))
+
+
+@pytest.mark.parametrize(
+    ("params", "shapes", "words"),
+    [
+        ({"attention_axes": 2}, [(2, 3, 4), (2, 3, 4)], "between the batch and the features"),
+        ({"attention_axes": 0}, [(2, 3, 4), (2, 3, 4)], "between the batch and the features"),
+        ({"attention_axes": 1}, [(2, 3, 4, 5), (2, 3, 6, 5)], "along axis 2"),
+        ({"attention_axes": 1}, [(2, 3, 4, 5), (2, 3, 5)], "of one rank"),
+        ({"attention_axes": 1}, [(2, 3, 4, 5), (2, 6, 4, 5), (2, 7, 4, 5)], "as many keys as values"),
+        ({"use_causal_mask": True}, [(2, 3, 4, 5), (2, 3, 4, 5)], "several axes"),
+        ({"sliding_window": 2}, [(2, 3, 4, 5), (2, 3, 4, 5)], "several axes"),
+        ({}, [(2, 3), (2, 3)], "rank 3"),
+    ],
+)
+def test_axes_that_do_not_fit_are_refused(params, shapes, words):
+    spec = layer("MultiHeadAttention")
+    with pytest.raises(ShapeError, match=words):
+        spec.shape(spec.complete({"num_heads": 2, "key_dim": 3, **params}), shapes)

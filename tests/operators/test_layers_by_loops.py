@@ -278,8 +278,20 @@ def batch_normalization(params: Params, inputs: Sequence[Array], weights: Weight
 
 
 def batch_training(params: Params, inputs: Sequence[Array], weights: Weights) -> list[Array]:
-    (axis,) = axes_of(params["axis"], inputs[0].ndim)
-    return [_affine(_standard(inputs[0], lambda at: (at[axis],), params["epsilon"]), [axis], weights)]
+    x = inputs[0]
+    (axis,) = axes_of(params["axis"], x.ndim)
+    found = _standard(x, lambda at: (at[axis],), params["epsilon"])
+    for where in cells(x.shape) if params["renorm"] else ():
+        c, limits = where[axis], params["renorm_clipping"] or {}
+        batch = [x[at] for at in cells(x.shape) if at[axis] == c]
+        mean = math.fsum(batch) / len(batch)
+        deviation = math.sqrt(math.fsum((one - mean) ** 2 for one in batch) / len(batch) + params["epsilon"])
+        moving = max(weights["renorm_stddev"][c], math.sqrt(params["epsilon"]))
+        r = min(max(deviation / moving, limits.get("rmin", 0.0)), limits.get("rmax", math.inf))
+        dmax = limits.get("dmax", math.inf)
+        d = min(max((mean - weights["renorm_mean"][c]) / moving, -dmax), dmax)
+        found[where] = found[where] * r + d
+    return [_affine(found, [axis], weights)]
 
 
 def layer_normalization(params: Params, inputs: Sequence[Array], weights: Weights) -> list[Array]:

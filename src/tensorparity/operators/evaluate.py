@@ -144,6 +144,7 @@ def evaluate_node(
     training: bool = False,
     dtype: str | None = None,
     beside: Beside | None = None,
+    held: Arrays | None = None,
 ) -> tuple[Evaluation, ...]:
     """One node alone, on inputs and weights of the dtype under test, which are promoted to float64.
 
@@ -153,6 +154,7 @@ def evaluate_node(
         dtype: the policy it runs under, which casts inputs and weights first.
         beside: what travels beside the values of a graph, and is told of this node: masks, and states of stateful
             layers. Without it there is no mask, and every call starts anew.
+        held: what ``constants`` found at the point where a derivative is taken.
 
     Raises:
         ShapeError: if inputs or parameters do not fit the layer.
@@ -160,11 +162,20 @@ def evaluate_node(
     """
     shapes: list[Shape] = [x.shape for x in inputs]
     _node_shapes(node, shapes)
-    own = _own_weights(node, shapes, weights)
+    own = {**_own_weights(node, shapes, weights), **(held or {})}
     policy = policy_named(dtype)
     if policy.half:
         return _evaluate_in_half(node, inputs, own, training, policy, beside)
     return _evaluate(node, [_promote(x) for x in inputs], own, training, beside)
+
+
+def constants(node: Node, inputs: Sequence[Array], weights: Arrays) -> dict[str, Array]:
+    """What the layer computes from its inputs while it trains, and no gradient flows through."""
+    spec = layer(node.op)
+    if spec.held is None:
+        return {}
+    own = _own_weights(node, [x.shape for x in inputs], weights)
+    return spec.held(_params(spec, node), [_promote(x) for x in inputs], own)
 
 
 def _evaluate_in_half(

@@ -11,11 +11,12 @@ from ..core.arrays import Array
 from ..core.jsontext import Json
 from . import carried, functions
 from .arguments import flag, is_integer, known_size, optional_positive, positive, refuse
+from .attended import AXES, Fold, fold_of
 from .attention import CALL_PARAMETERS, DROPOUT, HAZARDS, check_call, keys_of, seen, shown, weigh
 from .dense import USE_BIAS
 from .masks import passed_on, steps_shown
 from .rounding import exact
-from .spec import Conflict, Evaluation, LayerSpec, Mask, Parameter, Params, Shape, WeightSpec
+from .spec import Conflict, Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, WeightSpec
 
 _GATE = Parameter("use_gate", False, (False, True))
 _SLIDING = Parameter("sliding_window", None, (None, 2, 4), (0, -1))
@@ -35,8 +36,14 @@ class Heads:
 Read = Callable[[Params], Heads]
 
 
+def _folded(params: Params, shapes: Sequence[Shape]) -> tuple[Fold, tuple[Shape, Shape, Shape]]:
+    """Query, value and key as sequences of steps, and how they become that."""
+    fold = fold_of(params, shapes)
+    return fold, keys_of([fold.shape(shape) for shape in shapes])
+
+
 def _declared(heads: Heads, params: Params, shapes: Sequence[Shape]) -> dict[str, WeightSpec]:
-    query, value, key = keys_of(shapes)
+    _, (query, value, key) = _folded(params, shapes)
     size = known_size(query, 2, "the size of a query")
     parts = {
         "query": ((size,), (heads.queries, heads.key_size)),
@@ -96,6 +103,21 @@ def _attend(
     weights: Mapping[str, Array],
     masks: Sequence[Mask] = (None,),
 ) -> tuple[Evaluation, ...]:
+    fold = fold_of(params, [x.shape for x in inputs])
+    if inputs[0].ndim > 3 and any(mask is not None for mask in masks):
+        raise ShapeError("Masks are documented for inputs of rank 3 alone")
+    query, key = inputs[0].shape, inputs[-1].shape
+    result, shares = _attend_to_steps(heads, params, [fold.inputs(x) for x in inputs], weights, masks)
+    found = fold.output(result, query)
+    if not flag(params, "return_attention_scores"):
+        return (found,)
+    sizes = fold.scores(query, key, heads.queries)
+    return found, Evaluation(shares.value.reshape(sizes), shares.kappa.reshape(sizes))
+
+
+def _attend_to_steps(
+    heads: Heads, params: Params, inputs: Sequence[Array], weights: Mapping[str, Array], masks: Sequence[Mask]
+) -> tuple[Evaluation, Evaluation]:
     taken, given = exact(inputs[0]), exact(inputs[1])
     query = _project(taken, "query", weights)
     key = _spread(_project(exact(inputs[2]) if len(inputs) > 2 else given, "key", weights), heads)
@@ -109,8 +131,7 @@ def _attend(
     mixed = carried.einsum("bnqk,bknd->bqnd", shares, value, keys)
     if flag(params, "use_gate"):
         mixed = carried.times(mixed, functions.apply("sigmoid", _project(taken, "gate", weights)))
-    result = _project(mixed, "attention_output", weights, taken=2)
-    return (result, shares) if flag(params, "return_attention_scores") else (result,)
+    return _project(mixed, "attention_output", weights, taken=2), shares
 
 
 def _spread(x: Evaluation, heads: Heads) -> Evaluation:
@@ -120,16 +141,16 @@ def _spread(x: Evaluation, heads: Heads) -> Evaluation:
 
 
 def _shape(heads: Heads, params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
-    query, _, key = keys_of(shapes)
     check_call(params)
+    fold, (query, _, key) = _folded(params, shapes)
     flag(params, "use_bias")
     flag(params, "use_gate")
     if heads.queries % heads.keys:
         refuse("num_key_value_heads", f"a divisor of the {heads.queries} query heads", heads.keys)
     _check_visible(params, query[1], key[1])
-    result = (query[0], query[1], *(heads.output or (query[2],)))
+    result = (*shapes[0][:-1], *(heads.output or shapes[0][-1:]))
     if flag(params, "return_attention_scores"):
-        return result, (query[0], heads.queries, query[1], key[1])
+        return result, fold.scores(shapes[0], shapes[-1], heads.queries)
     return (result,)
 
 
@@ -141,13 +162,18 @@ def _check_visible(params: Params, queries: int | None, keys: int | None) -> Non
 
 
 def _layer(
-    name: str, parameters: tuple[Parameter, ...], read: Read, formula: str, conflicts: tuple[Conflict, ...] = ()
+    name: str,
+    parameters: tuple[Parameter, ...],
+    read: Read,
+    formula: str,
+    conflicts: tuple[Conflict, ...] = (),
+    ranks: tuple[int, ...] = (3,),
 ) -> LayerSpec:
     return LayerSpec(
         name=name,
         api=f"keras.layers.{name}",
         arity=(2, 3),
-        ranks=(3,),
+        ranks=ranks,
         parameters=(*parameters, DROPOUT, USE_BIAS, _SLIDING, _GATE),
         shape=lambda params, shapes: _shape(read(params), params, shapes),
         weights=lambda params, shapes: _declared(read(params), params, shapes),
@@ -187,12 +213,14 @@ MULTI_HEAD_ATTENTION = _layer(
         Parameter("key_dim", None, (1, 2, 4), (0, -1, 1.5), required=True),
         Parameter("value_dim", None, (None, 3, 5), (0, -1)),
         Parameter("output_shape", None, (None, 6), (-1, "6")),
+        AXES,
     ),
     _multi,
     (
-        "query, key and value are projected once per head; each head weights its values by softmax over the keys of "
-        "query . key / sqrt(key_dim); output = the projection of all heads together"
+        "query, key and value are projected once per head; each head weights its values by softmax over keys, those "
+        "along attention_axes, of query . key / sqrt(key_dim); output = the projection of all heads together"
     ),
+    ranks=(3, 4, 5),
 )
 
 

@@ -1,12 +1,14 @@
-"""Normalizations: BatchNormalization (as in inference) and LayerNormalization."""
+"""Normalizations: BatchNormalization and LayerNormalization."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ..core.arrays import Array
+from . import renormalization
 from .arguments import flag, is_integer, known_size, number, refuse, sample_axes
 from .governed import governed
 from .masks import passed_on
@@ -51,6 +53,7 @@ def _batch_axis(params: Params, shape: Shape) -> int:
 def _batch_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     _check_flags(params)
     number(params, "momentum")
+    renormalization.check(params)
     _batch_axis(params, shapes[0])
     return (shapes[0],)
 
@@ -61,6 +64,7 @@ def _batch_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightS
         **affine(params, shape),
         "moving_mean": WeightSpec(shape, "mean", trainable=False),
         "moving_variance": WeightSpec(shape, "variance", trainable=False),
+        **(renormalization.weights(shape) if flag(params, "renorm") else {}),
     }
 
 
@@ -80,14 +84,7 @@ def _batch_reference(params: Params, inputs: Sequence[Array], weights: Mapping[s
 
 def _batch_training(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
     """With the statistics of the batch: over every axis but the normalized one."""
-    x = inputs[0]
-    axis = _batch_axis(params, x.shape)
-    along = [1] * x.ndim
-    along[axis] = -1
-    gamma = weights["gamma"].reshape(along) if flag(params, "scale") else np.ones([1] * x.ndim)
-    beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros([1] * x.ndim)
-    others = tuple(index for index in range(x.ndim) if index != axis)
-    return (centred_and_scaled(x, others, number(params, "epsilon"), gamma, beta),)
+    return (_by_the_batch(params, inputs[0], weights, None),)
 
 
 def mean_shown(x: Array, shown: Array | None, axes: tuple[int, ...]) -> Array:
@@ -107,20 +104,40 @@ def _batch_masked(
         return (_batch_training if training else _batch_reference)(params, inputs, weights)
     if mask.ndim != x.ndim - 1:
         raise ShapeError(f"Expected a mask of one axis less than the input. Received: {mask.shape} for {x.shape}")
+    return (_by_the_batch(params, x, weights, np.broadcast_to(mask[..., None], x.shape)),)
+
+
+def _by_the_batch(params: Params, x: Array, weights: Mapping[str, Array], shown: Array | None) -> Evaluation:
     axis = _batch_axis(params, x.shape)
     along, others = [1] * x.ndim, tuple(index for index in range(x.ndim) if index != axis)
     along[axis] = -1
-    shown = np.broadcast_to(mask[..., None], x.shape)
+    gamma = weights["gamma"].reshape(along) if flag(params, "scale") else np.ones([1] * x.ndim)
+    beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros([1] * x.ndim)
+    epsilon = number(params, "epsilon")
+    if not flag(params, "renorm"):
+        return centred_and_scaled(x, others, epsilon, gamma, beta, shown)
+    found, moving = _correction(params, x, weights, shown)
+    r, d = (weights.get(name, array).reshape(along) for name, array in found.items())
+    plain = centred_and_scaled(x, others, epsilon, gamma * r, beta + gamma * d, shown)
+    # r and d are computed as well: r rounds like the deviation that is divided by, d like the mean.
+    sums = growth(math.prod(x.shape[index] for index in others))
+    means = sums * mean_shown(np.abs(x), shown, others) + np.abs(weights["renorm_mean"].reshape(along))
+    apart = np.abs(gamma) * (means / moving.reshape(along) + np.abs(d)) + np.abs(beta)
+    return Evaluation(plain.value, 2.0 * plain.kappa + apart)
+
+
+def _correction(
+    params: Params, x: Array, weights: Mapping[str, Array], shown: Array | None = None
+) -> tuple[dict[str, Array], Array]:
+    axis = _batch_axis(params, x.shape)
+    others = tuple(index for index in range(x.ndim) if index != axis)
     mean = mean_shown(x, shown, others)
     variance = mean_shown(np.square(x - mean), shown, others)
-    inverse = 1.0 / np.sqrt(variance + number(params, "epsilon"))
-    gamma = weights["gamma"].reshape(along) if flag(params, "scale") else np.ones(())
-    beta = weights["beta"].reshape(along) if flag(params, "center") else np.zeros(())
-    sums = growth(int(np.prod([x.shape[index] for index in others])))
-    shift = np.abs(x) + sums * mean_shown(np.abs(x), shown, others)
-    spread = sums * variance + 2.0 * mean_shown(np.abs(x - mean) * shift, shown, others)
-    kappa = np.abs(inverse * gamma) * (shift + np.abs(x - mean) * (1.0 + 0.5 * spread * np.square(inverse)))
-    return (Evaluation((x - mean) * inverse * gamma + beta, kappa + np.abs(beta)),)
+    return renormalization.correction(params, mean.reshape(-1), variance.reshape(-1), weights)
+
+
+def _batch_held(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> dict[str, Array]:
+    return _correction(params, inputs[0], weights)[0] if flag(params, "renorm") else {}
 
 
 _BATCH_NORMALIZATION = LayerSpec(
@@ -134,15 +151,21 @@ _BATCH_NORMALIZATION = LayerSpec(
         _EPSILON,
         _CENTER,
         _SCALE,
+        *renormalization.PARAMETERS,
     ),
+    conflicts=renormalization.CONFLICTS,
     shape=_batch_shape,
     weights=_batch_weights,
     reference=_batch_reference,
     training=_batch_training,
+    held=_batch_held,
     formula="in inference, output = gamma * (input - moving_mean) / sqrt(moving_variance + epsilon) + beta",
     masked=_batch_masked,
     masks=passed_on,
-    hazards=("training uses the statistics of the batch and moves moving_mean and moving_variance",),
+    hazards=(
+        "training uses the statistics of the batch and moves moving_mean and moving_variance",
+        "with renorm it corrects them by moving ones, and no gradient flows through the correction",
+    ),
 )
 BATCH_NORMALIZATION = governed(_BATCH_NORMALIZATION, gamma="gamma", beta="beta")
 
@@ -167,17 +190,23 @@ def _layer_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightS
     return affine(params, tuple(known_size(shapes[0], axis, "a normalized one") for axis in axes))
 
 
-def centred_and_scaled(x: Array, axes: tuple[int, ...], epsilon: float, gamma: Array, beta: Array) -> Evaluation:
-    """Normalize: gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics over ``axes``."""
-    centred = x - np.mean(x, axis=axes, keepdims=True)
-    variance = np.mean(np.square(centred), axis=axes, keepdims=True)
+def centred_and_scaled(
+    x: Array, axes: tuple[int, ...], epsilon: float, gamma: Array, beta: Array, shown: Array | None = None
+) -> Evaluation:
+    """Normalize: gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics over ``axes``.
+
+    Args:
+        shown: what the statistics are of, where that is not everything.
+    """
+    centred = x - mean_shown(x, shown, axes)
+    variance = mean_shown(np.square(centred), shown, axes)
     inverse = 1.0 / np.sqrt(variance + epsilon)
 
-    sums = growth(int(np.prod([x.shape[axis] for axis in axes])))
+    sums = growth(math.prod(x.shape[axis] for axis in axes))
     # What rounding does to input - mean: each input and the mean, of which one rounds like a sum.
-    shift = np.abs(x) + sums * np.mean(np.abs(x), axis=axes, keepdims=True)
+    shift = np.abs(x) + sums * mean_shown(np.abs(x), shown, axes)
     # And to the variance: the sum itself, and twice the rounding of each deviation, relative to var + epsilon.
-    spread = sums * variance + 2.0 * np.mean(np.abs(centred) * shift, axis=axes, keepdims=True)
+    spread = sums * variance + 2.0 * mean_shown(np.abs(centred) * shift, shown, axes)
     factor = np.abs(inverse * gamma)
     kappa = factor * (shift + np.abs(centred) * (1.0 + 0.5 * spread * np.square(inverse))) + np.abs(beta)
     return Evaluation(centred * inverse * gamma + beta, kappa)

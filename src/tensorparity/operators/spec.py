@@ -151,6 +151,8 @@ class LayerSpec:
         noise: parameters that make a layer draw random numbers when training once they exceed 0.
         discontinuous: a last-bit difference of the input may change the output by much.
         training: the reference when the layer is called with ``training=True``, where that is another formula.
+        held: what the layer computes while it trains and hides from gradients, by name; ``training`` finds it among
+            the weights where a gradient is judged, and computes it where it does not.
         masked: the reference where an input has a mask, of layers that read it.
         carried: the outputs and the states after the call, from the masks and the states before it (none at first), of
             layers with a parameter ``stateful`` that makes the next call start from them.
@@ -178,6 +180,7 @@ class LayerSpec:
     noise: tuple[str, ...] = ()
     discontinuous: bool = False
     training: Callable[[Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]] | None = None
+    held: Callable[[Params, Sequence[Array], Mapping[str, Array]], dict[str, Array]] | None = None
     masked: Masked | None = None
     carried: Carried | None = None
     masks: Callable[[Params, Sequence[Array], Sequence[Mask]], tuple[Mask, ...]] = no_masks

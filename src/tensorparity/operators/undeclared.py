@@ -32,8 +32,6 @@ _SEED = "of random initializers and of dropout, neither of which is drawn by a l
 _ADAPT = "of ``adapt``, which finds the boundaries; they are given here"
 _BASE = "read by the base class; the layer has channels last, or none"
 _UNROLL = "how steps are run, not what they compute; declared for the other recurrent layers"
-_RENORM = "not yet: another formula of training, with weights of its own"
-_AXES = "not yet: attention over chosen axes of inputs of more than rank 3"
 _STATES = "states are carried from call to call"
 _MASK = "masks travel beside the values"
 _INPUT = "an input"
@@ -49,12 +47,7 @@ LAYERS: dict[str, dict[str, str]] = {
     "Attention": {"seed": _SEED},
     "AugMix": _random("all_ops", "alpha", "chain_depth", "interpolation", "num_chains", "value_range"),
     "AutoContrast": {"data_format": _BASE},
-    "BatchNormalization": {
-        "renorm": _RENORM,
-        "renorm_clipping": _RENORM,
-        "renorm_momentum": _RENORM,
-        "synchronized": "of several devices, of which there is one",
-    },
+    "BatchNormalization": {"synchronized": "of several devices, of which there is one"},
     "Bidirectional": {"weights": _VALUES},
     "CategoryEncoding": {"sparse": _SPARSE},
     **{f"ConvLSTM{dims}D": {"seed": _SEED, "unit_forget_bias": _VALUES, "unroll": _UNROLL} for dims in (1, 2, 3)},
@@ -79,7 +72,7 @@ LAYERS: dict[str, dict[str, str]] = {
     },
     "LSTM": {"seed": _SEED, "unit_forget_bias": _VALUES, "use_cudnn": _FLASH},
     "LayerNormalization": {"rms_scaling": "no argument any more: RMSNormalization is a layer of its own"},
-    "MultiHeadAttention": {"attention_axes": _AXES, "flash_attention": _FLASH, "seed": _SEED},
+    "MultiHeadAttention": {"flash_attention": _FLASH, "seed": _SEED},
     "RandAugment": _random("interpolation", "num_ops", "value_range"),
     "RandomBrightness": {"data_format": _BASE, **_random("value_range")},
     "RandomColorDegeneration": _random("value_range"),

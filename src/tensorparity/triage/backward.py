@@ -25,7 +25,7 @@ from ..core.verdict import Kind
 from ..operators.beside import Beside
 from ..operators.catalogue import has_layer, layer
 from ..operators.directional import Terms
-from ..operators.evaluate import evaluate, evaluate_node
+from ..operators.evaluate import constants, evaluate, evaluate_node
 from ..operators.loss_spec import REDUCTION
 from ..operators.losses import loss
 from ..operators.penalties import Factors, output_factors, penalty_terms
@@ -96,12 +96,13 @@ def layer_function(
     moved = {name: array for name, array in named.items() if is_floating(dtype_name(array))}
 
     pulled = cotangent.astype(np.float64)
+    held = constants(node, inputs, weights) if training else {}
 
     def terms(arrays: Sequence[Array]) -> Evaluation:
         at = {**named, **dict(zip(moved, arrays, strict=True))}
         given = [at[f"input:{node.key}/{index}"] for index in range(len(inputs))]
         own = {name: at.get(f"weight:{name}", array) for name, array in weights.items()}
-        outputs = evaluate_node(node, given, own, training=training)
+        outputs = evaluate_node(node, given, own, training=training, held=held)
         rounded = outputs[0].kappa + _straight(node, given, own, training, outputs[0].value.shape)
         found = Evaluation(pulled * outputs[0].value, np.abs(pulled) * rounded)
         added = output_factors(node) if penalized else Factors()

@@ -20,6 +20,7 @@ from ..core.outcome import Outcome
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate_node
 from ..operators.normalization import mean_shown
+from ..operators.renormalization import moved, towards
 from ..operators.rounding import error_units, exact, growth
 from ..operators.spec import Evaluation, ShapeError
 from .node_errors import NodeErrors, absolute_error
@@ -85,7 +86,7 @@ def _may_move(node: Node) -> bool:
 
 
 def _moved_statistics(case: Case, node: Node, outcome: Outcome) -> dict[str, Evaluation] | None:
-    """BatchNormalization's moving mean and variance after one call; None for others, or more calls."""
+    """BatchNormalization's moving statistics after one call; None for others, or more calls."""
     assert isinstance(case.subject, LayerGraph)
     calls = sum(other.layer == node.layer for other in case.subject.nodes)
     try:
@@ -108,18 +109,18 @@ def _moved_statistics(case: Case, node: Node, outcome: Outcome) -> dict[str, Eva
     # some kernels subtract the square of the mean from the mean of the squares
     squares = mean_shown(np.square(values), shown, others).reshape(-1)
     variance = Evaluation(mean_shown(np.square(values - centre), shown, others).reshape(-1), 2.0 * grown * squares)
-    momentum = float(params["momentum"])
-    return {
-        f"{node.layer}/moving_mean": _towards(case.weights[f"{node.layer}/moving_mean"], mean, momentum),
-        f"{node.layer}/moving_variance": _towards(case.weights[f"{node.layer}/moving_variance"], variance, momentum),
-    }
+    before = {name: case.weights[f"{node.layer}/{name}"] for name in layer(node.op).weights(params, [x.shape])}
+    if params["renorm"]:
+        after = moved(params, _deviation(variance, float(params["epsilon"])), mean, before)
+    else:
+        batch, momentum = {"moving_mean": mean, "moving_variance": variance}, float(params["momentum"])
+        after = {name: towards(before[name], found, momentum) for name, found in batch.items()}
+    return {f"{node.layer}/{name}": found for name, found in after.items()}
 
 
-def _towards(before: Array, batch: Evaluation, momentum: float) -> Evaluation:
-    old, share = momentum * before.astype(np.float64), 1.0 - momentum
-    # the share is rounded as well: of 1 - 0.99 that is a hundred roundoffs
-    sizes = np.abs(old) + np.abs(before) + share * batch.kappa + np.abs(batch.value)
-    return Evaluation(old + share * batch.value, sizes)
+def _deviation(variance: Evaluation, epsilon: float) -> Evaluation:
+    value = np.sqrt(variance.value + epsilon)
+    return Evaluation(value, value + variance.kappa / (2.0 * np.where(value > 0.0, value, 1.0)))
 
 
 def _units(after: Array, truth: Evaluation, outcome: Outcome, case: Case) -> float:

@@ -94,11 +94,15 @@ def _layer_case(key: str, example: Any, training: bool, rng: np.random.Generator
         kind = params["layer"]["class_name"]
         params["defaults"] = {kind: layer(kind).defaults()}
     formula = spec.training if training and spec.training is not None else spec.reference
+    # at the point of the derivative, what no gradient flows through
+    named = {name.removeprefix("weight/"): array for name, array in weights.items()}
+    held = spec.held(example.params, list(inputs.values()), named) if training and spec.held is not None else {}
 
     def reference(arrays: Arrays) -> Sequence[Evaluation]:
         taken = [arrays[name] if arrays[name].dtype.kind == "f" else _wide(arrays[name]) for name in inputs]
         with np.errstate(all="ignore"):
-            return formula(example.params, taken, {name[len("weight/") :]: arrays[name] for name in weights})
+            own = {name.removeprefix("weight/"): arrays[name] for name in weights}
+            return formula(example.params, taken, {**own, **held})
 
     arrays = {**inputs, **weights}
     smooth = () if spec.discontinuous else tuple(name for name in inputs if arrays[name].dtype.kind == "f")

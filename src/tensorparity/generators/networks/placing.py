@@ -113,6 +113,8 @@ class Placer:
             if _reads_integers(domain):
                 return self._beside(spec, *chosen, sources, domain)
             shape = self._common_shape(spec, sources)
+            if self._refuses(spec, {**chosen[0], **chosen[1]}, len(shape) + 1, shape):
+                continue
             before = self.net.mark()
             given = [self.net.bring(source, shape) for source in sources]
             given = self._masked_values(spec, given)

@@ -58,6 +58,9 @@ def hopeless(op: str, params: Params, rank: int, size: int | None = None) -> str
         and not _last(params["axis"], rank)
     ):
         return "its scale is not reshaped to the axes, so only last axes work"
+    near = params.get("use_causal_mask") or params.get("sliding_window") is not None
+    if op == "MultiHeadAttention" and near and not _along_axis_one(params["attention_axes"], rank):
+        return "its causal mask and its window are along axis 1, whatever it attends over (trophies)"
     if op == "EinsumDense" and (params["equation"] == "abc,bc->abc" or _unknown(params)):
         return "sizes that its documentation says are inferred are not"
     if op in _COUNTING and params["output_mode"] not in ("int", "one_hot") and rank > 2:
@@ -95,6 +98,11 @@ def ambiguous(op: str, params: Params) -> str:
 def _last(axis: Json, rank: int) -> bool:
     axes = axis if isinstance(axis, (list, tuple)) else (axis,)
     return sorted(item % rank for item in axes) == list(range(rank - len(axes), rank))
+
+
+def _along_axis_one(axes: Json, rank: int) -> bool:
+    items = (axes,) if isinstance(axes, int) else axes
+    return rank == 3 or (items is not None and [item % rank for item in items] == [1])
 
 
 def _unknown(params: Params) -> bool:

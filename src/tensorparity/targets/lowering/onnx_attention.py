@@ -6,13 +6,15 @@ are written product by product, which runtimes of any age know.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...operators.arguments import flag, optional_positive, positive
+from ...operators.attended import fold_of
 from .onnx_graph import Call, Lowering
+from .refusal import static
 
 _LOWEST = -np.inf
 
@@ -98,8 +100,20 @@ class _Heads:
 
 
 def _multi(call: Call) -> list[str]:
+    """Over chosen axes: these as one, all others as more of the batch, and back."""
     count = positive(call.params, "num_heads")
-    return _with_heads(call, _Heads(count, count, positive(call.params, "key_dim")))
+    heads = _Heads(count, count, positive(call.params, "key_dim"))
+    if call.rank == 3:
+        return _with_heads(call, heads)
+    fold = fold_of(call.params, call.shapes)
+    shapes = static([fold.shape(shape) for shape in call.shapes])
+    inputs = [call.reshape(call.transpose(x, fold.order), shape) for x, shape in zip(call.inputs, shapes, strict=True)]
+    tail = call.shape[call.rank - 1 :]
+    flat = replace(call, inputs=tuple(inputs), shapes=shapes, outputs=((*shapes[0][:2], *tail),))
+    result, *scores = _with_heads(flat, heads)
+    result = call.reshape(result, *static([fold.unfolded(call.shapes[0], tail)]))
+    back = call.transpose(result, fold.back(len(tail)))
+    return [back, *(call.reshape(found, call.outputs[1]) for found in scores)]
 
 
 def _grouped(call: Call) -> list[str]:

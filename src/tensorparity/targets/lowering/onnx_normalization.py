@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...operators.arguments import axes_of, axis_of, flag, is_integer, number
+from ...operators.renormalization import limits_of
 from .onnx_graph import Call, Lowering, inverse
 from .refusal import Sizes
 
@@ -49,13 +50,31 @@ def _by_the_batch(call: Call, axis: int) -> str:
     """Written out: runtimes leave the operator's training mode to builds of their own."""
     others = call.sizes([index for index in range(call.rank) if index != axis])
     along = tuple(size if index == axis else 1 for index, size in enumerate(call.shape))
-    centred = call.emit("Sub", call.x, call.emit("ReduceMean", call.x, others))
+    mean = call.emit("ReduceMean", call.x, others)
+    centred = call.emit("Sub", call.x, mean)
     variance = call.emit("ReduceMean", call.emit("Mul", centred, centred), others)
     deviation = call.emit("Sqrt", call.emit("Add", variance, call.numbers(number(call.params, "epsilon"))))
     found = call.emit("Div", centred, deviation)
+    if flag(call.params, "renorm"):
+        found = _renormed(call, found, mean, deviation, along)
     if flag(call.params, "scale"):
         found = call.emit("Mul", found, call.reshape(call.weight("gamma"), along))
     return call.emit("Add", found, call.reshape(call.weight("beta"), along)) if flag(call.params, "center") else found
+
+
+def _renormed(call: Call, normalized: str, mean: str, deviation: str, along: Sizes) -> str:
+    """Batch renormalization: by a factor and an offset that the moving statistics say."""
+    limits = limits_of(call.params)
+    least = call.numbers(np.sqrt(number(call.params, "epsilon")))
+    moving = call.emit("Max", call.reshape(call.weight("renorm_stddev"), along), least)
+    apart = call.emit("Sub", mean, call.reshape(call.weight("renorm_mean"), along))
+    r = _clipped(call, call.emit("Div", deviation, moving), limits.rmin, limits.rmax)
+    d = _clipped(call, call.emit("Div", apart, moving), -limits.dmax, limits.dmax)
+    return call.emit("Add", call.emit("Mul", normalized, r), d)
+
+
+def _clipped(call: Call, x: str, least: float, most: float) -> str:
+    return call.emit("Min", call.emit("Max", x, call.numbers(least)), call.numbers(most))
 
 
 def _over_last_axes(call: Call, op: str, scale: str, *more: str) -> str:

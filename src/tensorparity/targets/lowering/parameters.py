@@ -7,14 +7,12 @@ from ...core.jsontext import Json
 from ...operators.catalogue import layer
 
 #: Arguments the catalogue leaves out because they change nothing in inference.
-_WITHOUT_EFFECT = frozenset(
-    {"name", "trainable", "autocast", "synchronized", "renorm", "renorm_clipping", "renorm_momentum"}
-)
+_WITHOUT_EFFECT = frozenset({"name", "trainable", "autocast", "synchronized"})
 _SUFFIXES_WITHOUT_EFFECT = ("_initializer", "_regularizer", "_constraint")
 
 
 #: ... and those of them that do in training, with the value that does not.
-_IN_TRAINING: dict[str, Json] = {"trainable": True, "renorm": False}
+_IN_TRAINING: dict[str, Json] = {"trainable": True}
 
 
 def undeclared(node: Node, training: bool) -> str | None:

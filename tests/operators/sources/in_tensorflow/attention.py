@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import tensorflow as tf
@@ -60,7 +61,33 @@ def _projected(x: Tensor, name: str, weights: Weights) -> Tensor:
     return found if bias is None else found + bias
 
 
-@layer("MultiHeadAttention", "GroupQueryAttention")
+@layer("MultiHeadAttention")
+def _multi(p: Params, inputs: list[Tensor], weights: Weights) -> Any:
+    """Slice by slice of the axes that are not attended over, each an attention of rank 3."""
+    rank, axes = len(inputs[0].shape), p["attention_axes"]
+    items = list(range(1, rank - 1)) if axes is None else [axes] if isinstance(axes, int) else axes
+    attended = [axis % rank for axis in items]
+    cut = [axis for axis in range(1, rank - 1) if axis not in attended]
+    places = [tf.transpose(x, [*cut, 0, *attended, rank - 1]) for x in inputs]
+    sliced = [tf.reshape(x, [-1, x.shape[len(cut)], _count(x, cut, attended), x.shape[-1]]) for x in places]
+    told = {**p, "return_attention_scores": True}
+    found = [_heads(told, [x[at] for x in sliced], weights) for at in range(sliced[0].shape[0])]
+    output, shares = (tf.stack(parts) for parts in zip(*found, strict=True))
+    tail = output.shape[3:]
+    output = tf.reshape(output, [*places[0].shape[:-1], *tail])
+    back = [[*cut, 0, *attended].index(axis) for axis in range(rank - 1)]
+    output = tf.transpose(output, [*back, *range(rank - 1, rank - 1 + len(tail))])
+    over = [x.shape[len(cut) + 1 : -1] for x in (places[0], places[-1])]
+    shares = tf.reshape(shares, [*places[0].shape[: len(cut) + 1], shares.shape[2], *over[0], *over[1]])
+    shares = tf.transpose(shares, [len(cut), *range(len(cut)), *range(len(cut) + 1, len(shares.shape))])
+    return _answer(p, output, shares)
+
+
+def _count(x: Tensor, cut: list[int], attended: list[int]) -> int:
+    return math.prod(x.shape[len(cut) + 1 : len(cut) + 1 + len(attended)])
+
+
+@layer("GroupQueryAttention")
 def _heads(p: Params, inputs: list[Tensor], weights: Weights) -> Any:
     """Head by head."""
     query, value, key = _three(inputs)

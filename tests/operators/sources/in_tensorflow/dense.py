@@ -81,10 +81,25 @@ def _batch(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     named = {name: _along(x, axes, weights.get(name)) for name in ("moving_mean", "moving_variance", "gamma", "beta")}
     if p["training"]:
         others = [axis for axis in range(len(x.shape)) if axis not in axes]
+        if p["renorm"]:
+            return _renormed(p, x, others, {name: _along(x, axes, weight) for name, weight in weights.items()})
         return _standardized(p, x, others, named["gamma"], named["beta"])
     return tf.nn.batch_normalization(
         x, named["moving_mean"], named["moving_variance"], named["beta"], named["gamma"], p["epsilon"]
     )
+
+
+def _renormed(p: Params, x: Tensor, others: list[int], named: Weights) -> Tensor:
+    """The paper's two lines; the correction is a constant to the tape."""
+    mean, variance = tf.nn.moments(x, others, keepdims=True)
+    deviation, moving = tf.sqrt(variance + p["epsilon"]), tf.maximum(named["renorm_stddev"], p["epsilon"] ** 0.5)
+    clipping, inf = p["renorm_clipping"] or {}, float("inf")
+    r = tf.clip_by_value(deviation / moving, clipping.get("rmin", 0.0), clipping.get("rmax", inf))
+    dmax = clipping.get("dmax", inf)
+    d = tf.clip_by_value((mean - named["renorm_mean"]) / moving, -dmax, dmax)
+    found = (x - mean) / deviation * tf.stop_gradient(r) + tf.stop_gradient(d)
+    found = found * named["gamma"] if "gamma" in named else found
+    return found + named["beta"] if "beta" in named else found
 
 
 @layer("LayerNormalization")

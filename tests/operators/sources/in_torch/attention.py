@@ -80,4 +80,37 @@ def _heads(p: Params, inputs: list[Tensor], weights: Weights) -> Any:
     return _returned(p, found, _weighed(p, q @ k.mT / q.shape[-1] ** 0.5))
 
 
-layer("MultiHeadAttention", "GroupQueryAttention")(_heads)
+layer("GroupQueryAttention")(_heads)
+
+
+@layer("MultiHeadAttention")
+def _multi(p: Params, inputs: list[Tensor], weights: Weights) -> Any:
+    return _heads(p, inputs, weights) if inputs[0].dim() == 3 else _over_axes(p, inputs, weights)
+
+
+def _over_axes(p: Params, inputs: list[Tensor], weights: Weights) -> Any:
+    """An Einstein sum for the scores and one for the values; attended axes have letters of their own on either side."""
+    query, value, key = (*inputs, inputs[1])[:3]
+    rank, axes = query.dim(), p["attention_axes"]
+    items = list(range(1, rank - 1)) if axes is None else [axes] if isinstance(axes, int) else axes
+    attended = [axis % rank for axis in items]
+    own = "abcd"[: rank - 1] + "hs"
+    other = "".join(letter.upper() if place in attended else letter for place, letter in enumerate(own))
+    over = "".join(own[axis] for axis in attended)
+    kept = "".join(letter for letter in own[:-2] if letter not in over) + "h"
+    matrix = f"{kept}{over}{over.upper()}"
+    parts = ((query, "query"), (key, "key"), (value, "value"), (query, "gate"))
+    q, k, v, gate = (_mapped(x, name, weights) for x, name in parts)
+    scores = torch.einsum(f"{own},{other}->{matrix}", q, k) / q.shape[-1] ** 0.5
+    if len(attended) == 1:
+        scores = scores.masked_fill(~_visible(p, *scores.shape[-2:]), -torch.inf)
+    shares = functional.softmax(scores.flatten(-len(attended)), dim=-1).reshape(scores.shape)
+    mixed = torch.einsum(f"{matrix},{other}->{own}", shares, v)
+    mixed = mixed * torch.sigmoid(gate) if p["use_gate"] else mixed
+    found = torch.tensordot(mixed, weights["attention_output/kernel"], 2)
+    return _returned(p, found + weights.get("attention_output/bias", 0.0), shares)
+
+
+def _mapped(x: Tensor, name: str, weights: Weights) -> Tensor:
+    kernel = weights.get(f"{name}/kernel")
+    return x if kernel is None else torch.tensordot(x, kernel, 1) + weights.get(f"{name}/bias", 0.0)

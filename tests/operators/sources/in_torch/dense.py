@@ -79,8 +79,22 @@ def _on_last(x: Tensor, axes: list[int], function: Any) -> Tensor:
 def _batch(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     x = inputs[0].movedim(p["axis"], 1)
     moving = weights["moving_mean"].detach().clone(), weights["moving_variance"].detach().clone()
-    affine = weights.get("gamma"), weights.get("beta")
-    return functional.batch_norm(x, *moving, *affine, p["training"], eps=p["epsilon"]).movedim(1, p["axis"])
+    gamma, beta = weights.get("gamma"), weights.get("beta")
+    if p["training"] and p["renorm"]:
+        gamma, beta = _renormed(p, x, weights)
+    return functional.batch_norm(x, *moving, gamma, beta, p["training"], eps=p["epsilon"]).movedim(1, p["axis"])
+
+
+def _renormed(p: Params, x: Tensor, weights: Weights) -> tuple[Tensor, Tensor]:
+    """Gamma and beta that are moved by the correction, of which autograd knows nothing."""
+    clipping = {"rmin": 0.0, "rmax": float("inf"), "dmax": float("inf"), **(p["renorm_clipping"] or {})}
+    with torch.no_grad():
+        flat = x.transpose(0, 1).flatten(1)
+        moving = weights["renorm_stddev"].clamp(min=p["epsilon"] ** 0.5)
+        r = (flat.var(1, correction=0) + p["epsilon"]).sqrt().div(moving).clamp(clipping["rmin"], clipping["rmax"])
+        d = flat.mean(1).sub(weights["renorm_mean"]).div(moving).clamp(-clipping["dmax"], clipping["dmax"])
+    gamma = weights.get("gamma", torch.ones_like(r))
+    return gamma * r, gamma * d + weights.get("beta", torch.zeros_like(r))
 
 
 @layer("LayerNormalization")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....operators.arguments import flag, optional_positive, positive
-from ..refusal import Refusal
+from ....operators.attended import fold_of
+from ..refusal import Refusal, static
 from .program import Call, Dtype, Lowering, Tensor
 
 Found = list[Tensor]
@@ -131,8 +132,20 @@ def _mixed(call: Call, query: Tensor, key: Tensor, value: Tensor, heads: _Heads)
 
 
 def _multi(call: Call) -> Found:
+    """Over chosen axes: these as one, all others as more of the batch, and back."""
     count = positive(call.params, "num_heads")
-    return _with_heads(call, _Heads(count, count, positive(call.params, "key_dim")))
+    heads = _Heads(count, count, positive(call.params, "key_dim"))
+    if call.rank == 3:
+        return _with_heads(call, heads)
+    fold = fold_of(call.params, call.shapes)
+    shapes = static([fold.shape(shape) for shape in call.shapes])
+    inputs = [call.reshape(call.permute(x, fold.order), shape) for x, shape in zip(call.inputs, shapes, strict=True)]
+    tail = call.shape[call.rank - 1 :]
+    flat = replace(call, inputs=tuple(inputs), shapes=shapes, outputs=((*shapes[0][:2], *tail),))
+    result, *scores = _with_heads(flat, heads)
+    result = call.reshape(result, *static([fold.unfolded(call.shapes[0], tail)]))
+    back = call.permute(result, fold.back(len(tail)))
+    return [back, *(call.reshape(found, call.outputs[1]) for found in scores)]
 
 
 def _grouped(call: Call) -> Found:

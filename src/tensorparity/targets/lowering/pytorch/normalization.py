@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ....operators.arguments import axes_of, axis_of, flag, is_integer, number
+from ....operators.renormalization import limits_of
 from ..refusal import Refusal
 from .program import Call, Lowering, Tensor
 
@@ -25,16 +26,35 @@ def _batch(call: Call) -> Tensor:
     if call.training and math.prod(call.shapes[0]) == call.shapes[0][axis]:
         raise Refusal("torch normalizes no batch with one value per channel in training")
     statistics = [None, None] if call.training else [call.weight("moving_mean"), call.weight("moving_variance")]
-    found = call.emit(
-        "nn.functional.batch_norm",
-        _moved(call, call.x, axis, 1),
-        *statistics,
-        _optional(call, "gamma"),
-        _optional(call, "beta"),
-        training=call.training,
-        eps=number(call.params, "epsilon"),
-    )
+    x = _moved(call, call.x, axis, 1)
+    affine = _optional(call, "gamma"), _optional(call, "beta")
+    if call.training and flag(call.params, "renorm"):
+        affine = _renormed(call, x, *affine)
+    epsilon = number(call.params, "epsilon")
+    found = call.emit("nn.functional.batch_norm", x, *statistics, *affine, training=call.training, eps=epsilon)
     return _moved(call, found, 1, axis)
+
+
+def _renormed(call: Call, x: Tensor, gamma: Tensor | None, beta: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Gamma and beta with the correction of batch renormalization, through which no gradient flows."""
+    limits, epsilon = limits_of(call.params), number(call.params, "epsilon")
+    others = [index for index in range(call.rank) if index != 1]
+    moving = call.emit("clamp", call.weight("renorm_stddev"), min=math.sqrt(epsilon))
+    variance = call.emit("var", x, dim=others, correction=0)
+    deviation = call.emit("sqrt", call.emit("add", variance, epsilon))
+    apart = call.emit("sub", call.emit("mean", x, dim=others), call.weight("renorm_mean"))
+    r = _clipped(call, call.emit("div", deviation, moving), limits.rmin, limits.rmax)
+    d = _clipped(call, call.emit("div", apart, moving), -limits.dmax, limits.dmax)
+    if gamma is not None:
+        r, d = call.emit("mul", r, gamma), call.emit("mul", d, gamma)
+    return r, d if beta is None else call.add(d, beta)
+
+
+def _clipped(call: Call, x: Tensor, least: float, most: float) -> Tensor:
+    most_if_any = {"max": most} if math.isfinite(most) else {}
+    least_if_any = {"min": least} if math.isfinite(least) else {}
+    limits = {**least_if_any, **most_if_any}
+    return call.emit("detach", call.emit("clamp", x, **limits) if limits else x)
 
 
 def _over_last_axes(call: Call, api: str, *weights: Tensor | None) -> Tensor:
