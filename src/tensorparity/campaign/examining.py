@@ -24,6 +24,7 @@ from ..operators.beside import layer_of
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
 from ..triage.confirm import run_fresh
+from ..triage.cuts import up_to
 from ..triage.diagnose import accusation_of, accuse, public_name
 from ..triage.discontinuity import downstream_of_discontinuity
 from ..triage.fusion import guilty_of_fusion, shortest_stretch
@@ -232,9 +233,20 @@ def _located(runner: Runner, suspicion: Suspicion, outcomes: Outcomes) -> Suspic
     ended = outcomes[first].failure
     node = (failure.node if failure else None) or (ended.node if ended else None)
     op = _op_of(case, node) or failing_layer(ended.message if ended else "")
+    if case.procedure.reload and not failure:
+        node = _first_not_loaded(runner, case, first)
+        op = _op_of(case, node)
     if not op:
         return suspicion
     return replace(suspicion, diagnosis=replace(diagnosis, node=node, api=public_name(op)))
+
+
+def _first_not_loaded(runner: Runner, case: Case, target: str) -> str | None:
+    """The first node with which a model can be built, but not saved and loaded."""
+    assert isinstance(case.subject, LayerGraph)
+    nodes = case.subject.nodes
+    outcomes = runner.run_pairs([(up_to(case, node, case.procedure), target) for node in nodes])
+    return next((node.key for node, outcome in zip(nodes, outcomes, strict=True) if not outcome.completed), None)
 
 
 def _op_of(case: Case, key: str | None) -> str:

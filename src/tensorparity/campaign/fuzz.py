@@ -54,7 +54,7 @@ class FuzzSettings:
         budget: seconds; ``models`` is a count instead.
         stages: of the training step; the earlier ones are always run.
         networks: what the networks are made of.
-        beside: what is run beside the networks, with what must be refused: metrics, functions.
+        beside: what is run beside the networks, with what must be refused: metrics, functions, reloads.
         reducing: how much work goes into reducing what is found; None files it as it is.
     """
 
@@ -189,7 +189,7 @@ class Fuzz:
         self._confirmed: list[Suspicion] = []
         self.findings: dict[str, Finding] = {}
         self.scripts: dict[str, str] = {}
-        self._beside = Beside(runner, settings.targets, settings.seed, settings.beside)
+        self._beside = Beside(runner, settings.targets, settings.seed, settings.beside, settings.networks.layers)
         self._preparation = Preparation(runner, runner, settings.reducing, listener)
         self.occurrences: Counter[str] = Counter()
         self.stop = StopReason.CASES

@@ -31,7 +31,10 @@ from .options import (
 )
 @click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from; by default the whole catalogue.")
 @click.option(
-    "--stages", default="forward,loss,backward,update,metrics,functions", show_default=True, help="Stages to compare."
+    "--stages",
+    default="forward,loss,backward,update,metrics,functions,reloads",
+    show_default=True,
+    help="Stages to compare.",
 )
 @click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes networks are made for, or paper.")
 @click.option(

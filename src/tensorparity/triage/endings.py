@@ -10,7 +10,7 @@ import numpy as np
 from ..core.arrays import Array, dtype_named
 from ..core.case import Case
 from ..core.finding import Class, Diagnosis
-from ..core.graph import LayerGraph, Node, Ref
+from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json, canonical
 from ..core.messages import gist, normalised
 from ..core.outcome import Outcome
@@ -20,6 +20,7 @@ from ..core.verdict import Stage
 from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_node
 from ..operators.spec import ShapeError
+from .cuts import up_to
 from .diagnose import public_name
 from .screening import first_given
 from .sign import policy_parameter, value_classes
@@ -119,24 +120,12 @@ def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list
 
 
 def _so_far(whole: EndingTrial, node: Node) -> list[EndingTrial]:
-    """The forward pass of what the layer depends on and itself: what comes before may hand it a mask or a state."""
+    """What leads to the layer, and itself."""
     case = whole.case
     assert isinstance(case.subject, LayerGraph)
-    graph = case.subject
-    if node is graph.nodes[-1] or not node.inputs:
+    if node is case.subject.nodes[-1] or not node.inputs:
         return []
-    needed = graph.leading_to(node.name)
-    nodes = tuple(other for other in graph.nodes if other.name in needed)
-    specs = tuple(spec for spec in graph.inputs if spec.name in needed)
-    layers = {other.layer for other in nodes}
-    cut = replace(
-        case,
-        subject=LayerGraph(specs, nodes, (Ref(node.name),), name=f"{graph.name}-cut"),
-        procedure=_forward(case.procedure),
-        inputs={spec.name: case.inputs[spec.name] for spec in specs},
-        labels={},
-        weights={name: array for name, array in case.weights.items() if name.partition("/")[0] in layers},
-    )
+    cut = up_to(case, node, _forward(case.procedure))
     return [replace(whole, case=cut, node=node, parameters=_parameters(node, case.procedure))]
 
 

@@ -1,0 +1,46 @@
+"""Layers saved and loaded again, beside the networks of ``fuzz`` and ``hunt``: all of the catalogue's in turn.
+
+A configuration that loses a setting shows in no network, which is run as it was built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..core.case import Case
+from ..core.policies import PLAIN
+from ..core.procedure import Goal, Mode
+from ..core.runner import Runner
+from ..generators.networks.networks import NetworkGenerator, NetworkSettings
+from ..operators.catalogue import layer_names
+from .case_rounds import CaseRounds
+
+#: What ``--stages`` calls them.
+STAGE = "reloads"
+_PER_ROUND = 1
+#: Networks of one layer that are drawn for one that has it; shapes may come out that it does not take.
+_ATTEMPTS = 12
+
+
+def reload_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
+    """All layers in turn, again and again with other values; the n-th case depends on the seed and n alone.
+
+    A layer that does not come out in a few networks misses its turn.
+    """
+    names = layers or tuple(layer_names())
+    generators = {name: NetworkGenerator(seed, _settings(name)) for name in names}
+    while True:
+        for name, generator in generators.items():
+            drawn = (generator.next() for _ in range(_ATTEMPTS))
+            case = next((network.case for network in drawn if name in network.layers), None)
+            if case is not None:
+                yield replace(case, procedure=replace(case.procedure, reload=True, mode=Mode.EAGER))
+
+
+def _settings(name: str) -> NetworkSettings:
+    return NetworkSettings(layers=(name,), unit=True, policies=(PLAIN.name,), goal=Goal.FORWARD, training=False)
+
+
+def reload_rounds(runner: Runner, targets: Sequence[str], seed: int, layers: Sequence[str] = ()) -> CaseRounds:
+    return CaseRounds(runner, targets, reload_cases(seed, layers), _PER_ROUND)
