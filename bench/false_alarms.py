@@ -24,7 +24,7 @@ from tensorparity.triage.suspicion import Suspicion
 #: The other kernels that each library has for the same operations.
 OTHER_KERNELS = {
     "tensorflow": "{TF_ENABLE_ONEDNN_OPTS=0}",
-    "jax": "{XLA_FLAGS=--xla_cpu_max_isa=SSE4_2}",
+    "jax": "{XLA_FLAGS=--xla_cpu_max_isa=AVX}",  # without FMA; still older ones cannot convert float16
     "torch": "{onednn=0}",
 }
 
