@@ -193,6 +193,13 @@ def test_only_the_layers_asked_for_are_chosen():
     assert used == {"Dense", "Add"}
 
 
+def test_some_entries_are_counted_by_weights():
+    generator = NetworkGenerator(3, NetworkSettings(layers=("CategoryEncoding",), unit=True, goal=Goal.FORWARD))
+    nodes = [node for _ in range(40) for node in generator.next().case.subject.nodes]
+    counts = [len(node.inputs) for node in nodes if node.op == "CategoryEncoding"]
+    assert set(counts) == {1, 2}
+
+
 def test_factorized_shapes_keep_the_number_of_elements():
     for elements in (1, 7, 24, 120, 1024):
         for rank in (2, 3, 5):
@@ -209,6 +216,10 @@ def test_what_is_known_not_to_run():
     mel = layer("MelSpectrogram").complete({"sequence_stride": 2})
     assert [bool(hopeless("MelSpectrogram", mel, 2, samples)) for samples in (5, 6)] == [True, False]
     assert hopeless("Equalization", {}, 4)
+    heads = layer("MultiHeadAttention").complete({"num_heads": 1, "key_dim": 1, "use_causal_mask": True})
+    doomed = [hopeless("MultiHeadAttention", {**heads, "attention_axes": axes}, 4) for axes in (1, 2, -2, None)]
+    assert [bool(reason) for reason in doomed] == [False, True, True, True]
+    assert not hopeless("MultiHeadAttention", heads, 3)
     contraction = {"equation": "abc,bd->adc", "output_shape": (3, None)}
     for axes, doomed in (("c", True), ("d", False), (None, False)):
         assert (

@@ -11,7 +11,7 @@ import pytest
 
 from tensorparity.core.graph import Node, Ref
 from tensorparity.operators.catalogue import layer
-from tensorparity.operators.spec import LayerSpec, Parameter, Shape, ShapeError
+from tensorparity.operators.spec import Domain, LayerSpec, Parameter, Shape, ShapeError
 
 SIZES = (3, 4, 5, 6, 8)
 ATTEMPTS = 500
@@ -113,13 +113,16 @@ SHAPES: dict[str, Draw] = {
 
 
 def _inputs(spec: LayerSpec, params: dict[str, Any], shapes: list[Shape], rng: np.random.Generator) -> list[np.ndarray]:
-    domain = spec.domain(params)
-    if domain.dtype.startswith("int"):
-        return [rng.integers(domain.low, domain.high, shape).astype(domain.dtype) for shape in shapes]
-    if domain.low is not None:
-        return [rng.uniform(domain.low, domain.high, shape).astype(domain.dtype) for shape in shapes]
-    drawn = [rng.normal(0, 2, shape).astype(np.float32) for shape in shapes]
+    drawn = [_values(spec.domain_of(params, index), shape, rng) for index, shape in enumerate(shapes)]
     return INPUTS[spec.name](params, drawn, rng) if spec.name in INPUTS else drawn
+
+
+def _values(domain: Domain, shape: Shape, rng: np.random.Generator) -> np.ndarray:
+    if domain.dtype.startswith("int"):
+        return rng.integers(domain.low, domain.high, shape).astype(domain.dtype)
+    if domain.low is not None:
+        return rng.uniform(domain.low, domain.high, shape).astype(domain.dtype)
+    return rng.normal(0, 2, shape).astype(np.float32)
 
 
 def _some_masked(params: dict[str, Any], drawn: list[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:

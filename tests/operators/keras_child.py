@@ -45,6 +45,8 @@ def run_layer(case: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, list[np.
     arguments = [inputs] if case["list"] else inputs
     layer = make_layer(getattr(keras.layers, case["op"]), {**case["params"], "name": "layer"})
     call = {**case["call"], **({"training": False} if layer._call_has_training_arg else {})}
+    call.update(zip(case["named"], arguments[1:], strict=False))
+    arguments = arguments[: len(arguments) - len(case["named"])] or arguments
     layer(*arguments, **call)
     names = [weight.path.partition("layer/")[2] for weight in layer.weights]
     layer.set_weights([arrays[f"{case['id']}/weight/{name}"] for name in names])

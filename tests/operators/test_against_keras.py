@@ -367,7 +367,8 @@ def _write(folder: Path, backend: str, examples: dict[str, Any], masked: dict[st
         arrays.update({f"{key}/weight/{name.partition('/')[2]}": w for name, w in example.weights.items()})
         node = example.node
         case = {"kind": "layer", "id": key, "op": node.op, "params": dict(node.params), "inputs": names}
-        cases.append({**case, "call": dict(node.call_params), "list": layer(node.op).listed})
+        named = list(layer(node.op).further)
+        cases.append({**case, "call": dict(node.call_params), "list": layer(node.op).listed, "named": named})
     for key, (example, masks) in masked.items():
         names = [f"{key}/input/{index}" for index in range(len(example.inputs))]
         hidden = [None if mask is None else f"{key}/mask/{index}" for index, mask in enumerate(masks)]

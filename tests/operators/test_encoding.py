@@ -45,6 +45,34 @@ def test_categories_by_hand(mode, x, expected):
     assert found.tolist() == expected
 
 
+def test_entries_count_as_their_weights():
+    node = Node("n", "CategoryEncoding", (Ref("x"), Ref("w")), {"num_tokens": 3, "output_mode": "count"})
+    found = evaluate_node(node, [np.array([[0, 2, 2]]), np.array([[0.5, 2.0, -0.25]])], {})[0]
+    assert found.value.tolist() == [[0.5, 0.0, 1.75]]
+    assert found.kappa.tolist() == [[0.5, 0.0, 2.25]]
+    spec = layer("CategoryEncoding")
+    assert [spec.domain_of({"num_tokens": 3}, index).dtype for index in (0, 1)] == ["int32", "float32"]
+
+
+def test_an_infinite_weight_is_that_of_its_own_token():
+    node = Node("n", "CategoryEncoding", (Ref("x"), Ref("w")), {"num_tokens": 2, "output_mode": "count"})
+    found = evaluate_node(node, [np.array([[0, 1]]), np.array([[np.inf, 1.0]])], {})[0]
+    assert found.value.tolist() == [[np.inf, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("params", "shapes", "words"),
+    [
+        ({"output_mode": "multi_hot"}, [(2, 3), (2, 3)], "no weights unless they are counted"),
+        ({"output_mode": "count"}, [(2, 3), (2, 4)], "a weight for each entry"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(params, shapes, words):
+    spec = layer("CategoryEncoding")
+    with pytest.raises(ShapeError, match=words):
+        spec.shape(spec.complete({"num_tokens": 3, **params}), shapes)
+
+
 @pytest.mark.parametrize(
     ("op", "params", "name"),
     [

@@ -141,6 +141,27 @@ def heads(params: Params, inputs: Sequence[Array], weights: Weights) -> list[Arr
     return [found, parts] if params["return_attention_scores"] else [found]
 
 
+def heads_over_axes(params: Params, inputs: Sequence[Array], weights: Weights) -> list[Array]:
+    """One place after another of the axes that are not attended over."""
+    query, rank, axes = inputs[0], inputs[0].ndim, params["attention_axes"]
+    attended = range(1, rank - 1) if axes is None else sorted(axes_of(axes, rank))
+    others = [axis for axis in range(1, rank - 1) if axis not in attended]
+    found: list[Array] = []
+    for place in cells([query.shape[axis] for axis in others]):
+        fixed = dict(zip(others, place, strict=True))
+        at = tuple(fixed.get(axis, slice(None)) for axis in range(rank - 1))
+        rows = [x[at].reshape(len(x), -1, x.shape[-1]) for x in inputs]
+        result, parts = heads({**params, "return_attention_scores": True}, rows, weights)
+        over = [tuple(x.shape[axis] for axis in attended) for x in (query, inputs[-1])]
+        if not found:
+            across = [query.shape[axis] for axis in others]
+            found.append(np.empty((*query.shape[:-1], *result.shape[2:])))
+            found.append(np.empty((len(query), *across, parts.shape[1], *over[0], *over[1])))
+        found[0][at] = result.reshape(found[0][at].shape)
+        found[1][(slice(None), *place)] = parts.reshape(len(query), parts.shape[1], *over[0], *over[1])
+    return found if params["return_attention_scores"] else found[:1]
+
+
 # Recurrence
 
 
@@ -367,7 +388,12 @@ def discretization(params: Params, inputs: Sequence[Array], weights: Weights) ->
 
 
 def category_encoding(params: Params, inputs: Sequence[Array], weights: Weights) -> list[Array]:
-    return [_encoded(params["output_mode"], params["num_tokens"], inputs[0])]
+    if len(inputs) == 1:
+        return [_encoded(params["output_mode"], params["num_tokens"], inputs[0])]
+    found = np.zeros((*inputs[0].shape[:-1], params["num_tokens"]))
+    for *row, place in cells(inputs[0].shape):
+        found[(*row, int(inputs[0][(*row, place)]))] += inputs[1][(*row, place)]
+    return [found]
 
 
 def prelu(params: Params, inputs: Sequence[Array], weights: Weights) -> list[Array]:
@@ -384,7 +410,7 @@ NAIVE: dict[str, Naive] = {
     "Dot": dot,
     "Attention": attention,
     "AdditiveAttention": attention,
-    "MultiHeadAttention": heads,
+    "MultiHeadAttention": heads_over_axes,
     "GroupQueryAttention": heads,
     "SimpleRNN": recurrent("SimpleRNN"),
     "LSTM": recurrent("LSTM"),

@@ -10,7 +10,7 @@ from ..core.arrays import Array
 from ..core.jsontext import Json
 from .arguments import axes_of, choice, flag, is_number, known_size, positive, refuse
 from .masks import passed_on
-from .rounding import exact
+from .rounding import exact, growth
 from .spec import (
     Conflict,
     Domain,
@@ -184,17 +184,27 @@ def _category_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...
     mode = choice(params, "output_mode", ("multi_hot", "one_hot", "count"))
     if len(shapes[0]) < 2:
         raise ShapeError(f"Expected an input of rank 2 or more, batch axis included. Received: shape={shapes[0]}")
+    if len(shapes) > 1 and mode != "count":
+        raise ShapeError(f"Expected no weights unless they are counted. Received: output_mode={mode!r}")
+    if len(shapes) > 1 and shapes[1] != shapes[0]:
+        raise ShapeError(f"Expected a weight for each entry. Received: shapes={list(shapes)}")
     return (encoded_shape(mode, positive(params, "num_tokens"), shapes[0]),)
 
 
 def _categories(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array]) -> tuple[Evaluation, ...]:
-    return (exact(encode(params["output_mode"], positive(params, "num_tokens"), inputs[0])),)
+    depth = positive(params, "num_tokens")
+    if len(inputs) == 1:
+        return (exact(encode(params["output_mode"], depth, inputs[0])),)
+    flags = inputs[0][..., None] == np.arange(depth)
+    counted = np.where(flags, inputs[1][..., None], 0.0)
+    sizes = np.abs(counted).sum(axis=-2)
+    return (Evaluation(counted.sum(axis=-2), growth(inputs[0].shape[-1]) * sizes),)
 
 
 CATEGORY_ENCODING = LayerSpec(
     name="CategoryEncoding",
     api="keras.layers.CategoryEncoding",
-    arity=(1, 1),
+    arity=(1, 2),
     ranks=(2, 3),
     parameters=(
         Parameter("num_tokens", None, (1, 3, 6), (0, -1), required=True),
@@ -203,8 +213,12 @@ CATEGORY_ENCODING = LayerSpec(
     shape=_category_shape,
     weights=no_weights,
     reference=_categories,
-    formula="output = per sample a flag for each token present, the number of times it is, or a row of flags per entry",
+    formula=(
+        "output = per sample a flag for each token present, the number of times it is, or a row of flags per entry; "
+        "with count_weights, the second input, each entry counts as its weight"
+    ),
     domain=lambda params: Domain("int32", 0, positive(params, "num_tokens")),
+    further={"count_weights": Domain()},
     discontinuous=True,
     hazards=("the last axis is the sample: it is replaced by num_tokens",),
 )

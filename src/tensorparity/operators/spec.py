@@ -146,6 +146,7 @@ class LayerSpec:
             cannot be compared in training, one that steps has no gradient, one without weights no update.
         call_parameters: arguments of the call that change what is computed; a node's ``call_params``.
         domain: what the inputs may hold, from the parameters.
+        further: inputs after the first that the call takes by name, and what they may hold.
         listed: the layer is called on one list of its inputs, not on the inputs one by one.
         random: draws random numbers when training; the reference is of inference.
         noise: parameters that make a layer draw random numbers when training once they exceed 0.
@@ -175,6 +176,7 @@ class LayerSpec:
     conflicts: tuple[Conflict, ...] = ()
     call_parameters: tuple[Parameter, ...] = ()
     domain: Callable[[Params], Domain] = any_float
+    further: Mapping[str, Domain] = field(default_factory=dict)
     listed: bool = False
     random: bool = False
     noise: tuple[str, ...] = ()
@@ -205,6 +207,11 @@ class LayerSpec:
     def defaults(self) -> dict[str, Json]:
         """Of the constructor's arguments and of the call's: their names never collide."""
         return {parameter.name: parameter.default for parameter in (*self.parameters, *self.call_parameters)}
+
+    def domain_of(self, params: Params, index: int) -> Domain:
+        """What one of the inputs may hold."""
+        further = list(self.further.values())
+        return further[index - 1] if 0 < index <= len(further) else self.domain(params)
 
     def draws(self, params: Params) -> bool:
         """Whether the layer with these parameters draws random numbers when training."""

@@ -104,9 +104,8 @@ LAYERS: dict[str, dict[str, str]] = {
 
 #: The call's, by name: inputs, and what travels beside them.
 CALLS: dict[str, str] = {
-    **dict.fromkeys(("data", "inputs", "key", "query", "sequences", "value", "x"), _INPUT),
+    **dict.fromkeys(("count_weights", "data", "inputs", "key", "query", "sequences", "value", "x"), _INPUT),
     **dict.fromkeys(("attention_mask", "key_mask", "mask", "query_mask", "value_mask"), _MASK),
-    "count_weights": "not yet: an input of floats beside one of integers",
     "initial_state": _STATES,
     "training": "belongs to the procedure",
 }

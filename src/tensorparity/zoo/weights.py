@@ -70,11 +70,12 @@ def input_domains(graph: LayerGraph) -> dict[str, Domain]:
     found = {item.name: Domain() for item in graph.inputs}
     for node in graph.nodes:
         spec = layer(node.op)
-        domain = spec.domain(spec.complete(node.params))
-        for name in {ref.node for ref in node.inputs} & set(found):
-            known = found[name]
+        for index, ref in enumerate(node.inputs):
+            domain, known = spec.domain_of(spec.complete(node.params), index), found.get(ref.node)
+            if known is None:
+                continue
             if domain.high is not None and (known.high is None or domain.high < known.high):
-                found[name] = domain
+                found[ref.node] = domain
     return found
 
 

@@ -133,8 +133,8 @@ def _uses(name: str) -> Iterator[Case]:
         for rank in spec.ranks:
             shapes = _shapes(spec, params, rank, rng)
             if _fits(spec, params, shapes):
-                domain = spec.domain(spec.complete(params))
-                yield _single(name, params, [_values(domain, shape, rng) for shape in shapes], rng)
+                domains = [spec.domain_of(spec.complete(params), index) for index in range(len(shapes))]
+                yield _single(name, params, list(map(_values, domains, shapes, [rng] * len(shapes))), rng)
 
 
 def _values(domain: Domain, shape: Shape, rng: np.random.Generator) -> Any:

@@ -56,6 +56,14 @@ def test_forward() -> None:
     assert text.rstrip().endswith("equal_nan=True) else 1)")
 
 
+def test_inputs_that_the_call_takes_by_name() -> None:
+    build = GraphBuilder()
+    entries, weights = build.input("x0", (2,), dtype="int32"), build.input("x1", (2,))
+    graph = build.build(build.add("CategoryEncoding", entries, weights, name="d", num_tokens=2, output_mode="count"))
+    text = script(Case(graph, inputs={"x0": ONE.astype(np.int32), "x1": ONE}), claim())
+    assert "d(i0, count_weights=i1)" in text
+
+
 @pytest.mark.parametrize(("dtype", "literal"), [("float32", "0.333333333"), ("float64", "0.3333333333333333")])
 def test_a_claim_keeps_what_its_dtype_can_tell(dtype: str, literal: str) -> None:
     third = np.full((1, 1), 1 / 3)

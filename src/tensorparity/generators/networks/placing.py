@@ -22,6 +22,8 @@ _FITTINGS = 6
 _HOPELESS, _HOPELESS_AGAIN = 0.002, 0.00025
 #: How often a layer that reads a mask has one.
 _MASKED = 0.3
+#: How often a layer that may read more inputs, of another kind, does not.
+_PLAIN = 0.5
 #: How often a window is as large as what it slides over.
 _FILLS = 0.15
 #: How often a layer gets its input as it is, where the rank fits; and reshaped without cropping, where it does not.
@@ -164,7 +166,9 @@ class Placer:
         before = self.net.mark()
         shape = draw_shape(self._rng, rank) if spec.arity[0] == 1 else (1,)
         fresh = [self.new_input(shape, domain) for _ in range(spec.arity[0])]
-        added = self.net.add(spec.name, fresh, params, call_params)
+        added = self._with_further(spec, fresh, params, call_params) or self.net.add(
+            spec.name, fresh, params, call_params
+        )
         if added is None or not added.shape:
             self.net.restore(before)
             return None
@@ -173,6 +177,19 @@ class Placer:
             return added
         joined = [self.net.bring(source, added.shape) for source in sources]
         return self.net.add("Add", [*joined, added], {}) or added
+
+    def _with_further(
+        self, spec: LayerSpec, fresh: list[Tensor], params: dict[str, Json], call_params: dict[str, Json]
+    ) -> Tensor | None:
+        """Half of the time, the layer on inputs of another kind besides; None where it has or takes none."""
+        if not spec.further or self._rng.random() < _PLAIN:
+            return None
+        before = self.net.mark()
+        more = [self.new_input(fresh[0].shape, domain) for domain in spec.further.values()]
+        added = self.net.add(spec.name, [*fresh, *more], params, call_params)
+        if added is None:
+            self.net.restore(before)
+        return added
 
     def _behind_mask(
         self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], source: Tensor

@@ -177,7 +177,18 @@ def _discretization(call: Call) -> str:
 
 
 def _category_encoding(call: Call) -> str:
+    if len(call.inputs) > 1:
+        return _weighed(call, positive(call.params, "num_tokens"))
     return _encoded(call, call.x, call.params["output_mode"], positive(call.params, "num_tokens"))
+
+
+def _weighed(call: Call, depth: int) -> str:
+    """The weights of each token's entries, summed up; what another token weighs is not multiplied by 0 but left out."""
+    tokens = call.writer.constant(f"{call.layer}_tokens", np.arange(depth))
+    entries = call.emit("Unsqueeze", call.emit("Cast", call.x, to=_INT64), call.sizes([-1]))
+    weights = call.emit("Unsqueeze", call.inputs[1], call.sizes([-1]))
+    own = call.emit("Where", call.emit("Equal", entries, tokens), weights, call.numbers(0.0))
+    return call.emit("ReduceSum", own, call.sizes([-2]), keepdims=0)
 
 
 # Contrast

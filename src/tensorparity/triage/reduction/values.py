@@ -89,16 +89,18 @@ def _form_of(case: Case, place: _Place, form: _Form, natural: dict[str, float]) 
     if group == "weights" and name in natural:
         return np.full(array.shape, natural[name], array.dtype)
     with np.errstate(all="ignore"):
-        return _in_domain(case, group, array, form(array.astype(np.float64))).astype(array.dtype)
+        return _in_domain(case, place, array, form(array.astype(np.float64))).astype(array.dtype)
 
 
-def _in_domain(case: Case, group: str, old: Array, new: Array) -> Array:
+def _in_domain(case: Case, place: _Place, old: Array, new: Array) -> Array:
     """Inputs stay where the layer says anything about them."""
     graph = graph_of(case)
+    group, name = place
     if group != "inputs" or graph is None or len(graph.nodes) != 1:
         return new
     node = graph.nodes[0]
-    domain = layer(node.op).domain(layer(node.op).complete({**node.params, **node.call_params}))
+    index = next((index for index, ref in enumerate(node.inputs) if ref.node == name), 0)
+    domain = layer(node.op).domain_of(layer(node.op).complete({**node.params, **node.call_params}), index)
     low = domain.low if domain.low is not None else -np.inf
     high = domain.high if domain.high is not None else np.inf
     return np.where((new >= low) & (new < high), new, old)

@@ -128,6 +128,8 @@ def _arguments(params: dict[str, Json]) -> str:
 
 def _call(node: Node, tensors: list[str], training: str = "") -> str:
     listed = layer(node.op).listed or node.op in ("Attention", "AdditiveAttention")
+    named = [f"{name}={tensor}" for name, tensor in zip(layer(node.op).further, tensors[1:], strict=False)]
+    tensors = [*tensors[: len(tensors) - len(named)], *named]
     given = f"[{', '.join(tensors)}]" if listed else ", ".join(tensors)
     further = _arguments(dict(node.call_params))
     return f"{_layer_name(node)}({', '.join(part for part in (given, further, training) if part)})"

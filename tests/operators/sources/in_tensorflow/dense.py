@@ -177,6 +177,8 @@ def _discretization(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor
 
 @layer("CategoryEncoding")
 def _categories(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    if len(inputs) > 1:
+        return tf.einsum("...i,...it->...t", inputs[1], tf.one_hot(inputs[0], p["num_tokens"], dtype=tf.float64))
     return _encoded(p["output_mode"], p["num_tokens"], inputs[0])
 
 

@@ -166,4 +166,7 @@ def _discretization(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor
 
 @layer("CategoryEncoding")
 def _categories(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
+    if len(inputs) > 1:
+        nothing = torch.zeros(*inputs[0].shape[:-1], p["num_tokens"], dtype=torch.float64)
+        return nothing.scatter_add(-1, inputs[0].long(), inputs[1])
     return _encoded(p["output_mode"], p["num_tokens"], inputs[0])

@@ -152,6 +152,9 @@ def _discretization(call: Call) -> Tensor:
 def _category_encoding(call: Call) -> Tensor:
     indices = call.emit("Tensor.to", call.x, Dtype("int64"))
     single = call.shapes[0][-1] == 1
+    if len(call.inputs) > 1:
+        nothing = call.emit("zeros", list(call.shape), dtype=Dtype())
+        return call.emit("scatter_add", nothing, -1, indices, call.inputs[1])
     return _encoded(call, indices, call.params["output_mode"], positive(call.params, "num_tokens"), single)
 
 

@@ -390,6 +390,8 @@ def _apply(layer, sources, call_params):
     # These take their inputs as one list.
     if isinstance(layer, (Merge, keras.layers.Attention, keras.layers.HashedCrossing)):
         return layer(sources, **call_params)
+    if isinstance(layer, keras.layers.CategoryEncoding) and len(sources) > 1:
+        return layer(sources[0], count_weights=sources[1], **call_params)
     return layer(*sources, **call_params)
 
 
