@@ -101,7 +101,8 @@ def _tensorflow_lacks(example: Any) -> bool:
 
 def _coarse(example: Any) -> bool:
     params = example.params
-    return bool(example.node.op == "Resizing" and params["interpolation"] == "bicubic" and not params["antialias"])
+    blends = example.node.op in ("Resizing", "UpSampling2D")
+    return bool(blends and params["interpolation"] == "bicubic" and not params.get("antialias"))
 
 
 def _as_many_steps(example: Any, heads: int) -> bool:
@@ -117,7 +118,7 @@ def _torch_defect(example: Any) -> bool:
     AveragePooling divides by the padding too once the padding of one axis is uneven.
     """
     params, op = example.params, example.node.op
-    if op == "Resizing":
+    if op in ("Resizing", "UpSampling2D"):
         return _coarse(example) or params["interpolation"].startswith("lanczos")
     if op == "LayerNormalization":
         return params["axis"] == 1 and len(example.shapes[0]) > 2

@@ -6,6 +6,7 @@ import pytest
 from tensorparity.core.graph import Node, Ref
 from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.operators.rounding import K, error_units
 from tensorparity.operators.spec import ShapeError
 
 ROW = np.array([0.0, 4.0, 8.0]).reshape(1, 1, 3, 1)
@@ -55,9 +56,23 @@ def test_resizing_by_hand():
 
 def test_resizing_by_a_whole_factor_is_upsampling():
     x = np.random.default_rng(0).normal(size=(2, 3, 4, 2))
-    for how in ("nearest", "bilinear"):
+    for how in ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"):
         found = run("Resizing", x, height=6, width=12, interpolation=how)
         np.testing.assert_allclose(found, run("UpSampling2D", x, size=(2, 3), interpolation=how))
+
+
+def test_a_place_that_rounds_to_the_other_side_of_a_cell_is_within_the_bound():
+    """Of a zero among zeros the cell across is all that rounding can bring in; a library that loses it is no worse."""
+    x = np.zeros((1, 3, 3, 1), np.float32)
+    x[0, 0, 0, 0] = 2.0
+    node = Node("n", "UpSampling2D", (Ref("x"),), {"size": 3, "interpolation": "bilinear"})
+    (found,) = evaluate_node(node, [x], {})
+    assert found.value[0, 4, 4, 0] == 0.0
+    off = found.value.copy()
+    off[0, 4, 4, 0] = 2.0 * 2.0**-48
+    assert error_units(off.astype(np.float32), found, "float32").max() < K
+    off[0, 4, 4, 0] = 1e-6
+    assert error_units(off.astype(np.float32), found, "float32").max() > K
 
 
 AUGMENTING = ("AugMix", "CutMix", "Equalization", "MixUp", "RandAugment", "Solarization")

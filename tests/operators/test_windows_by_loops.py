@@ -253,7 +253,8 @@ def _sampled(x: Array, axis: int, count: int, nearest: bool) -> Array:
 def up_sampling(params: Params, inputs: Sequence[Array], weights: Weights) -> list[Array]:
     x = last(params, inputs[0])
     for axis, factor in enumerate(each(params["size"], x.ndim - 2), start=1):
-        x = _sampled(x, axis, x.shape[axis] * factor, params.get("interpolation", "nearest") == "nearest")
+        how, target = params.get("interpolation", "nearest"), x.shape[axis] * factor
+        x = _sampled(x, axis, target, True) if how == "nearest" else _filtered(x, axis, target, how, False)
     return [back(params, x)]
 
 

@@ -76,10 +76,11 @@ def _blend(x: Evaluation, axis: int, count: int, how: str, antialias: bool) -> E
     def apply(matrix: Array, values: Array) -> Array:
         return np.asarray(np.moveaxis(np.tensordot(matrix, values, (1, axis)), 0, axis))
 
-    return Evaluation(apply(shares, x.value), apply(np.abs(shares), x.kappa) + apply(rounding, np.abs(x.value)))
+    brought = apply(np.abs(shares) + _NUDGE * moved, x.kappa)
+    return Evaluation(apply(shares, x.value), brought + apply(rounding, np.abs(x.value)))
 
 
-def _resize_axis(x: Evaluation, axis: int, count: int, how: str, antialias: bool) -> Evaluation:
+def resize_axis(x: Evaluation, axis: int, count: int, how: str, antialias: bool) -> Evaluation:
     """Output i lies at (i + 1/2) size / count - 1/2 of the input: the centres of cells are aligned."""
     size = x.value.shape[axis]
     if how == "nearest":
@@ -96,15 +97,19 @@ def blend_linearly(x: Evaluation, axis: int, count: int) -> Evaluation:
     place = np.maximum((np.arange(count) + 0.5) * size / count - 0.5, 0.0)
     low = np.floor(place).astype(int)
     high = np.minimum(low + 1, size - 1)
+    before = np.maximum(low - 1, 0)
     along = [1] * x.value.ndim
     along[axis] = -1
     share = (place - low).reshape(along)
     first, second = x.value.take(low, axis), x.value.take(high, axis)
-    # The place is computed in the dtype: its rounding moves the blend along the difference.
-    moved = (place + 1.0).reshape(along) * np.abs(second - first)
+    # The place is computed in the dtype: its rounding moves the blend along the difference, and from a cell itself to
+    # either side. What an axis before it has left of rounding there is moved as well, where it is all there is.
+    aside = np.where(share < _NUDGE, np.abs(first - x.value.take(before, axis)), 0.0)
+    moved = (place + 1.0).reshape(along) * np.maximum(np.abs(second - first), aside)
+    beside = _NUDGE * (x.kappa.take(before, axis) + x.kappa.take(high, axis))
     terms = growth(2) * (np.abs(first) * (1 - share) + np.abs(second) * share)
     brought = x.kappa.take(low, axis) * (1 - share) + x.kappa.take(high, axis) * share
-    return Evaluation(first * (1 - share) + second * share, brought + moved + terms)
+    return Evaluation(first * (1 - share) + second * share, brought + beside + moved + terms)
 
 
 # Aspect ratio
@@ -145,7 +150,7 @@ def _scaled(params: Params, x: Array, how: str, antialias: bool = False) -> Eval
     """An image whose channels come last, at the size wanted."""
     found = exact(x)
     for axis, name in ((1, "height"), (2, "width")):
-        found = _resize_axis(found, axis, positive(params, name), how, antialias)
+        found = resize_axis(found, axis, positive(params, name), how, antialias)
     return Evaluation(from_last(params, found.value), from_last(params, found.kappa))
 
 

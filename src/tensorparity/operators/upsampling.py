@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..core.arrays import Array
 from .arguments import choice, need_rank, pair, positive, sizes
 from .reshaping import DATA_FORMAT, moving
-from .resizing import blend_linearly
+from .resizing import INTERPOLATIONS, resize_axis
 from .rounding import exact
 from .spatial import Sizes, from_last, spatial_axes, to_last
 from .spec import Evaluation, Parameter, Params, Shape
@@ -48,17 +48,14 @@ UP_SAMPLING1D = moving(
 
 def _grown2d(params: Params, shape: Shape) -> Shape:
     need_rank(shape, 4)
-    choice(params, "interpolation", ("nearest", "bilinear"))
+    choice(params, "interpolation", INTERPOLATIONS)
     return _grown(shape, spatial_axes(params), pair(params, "size"))
 
 
 def _upsample2d(params: Params, x: Array) -> Evaluation:
-    last, factors = to_last(params, x), pair(params, "size")
-    if params["interpolation"] == "nearest":
-        result = exact(_repeat(last, (1, 2), factors))
-    else:
-        height, width = (last.shape[axis] * factor for axis, factor in zip((1, 2), factors, strict=True))
-        result = blend_linearly(blend_linearly(exact(last), 1, height), 2, width)
+    result = exact(to_last(params, x))
+    for axis, factor in zip((1, 2), pair(params, "size"), strict=True):
+        result = resize_axis(result, axis, result.value.shape[axis] * factor, params["interpolation"], antialias=False)
     return Evaluation(from_last(params, result.value), from_last(params, result.kappa))
 
 
@@ -68,11 +65,11 @@ UP_SAMPLING2D = moving(
     (
         Parameter("size", (2, 2), ((2, 2), 1, 3, (1, 2)), (0, -1, (2, 2, 2))),
         DATA_FORMAT,
-        Parameter("interpolation", "nearest", ("nearest", "bilinear"), ("cubist",)),
+        Parameter("interpolation", "nearest", INTERPOLATIONS, ("cubist",)),
     ),
     _grown2d,
     _upsample2d,
-    "output = the input enlarged by size, each value repeated or blended linearly between centres of cells",
+    "output = the input enlarged by size, each value repeated or a blend of its neighbours by a kernel, as in Resizing",
 )
 
 

@@ -25,7 +25,7 @@ from tensorparity.targets.lowering import lower, onnx_graph
 from tensorparity.targets.lowering.onnx import lower_to_onnx
 from tensorparity.targets.lowering.onnx_activations import ACTIVATIONS
 from tensorparity.targets.lowering.onnx_layers import LAYERS, REFUSED_LAYERS
-from tensorparity.targets.lowering.onnx_moving import RESIZED
+from tensorparity.targets.lowering.onnx_moving import RESIZED, UP_SAMPLED
 from tensorparity.targets.lowering.onnx_recurrent import LOWERED_VALUES
 from tensorparity.targets.runner import open_runner
 
@@ -118,7 +118,7 @@ def _fits(spec: LayerSpec, params: dict[str, Any], shapes: list[Shape]) -> bool:
 
 def _is_lowered(op: str, name: str, value: Any) -> bool:
     """Values that have no counterpart in ONNX are refused, by tables of the lowering's own."""
-    lowered = {**LOWERED_VALUES, "Resizing": RESIZED}
+    lowered = {**LOWERED_VALUES, "Resizing": RESIZED, "UpSampling2D": UP_SAMPLED}
     if name in lowered.get(op, {}):
         return value in lowered[op][name]
     return name != "activation" or value in (None, "linear", *ACTIVATIONS)

@@ -30,9 +30,9 @@ def lacking(op: str, params: Params, rank: int) -> str:
         return "Keras on torch cannot train them (trophies)"
     if op in _DEPTHWISE and not _all_equal(params["strides"]):
         return "TensorFlow's depthwise convolution has one stride for both axes"
-    if op == "Resizing" and params["interpolation"].startswith("lanczos"):
+    if op in _BLENDING and params["interpolation"].startswith("lanczos"):
         return "torch has no Lanczos interpolation"
-    if op == "Resizing" and params["interpolation"] == "bicubic" and not params["antialias"]:
+    if op in _BLENDING and params["interpolation"] == "bicubic" and not params.get("antialias"):
         return "torch has another kernel, and TensorFlow a coarse table of it (trophies)"
     if op in _LOOKUPS:
         return "it runs in TensorFlow on every backend, and JAX cannot compile it"

@@ -100,8 +100,15 @@ _NEAREST: dict[str, Attribute] = {
 }
 
 
+#: Values of UpSampling2D that have a counterpart; the rest is refused.
+UP_SAMPLED: dict[str, tuple[Json, ...]] = {"interpolation": ("nearest", "bilinear")}
+
+
 def _up_sampling(call: Call, *, dims: int) -> str:
-    how = {"nearest": _REPEATED, "bilinear": _BLENDED}[call.params.get("interpolation", "nearest")]
+    wanted = call.params.get("interpolation", "nearest")
+    if wanted not in UP_SAMPLED["interpolation"]:
+        raise Refusal(f"interpolation={wanted!r} has no ONNX counterpart here")
+    how = _REPEATED if wanted == "nearest" else _BLENDED
     factors = pair(call.params, "size") if dims == 2 else sizes(call.params, "size", dims)
     resized = call.emit("Resize", to_first(call, call.x, dims), "", call.numbers((1, 1, *factors)), **how)
     return from_first(call, resized, dims)

@@ -306,8 +306,11 @@ def _resizing(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
 def _up(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     x = last(p, inputs[0])
     for axis, factor in enumerate(sizes(p["size"], len(x.shape) - 2), start=1):
-        linear = p.get("interpolation") == "bilinear"
-        x = _blended(x, axis, x.shape[axis] * factor, False) if linear else tf.repeat(x, factor, axis=axis)
+        how, target = p.get("interpolation", "nearest"), x.shape[axis] * factor
+        if how == "nearest":
+            x = tf.repeat(x, factor, axis=axis)
+        else:
+            x = _blended(x, axis, target, False) if how == "bilinear" else _weighed(x, axis, target, how, False)
     return back(p, x)
 
 

@@ -260,7 +260,10 @@ def _up(p: Params, inputs: list[Tensor], weights: Weights) -> Tensor:
     x = first(p, inputs[0])
     factors = sizes(p["size"], x.dim() - 2)
     target = tuple(size * factor for size, factor in zip(x.shape[2:], factors, strict=True))
-    return back(p, _resized(x, target, p.get("interpolation", "nearest")))
+    name = p.get("interpolation", "nearest")
+    if name in ("bicubic", "lanczos3", "lanczos5"):
+        return back(p, _filtered(_filtered(x, 2, target[0], name, False), 3, target[1], name, False))
+    return back(p, _resized(x, target, name))
 
 
 # STFTSpectrogram

@@ -126,6 +126,10 @@ def _up_sampling1d(call: Call) -> Tensor:
 
 
 def _up_sampling2d(call: Call) -> Tensor:
+    if str(call.params["interpolation"]).startswith("lanczos"):
+        raise Refusal("torch has no Lanczos interpolation")
+    if call.params["interpolation"] == "bicubic":  # with antialiasing it is Keys' kernel, and cells do not become fewer
+        return _resized(call, to_first(call, call.x, 2), "bicubic", antialias=True)
     return _interpolate(call, call.params["interpolation"], 2)
 
 
