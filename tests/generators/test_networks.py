@@ -81,7 +81,8 @@ def test_every_layer_and_most_values_are_used():
         generator.next()
     covered = generator.coverage.to_json()
     assert covered["layers"]["declared"] == len(layer_names())
-    assert covered["layers"]["used"] >= len(layer_names()) - 1  # no model survives an Equalization: it is drawn rarely
+    # no model survives an Equalization or a RandomCrop: they are drawn rarely
+    assert covered["layers"]["used"] >= len(layer_names()) - 2
     assert covered["values"]["used"] > 0.6 * covered["values"]["declared"]
 
 

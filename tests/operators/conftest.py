@@ -101,12 +101,20 @@ def _short(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[int, 
     return [(2, rng.choice((1, 3, 5)), rng.choice(SIZES))]
 
 
+def _as_wanted(params: dict[str, Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Images that have the size already: of others Keras gives back what it got (trophies/)."""
+    image, channels = (params["height"], params["width"]), int(rng.choice(SIZES))
+    return [(2, channels, *image) if params["data_format"] == "channels_first" else (2, *image, channels)]
+
+
 #: Layers whose inputs have to fit each other or the parameters in ways of their own, or grow large.
 SHAPES: dict[str, Draw] = {
     **dict.fromkeys(("AdditiveAttention", "Attention", "GroupQueryAttention"), _attended),
     "MultiHeadAttention": _attended_over,
     **{f"ConvLSTM{dims}D": _films(dims) for dims in (1, 2, 3)},
     "Dot": _dotted,
+    "ContrastLimitedAdaptiveHistogramEqualization": lambda params, rng: [(2, *rng.choice((8, 9, 11), 3))],
+    "RandomCrop": _as_wanted,
     "HashedCrossing": lambda params, rng: [(4, 1)] * int(rng.integers(2, 4)),
     **dict.fromkeys(("Bidirectional", "GRU", "LSTM", "RNN", "SimpleRNN"), _short),
 }

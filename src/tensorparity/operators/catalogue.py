@@ -126,7 +126,8 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "RepeatVector": "REPEAT_VECTOR",
         "Reshape": "RESHAPE",
     },
-    "resizing": {"CenterCrop": "CENTER_CROP", "Resizing": "RESIZING"},
+    "equalizing": {"ContrastLimitedAdaptiveHistogramEqualization": "CLAHE"},
+    "resizing": {"CenterCrop": "CENTER_CROP", "RandomCrop": "RANDOM_CROP", "Resizing": "RESIZING"},
     "augmentation": {
         "AugMix": "AUG_MIX",
         "AutoContrast": "AUTO_CONTRAST",
@@ -185,6 +186,11 @@ def layer(name: str) -> LayerSpec:
 
 def has_layer(name: str) -> bool:
     return name in _LAYERS
+
+
+def has_reference(name: str) -> bool:
+    """Whether the catalogue says what a layer computes, and not only that there is one."""
+    return has_layer(name) and not layer(name).voted
 
 
 def layer_names() -> list[str]:

@@ -31,14 +31,6 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(("SimpleRNNCell", "GRUCell", "LSTMCell", "StackedRNNCells"), _CELL),
     **dict.fromkeys(("StringLookup", "TextVectorization"), _WORDS),
     "MaxNumBoundingBoxes": "reads a dictionary of boxes, not tensors",
-    "RandomCrop": (
-        "documented to resize and crop in inference, where it does nothing (trophies): what it says and what it does "
-        "give two shapes, so there is no rule to hold it against"
-    ),
-    "ContrastLimitedAdaptiveHistogramEqualization": (
-        "deterministic, but how tiles are padded, clipped and blended is documented nowhere, and a layer is declared "
-        "with its reference"
-    ),
 }
 
 #: Functions of ``keras.activations`` that are declared as calls, and not as a layer's ``activation``.

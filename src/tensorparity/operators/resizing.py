@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from ..core.arrays import Array
 from .arguments import choice, flag, need_rank, number, positive, refuse
+from .regularization import SEED
 from .reshaping import DATA_FORMAT, moving
 from .rounding import exact, growth
 from .spatial import from_last, spatial_axes, to_last
-from .spec import Evaluation, Parameter, Params, Shape
+from .spec import Domain, Evaluation, Parameter, Params, Shape
 
 _HEIGHT = Parameter("height", None, (2, 3, 7), (-1,), required=True)
 _WIDTH = Parameter("width", None, (2, 4, 5), (-1,), required=True)
@@ -185,6 +187,31 @@ CENTER_CROP = moving(
     _center_crop,
     "output = the middle of the image, the odd row or column left out at the end; of an image that is smaller, the "
     "largest window of the wanted aspect ratio, blended linearly to the wanted size",
+)
+
+
+# RandomCrop
+
+
+def _largest_window(params: Params, x: Array) -> Evaluation:
+    return _scaled(params, _crop_to_ratio(to_last(params, x), _target(params)), "bilinear")
+
+
+#: Keras does nothing in inference (trophies); and how an image is resized is nowhere said.
+RANDOM_CROP = replace(
+    moving(
+        "RandomCrop",
+        (4,),
+        (_HEIGHT, _WIDTH, DATA_FORMAT, SEED),
+        _sized,
+        _largest_window,
+        "in inference, output = the largest window of the wanted aspect ratio, resized to the wanted size; in training "
+        "a window of that size is cut out at a random place",
+    ),
+    random=True,
+    voted=True,
+    stages=("inference", "backward"),
+    domain=lambda params: Domain("float32", 0.0, 255.0),
 )
 
 

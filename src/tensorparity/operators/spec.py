@@ -150,6 +150,8 @@ class LayerSpec:
         listed: the layer is called on one list of its inputs, not on the inputs one by one.
         random: draws random numbers when training; the reference is of inference.
         noise: parameters that make a layer draw random numbers when training once they exceed 0.
+        voted: the documentation names what it does and does not say how: the reference is an example of it, and nobody
+            is held against that; they are against shapes, dtypes and each other.
         discontinuous: a last-bit difference of the input may change the output by much.
         training: the reference when the layer is called with ``training=True``, where that is another formula.
         held: what the layer computes while it trains and hides from gradients, by name; ``training`` finds it among
@@ -180,6 +182,7 @@ class LayerSpec:
     listed: bool = False
     random: bool = False
     noise: tuple[str, ...] = ()
+    voted: bool = False
     discontinuous: bool = False
     training: Callable[[Params, Sequence[Array], Mapping[str, Array]], tuple[Evaluation, ...]] | None = None
     held: Callable[[Params, Sequence[Array], Mapping[str, Array]], dict[str, Array]] | None = None

@@ -23,7 +23,7 @@ from ..core.policies import PLAIN, Policy, as_computed, coarser, policy_named
 from ..core.procedure import Recipe
 from ..core.verdict import Kind
 from ..operators.beside import Beside
-from ..operators.catalogue import has_layer, layer
+from ..operators.catalogue import has_reference, layer
 from ..operators.directional import Terms
 from ..operators.evaluate import constants, evaluate, evaluate_node
 from ..operators.loss_spec import REDUCTION
@@ -89,7 +89,7 @@ def layer_function(
         policy: what the layer runs under: the derivative is that at the point where its casts have led.
     """
     inputs, weights = [coarser(array, policy) for array in inputs], as_computed(weights, policy)
-    if not has_layer(node.op) or _differs_in_training(node, training, alone=True):
+    if not has_reference(node.op) or _differs_in_training(node, training, alone=True):
         return None
     named = {f"input:{node.key}/{index}": array for index, array in enumerate(inputs)}
     named |= {f"weight:{name}": array for name, array in weights.items() if name.startswith(f"{node.layer}/")}
@@ -153,7 +153,7 @@ def loss_function(case: Case) -> Differentiated | None:
     if not isinstance(graph, LayerGraph) or recipe is None:
         return None
     training = case.procedure.training
-    if any(not has_layer(node.op) or _differs_in_training(node, training) for node in graph.nodes):
+    if any(not has_reference(node.op) or _differs_in_training(node, training) for node in graph.nodes):
         return None
     if training and any(layer(node.op).training is not None for node in graph.nodes):
         return None  # a whole graph is evaluated as in inference

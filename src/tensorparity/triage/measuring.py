@@ -12,7 +12,7 @@ from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.policies import Policy, coarser, policy_named, worth
 from ..operators.beside import Beside
-from ..operators.catalogue import has_layer
+from ..operators.catalogue import has_reference
 from ..operators.evaluate import evaluate_node
 from ..operators.spec import Evaluation, ShapeError
 from .forms import Forms
@@ -171,7 +171,7 @@ def reference_of(
     beside: Beside | None = None,
 ) -> list[Evaluation] | None:
     """The true outputs of a node under a dtype policy; None where the catalogue does not say."""
-    if not has_layer(node.op):
+    if not has_reference(node.op):
         return None
     try:
         return list(evaluate_node(node, given, weights, training=training, dtype=dtype, beside=beside))

@@ -122,6 +122,9 @@ LAYERS: dict[str, Sources] = {
     "GaussianNoise": _passed_on("nn.Identity"),
     "Identity": _passed_on("nn.Identity"),
     **_dims("SpatialDropout*", torch="nn.functional.dropout*d", hand="sources/test_by_hand.py::test_spatial_dropout"),
+    # what is documented by its name alone
+    "ContrastLimitedAdaptiveHistogramEqualization": {"hand": "test_equalizing.py::test_one_tile_by_hand"},
+    "RandomCrop": {"hand": "test_equalizing.py::test_the_largest_window_by_hand"},
     **{
         name: {"hand": "test_images.py::test_random_layers_pass_images_on_in_inference"}
         for name in (
@@ -204,6 +207,10 @@ _NOBODY = "neither torch.optim nor TensorFlow's kernels have it; two steps are w
 #: References with fewer than two sources, and why.
 EXCEPTIONS: dict[str, str] = {
     **{name: _NOTHING for name in LAYERS if name.startswith("Random") or name in _AUGMENTING},
+    **dict.fromkeys(
+        ("ContrastLimitedAdaptiveHistogramEqualization", "RandomCrop"),
+        "how it computes is nowhere documented, so the reference convicts nobody",
+    ),
     "HashedCrossing": "a fingerprint of fingerprints, which only TensorFlow computes",
     "Lamb": _NOBODY,
     "Lion": _NOBODY,

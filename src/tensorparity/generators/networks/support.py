@@ -34,6 +34,8 @@ def lacking(op: str, params: Params, rank: int) -> str:
         return "torch has no Lanczos interpolation"
     if op in _BLENDING and params["interpolation"] == "bicubic" and not params.get("antialias"):
         return "torch has another kernel, and TensorFlow a coarse table of it (trophies)"
+    if op == "ContrastLimitedAdaptiveHistogramEqualization":
+        return "Keras on torch hardly changes the image (trophies)"
     if op in _LOOKUPS:
         return "it runs in TensorFlow on every backend, and JAX cannot compile it"
     return ""
@@ -45,6 +47,8 @@ def hopeless(op: str, params: Params, rank: int, size: int | None = None) -> str
     Args:
         size: of its input's last axis, where that is known.
     """
+    if op == "RandomCrop":
+        return "it says another shape than it gives in inference, and what follows does not fit (trophies)"
     if op == "Equalization":
         return "its output is its own predecessor, so that no functional model can have one (trophies)"
     if op == "MelSpectrogram" and (size is None or (size + 1) % params["sequence_stride"] == 0):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...operators.catalogue import layer
+from ...operators.catalogue import layer, layer_names
 from .onnx_activations import ACTIVATION_LAYERS
 from .onnx_attention import ATTENTION_LAYERS
 from .onnx_convolution import CONVOLUTION_LAYERS
@@ -29,6 +29,7 @@ LAYERS.update(wrapping_layers(LAYERS))
 
 #: Layers of the catalogue that are not written in ONNX' operators, and why.
 REFUSED_LAYERS = {
+    **{name: "how it computes is nowhere documented" for name in layer_names() if layer(name).voted},
     "HashedCrossing": "ONNX has no hash",
     "Hashing": "ONNX has no hash",
     "IntegerLookup": "its tables and what it does with unknown numbers are not written here",

@@ -216,7 +216,7 @@ def _auto_contrast(call: Call) -> str:
 
 _DIMS = (1, 2, 3)
 MOVING_LAYERS: dict[str, Lowering] = {
-    **{name: _identity for name in layer_names() if layer(name).random},
+    **{name: _identity for name in layer_names() if layer(name).random and not layer(name).voted},
     **{f"Cropping{dims}D": partial(_cropping, dims=dims) for dims in _DIMS},
     **{f"ZeroPadding{dims}D": partial(_zero_padding, dims=dims) for dims in _DIMS},
     "ActivityRegularization": _identity,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....operators.catalogue import layer, layer_names
 from .activations import ACTIVATION_LAYERS
 from .attention import ATTENTION_LAYERS
 from .convolution import CONVOLUTION_LAYERS
@@ -29,6 +30,7 @@ LAYERS.update(wrapping_layers(LAYERS))
 
 #: Layers of the catalogue that are not written in torch's functions, and why.
 REFUSED_LAYERS = {
+    **{name: "how it computes is nowhere documented" for name in layer_names() if layer(name).voted},
     "HashedCrossing": "torch has no hash",
     "Hashing": "torch has no hash",
     "IntegerLookup": "torch has no tables to look numbers up in",

@@ -189,7 +189,7 @@ def _silent(call: Call) -> Tensor:
 
 _DIMS = (1, 2, 3)
 MOVING_LAYERS: dict[str, Lowering] = {
-    **{name: _silent for name in layer_names() if layer(name).random},
+    **{name: _silent for name in layer_names() if layer(name).random and not layer(name).voted},
     **{f"Cropping{dims}D": partial(_pad, name="cropping", dims=dims) for dims in _DIMS},
     **{f"ZeroPadding{dims}D": partial(_pad, name="padding", dims=dims) for dims in _DIMS},
     "ActivityRegularization": _pass_on,
