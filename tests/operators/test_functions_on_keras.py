@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 
 import numpy as np
 import pytest
@@ -16,9 +15,8 @@ from tensorparity.operators.api import evaluate_call
 from tensorparity.operators.rounding import K, error_units
 from tensorparity.targets.runner import open_runner
 
-_FEW = 3
-#: Rounds through all of them; a sweep asks for more.
-TURNS = int(os.environ.get("TENSORPARITY_DRAWS", _FEW))
+#: Rounds through all of them.
+TURNS = 3
 TARGETS = [
     pytest.param("keras:torch", marks=pytest.mark.torch),
     pytest.param("keras:tensorflow", marks=pytest.mark.tensorflow),
@@ -50,8 +48,8 @@ def _defect(case: Case, target: str) -> bool:
 def test_functions_are_what_the_catalogue_says(target: str) -> None:
     drawn = itertools.islice(function_cases(11), TURNS * len(FUNCTIONS))
     cases = [case for case in drawn if not _defect(case, target)]
-    if target == "keras:jax" and TURNS <= _FEW:  # it compiles every use, so it is asked for few
-        cases = cases[:: 2 * _FEW]
+    if target == "keras:jax":  # it compiles every use, so it is asked for few
+        cases = cases[:: 2 * TURNS]
     with open_runner([target]) as runner:
         outcomes = runner.run_pairs([(case, target) for case in cases])
     for case, outcome in zip(cases, outcomes, strict=True):
