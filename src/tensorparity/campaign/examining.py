@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..core.arrays import Array, Arrays
-from ..core.case import Case
+from ..core.case import ApiCall, Case
 from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
@@ -110,7 +110,17 @@ def _judge(
     if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
         suspicion = _located(runner, suspicion, outcomes)
     also = also_suspected(suspicion, outcomes) if suspicion else []
+    also += _ended_otherwise(case, suspicion, outcomes) if suspicion and ended else []
     return Checked((suspicion, *also) if suspicion else (), undecided)
+
+
+def _ended_otherwise(case: Case, first: Suspicion, outcomes: Outcomes) -> list[Suspicion]:
+    """Of a call: who ended badly in another way than the one that was judged."""
+    rest = {target: outcome for target, outcome in outcomes.items() if target not in first.diagnosis.suspects}
+    if not isinstance(case.subject, ApiCall) or not any(outcome.status in ENDINGS for outcome in rest.values()):
+        return []
+    suspicion, _ = judge(case, rest)
+    return [suspicion] if suspicion and suspicion.key != first.key else []
 
 
 # --- a graph of several layers

@@ -8,27 +8,43 @@ import numpy as np
 
 from ..core.case import Case
 from ..core.runner import Runner
-from ..operators.activation_calls import ACTIVATIONS
+from ..operators.activation_calls import ACTIVATIONS, ActivationSpec
 from ..operators.activation_cases import activation_case, draw_style
 from ..operators.draws import draw_params
+from ..operators.text_cases import draw_arguments, text_case
+from ..operators.text_layers import TEXT_LAYERS, TextLayerSpec
 from .case_rounds import CaseRounds
 
 #: What ``--stages`` calls them.
 STAGE = "functions"
 _PER_ROUND = 4
 
+#: After so many activations, the layers of strings again: they have far more arguments.
+_BETWEEN = 8
+
+
+def _turns() -> Iterator[ActivationSpec | TextLayerSpec]:
+    for place, spec in enumerate(ACTIVATIONS.values(), start=1):
+        yield spec
+        if place % _BETWEEN == 0:
+            yield from TEXT_LAYERS.values()
+
+
+_TURNS = tuple(_turns())
 #: Public names, in the order of their turns.
-FUNCTIONS = tuple(spec.api for spec in ACTIVATIONS.values())
+FUNCTIONS = tuple(spec.api for spec in _TURNS)
 
 
 def function_cases(seed: int) -> Iterator[Case]:
-    """All activations in turn, again and again; the n-th case depends on the seed and n alone."""
-    specs = list(ACTIVATIONS.values())
+    """All activations and layers of strings in turn, again and again; the n-th case depends on the seed and n alone."""
     index = 0
     while True:
         rng = np.random.default_rng([seed, 0xF0C, index])
-        spec = specs[index % len(specs)]
-        yield activation_case(spec, draw_params(spec.parameters, rng), rng, style=draw_style(spec, rng))
+        spec = _TURNS[index % len(_TURNS)]
+        if isinstance(spec, ActivationSpec):
+            yield activation_case(spec, draw_params(spec.parameters, rng), rng, style=draw_style(spec, rng))
+        else:
+            yield text_case(spec, draw_arguments(spec, rng), rng)
         index += 1
 
 

@@ -26,6 +26,8 @@ from ..operators.metrics.spec import MetricSpec
 from ..operators.optimizer_options import OPTION_CONFLICTS, OPTIONS
 from ..operators.optimizers import OPTIMIZERS
 from ..operators.spec import Conflict, Parameter, Shape, ShapeError
+from ..operators.text_cases import text_case
+from ..operators.text_layers import TEXT_LAYERS, TextLayerSpec
 from .case_rounds import CaseRounds
 
 _PER_ROUND = 4
@@ -162,6 +164,16 @@ def _functions(seed: int) -> Iterator[Callable[[], Case | None]]:
     for spec in ACTIVATIONS.values():
         for params in _ruled_out(spec.parameters):
             yield functools.partial(_function, spec, params, seed)
+    for layer_of_strings in TEXT_LAYERS.values():
+        for params in _ruled_out(layer_of_strings.parameters, layer_of_strings.conflicts):
+            yield functools.partial(_of_strings, layer_of_strings, params, seed)
+
+
+def _of_strings(spec: TextLayerSpec, wrong: dict[str, Json], seed: int) -> Case:
+    needed = _needed(spec.parameters)
+    case = text_case(spec, needed, np.random.default_rng([seed, 0xBAD]))
+    assert isinstance(case.subject, ApiCall)
+    return replace(case, subject=replace(case.subject, kwargs={**needed, **wrong}))
 
 
 def _function(spec: ActivationSpec, wrong: dict[str, Json], seed: int) -> Case:

@@ -1,4 +1,4 @@
-"""What single calls may name beside operators: metrics, activations."""
+"""What single calls may name beside operators: metrics, activations, layers that read strings."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..core.jsontext import Json
 from .activation_calls import ACTIVATIONS
 from .metrics.catalogue import METRICS
 from .spec import Evaluation, Parameter, Params, ShapeError
+from .text_layers import TEXT_LAYERS
 
 
 class Declared(Protocol):
@@ -33,7 +34,7 @@ class Declared(Protocol):
         """The true value."""
 
 
-_ALL: tuple[Declared, ...] = (*METRICS.values(), *ACTIVATIONS.values())
+_ALL: tuple[Declared, ...] = (*METRICS.values(), *ACTIVATIONS.values(), *TEXT_LAYERS.values())
 #: By public name.
 DECLARED: Mapping[str, Declared] = {spec.api: spec for spec in _ALL}
 

@@ -17,10 +17,7 @@ ALIASES: dict[str, str] = {
 }
 
 _CELL = "a step of a recurrent layer, declared as a parameter of RNN"
-_WORDS = (
-    "reads strings: the worker's protocol carries them, but a graph's inputs, what is drawn for them and what "
-    "references compute are numbers; its table and its hashes are IntegerLookup's"
-)
+_WORDS = "reads strings, and a graph's inputs are numbers: declared as a call (``text_layers``)"
 
 #: The reason why a layer is not declared.
 LEFT_OUT: dict[str, str] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +20,10 @@ _CROSSING_KEY = 0xDECAFCAFFE
 #: What integers of the inputs are drawn from, where nothing else is asked for.
 _ANY_INTEGER = Domain("int32", -9, 40)
 
-_SALT = Parameter("salt", None, (None, 133, (133, 137)), ("pepper", (1, 2, 3)))
+SALT = Parameter("salt", None, (None, 133, (133, 137)), ("pepper", (1, 2, 3)))
 
 
-def _salt(params: Params) -> tuple[int, int] | None:
+def salt_of(params: Params) -> tuple[int, int] | None:
     value: Json = params["salt"]
     if value is None:
         return None
@@ -32,14 +33,14 @@ def _salt(params: Params) -> tuple[int, int] | None:
     return int(pair[0]), int(pair[1])
 
 
+def bin_of(value: int | str, bins: int, salt: tuple[int, int] | None) -> int:
+    """The bin of a string, or of an integer, which is hashed as it is written in decimal."""
+    text = str(value).encode()
+    return (farm_fingerprint(text) if salt is None else sip_hash(text, salt)) % bins
+
+
 def _hashed(values: Array, bins: int, salt: tuple[int, int] | None) -> Array:
-    """The bin of every integer, which is hashed as it is written in decimal."""
-
-    def bin_of(value: int) -> int:
-        text = str(value).encode()
-        return (farm_fingerprint(text) if salt is None else sip_hash(text, salt)) % bins
-
-    return _each(bin_of, values)
+    return _each(lambda value: bin_of(value, bins, salt), values)
 
 
 def _whole(numbers: Array) -> Evaluation:
@@ -60,7 +61,7 @@ def _hashing_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]
     bins = positive(params, "num_bins")
     if params["mask_value"] is not None and not is_integer(params["mask_value"]):
         refuse("mask_value", "an integer or None", params["mask_value"])
-    _salt(params)
+    salt_of(params)
     return (shapes[0] if mode == "int" else encoded_shape(mode, bins, shapes[0]),)
 
 
@@ -68,9 +69,9 @@ def _hash(params: Params, inputs: Sequence[Array], weights: Mapping[str, Array])
     x, bins = inputs[0].astype(np.int64), positive(params, "num_bins")
     mask, mode = params["mask_value"], params["output_mode"]
     if mask is None or bins == 1:
-        found = _hashed(x, bins, _salt(params))
+        found = _hashed(x, bins, salt_of(params))
     else:
-        found = np.where(x == mask, 0, 1 + _hashed(x, bins - 1, _salt(params)))
+        found = np.where(x == mask, 0, 1 + _hashed(x, bins - 1, salt_of(params)))
     return (_whole(found if mode == "int" else encode(mode, bins, found)),)
 
 
@@ -82,7 +83,7 @@ HASHING = LayerSpec(
     parameters=(
         Parameter("num_bins", None, (1, 3, 10), (0, -1), required=True),
         Parameter("mask_value", None, (None, 0, 7)),
-        _SALT,
+        SALT,
         Parameter("output_mode", "int", ("int", "one_hot", "multi_hot", "count"), ("tf_idf",)),
     ),
     shape=_hashing_shape,
@@ -144,38 +145,42 @@ HASHED_CROSSING = LayerSpec(
 # IntegerLookup
 
 
-def _tokens(params: Params) -> tuple[list[int], bool]:
+def tokens_of(params: Params) -> tuple[list[Any], bool]:
     """The vocabulary without what stands for nothing in it, and whether that stood at its start."""
     value: Json = params["vocabulary"]
-    if not isinstance(value, (tuple, list)) or not value or not all(is_integer(item) for item in value):
-        refuse("vocabulary", "a sequence of integers", value)
-    special = [params["mask_token"]] * _first_oov(params) + [params["oov_token"]] * _oov_count(params)
+    if not isinstance(value, (tuple, list)) or not value or not _alike(value):
+        refuse("vocabulary", "a sequence of integers, or of strings", value)
+    special = [params["mask_token"]] * first_oov(params) + [params["oov_token"]] * oov_count(params)
     named = list(value[: len(special)]) == special
-    tokens = [int(item) for item in value[len(special) if named else 0 :]]
+    tokens = list(value[len(special) if named else 0 :])
     reserved = [params["mask_token"], *([params["oov_token"]] if params["invert"] else [])]
     if len(set(tokens)) < len(tokens) or any(token in reserved for token in tokens):
-        refuse("vocabulary", "integers that are all different, none of them reserved", value)
+        refuse("vocabulary", "tokens that are all different, none of them reserved", value)
     return tokens, named
 
 
-def _oov_count(params: Params) -> int:
+def _alike(tokens: Sequence[Json]) -> bool:
+    return all(is_integer(item) for item in tokens) or all(isinstance(item, str) for item in tokens)
+
+
+def oov_count(params: Params) -> int:
     value = params["num_oov_indices"]
     if not is_integer(value) or value < 0:
         refuse("num_oov_indices", "an integer >= 0", value)
     return int(value)
 
 
-def _first_oov(params: Params) -> int:
+def first_oov(params: Params) -> int:
     """A mask has index 0 for itself where indices are asked for, and none elsewhere."""
     return 1 if params["mask_token"] is not None and params["output_mode"] == "int" else 0
 
 
-def _first_token(params: Params) -> int:
-    return _first_oov(params) + _oov_count(params)
+def first_token(params: Params) -> int:
+    return first_oov(params) + oov_count(params)
 
 
-def _depth(params: Params) -> int:
-    size, most = _first_token(params) + len(_tokens(params)[0]), optional_positive(params, "max_tokens")
+def depth_of(params: Params) -> int:
+    size, most = first_token(params) + len(tokens_of(params)[0]), optional_positive(params, "max_tokens")
     if most is not None and (most < 2 or size > most):
         refuse("max_tokens", f"more than 1, and room for {size} tokens", most)
     if not flag(params, "pad_to_max_tokens"):
@@ -185,7 +190,7 @@ def _depth(params: Params) -> int:
     return most
 
 
-def _frequencies(params: Params) -> Array | None:
+def frequencies(params: Params) -> Array | None:
     """A factor per token; None where nothing is weighted."""
     value: Json = params["idf_weights"]
     weighted = params["output_mode"] == "tf_idf"
@@ -196,30 +201,30 @@ def _frequencies(params: Params) -> Array | None:
     if len(value) != len(params["vocabulary"]) or not all(is_number(item) for item in value):
         refuse("idf_weights", "a number per token of the vocabulary", value)
     given = np.asarray(value, dtype=np.float64)
-    _, named = _tokens(params)
-    front = np.full(0 if named else _first_token(params), given.mean())
+    _, named = tokens_of(params)
+    front = np.full(0 if named else first_token(params), given.mean())
     known = np.concatenate([front, given])
-    return np.concatenate([known, np.zeros(_depth(params) - len(known))])
+    return np.concatenate([known, np.zeros(depth_of(params) - len(known))])
 
 
 def _lookup_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     mode = choice(params, "output_mode", ("int", "one_hot", "multi_hot", "count", "tf_idf"))
     method = choice(params, "oov_method", ("floormod", "farmhash"))
-    if _salt(params) is not None and method != "farmhash":
+    if salt_of(params) is not None and method != "farmhash":
         refuse("salt", "None, unless oov_method is 'farmhash'", params["salt"])
     if flag(params, "invert") and mode != "int":
         refuse("invert", "False, unless output_mode is 'int'", True)
-    _frequencies(params)
-    depth = _depth(params)
+    frequencies(params)
+    depth = depth_of(params)
     return (shapes[0] if mode == "int" else encoded_shape(mode, depth, shapes[0]),)
 
 
 def _indices(params: Params, x: Array) -> Array:
     """The index of every token; -1 for a mask that is dropped."""
-    tokens, count, mask = _tokens(params)[0], _oov_count(params), params["mask_token"]
+    tokens, count, mask = tokens_of(params)[0], oov_count(params), params["mask_token"]
     hashed = count > 1 and params["oov_method"] == "farmhash"
-    found = _first_oov(params) + (_hashed(x, count, _salt(params)) if hashed else x % max(count, 1))
-    for index, token in enumerate(tokens, start=_first_token(params)):
+    found = first_oov(params) + (_hashed(x, count, salt_of(params)) if hashed else x % max(count, 1))
+    for index, token in enumerate(tokens, start=first_token(params)):
         found = np.where(x == token, index, found)
     dropped = 0 if params["output_mode"] == "int" else -1
     return found if mask is None else np.where(x == mask, dropped, found)
@@ -228,7 +233,7 @@ def _indices(params: Params, x: Array) -> Array:
 def _terms(params: Params, x: Array) -> Array:
     """Back from indices to tokens."""
     found = np.full(x.shape, int(params["oov_token"]), dtype=np.int64)
-    for index, token in enumerate(_tokens(params)[0], start=_first_token(params)):
+    for index, token in enumerate(tokens_of(params)[0], start=first_token(params)):
         found = np.where(x == index, token, found)
     return found if params["mask_token"] is None else np.where(x == 0, int(params["mask_token"]), found)
 
@@ -240,10 +245,10 @@ def _look_up(params: Params, inputs: Sequence[Array], weights: Mapping[str, Arra
     indices = _indices(params, x)
     if mode == "int":
         return (_whole(indices),)
-    factors = _frequencies(params)
+    factors = frequencies(params)
     if factors is None:
-        return (_whole(encode(mode, _depth(params), indices)),)
-    value = encode("count", _depth(params), indices) * factors
+        return (_whole(encode(mode, depth_of(params), indices)),)
+    value = encode("count", depth_of(params), indices) * factors
     return (Evaluation(value, 2.0 * np.abs(value)),)  # the average of the weights is rounded, too
 
 
@@ -277,7 +282,7 @@ INTEGER_LOOKUP = LayerSpec(
         Parameter("pad_to_max_tokens", False, (False, True)),
         Parameter("invert", False, (False, True)),
         Parameter("oov_method", "floormod", ("floormod", "farmhash"), ("md5",)),
-        _SALT,
+        SALT,
     ),
     shape=_lookup_shape,
     weights=no_weights,

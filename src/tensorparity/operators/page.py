@@ -18,6 +18,7 @@ from .optimizer_options import OPTION_CONFLICTS, OPTIONS
 from .optimizers import OPTIMIZERS
 from .schedules import SCHEDULES
 from .spec import FLOATS, Conflict, LayerSpec, Parameter, Shape, ShapeError, WeightSpec
+from .text_layers import TEXT_LAYERS
 
 _MOST_VALUES = 8
 #: Of every axis of the inputs on which weights are shown: large enough for any window, and a multiple of any groups.
@@ -35,7 +36,8 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "Made from `src/tensorparity/operators/` by `python -m tensorparity.operators.page`; a test holds it."
     counts = f"{len(names)} layer types, {len(LOSSES)} losses, {len(METRICS)} metrics, {len(OPTIMIZERS)} optimizers"
-    yield f"{counts}, {len(SCHEDULES)} schedules, {len(ACTIVATIONS)} activations as functions."
+    called = f"{len(ACTIVATIONS)} activations as functions, {len(TEXT_LAYERS)} layers of strings"
+    yield f"{counts}, {len(SCHEDULES)} schedules, {called}."
     yield "Values are those that are tried; a bold one is the default, `!` stands before one that is ruled out."
     yield "A layer computes in float32, float64, float16 and bfloat16 unless it says otherwise. Its stages are those of"
     yield "a training step that it takes part in: the call in inference and in training (not where it is random), a"
@@ -80,6 +82,16 @@ def _lines() -> Iterator[str]:
         yield f"- {name}: {reason}."
     for function in ACTIVATIONS.values():
         yield from _entry(function.name, function.formula, function.parameters)
+    yield ""
+    yield "## Layers called on strings"
+    for spec in TEXT_LAYERS.values():
+        yield from _entry(spec.name, spec.formula, spec.parameters)
+        yield from _conflicts(spec.conflicts)
+    yield ""
+    yield "Not declared:"
+    yield ""
+    for name, reasons in undeclared.TEXT_LAYERS.items():
+        yield from (f"- `{argument}` of {name}: {reason}." for argument, reason in reasons.items())
     yield ""
     yield "## Optimizers"
     for optimizer in OPTIMIZERS.values():

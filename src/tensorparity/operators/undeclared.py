@@ -110,6 +110,18 @@ CALLS: dict[str, str] = {
     "training": "belongs to the procedure",
 }
 
+_ENCODING = "of the bytes of strings, which travel as UTF-8"
+
+#: The constructor's, by layer that is called on strings.
+TEXT_LAYERS: dict[str, dict[str, str]] = {
+    "StringLookup": {"encoding": _ENCODING, "sparse": _SPARSE},
+    "TextVectorization": {
+        "encoding": _ENCODING,
+        "ragged": "ragged tensors, which TensorFlow alone has, and which no other layer takes",
+        "sparse": _SPARSE,
+    },
+}
+
 LOSSES: dict[str, dict[str, str]] = {}
 METRICS: dict[str, dict[str, str]] = {}
 OPTIMIZERS: dict[str, dict[str, str]] = {}

@@ -22,6 +22,7 @@ import numpy as np
 
 from ...core.arrays import Array, dtype_name
 from ...core.case import ApiCall, ArrayArg, Case, ModelFile, Subject
+from ...core.channels import is_text
 from ...core.graph import LayerGraph, Node
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode, Procedure, Recipe
@@ -141,7 +142,9 @@ def _length(value: object) -> int:
 
 
 def value_cost(array: Array) -> int:
-    """How much of a thought the numbers are: 0 for zeros, more the less they are small whole numbers."""
+    """How much of a thought the numbers are: 0 for zeros, more the less they are small numbers; texts by length."""
+    if is_text(array):
+        return sum(len(str(item)) for item in array.ravel())
     if array.dtype.kind not in "fiubc" and dtype_name(array) not in _DTYPES:
         return 4 * array.size
     if array.dtype.kind == "c":

@@ -10,6 +10,7 @@ from .nodes import drop_nodes
 from .parameters import reset_parameters
 from .reducer import Pass
 from .shapes import shrink_shapes
+from .texts import shorten_texts
 from .training import shrink_training
 from .values import simplify_values
 from .worst import keep_worst
@@ -22,6 +23,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("keep the worst number", keep_worst),
     ("shrink shapes", shrink_shapes),
     ("shrink call", shrink_call),
+    ("shorten texts", shorten_texts),
     ("smallest batch", smallest_batch),
     ("simplify dtypes", simplify_dtypes),
     ("simplify values", simplify_values),

@@ -45,6 +45,8 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
     ]
     if isinstance(case.subject, ApiCall) and metric_of(case.subject.api):
         return Parts(imports, _metric(case, case.subject))
+    if isinstance(case.subject, ApiCall) and case.subject.api.startswith("keras.layers."):
+        return Parts(imports, _called_layer(case, case.subject))
     if isinstance(case.subject, ApiCall):
         call = call_expression(case.subject)
         steps = [*argument_lines(case, ""), f"observed = keras.ops.convert_to_numpy({call})"]
@@ -67,6 +69,20 @@ def _metric(case: Case, call: ApiCall) -> list[str]:
         *(f"metric.update_state({', '.join(name + part for name in names)})" for part in parts),
         "observed = keras.ops.convert_to_numpy(metric.result())",
     ]
+
+
+def _called_layer(case: Case, call: ApiCall) -> list[str]:
+    """A layer that is made and called on arrays; strings come out as bytes, or in a list, by the backend."""
+    names = [literals.name(item.name) for item in call.args if isinstance(item, ArrayArg)]
+    lines = [
+        *argument_lines(case, ""),
+        f"layer = {literals.dotted(call.api)}({_arguments(dict(call.kwargs))})",
+        f"output = layer({', '.join(names)})",
+    ]
+    if call.kwargs.get("invert"):
+        words = "[w.decode() if isinstance(w, bytes) else w for w in np.ravel(np.array(output, object))]"
+        return [*lines, f"observed = np.array({words}).reshape(np.shape(output))"]
+    return [*lines, "observed = keras.ops.convert_to_numpy(output)"]
 
 
 def _graph_steps(case: Case, graph: LayerGraph, backend: str, claim: Claim | None) -> list[str]:

@@ -63,6 +63,10 @@ def array(data: Array) -> str:
         raise Unprintable(f"NumPy has no {dtype}")
     shape = value(list(data.shape))
     flat = data.reshape(-1)
+    if dtype == "string":
+        if data.size > MOST_LISTED:
+            raise Unprintable(f"an array of {data.size} strings")
+        return f"np.array({_nested(data)}, object)" + (f".reshape({shape})" if data.size == 0 else "")
     if data.size > 4 and (flat == flat[0]).all():
         return f"np.full({shape}, {number(flat[0])}, {value(dtype)})"
     if data.size > 8 and np.array_equal(flat.astype(np.float64), np.arange(data.size) % PERIOD - OFFSET):
@@ -77,7 +81,9 @@ def array(data: Array) -> str:
     return f"np.array({_nested(data)}, {value(dtype)})" + (f".reshape({shape})" if data.size == 0 else "")
 
 
-def _nested(data: Array) -> str:
+def _nested(data: Array | str) -> str:
+    if isinstance(data, str):  # what an array of objects is made of
+        return value(data)
     if data.ndim == 0:
         return number(data[()])
     return "[" + ", ".join(_nested(part) for part in data) + "]"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.channels import is_text
 from ...core.verdict import Kind
 from . import literals
 from .beside import Beside
@@ -128,6 +129,8 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
         'print("observed:", observed.tolist())',
     ]
     close = f"np.allclose(observed, expected, rtol=0, atol={claim.tolerance:.2g}, equal_nan=True)"
+    if is_text(expected):
+        close = "np.array_equal(observed, expected)"
     return [*lines, f"sys.exit(0 if {close} else 1)"]
 
 

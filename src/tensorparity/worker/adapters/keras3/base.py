@@ -11,7 +11,7 @@ from ...contract import Adapter, Export, Result, Unsupported, import_library, in
 from ..expressions import Expression, outputs_of
 from . import program as programs
 from .program import output_key, plain
-from .recipes import in_batches, make_loss, make_optimizer, scaled
+from .recipes import constructed, in_batches, make_loss, make_optimizer, scaled
 from .states import moving_variables, reset_states, set_seeds, silence_random_layers
 
 _DEFAULT_BATCH = 32  # Keras' own default for ``predict``
@@ -295,6 +295,8 @@ class KerasAdapter(Adapter):
         import keras
 
         def convert(array, perm=None):
+            if isinstance(array, np.ndarray) and array.dtype.kind == "O":  # strings, of which few have tensors
+                return array
             tensor = self.to_tensor(plain(array))
             if dtype and keras.backend.is_float_dtype(keras.backend.standardize_dtype(tensor.dtype)):
                 tensor = keras.ops.cast(tensor, dtype)
@@ -310,7 +312,7 @@ class KerasAdapter(Adapter):
         found = keras
         for part in name.split(".")[1:]:
             found = getattr(found, part)
-        return found
+        return constructed(found) if name.startswith("keras.layers.") else found
 
     def import_model(self, path, trust):
         program = programs.load(path, trust)
@@ -397,7 +399,7 @@ class KerasAdapter(Adapter):
 
 
 #: Where the names of calls begin.
-_CALLED = ("keras.ops.", "keras.metrics.", "keras.activations.")
+_CALLED = ("keras.ops.", "keras.metrics.", "keras.activations.", "keras.layers.")
 
 
 @contextlib.contextmanager

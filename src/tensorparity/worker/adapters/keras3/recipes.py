@@ -1,6 +1,8 @@
-"""Losses, metrics and optimizers from what a job says of them."""
+"""Losses, metrics, single layers and optimizers from what a job says of them."""
 
 import copy
+
+import numpy as np
 
 from ...contract import Unsupported
 
@@ -37,6 +39,20 @@ def in_batches(metric_class):
         for part in (slice(0, half), slice(half, None)) if half else (slice(None),):
             metric.update_state(*[array[part] for array in arrays])
         return metric.result()
+
+    return result
+
+
+def constructed(layer_class):
+    """Return a function that makes the layer and calls it; sequences are tuples, as the documentation has them."""
+
+    def result(*arrays, **params):
+        try:
+            layer = layer_class(**{name: tuple(v) if isinstance(v, list) else v for name, v in params.items()})
+        except ImportError as error:  # what reads strings needs TensorFlow, whatever the backend
+            raise Unsupported(str(error))
+        value = layer(*arrays)
+        return np.array(value, dtype=object) if isinstance(value, list) else value
 
     return result
 
