@@ -15,6 +15,8 @@ from .facts import Facts
 
 _STAGES = ("forward", "loss", "backward")
 _ENDS = ("nan", "generation", "execution")
+#: The data set of what all of them have together.
+_TOTAL = "total"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,8 @@ def render(facts: Facts, console: Console) -> None:
         return
     for grid in shown.grids:
         table = Table(title=grid.title, box=box.SIMPLE, title_justify="left")
-        for index, column in enumerate(grid.columns):
-            table.add_column(Text(column), justify="right" if index and "\n" in column else "left")
+        for column in grid.columns:
+            table.add_column(Text(column), justify="right" if column in (*_STAGES, *_ENDS) else "left")
         for row in grid.rows:
             table.add_row(*(Text(cell) for cell in row))
         console.print(table)
@@ -84,14 +86,13 @@ def render(facts: Facts, console: Console) -> None:
 
 
 def _grid(title: str, rows: Sequence[Json], key: str, columns: Sequence[str]) -> Grid:
-    """One row per pair or target, and the columns' counts for every data set."""
-    names = list(dict.fromkeys(row["data"] for row in rows))
-    heads = [f"{name}\n{'/'.join(column[:3] for column in columns)}" for name in names]
-    cells = []
-    for label in dict.fromkeys(row[key] for row in rows):
-        own = {row["data"]: row for row in rows if row[key] == label}
-        cells.append([label, *(" / ".join(str(own[name][column]) for column in columns) for name in names)])
-    return Grid(title, [key, *heads], cells)
+    """One row per pair or target and data set; a data set in which nothing was found is in the total alone."""
+    cells = [
+        [row[key], row["data"], *(str(row[column]) for column in columns)]
+        for row in rows
+        if row["data"] == _TOTAL or any(row[column] for column in columns)
+    ]
+    return Grid(title, [key, "data set", *columns], cells)
 
 
 def _voted(voted: Sequence[Json], only: Sequence[Json] | None, against: Json) -> Grid:
