@@ -56,6 +56,17 @@ class TestReload:
         assert [node.layer for node in reduction.case.subject.nodes] == ["leaky"]
         assert reduction.case.procedure.reload
 
+    def test_nor_of_one_layer_alone(self, fake_runner: Any) -> None:
+        build = GraphBuilder("alone")
+        graph = build.build(build.add("LeakyReLU", build.input("x", (3,)), name="leaky", negative_slope=0.7))
+        case = Case(graph, Procedure(reload=True), inputs={"x": np.array([[-1.0, 2.0, -3.0]], np.float32)})
+        before = fake_runner(targets=TARGETS, planted={TORCH: {"leaky": shifted}})
+        (suspicion,) = examine_case(before, case, TARGETS)[0].suspicions
+        assert (suspicion.stage, suspicion.case.procedure.reload) == (Stage.FORWARD, False)
+        after = fake_runner(targets=TARGETS, lost={TORCH: {"leaky": shifted}})
+        (suspicion,) = examine_case(after, case, TARGETS)[0].suspicions
+        assert (suspicion.stage, suspicion.case.procedure.reload) == (Stage.SAVE_LOAD, True)
+
     def test_what_is_wrong_before_is_not_blamed_on_saving(self, fake_runner: Any, network: Case) -> None:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"leaky": shifted}})
         (suspicion,) = examine_case(runner, network, TARGETS)[0].suspicions

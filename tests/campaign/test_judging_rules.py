@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+from tensorparity.campaign.examining import _ended_otherwise
 from tensorparity.campaign.judging import judge, stage_of
 from tensorparity.core.arrays import Array
-from tensorparity.core.case import Case
+from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
@@ -33,6 +34,32 @@ def convolution(**params: object) -> Case:
     build = GraphBuilder()
     graph = build.build(build.add("Conv2D", build.input("x", (4, 4, 1)), name="layer", filters=1, **params))
     return Case(graph, inputs={"x": np.ones((1, 4, 4, 1), np.float32)})
+
+
+class TestCallsOnStrings:
+    CASE = Case(
+        ApiCall("keras.layers.StringLookup", (ArrayArg("x"),), {"vocabulary": ("a", "b"), "invert": True}),
+        Procedure(goal=Goal.CALL),
+        inputs={"x": np.array([1, 2])},
+    )
+
+    def test_one_target_alone_may_be_wrong_about_words(self) -> None:
+        right, wrong = (np.array(words, dtype=object) for words in (["a", "b"], ["b", "b"]))
+        assert judge(self.CASE, {A: Outcome(A, Status.COMPLETED, {"0": right})}) == (None, "")
+        suspicion, _ = judge(self.CASE, {A: Outcome(A, Status.COMPLETED, {"0": wrong})})
+        assert suspicion is not None
+        assert suspicion.diagnosis.suspects == (A,)
+        assert "vocabulary" not in suspicion.diagnosis.parameters, "what a table holds is the case's"
+
+    def test_three_that_end_in_three_ways(self) -> None:
+        def raised(target: str, kind: str) -> Outcome:
+            return Outcome(target, Status.RAISED, failure=Failure(kind, "no"))
+
+        outcomes = {A: raised(A, "ValueError"), B: raised(B, "TypeError"), C: raised(C, "KeyError")}
+        first, _ = judge(self.CASE, outcomes)
+        assert first is not None
+        others = _ended_otherwise(self.CASE, first, outcomes, {}, ())
+        assert {s.diagnosis.suspects for s in (first, *others)} == {(A,), (B,), (C,)}
 
 
 class TestRuledOut:

@@ -268,6 +268,12 @@ class TestCalls:
         case = Case(odd, inputs={self.HOSTILE: np.ones((1, 4), np.float32)})
         assert inspect_case(case, ("keras:torch",), trust=False) == ("keras:torch",)
 
+    @pytest.mark.parametrize("given", ["/etc/passwd", "gs://somewhere/words"])
+    def test_tables_in_files(self, given: str) -> None:
+        case = Case(ApiCall("keras.layers.StringLookup", (ArrayArg("x"),), {"vocabulary": given}))
+        assert "vocabulary is no list" in refused(case)
+        inspect_case(case, (), trust=True)
+
     def test_plain_names(self) -> None:
         case = Case(ApiCall("keras.ops.sum", (ArrayArg("x"),), {"axis": 0}), inputs={"x": np.ones(1, np.float32)})
         assert inspect_case(case, ("keras:torch",), trust=False) == ("keras:torch",)

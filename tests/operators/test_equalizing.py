@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.core.graph import Node, Ref
+from tensorparity.campaign.judging import judge, references
+from tensorparity.core.case import Case
+from tensorparity.core.graph import GraphBuilder, Node, Ref
+from tensorparity.core.outcome import Outcome, Status
 from tensorparity.operators.catalogue import has_layer, has_reference, layer, layer_names
 from tensorparity.operators.evaluate import evaluate_node
 from tensorparity.operators.spec import ShapeError
@@ -66,3 +69,9 @@ def test_nobody_is_held_against_what_is_nowhere_said():
     node = Node("i", CLAHE, (Ref("x"),), {"tile_grid_size": (1, 1)})
     assert reference_of(node, [x], {}) is None
     assert layer_function(node, [x], {}, x, training=False) is None
+    build = GraphBuilder()
+    graph = build.build(build.add(CLAHE, build.input("x", (2, 2, 1)), name="i", tile_grid_size=(1, 1)))
+    case = Case(graph, inputs={"x": x})
+    assert references(case) == {}
+    alike = {target: Outcome(target, Status.COMPLETED, {"i": x * 9}) for target in ("keras:torch", "keras:jax")}
+    assert judge(case, alike) == (None, "")

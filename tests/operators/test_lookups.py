@@ -95,6 +95,7 @@ def test_a_mask_is_index_0_or_dropped():
     ("params", "name"),
     [
         ({"vocabulary": (1, 2, 1)}, "vocabulary"),
+        ({"vocabulary": ("a", "b")}, "vocabulary"),
         ({"mask_token": 12}, "vocabulary"),
         ({"oov_token": 42, "invert": True}, "vocabulary"),
         ({"max_tokens": 4}, "max_tokens"),

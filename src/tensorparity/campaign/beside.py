@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from ..core.runner import Runner
 from . import fuzz_functions, fuzz_metrics, fuzz_reloads
 from .case_rounds import CaseRounds
 from .fuzz_invalid import invalid_rounds
 
-Begin = Callable[[Runner, Sequence[str], int], CaseRounds]
+#: From the runner, the targets, the seed and the layers of the networks, of which there are none by default.
+Begin = Callable[[Runner, Sequence[str], int, Sequence[str]], CaseRounds]
 
 _ROUNDS: dict[str, Begin] = {
-    fuzz_metrics.STAGE: fuzz_metrics.metric_rounds,
-    fuzz_functions.STAGE: fuzz_functions.function_rounds,
+    fuzz_metrics.STAGE: lambda runner, targets, seed, layers: fuzz_metrics.metric_rounds(runner, targets, seed),
+    fuzz_functions.STAGE: lambda runner, targets, seed, layers: fuzz_functions.function_rounds(runner, targets, seed),
     fuzz_reloads.STAGE: fuzz_reloads.reload_rounds,
 }
 BESIDE = tuple(_ROUNDS)
+#: What ``stats`` calls how many there were.
+_COUNTS = {
+    fuzz_metrics.STAGE: "metric_cases",
+    fuzz_functions.STAGE: "function_cases",
+    fuzz_reloads.STAGE: "reload_cases",
+}
 
 
 class Beside:
@@ -35,10 +41,9 @@ class Beside:
         kinds: Sequence[str] = BESIDE,
         layers: Sequence[str] = (),
     ) -> None:
-        begin: dict[str, Begin] = {**_ROUNDS, fuzz_reloads.STAGE: partial(fuzz_reloads.reload_rounds, layers=layers)}
-        self._named = {kind: begin[kind](runner, targets, seed) for kind in kinds}
+        self._named = {kind: _ROUNDS[kind](runner, targets, seed, layers) for kind in kinds}
         self.rounds = [*self._named.values(), *([invalid_rounds(runner, targets, seed)] if kinds else [])]
 
     def counts(self) -> dict[str, int]:
         """How many cases of each kind were run, as a report calls them."""
-        return {f"{kind[:-1]}_cases": self._named[kind].count if kind in self._named else 0 for kind in BESIDE}
+        return {name: self._named[kind].count if kind in self._named else 0 for kind, name in _COUNTS.items()}

@@ -102,6 +102,23 @@ def _judge(
     exporters: Mapping[str, str],
     convicted: Sequence[str],
 ) -> Checked:
+    """A model that is wrong before it is saved is filed as that."""
+    checked = _judged(runner, case, outcomes, fresh, exporters, convicted)
+    if not case.procedure.reload or not checked.suspicions:
+        return checked
+    built = replace(case, procedure=replace(case.procedure, reload=False))
+    ((before, _),) = _examine(runner, [built], list(outcomes), fresh, convicted=convicted)
+    return before if before.suspicions else checked
+
+
+def _judged(
+    runner: Runner,
+    case: Case,
+    outcomes: Outcomes,
+    fresh: bool,
+    exporters: Mapping[str, str],
+    convicted: Sequence[str],
+) -> Checked:
     done = [target for target, outcome in outcomes.items() if outcome.completed]
     ended = any(outcome.status in ENDINGS for outcome in outcomes.values())
     if done and not ended and _has_layers(case) and not ruled_out(case):
@@ -110,17 +127,27 @@ def _judge(
     if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
         suspicion = _located(runner, suspicion, outcomes)
     also = also_suspected(suspicion, outcomes) if suspicion else []
-    also += _ended_otherwise(case, suspicion, outcomes) if suspicion and ended else []
+    if suspicion and ended and isinstance(case.subject, ApiCall):
+        also += _ended_otherwise(case, suspicion, outcomes, exporters, convicted)
     return Checked((suspicion, *also) if suspicion else (), undecided)
 
 
-def _ended_otherwise(case: Case, first: Suspicion, outcomes: Outcomes) -> list[Suspicion]:
-    """Of a call: who ended badly in another way than the one that was judged."""
-    rest = {target: outcome for target, outcome in outcomes.items() if target not in first.diagnosis.suspects}
-    if not isinstance(case.subject, ApiCall) or not any(outcome.status in ENDINGS for outcome in rest.values()):
-        return []
-    suspicion, _ = judge(case, rest)
-    return [suspicion] if suspicion and suspicion.key != first.key else []
+def _ended_otherwise(
+    case: Case, first: Suspicion, outcomes: Outcomes, exporters: Mapping[str, str], convicted: Sequence[str]
+) -> list[Suspicion]:
+    """Of a call: who ended badly in other ways than the one that was judged, each way apart."""
+    rest, suspicion = dict(outcomes), first
+    found: list[Suspicion] = []
+    while suspicion.diagnosis.suspects:
+        rest = {target: outcome for target, outcome in rest.items() if target not in suspicion.diagnosis.suspects}
+        if not any(outcome.status in ENDINGS for outcome in rest.values()):
+            break
+        other, _ = judge(case, rest, exporters, convicted)
+        if other is None or other.key in {first.key, *(item.key for item in found)}:
+            break
+        found.append(other)
+        suspicion = other
+    return found
 
 
 # --- a graph of several layers
@@ -243,9 +270,9 @@ def _located(runner: Runner, suspicion: Suspicion, outcomes: Outcomes) -> Suspic
     ended = outcomes[first].failure
     node = (failure.node if failure else None) or (ended.node if ended else None)
     op = _op_of(case, node) or failing_layer(ended.message if ended else "")
-    if case.procedure.reload and not failure:
-        node = _first_not_loaded(runner, case, first)
-        op = _op_of(case, node)
+    unloaded = _first_not_loaded(runner, case, first) if case.procedure.reload and not failure else None
+    if unloaded is not None:
+        node, op = unloaded, _op_of(case, unloaded)
     if not op:
         return suspicion
     return replace(suspicion, diagnosis=replace(diagnosis, node=node, api=public_name(op)))
@@ -255,8 +282,13 @@ def _first_not_loaded(runner: Runner, case: Case, target: str) -> str | None:
     """The first node with which a model can be built, but not saved and loaded."""
     assert isinstance(case.subject, LayerGraph)
     nodes = case.subject.nodes
-    outcomes = runner.run_pairs([(up_to(case, node, case.procedure), target) for node in nodes])
-    return next((node.key for node, outcome in zip(nodes, outcomes, strict=True) if not outcome.completed), None)
+    ways = [replace(case.procedure, reload=reload) for reload in (False, True)]
+    answers = iter(runner.run_pairs([(up_to(case, node, way), target) for node in nodes for way in ways]))
+    for node in nodes:
+        built, loaded = next(answers), next(answers)
+        if built.completed and loaded.status in ENDINGS:
+            return node.key
+    return None
 
 
 def _op_of(case: Case, key: str | None) -> str:

@@ -24,7 +24,7 @@ _ATTEMPTS = 12
 
 
 def reload_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
-    """All layers in turn, again and again with other values; the n-th case depends on the seed and n alone.
+    """All layers in turn, again and again with other values; the n-th case depends on seed, layers and n alone.
 
     A layer that does not come out in a few networks misses its turn.
     """

@@ -22,7 +22,7 @@ from ..core.outcome import Outcome, Status
 from ..core.precision import HighPrecision, OutputDeviation
 from ..core.procedure import Procedure
 from ..core.runner import Runner
-from ..operators.catalogue import has_layer
+from ..operators.catalogue import has_reference
 from ..operators.evaluate import count_products, evaluate
 from ..operators.spec import ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
@@ -78,7 +78,7 @@ def worst_of(comparisons: Sequence[Comparison], outcomes: Mapping[str, Outcome])
 
 def _cost(graph: LayerGraph) -> tuple[int, str]:
     """Products for one input; or what has no reference."""
-    unknown = next((node for node in graph.nodes if not has_layer(node.op)), None)
+    unknown = next((node for node in graph.nodes if not has_reference(node.op)), None)
     if unknown is not None:
         return 0, f"{unknown.op} has no float64 reference"
     try:

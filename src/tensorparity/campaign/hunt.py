@@ -181,7 +181,7 @@ class Hunt:
             tally.seconds = time.monotonic() - began
 
     def _run_beside(self, engine: Engine, tally: _Tally) -> None:
-        """A few metrics and functions, and what must be refused, beside every round of networks, as in ``fuzz``."""
+        """Single cases beside every round of networks, as in ``fuzz``."""
         for rounds in self._beside.rounds:
             rounds.round()
             confirmed = rounds.confirm()

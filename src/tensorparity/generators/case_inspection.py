@@ -18,6 +18,7 @@ from ..core.errors import CaseFileError, ModelRefusedError
 from ..core.graph import LayerGraph
 from ..core.procedure import Procedure
 from ..operators.catalogue import has_layer
+from ..operators.declared_calls import DECLARED
 from ..operators.known_classes import LOSSES, OPTIMIZERS
 from .model_files import inspect_model_file, refusal, refused_classes
 from .onnx_files import inspect_onnx_file
@@ -141,6 +142,16 @@ def _check_call(call: ApiCall, case: Case) -> None:
     for name in (*call.kwargs, *case.inputs, *_array_names([*call.args, *call.kwargs.values()])):
         if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
             raise CaseFileError(f"the case's argument {_shown(str(name))} is no name in Python; needs --trust")
+    _check_tables(call)
+
+
+def _check_tables(call: ApiCall) -> None:
+    """A table is given as it is: in the place of a list, Keras takes the name of a file, and opens it."""
+    spec = DECLARED.get(call.api)
+    for parameter in spec.parameters if spec else ():
+        given = call.kwargs.get(parameter.name)
+        if parameter.data and not isinstance(given, (list, tuple, type(None))):
+            raise CaseFileError(f"the case's {parameter.name} is no list, but {_shown(str(given))}; needs --trust")
 
 
 def _array_names(value: object) -> Iterator[object]:

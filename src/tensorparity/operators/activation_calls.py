@@ -59,6 +59,12 @@ class ActivationSpec:
         with np.errstate(all="ignore"):
             return self.reference(self.complete(params), exact(arrays[0].astype(np.float64)))
 
+    def plainly(self, params: Params, arrays: tuple[Array, ...]) -> Evaluation:
+        """The formula in the input's own dtype, the narrow ones in float32, as a plain implementation has it."""
+        inner = np.float64 if arrays[0].dtype == np.float64 else np.float32
+        with np.errstate(all="ignore"):
+            return self.reference(self.complete(params), exact(arrays[0].astype(inner)))
+
 
 def _named(name: str, formula: str, *points: float, by_cases: bool = False) -> ActivationSpec:
     """A function without arguments of its own."""

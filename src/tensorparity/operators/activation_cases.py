@@ -19,7 +19,7 @@ from .rounding import largest
 from .spec import Params
 
 STYLES = ("normal", "edges", "large", "huge", "small", "ties", "special", "empty")
-#: Half of the cases are of float32, and normal ones.
+#: Half of the cases are of float32.
 _DTYPES = ("float32", "float32", "float32", "float16", "bfloat16", "float64")
 _SHAPES = ((6,), (4, 6), (2, 6, 4), (2, 4, 1, 6))
 _EMPTY = ((0,), (3, 0), (0, 2, 3))

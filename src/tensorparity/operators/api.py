@@ -199,7 +199,7 @@ def evaluate_call(call: ApiCall, inputs: dict[str, Array], *, promoted: bool = T
         inner = np.float64 if promoted or any(x.dtype == np.float64 for x in inputs.values()) else np.float32
         return operator.evaluate(dict(call.kwargs), [x.astype(inner) for x in arrays])
     if call.api in DECLARED:
-        return evaluate_declared(call, inputs)
+        return evaluate_declared(call, inputs, promoted=promoted)
     if call.api not in _API:
         raise UsageError(f"unknown API {call.api!r}; known are {', '.join(api_names())}")
     args, kwargs = _arguments(call, inputs, promoted)

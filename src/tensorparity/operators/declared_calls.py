@@ -9,7 +9,7 @@ from ..core.arrays import Array, Arrays
 from ..core.case import ApiCall, ArrayArg
 from ..core.errors import UsageError
 from ..core.jsontext import Json
-from .activation_calls import ACTIVATIONS
+from .activation_calls import ACTIVATIONS, ActivationSpec
 from .metrics.catalogue import METRICS
 from .spec import Evaluation, Parameter, Params, ShapeError
 from .text_layers import TEXT_LAYERS
@@ -39,8 +39,11 @@ _ALL: tuple[Declared, ...] = (*METRICS.values(), *ACTIVATIONS.values(), *TEXT_LA
 DECLARED: Mapping[str, Declared] = {spec.api: spec for spec in _ALL}
 
 
-def evaluate_declared(call: ApiCall, inputs: Arrays) -> Evaluation:
+def evaluate_declared(call: ApiCall, inputs: Arrays, *, promoted: bool = True) -> Evaluation:
     """The true value of a case.
+
+    Args:
+        promoted: False evaluates an activation in the inputs' own dtype; the others know no rounding.
 
     Raises:
         UsageError: if the call is not declared, or the arrays do not fit it.
@@ -49,17 +52,20 @@ def evaluate_declared(call: ApiCall, inputs: Arrays) -> Evaluation:
     if spec is None:
         raise UsageError(f"unknown call {call.api!r}; known are {', '.join(DECLARED)}")
     try:
-        return spec.evaluate(call.kwargs, tuple(inputs[item.name] for item in call.args if isinstance(item, ArrayArg)))
+        arrays = tuple(inputs[item.name] for item in call.args if isinstance(item, ArrayArg))
+        if isinstance(spec, ActivationSpec) and not promoted:
+            return spec.plainly(call.kwargs, arrays)
+        return spec.evaluate(call.kwargs, arrays)
     except (TypeError, ValueError, IndexError, KeyError, ShapeError) as error:
         raise UsageError(f"{call.api}: the reference does not cover these arguments: {error}") from error
 
 
 def significant(call: ApiCall) -> dict[str, Json]:
-    """Arguments of a declared call that are not at their default; none of any other."""
+    """Arguments of a declared call that are not at their default and no data; none of any other."""
     spec = DECLARED.get(call.api)
     declared = {parameter.name: parameter for parameter in spec.parameters} if spec else {}
     return {
         name: value
         for name, value in call.kwargs.items()
-        if name in declared and (declared[name].required or value != declared[name].default)
+        if name in declared and not declared[name].data and (declared[name].required or value != declared[name].default)
     }

@@ -146,10 +146,14 @@ HASHED_CROSSING = LayerSpec(
 
 
 def tokens_of(params: Params) -> tuple[list[Any], bool]:
-    """The vocabulary without what stands for nothing in it, and whether that stood at its start."""
+    """The vocabulary without what stands for nothing in it, and whether that stood at its start.
+
+    It is of the kind of ``oov_token``: integers or strings.
+    """
     value: Json = params["vocabulary"]
-    if not isinstance(value, (tuple, list)) or not value or not _alike(value):
-        refuse("vocabulary", "a sequence of integers, or of strings", value)
+    words = isinstance(params["oov_token"], str)
+    if not isinstance(value, (tuple, list)) or not value or not all(_is_token(item, words) for item in value):
+        refuse("vocabulary", f"a sequence of {'strings' if words else 'integers'}", value)
     special = [params["mask_token"]] * first_oov(params) + [params["oov_token"]] * oov_count(params)
     named = list(value[: len(special)]) == special
     tokens = list(value[len(special) if named else 0 :])
@@ -159,8 +163,8 @@ def tokens_of(params: Params) -> tuple[list[Any], bool]:
     return tokens, named
 
 
-def _alike(tokens: Sequence[Json]) -> bool:
-    return all(is_integer(item) for item in tokens) or all(isinstance(item, str) for item in tokens)
+def _is_token(item: Json, words: bool) -> bool:
+    return isinstance(item, str) if words else is_integer(item)
 
 
 def oov_count(params: Params) -> int:

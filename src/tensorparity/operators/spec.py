@@ -39,6 +39,7 @@ class Parameter:
         invalid: values the documentation rules out; a layer that accepts them has a defect.
         required: the constructor has no default; ``default`` is then None and never counts as one.
         rare: says nothing of what the layer computes, so networks have another value than the default now and then.
+        data: what a table holds: of the case, not of a finding.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Parameter:
     invalid: tuple[Json, ...] = ()
     required: bool = False
     rare: bool = False
+    data: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ class KerasAdapter(Adapter):
         else:
             raise Unsupported("subject {!r} is not supported by this target".format(job.subject["kind"]))
         if job.option("reload"):
-            self.current_node = None  # that of the layer built last
+            self.current_node = None  # loading is no longer the work of the layer built last
             program = programs.load(_save(program.model), job.trust)
         self.current_node, self.current_stage = None, ""
         return program
