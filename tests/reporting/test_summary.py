@@ -114,6 +114,19 @@ def test_partly_undecided(sample: Sample) -> None:
     assert [pair.verdict.judgement for pair in by_urgency((*rest, unclear))][0] is Judgement.UNDECIDED
 
 
+def test_of_many_reasons_the_most_frequent_are_named(sample: Sample) -> None:
+    many = {f"reason {amount}": amount for amount in range(1, 9)}
+    (few, all_of_them) = (
+        summarize(replace(sample("hunt"), undecided=reasons, unsupported={})).open_points[0]
+        for reasons in (many, dict(list(many.items())[:5]))
+    )
+    assert few == (
+        "Not decided: 8 cases (reason 8); 7 cases (reason 7); 6 cases (reason 6); 5 cases (reason 5); "
+        "10 cases (4 other reasons)."
+    )
+    assert "other" not in all_of_them
+
+
 def test_nothing_to_compare(sample: Sample) -> None:
     facts = replace(sample("all_pass"), comparisons=())
     assert summarize(facts).headline == "Nothing was compared: fewer than two targets gave an answer."

@@ -38,11 +38,13 @@ class FuzzView:
     """What section 5 of the paper reports, for one run, and what was covered.
 
     Args:
+        undecided: why nothing was decided, and how often.
         lacks: why targets do not support something, and how often.
     """
 
     grids: Sequence[Grid]
     lines: Sequence[str]
+    undecided: Sequence[tuple[str, int]]
     lacks: Sequence[tuple[str, int]]
 
 
@@ -64,7 +66,12 @@ def view(facts: Facts) -> FuzzView | None:
         *_samples(facts.stats),
         *_lines(facts.stats),
     )
-    return FuzzView(grids, lines, tuple(facts.stats.get("unsupported_reasons", {}).items()))
+    lacks: Mapping[str, int] = facts.stats.get("unsupported_reasons", {})
+    return FuzzView(grids, lines, _ranked(facts.undecided), _ranked(lacks))
+
+
+def _ranked(reasons: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(reasons.items(), key=lambda item: -item[1]))
 
 
 def render(facts: Facts, console: Console) -> None:

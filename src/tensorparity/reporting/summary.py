@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -40,6 +40,9 @@ CLASS_MEANINGS = {
 }
 
 _JUDGEMENT_ORDER = (Judgement.FAIL, Judgement.UNDECIDED, Judgement.PASS)
+
+#: So many reasons of giving no answer are spelled out.
+_NAMED_REASONS = 4
 
 #: Commands that say what is here and run no cases.
 INSPECTIONS = ("targets", "doctor", "env")
@@ -315,15 +318,23 @@ def _open_points(facts: Facts) -> tuple[str, ...]:
     for comparison in facts.comparisons or ():
         if comparison.verdict.judgement is Judgement.UNDECIDED:
             add("Not decided", comparison.verdict.reason, f"{comparison.a} / {comparison.b}")
-    for reason, amount in facts.undecided.items():
-        add("Not decided", reason, wording.count(amount, "case"))
-    for reason, amount in facts.unsupported.items():
-        add("Not compared", reason, wording.count(amount, "case"))
+    for label, reasons in (("Not decided", facts.undecided), ("Not compared", facts.unsupported)):
+        for reason, amounts in _most_frequent(reasons):
+            add(label, reason, wording.count(amounts, "case"))
     if facts.command not in INSPECTIONS:
         for target in facts.targets:
             if not target.usable:
                 add(target.status.capitalize(), target.reason, target.name)
     return tuple(f"{label}: {_grouped(reasons)}." for label, reasons in points.items())
+
+
+def _most_frequent(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
+    """A campaign has dozens of reasons: the most frequent, and the others together; the document has them all."""
+    ranked = sorted(reasons.items(), key=lambda item: -item[1])
+    if len(ranked) <= _NAMED_REASONS + 1:
+        return ranked
+    rest = [amount for _, amount in ranked[_NAMED_REASONS:]]
+    return [*ranked[:_NAMED_REASONS], (f"{len(rest)} other reasons", sum(rest))]
 
 
 def _grouped(reasons: dict[str, list[str]]) -> str:
