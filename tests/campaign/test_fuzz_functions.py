@@ -98,6 +98,6 @@ def test_what_is_ruled_out_is_run_with_any_of_them():
         beside = Beside(References(), TARGETS, 0, chosen)
         return len(beside.rounds), beside.counts()
 
-    assert kinds() == (0, {"metric_cases": 0, "function_cases": 0, "reload_cases": 0})
+    assert kinds() == (0, {"loss_cases": 0, "metric_cases": 0, "function_cases": 0, "reload_cases": 0})
     assert kinds("functions")[0] == 2
     assert kinds("metrics", "functions")[0] == 3

@@ -75,7 +75,9 @@ def _keras_defect(example: Any) -> bool:
 
 
 def _tensorflow_lacks(example: Any) -> bool:
-    """What TensorFlow does not have, and one defect of Keras on it.
+    """What TensorFlow does not have, one way to die, and one defect of Keras on it.
+
+    Max pooling with a window wider than its input ends the process on some machines (trophies/).
 
     Its depthwise kernel has one stride for both axes, its convolution on CPUs one data format and, transposed, no
     dilation. The defect: ``add`` takes an operand of shape (n, 1) for a bias along axis 1 of a tensor whose axis 1 has
@@ -87,6 +89,9 @@ def _tensorflow_lacks(example: Any) -> bool:
     if op in ("DepthwiseConv2D", "SeparableConv2D"):
         strides = pair(params, "strides")
         return strides[0] != strides[1]
+    if op.startswith("AdaptiveMaxPooling"):
+        size = params["output_size"]
+        return (size[-1] if isinstance(size, (list, tuple)) else size) == 1
     if _coarse(example):  # a defect: the kernel is read from a table (trophies/)
         return True
     if op == "MelSpectrogram":  # a defect: windows of odd length are not periodic (trophies/)

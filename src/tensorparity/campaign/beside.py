@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..core.runner import Runner
-from . import fuzz_functions, fuzz_metrics, fuzz_reloads
+from . import fuzz_functions, fuzz_losses, fuzz_metrics, fuzz_reloads
 from .case_rounds import CaseRounds
 from .fuzz_invalid import invalid_rounds
 
@@ -13,6 +13,7 @@ from .fuzz_invalid import invalid_rounds
 Begin = Callable[[Runner, Sequence[str], int, Sequence[str]], CaseRounds]
 
 _ROUNDS: dict[str, Begin] = {
+    fuzz_losses.STAGE: lambda runner, targets, seed, layers: fuzz_losses.loss_rounds(runner, targets, seed),
     fuzz_metrics.STAGE: lambda runner, targets, seed, layers: fuzz_metrics.metric_rounds(runner, targets, seed),
     fuzz_functions.STAGE: lambda runner, targets, seed, layers: fuzz_functions.function_rounds(runner, targets, seed),
     fuzz_reloads.STAGE: fuzz_reloads.reload_rounds,
@@ -20,6 +21,7 @@ _ROUNDS: dict[str, Begin] = {
 BESIDE = tuple(_ROUNDS)
 #: What ``stats`` calls how many there were.
 _COUNTS = {
+    fuzz_losses.STAGE: "loss_cases",
     fuzz_metrics.STAGE: "metric_cases",
     fuzz_functions.STAGE: "function_cases",
     fuzz_reloads.STAGE: "reload_cases",

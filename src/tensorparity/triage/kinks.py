@@ -8,6 +8,9 @@ point both ends are the same, so the rule is a reference of the gradient there.
 
 Each output has a choice of its own, and cotangents have signs, so the interval is taken output by output and summed:
 of two ReLUs at 0 that are pulled back with +1 and -1, either may answer 1.
+
+A kink is where the formula has it only up to rounding: ``clip(p, e, 1 - e)`` of float32 ends at a number of float32. So
+whoever leaves the interval is held against those of the places a roundoff to either side as well.
 """
 
 from __future__ import annotations
@@ -19,8 +22,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..core.arrays import Array
-from ..operators.directional import Slope, Terms, one_sided, scales
+from ..operators.directional import Terms, one_sided, scales
 from ..operators.rounding import K
+from ..operators.spec import Evaluation
 
 #: The random directions of the rule.
 RANDOM_DIRECTIONS = 8
@@ -34,6 +38,8 @@ _UNDISPUTED = 6
 _EXPLAINED = 64.0
 #: One-sided derivatives further apart than this share of their size are a kink; curvature has been taken out.
 _KINK = 1e-4
+#: So many roundoffs to either side a kink may be.
+_NEAR = 2.0
 
 #: Gradients by the place of the array they belong to; None where a target gave none, which means zero.
 Gradients = Sequence[Array | None]
@@ -94,40 +100,98 @@ def examine_gradients(
     if not np.isfinite(middle.value).all():
         return KinkTest(errors, False)
     for direction in _directions(at, gradients, rng, disputed):
-        back = tuple(-along for along in direction.along)
-        upper, lower = one_sided(terms, at, direction.along, middle), one_sided(terms, at, back, middle)
-        if upper is None or lower is None:
+        here = _slopes(terms, at, direction, middle)
+        if here is None:
             continue
-        noise = upper.noise + lower.noise
-        kink |= float(np.abs(upper.values + lower.values).sum()) > _KINK * max(upper.size, lower.size) + 16.0 * noise
-        for target, given in gradients.items():
-            error, said = _violation(given, direction, upper, lower, roundoff, tiny)
+        kink |= here.kink
+        said = {target: _violation(given, direction, here, roundoff, tiny) for target, given in gradients.items()}
+        if any(error > K for error, _ in said.values()):
+            around = here.widened(_nearby(terms, at, direction, roundoff))
+            said = {target: _violation(given, direction, around, roundoff, tiny) for target, given in gradients.items()}
+            kink |= around.kink
+        for target, (error, words) in said.items():
             if not error <= errors[target]:
                 errors[target] = error
                 if error > K:
-                    outside[target] = said
+                    outside[target] = words
     return KinkTest(errors, kink, outside)
 
 
+@dataclass(frozen=True, slots=True)
+class _Slopes:
+    """What the formula allows along a direction, and how well it is known.
+
+    Args:
+        low: per term, the smaller of its derivatives to both sides.
+    """
+
+    low: Array
+    high: Array
+    size: float
+    noise: float
+    rounding: float
+
+    @property
+    def kink(self) -> bool:
+        return float((self.high - self.low).sum()) > _KINK * self.size + 16.0 * self.noise
+
+    def widened(self, others: Sequence[_Slopes]) -> _Slopes:
+        """What is allowed here, or by any of the others."""
+        every = (self, *others)
+        return _Slopes(
+            np.minimum.reduce([slopes.low for slopes in every]),
+            np.maximum.reduce([slopes.high for slopes in every]),
+            max(slopes.size for slopes in every),
+            max(slopes.noise for slopes in every),
+            max(slopes.rounding for slopes in every),
+        )
+
+
+def _slopes(terms: Terms, at: Sequence[Array], direction: _Direction, middle: Evaluation) -> _Slopes | None:
+    back = tuple(-along for along in direction.along)
+    upper, lower = one_sided(terms, at, direction.along, middle), one_sided(terms, at, back, middle)
+    if upper is None or lower is None:
+        return None
+    return _Slopes(
+        np.minimum(upper.values, -lower.values),
+        np.maximum(upper.values, -lower.values),
+        max(upper.size, lower.size),
+        upper.noise + lower.noise,
+        max(upper.rounding, lower.rounding),
+    )
+
+
+def _nearby(terms: Terms, at: Sequence[Array], direction: _Direction, roundoff: float) -> list[_Slopes]:
+    """What is allowed a little to either side; nothing where there is no other side."""
+    found = []
+    for sign in (1.0, -1.0):
+        moved = [array + sign * _NEAR * roundoff * along for array, along in zip(at, direction.along, strict=True)]
+        with np.errstate(all="ignore"):
+            middle = terms(moved)
+        slopes = _slopes(terms, moved, direction, middle) if np.isfinite(middle.value).all() else None
+        if slopes is not None:
+            found.append(slopes)
+    return found
+
+
 def _violation(
-    given: Gradients, direction: _Direction, upper: Slope, lower: Slope, roundoff: float, tiny: float
+    given: Gradients, direction: _Direction, slopes: _Slopes, roundoff: float, tiny: float
 ) -> tuple[float, str]:
     with np.errstate(all="ignore"):
+        # A NaN says something of its own coordinate alone: elsewhere it is not multiplied by 0.
         terms = [
-            gradient.astype(np.float64) * along
+            gradient.astype(np.float64)[along != 0.0] * along[along != 0.0]
             for gradient, along in zip(given, direction.along, strict=True)
             if gradient is not None
         ]
         total = float(sum(term.sum() for term in terms))
     if not math.isfinite(total):
         return float("inf"), f"its gradient is not finite along {direction.name}"
-    low = float(np.minimum(upper.values, -lower.values).sum())
-    high = float(np.maximum(upper.values, -lower.values).sum())
+    low, high = float(slopes.low.sum()), float(slopes.high.sum())
     beyond = max(low - total, total - high, 0.0)
-    size = max(upper.size, lower.size) + float(sum(np.abs(term).sum() for term in terms))
-    size += max(upper.rounding, lower.rounding)
+    size = slopes.size + float(sum(np.abs(term).sum() for term in terms)) + slopes.rounding
     moved = float(sum(np.abs(along).sum() for along in direction.along))
-    explained = _EXPLAINED * (roundoff * size + tiny * moved) + upper.noise + lower.noise + 1e-300
+    explained = _EXPLAINED * (roundoff * size + tiny * moved) + slopes.noise + 1e-300
     said = f"{total:.4g} along {direction.name}, where the formula allows {low:.4g} to {high:.4g}"
     return K * beyond / explained if beyond > explained else 0.0, said
 

@@ -23,6 +23,7 @@ from ..core.verdict import Stage
 from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_batches
 from ..operators.losses import LOSSES
+from ..operators.losses_alone import loss_alone
 from ..operators.optimizers import OPTIMIZERS
 from ..operators.penalties import adds_penalties
 from ..operators.spec import Evaluation, Mask, ShapeError
@@ -334,18 +335,8 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
     """The loss alone, predictions in: its value, and its gradient."""
     recipe = case.procedure.loss
     assert recipe is not None
-    names = sorted(case.labels)
     dtype = case.procedure.dtype
-    specs = tuple(
-        InputSpec(f"p{index}", outputs[name].shape[1:], outputs[name].dtype.name) for index, name in enumerate(names)
-    )
-    nodes = tuple(
-        Node(f"y{index}", "Activation", (Ref(spec.name),), {"activation": "linear"}) for index, spec in enumerate(specs)
-    )
-    graph = LayerGraph(specs, nodes, tuple(Ref(node.name) for node in nodes), name=f"{recipe.name}-alone")
-    inputs = {f"p{index}": np.asarray(outputs[name]) for index, name in enumerate(names)}
-    labels = {f"y{index}": case.labels[name] for index, name in enumerate(names)}
-    single = Case(graph, Procedure(goal=Goal.GRADIENTS, loss=recipe, dtype=dtype), inputs, labels, seed=case.seed)
+    single = loss_alone(recipe, outputs, case.labels, dtype=dtype, seed=case.seed)
     node = Node(recipe.name, recipe.name, ())
 
     def value(outcomes: Mapping[str, Outcome]) -> NodeErrors:

@@ -36,6 +36,8 @@ def lacking(op: str, params: Params, rank: int) -> str:
         return "torch has another kernel, and TensorFlow a coarse table of it (trophies)"
     if op == "ContrastLimitedAdaptiveHistogramEqualization":
         return "Keras on torch hardly changes the image (trophies)"
+    if op.startswith("AdaptiveMaxPooling") and _last_of(params["output_size"]) == 1:
+        return "TensorFlow's process may die of it, and a new one takes longer than many networks (trophies)"
     if op in _LOOKUPS:
         return "it runs in TensorFlow on every backend, and JAX cannot compile it"
     return ""
@@ -117,6 +119,10 @@ def _unknown(params: Params) -> bool:
     sizes = dict(zip(reversed(letters), reversed(shape), strict=False))
     biased = params["bias_axes"] or ""
     return list(shape).count(None) > 1 or any(sizes.get(letter, 1) is None for letter in biased)
+
+
+def _last_of(value: Json) -> Json:
+    return value[-1] if isinstance(value, (list, tuple)) else value
 
 
 def _all_one(value: Json) -> bool:

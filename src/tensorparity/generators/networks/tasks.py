@@ -55,24 +55,24 @@ class Task:
         return LOSSES[self.loss.name]
 
     @property
-    def _inner(self) -> bool:
+    def inner(self) -> bool:
         """Whether the loss is along an axis that is not the last one of its predictions."""
         return AXIS in self._spec.parameters and self.loss.params.get(AXIS.name, AXIS.default) != AXIS.default
 
     @property
-    def _shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[int, ...]:
         """Of the predictions of one sample."""
         if self._spec.labels == "sequences":
             return (_STEPS, self.outputs)
-        return (self.outputs, _POSITIONS) if self._inner else (self.outputs,)
+        return (self.outputs, _POSITIONS) if self.inner else (self.outputs,)
 
     def head(self, net: Assembly, end: Tensor, rng: np.random.Generator) -> Tensor:
         """SetOutputLayer: reshape to the output's size, or let a Dense layer do it, so that all of it counts."""
         takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
         if self._spec.labels == "sequences":
-            return _named(net, net.bring(end, self._shape))
-        if self._inner:
-            return self._inner_head(net, net.bring(end, self._shape), takes)
+            return _named(net, net.bring(end, self.shape))
+        if self.inner:
+            return self._inner_head(net, net.bring(end, self.shape), takes)
         if takes == "unit":
             line = net.bring(end, (self.outputs,))
             return net.add("UnitNormalization", [line], {}) or _named(net, line)
@@ -91,7 +91,7 @@ class Task:
         """The paper's: the output is reshaped; behind it comes only what the loss is not defined without."""
         line = self.bare_head(net, end)
         takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
-        if self._inner and takes != "values":
+        if self.inner and takes != "values":
             return self._inner_head(net, line, takes)
         if takes == "unit":
             return net.add("UnitNormalization", [line], {}) or line
@@ -100,10 +100,10 @@ class Task:
 
     def bare_head(self, net: Assembly, end: Tensor) -> Tensor:
         """Nothing but reshaping, for a loss that takes any values."""
-        line = net.bring(end, self._shape)
+        line = net.bring(end, self.shape)
         if line.op != "Input":
             return line
-        return net.add("Reshape", [line], {"target_shape": list(self._shape)}) or line  # an output must be a node
+        return net.add("Reshape", [line], {"target_shape": list(self.shape)}) or line  # an output must be a node
 
     def _inner_head(self, net: Assembly, line: Tensor, takes: str) -> Tensor:
         if takes == "probabilities":
@@ -119,7 +119,7 @@ class Task:
 
     def labels(self, rng: np.random.Generator, batch: int, real: Array | None = None) -> Array:
         """Labels that the loss takes; those of the data set, where they are of that kind."""
-        if self._inner:
+        if self.inner:
             apart = replace(self, loss=Recipe(self.loss.name)).labels(rng, batch * _POSITIONS)
             drawn = apart.reshape(batch, _POSITIONS, *apart.shape[1:])
             return drawn if self._spec.sparse else np.ascontiguousarray(np.moveaxis(drawn, -1, 1))
@@ -164,20 +164,30 @@ def draw_task(
     if not numbers:
         names = [name for name in names if LOSSES[name].predictions != "chances"]
     spec = LOSSES[names[int(rng.integers(len(names)))]]
+    loss = draw_loss(spec, rng, along=along and not data.outputs)  # a data set says what shape the output has
+    if bare and _takes_logits(spec):
+        loss = replace(loss, params={**loss.params, "from_logits": True})
+    sizes = _CLASSES if spec.task == "classification" else _VALUES
+    return Task(loss, data.outputs or int(rng.choice(sizes)))
+
+
+def draw_loss(spec: LossSpec, rng: np.random.Generator, *, along: bool = True) -> Recipe:
+    """A loss with any of its values.
+
+    Args:
+        along: whether it may be along another axis than the last.
+    """
     params = {
         parameter.name: parameter.valid[int(rng.integers(len(parameter.valid)))]
         for parameter in spec.parameters
         if rng.random() < 0.5
     }
     sparse = spec.sparse and rng.random() > _SPARSE_AXIS
-    if AXIS in spec.parameters and (data.outputs or sparse or not along):  # a data set says what shape the output has
+    if AXIS in spec.parameters and (sparse or not along):
         params.pop(AXIS.name, None)
-    if bare and _takes_logits(spec):
-        params["from_logits"] = True
     if rng.random() < _REDUCED:
         params[REDUCTION.name] = REDUCTION.valid[int(rng.integers(1, len(REDUCTION.valid)))]
-    sizes = _CLASSES if spec.task == "classification" else _VALUES
-    return Task(Recipe(spec.name, params), data.outputs or int(rng.choice(sizes)))
+    return Recipe(spec.name, params)
 
 
 def _takes_logits(spec: LossSpec) -> bool:
