@@ -2,19 +2,21 @@
 
 Usage: cold_start.py [SEEDS] [MINUTES] [FAULT,...]
 
-Plants a fault in one of three Keras targets and generates networks until one convicts the right target in the right
-stage and layer, confirmed in fresh processes, and innocent without the fault: what today's libraries have of their own
-does not count. Time includes starting the workers. A fault is done with when four seeds of five have found it; exit
-code 1 if one is not.
+Plants a fault in one of three Keras targets and runs what ``fuzz`` runs, networks and single cases beside them, until
+the right target is convicted in the right stage and layer, confirmed in fresh processes and innocent without the fault:
+what today's libraries have of their own does not count. Time includes starting the workers. A fault is done with when
+four seeds of five have found it; exit code 1 if one is not.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tensorparity.campaign.beside import Beside
+from tensorparity.campaign.case_rounds import CaseRounds
 from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.rounds import rounds_ahead
 from tensorparity.campaign.selection import families_of
@@ -66,17 +68,18 @@ class ColdStart:
         settings = RunnerSettings(workers=len(TARGETS), faults={self._target: load_fault(self._exhibit.fault)})
         with open_runner(TARGETS, settings) as runner:
             examiner = StepExaminer(runner, TARGETS, families_of(TARGETS))
-            for count, candidates in self._rounds(runner, examiner, began):
+            beside = Beside(runner, TARGETS, self._seed).rounds
+            for count, candidates in self._rounds(runner, examiner, beside, began):
                 if not any(self._is_it(s) for s in candidates):
                     continue
-                for suspicion in examiner.confirm():
+                for suspicion in [*examiner.confirm(), *(s for rounds in beside for s in rounds.confirm())]:
                     confirmed = suspicion.diagnosis.klass is Class.DEFECT and self._is_it(suspicion)
                     if confirmed and self._innocent_without(suspicion):
                         return Found(suspicion, count, time.monotonic() - began)
         return None
 
     def _rounds(
-        self, runner: LocalRunner, examiner: StepExaminer, began: float
+        self, runner: LocalRunner, examiner: StepExaminer, beside: Sequence[CaseRounds], began: float
     ) -> Iterator[tuple[int, list[Suspicion]]]:
         engine = MuffinEngine(self._seed)
 
@@ -87,7 +90,10 @@ class ColdStart:
         for networks, outcomes in rounds_ahead(runner, examiner, propose):
             steps = examiner.judge([network.case for network in networks], outcomes)
             count += len(networks)
-            yield count, [suspicion for step in steps for suspicion in step.convicted]
+            for rounds in beside:
+                rounds.round()
+            convicted = [suspicion for step in steps for suspicion in step.convicted]
+            yield count, convicted + [suspicion for rounds in beside for suspicion in rounds.doubted]
 
     def _is_it(self, suspicion: Suspicion) -> bool:
         said = suspicion.diagnosis

@@ -87,9 +87,10 @@ def test_a_seed_gives_the_same_cases_and_every_function_in_turn():
 def test_stages_name_what_is_run_beside_networks():
     assert read_beside("forward,functions") == ("functions",)
     assert read_beside("forward") == ()
-    assert read_beside("functions,reloads,metrics,update") == BESIDE == ("metrics", "functions", "reloads")
+    assert read_beside("functions,reloads,metrics,losses,update") == BESIDE
+    assert BESIDE == ("losses", "metrics", "functions", "reloads")
     assert [stage.value for stage in read_stages("forward,functions")] == ["build", "forward"]
-    with pytest.raises(UsageError, match="metrics, functions, reloads"):
+    with pytest.raises(UsageError, match="losses, metrics, functions, reloads"):
         read_stages("forward,function")
 
 

@@ -33,7 +33,8 @@ def test_every_layer_is_saved_and_loaded_in_its_turn():
             case = next(cases, case)
         else:
             missing.append(name)
-    assert set(missing) <= {"Equalization", "RandomCrop", names[-1]}, "drawn rarely: hardly any model can hold them"
+    rare = {"Equalization", "RandomCrop"}  # hardly any model can hold them, so they may miss their turns, or not
+    assert set(missing) <= rare | set(names[-2:])
 
 
 def test_a_seed_gives_the_same_cases_and_each_turn_other_ones():

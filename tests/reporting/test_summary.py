@@ -117,7 +117,7 @@ def test_partly_undecided(sample: Sample) -> None:
 def test_of_many_reasons_the_most_frequent_are_named(sample: Sample) -> None:
     many = {f"reason {amount}": amount for amount in range(1, 9)}
     (few, all_of_them) = (
-        summarize(replace(sample("hunt"), undecided=reasons, unsupported={})).open_points[0]
+        summarize(replace(sample("hunt_none"), undecided=reasons, unsupported={})).open_points[0]
         for reasons in (many, dict(list(many.items())[:5]))
     )
     assert few == (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -11,9 +13,11 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.operators.directional import one_sided, scales
+from tensorparity.operators.losses_alone import loss_alone
 from tensorparity.operators.rounding import K, exact
+from tensorparity.operators.spec import Evaluation
 from tensorparity.triage.backward import accuse_gradients, judge_gradients, loss_function, pulled_back
-from tensorparity.triage.kinks import examine_gradients
+from tensorparity.triage.kinks import KinkTest, examine_gradients
 
 U = 2.0**-24
 
@@ -199,3 +203,88 @@ def test_where_a_step_changes_the_number_of_terms_nothing_is_measured() -> None:
     at = [np.array([0.0, 1.0])]
     test = examine_gradients(unmasked, at, {"one": [np.array([0.0, 1.0])]}, 6e-8, np.random.default_rng(0))
     assert test.errors["one"] == 0.0, "only along the one that no mask hides"
+
+
+class TestWithinRounding:
+    """A limit of 1 - 1e-7 is a number of float32 to whoever computes in it, 0.3 roundoffs away."""
+
+    LIMIT = 1.0 - 1e-7
+
+    def _test(self, gradient: float, at: float) -> dict[str, float]:
+        def clipped(arrays: Sequence[Array]) -> Evaluation:
+            return exact(np.minimum(arrays[0], self.LIMIT))
+
+        found = examine_gradients(
+            clipped, [np.array([at])], {"lib:a": [np.array([gradient])]}, U, np.random.default_rng(0)
+        )
+        return dict(found.errors)
+
+    @pytest.mark.parametrize("gradient", [0.0, 0.5, 1.0])
+    def test_on_the_rounded_limit_either_side_is_right(self, gradient: float) -> None:
+        assert self._test(gradient, float(np.float32(self.LIMIT)))["lib:a"] <= K
+
+    def test_a_few_numbers_further_it_is_not(self) -> None:
+        assert self._test(0.5, 1.0 - 8 * 2.0**-24)["lib:a"] > K
+        assert self._test(1.0, 1.0 - 8 * 2.0**-24)["lib:a"] <= K
+
+    def test_beyond_both_sides_is_wrong_on_it_too(self) -> None:
+        assert self._test(2.0, float(np.float32(self.LIMIT)))["lib:a"] > K
+
+
+class TestWithoutDerivative:
+    def _errors(self, at: Array, *gradients: Array) -> dict[str, float]:
+        def root_and_square(arrays: Sequence[Array]) -> Evaluation:
+            return exact(np.concatenate([np.sqrt(arrays[0][:1]), np.square(arrays[0][1:])]))
+
+        given = {f"lib:{letter}": [gradient] for letter, gradient in zip("abc", gradients, strict=False)}
+        return dict(examine_gradients(root_and_square, [at], given, U, np.random.default_rng(0)).errors)
+
+    def test_infinity_at_a_root_of_zero_excuses_nan_elsewhere(self) -> None:
+        at = np.array([0.0, 3.0])
+        errors = self._errors(at, np.array([np.inf, 6.0]), np.array([np.nan, np.nan]))
+        assert errors["lib:a"] <= K
+        assert not errors["lib:b"] > K  # nothing could be measured
+
+    def test_a_wrong_number_beside_it_is_still_wrong(self) -> None:
+        assert self._errors(np.array([0.0, 3.0]), np.array([np.inf, 7.0]))["lib:a"] > K
+
+    def test_nan_where_there_is_a_derivative_is_wrong(self) -> None:
+        errors = self._errors(np.array([4.0, 3.0]), np.array([0.25, np.nan]), np.array([0.25, 6.0]))
+        assert errors["lib:a"] == np.inf
+        assert errors["lib:b"] <= K
+
+    def test_a_nan_says_nothing_of_other_coordinates(self) -> None:
+        """Of lib:a one coordinate is lost, and that is what it is told."""
+        terms = {"lib:a": [np.array([np.nan, 6.0])]}
+        found = examine_gradients(
+            lambda arrays: exact(np.square(arrays[0])), [np.array([2.0, 3.0])], terms, U, np.random.default_rng(0)
+        )
+        assert found.outside["lib:a"] == "its gradient is not finite along coordinate 0 of argument 0"
+
+
+class TestTwoFormulas:
+    def test_who_is_right_by_either_is_right(self) -> None:
+        one = KinkTest({"a": 0.0, "b": 90.0, "c": 90.0}, False, {"b": "far", "c": "far"})
+        other = KinkTest({"a": 90.0, "b": 1.0, "c": float("nan")}, False, {"a": "far"})
+        both = one.or_else(other)
+        assert both.errors == {"a": 0.0, "b": 1.0, "c": 90.0}
+        assert both.kink  # two right answers: a freedom
+        assert both.outside == {"c": "far"}
+
+    def test_the_guard_of_a_sparse_cross_entropy_may_come_first(self) -> None:
+        """The labelled class has hardly a chance: by one formula nothing moves the loss, by the other the sum does."""
+        recipe = Recipe("SparseCategoricalCrossentropy")
+        chances = {"y": np.array([[1.0 - 2.0**-20, 1e-12]], np.float32)}
+        case = loss_alone(recipe, chances, {"y": np.array([1], np.int32)}, dtype=None, seed=0)
+
+        def suspects(*gradients: Array) -> tuple[str, ...]:
+            answers = {
+                f"lib:{letter}": {"input:p0": gradient} for letter, gradient in zip("abc", gradients, strict=True)
+            }
+            found = judge_gradients(case.subject.nodes[0], answers, loss_function(case))
+            accusation = accuse_gradients(found, {target: target for target in answers})
+            return accusation.diagnosis.suspects if accusation else ()
+
+        held, moved = np.zeros((1, 2), np.float32), np.array([[1.0, 0.0]], np.float32)
+        assert suspects(held, held, moved) == ()
+        assert suspects(held, held, 3.0 * moved) == ("lib:c",)

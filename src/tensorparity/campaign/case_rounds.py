@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from ..core.case import Case
+from ..core.finding import Class
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..triage.suspicion import Suspicion
@@ -14,7 +15,9 @@ from .reducing import confirmed
 
 
 class CaseRounds:
-    """Runs a few cases at a time, and remembers what has to be confirmed.
+    """Runs a few cases at a time, and remembers what has to be confirmed: defects, as of networks.
+
+    A freedom that libraries take, a lack that they name and an ill-conditioned case blame nobody.
 
     Args:
         cases: in the order in which they are run; where they end, rounds are empty.
@@ -34,13 +37,19 @@ class CaseRounds:
         cases = list(itertools.islice(self._cases, self._per_round))
         self.count += len(cases)
         for checked, outcomes in examine_each(self._runner, cases, self._targets):
-            self.outcomes = outcomes if checked.suspicions else self.outcomes
-            for suspicion in checked.suspicions:
+            accused = [s for s in checked.suspicions if s.diagnosis.klass is Class.DEFECT]
+            self.outcomes = outcomes if accused else self.outcomes
+            for suspicion in accused:
                 self._doubted.setdefault(suspicion.key, suspicion)
+
+    @property
+    def doubted(self) -> list[Suspicion]:
+        """What has to be confirmed."""
+        return [suspicion for key, suspicion in self._doubted.items() if key not in self._known]
 
     def confirm(self) -> list[Suspicion]:
         """What was doubted, seen again in fresh processes, once each; what does not show again is flaky."""
-        new = [suspicion for key, suspicion in self._doubted.items() if key not in self._known]
+        new = self.doubted
         found = confirmed(self._runner, new)
         self._known.update(suspicion.key for suspicion in new)
         return found

@@ -43,10 +43,11 @@ from ..triage.fusion import AMPLIFIED, relative_difference
 from ..triage.measuring import as_worth, measure_node, measure_outputs, with_dtypes
 from ..triage.node_errors import NodeErrors, absolute_error, reference_error
 from ..triage.sign import policy_parameter
-from ..triage.support import classed_ending, is_documented
+from ..triage.steps import is_loss_alone
+from ..triage.support import classed_ending, is_documented, is_refusal
 from ..triage.suspicion import Suspicion, Worst
 from ..triage.trials import judge_form, judge_layer
-from .judging_training import TRAINING, by_training
+from .judging_training import TRAINING, at_loss, by_training
 from .refusals import accepted, ruled_out
 from .selection import families_of
 
@@ -299,10 +300,19 @@ def _answers(outcome: Outcome) -> Outcome:
 def _ending(
     case: Case, outcomes: Mapping[str, Outcome], ended: Mapping[str, Outcome], exporters: Mapping[str, str]
 ) -> Suspicion:
-    """Whoever ended worst, and alike: a target that died is not filed under another's exception."""
+    """Whoever ended worst, and alike: a target that died is not filed under another's exception, nor an error under
+    another's word that it has no such thing.
+    """
     completed = [target for target, outcome in outcomes.items() if outcome.completed]
-    worst = min(ended.values(), key=lambda outcome: _WORST_FIRST.index(outcome.status))
-    alike = {t: o for t, o in ended.items() if _how(o) == _how(worst)}
+    dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
+    documented = is_documented(case)
+
+    def how(outcome: Outcome) -> tuple[int, bool, str]:
+        lacks = not documented and is_refusal(outcome, dtype)
+        return _WORST_FIRST.index(outcome.status), lacks, outcome.failure.type if outcome.failure else ""
+
+    worst = min(ended.values(), key=lambda outcome: how(outcome)[:2])
+    alike = {t: o for t, o in ended.items() if how(o) == how(worst)}
     suspects = [name for target in alike for name in suspects_of_ending(target, ended, completed, exporters)]
     evidence = tuple(
         f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
@@ -318,14 +328,11 @@ def _ending(
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
     )
-    dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
-    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=is_documented(case), dtype=dtype)
+    if is_loss_alone(case):
+        diagnosis = at_loss(diagnosis, case)
+    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=documented, dtype=dtype)
     exception = failure.type if failure else ""
     return Suspicion(ENDINGS[worst.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
-
-
-def _how(outcome: Outcome) -> tuple[Status, str]:
-    return outcome.status, outcome.failure.type if outcome.failure else ""
 
 
 def _api(case: Case, suspects: Sequence[str] = ()) -> str | None:
@@ -365,6 +372,8 @@ def _parameters(case: Case) -> dict[str, object]:
 def stage_of(case: Case) -> Stage:
     if isinstance(case.subject, ApiCall):
         return Stage.CALL
+    if is_loss_alone(case):
+        return Stage.LOSS
     if case.procedure.goal in TRAINING:
         return Stage.UPDATE
     if case.procedure.reload:

@@ -93,7 +93,7 @@ def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
         if has_penalties(case):  # a loss alone has none: it is what the layers add
             diagnosis = _at_layer(accusation.diagnosis, case)
         else:
-            diagnosis = _at_loss(accusation.diagnosis, case)
+            diagnosis = at_loss(accusation.diagnosis, case)
             diagnosis = replace(diagnosis, evidence=_of_loss(diagnosis, case))
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.LOSS)
     return _doubtful(errors, "the loss")
@@ -129,7 +129,8 @@ def _losses(outcome: Outcome, dtype: str = "float32") -> dict[str, Array]:
     return {str(step): np.asarray(value, dtype) for step, value in enumerate(values)}
 
 
-def _at_loss(diagnosis: Diagnosis, case: Case) -> Diagnosis:
+def at_loss(diagnosis: Diagnosis, case: Case) -> Diagnosis:
+    """The diagnosis, of the loss and no layer."""
     recipe = case.procedure.loss
     assert recipe is not None
     api = LOSSES[recipe.name].api if recipe.name in LOSSES else f"keras.losses.{recipe.name}"
@@ -151,7 +152,7 @@ def _gradient_of_loss(case: Case, targets: Sequence[str], completed: Completed) 
     accusation = accuse_gradients(found, families_of(list(completed)))
     if accusation is None:
         return _doubtful(found.errors, "the gradient of the loss")
-    diagnosis = _at_loss(accusation.diagnosis, case)
+    diagnosis = at_loss(accusation.diagnosis, case)
     return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.BACKWARD)
 
 

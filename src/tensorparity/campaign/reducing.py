@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from ..core.case import Case, ModelFile
 from ..core.finding import Class
+from ..core.messages import gist
 from ..core.procedure import Goal
 from ..core.runner import Runner
 from ..core.verdict import Kind
@@ -104,7 +105,11 @@ class Preparation:
             return Prepared(_remarked(suspicion, "not reduced: the time for reducing was used up"), suspicion)
         began = time.monotonic()
         budget = replace(settings.budget, seconds=min(settings.budget.seconds, left))
-        prepared = prepare_one(self._local, self._runner, suspicion, budget, settings.scripts, self._tell)
+        try:
+            prepared = prepare_one(self._local, self._runner, suspicion, budget, settings.scripts, self._tell)
+        except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
+            remark = f"not reduced, a bug in tensorparity: {type(error).__name__}: {gist(str(error))}"
+            prepared = Prepared(_remarked(suspicion, remark), suspicion)
         self._spent += time.monotonic() - began
         self._seen[_alike(suspicion)] = prepared
         return prepared

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..core.arrays import Array
-from .loss_spec import AXIS, EPSILON, LossSpec, along_axis, binary_probabilities, mean_last, smoothed
+from .loss_spec import AXIS, EPSILON, LossSpec, along_axis, binary_logits, binary_probabilities, mean_last, smoothed
 from .rounding import growth
 from .spec import Evaluation, Parameter, Params
 
@@ -42,8 +44,19 @@ def _divergence(params: Params, labels: Array, predictions: Array) -> Evaluation
 
 def _binary_focal(params: Params, labels: Array, predictions: Array) -> Evaluation:
     chances = 1.0 / (1.0 + np.exp(-predictions)) if params["from_logits"] else predictions
-    labels = smoothed(params, labels, 0.5)
-    each = binary_probabilities(labels, chances)
+    return _focal(params, smoothed(params, labels, 0.5), chances, binary_probabilities)
+
+
+def _binary_focal_of_logits(params: Params, labels: Array, predictions: Array) -> Evaluation:
+    """TensorFlow finds the logits that a sigmoid was taken of, and then keeps nothing from 0 and 1."""
+    if not params["from_logits"]:
+        return _binary_focal(params, labels, predictions)
+    chances = 1.0 / (1.0 + np.exp(-predictions))
+    return _focal(params, smoothed(params, labels, 0.5), chances, lambda truth, _: binary_logits(truth, predictions))
+
+
+def _focal(params: Params, labels: Array, chances: Array, entropy: Callable[[Array, Array], Evaluation]) -> Evaluation:
+    each = entropy(labels, chances)
     missed = 1.0 - (labels * chances + (1.0 - labels) * (1.0 - chances))
     gamma = float(params["gamma"])
     factor = missed**gamma
@@ -148,6 +161,7 @@ CLASSIFICATION_LOSSES = (
         task="classification",
         labels="binary",
         predictions="chances",
+        otherwise=along_axis(_binary_focal_of_logits),
     ),
     LossSpec(
         "CategoricalFocalCrossentropy",

@@ -40,6 +40,8 @@ class LossSpec:
             ``distribution``, ``positive`` or ``values``.
         predictions: what the loss wants to be given: ``probabilities`` (of classes), ``chances`` (each its own),
             ``positive``, ``unit`` (vectors of length one) or ``values``.
+        otherwise: the same with what guards it from infinities in another place, or without. That is documented nowhere
+            and shows where it bites, often in gradients alone: either is right.
     """
 
     name: str
@@ -51,10 +53,13 @@ class LossSpec:
     task: str = "regression"
     labels: str = "values"
     predictions: str = "values"
+    otherwise: PerSample | None = None
 
-    def value(self, params: Params, labels: Array, predictions: Array, mask: Mask = None) -> Evaluation:
+    def value(
+        self, params: Params, labels: Array, predictions: Array, mask: Mask = None, *, otherwise: bool = False
+    ) -> Evaluation:
         """The mean over all samples or, by ``reduction``, their sum, as a scalar; of what the mask shows."""
-        each = self.each(params, labels, predictions, mask)
+        each = self.each(params, labels, predictions, mask, otherwise=otherwise)
         if not each.value.size:
             return Evaluation(np.zeros(()), np.zeros(()))
         kappa = each.kappa + growth(each.value.size) * np.abs(each.value)
@@ -65,8 +70,13 @@ class LossSpec:
         """The parameters whose values the documentation rules out."""
         return ruled_out((REDUCTION, *self.parameters), params)
 
-    def each(self, params: Params, labels: Array, predictions: Array, mask: Mask = None) -> Evaluation:
+    def each(
+        self, params: Params, labels: Array, predictions: Array, mask: Mask = None, *, otherwise: bool = False
+    ) -> Evaluation:
         """The loss of every sample, before they are reduced; under a mask a list of those that count.
+
+        Args:
+            otherwise: in the other way that is right, where there is one.
 
         Raises:
             ShapeError: if the mask is not one of samples.
@@ -77,7 +87,8 @@ class LossSpec:
             raise ShapeError("Expected no mask beside ignore_class, which is another. Received: both")
         truth = labels if self.sparse else labels.astype(np.float64)
         with np.errstate(all="ignore"):
-            found = self.per_sample(complete, truth, predictions.astype(np.float64))
+            per_sample = (self.otherwise if otherwise else None) or self.per_sample
+            found = per_sample(complete, truth, predictions.astype(np.float64))
         if mask is None:
             return found
         if mask.shape != found.value.shape:
@@ -121,3 +132,10 @@ def binary_probabilities(truth: Array, predictions: Array) -> Evaluation:
     limit = np.where(predictions > 1.0 - EPSILON, 1.0 / EPSILON, 1.0)
     kappa = np.abs(yes) + np.abs(no) + np.abs(truth) + np.abs(1.0 - truth) * limit
     return Evaluation(-(yes + no), kappa)
+
+
+def binary_logits(truth: Array, x: Array) -> Evaluation:
+    """The same of the chance's logit, where nothing has to be kept from 0 and 1."""
+    value = np.maximum(x, 0.0) - x * truth + np.log1p(np.exp(-np.abs(x)))
+    kappa = np.maximum(x, 0.0) + np.abs(x * truth) + np.log1p(np.exp(-np.abs(x)))
+    return Evaluation(value, kappa)

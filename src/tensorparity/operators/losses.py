@@ -9,7 +9,17 @@ from ..core.errors import UsageError
 from ..core.procedure import Recipe
 from . import functions
 from .classification_losses import CLASSIFICATION_LOSSES
-from .loss_spec import AXIS, EPSILON, MEANS, LossSpec, along_axis, binary_probabilities, mean_last, smoothed
+from .loss_spec import (
+    AXIS,
+    EPSILON,
+    MEANS,
+    LossSpec,
+    along_axis,
+    binary_logits,
+    binary_probabilities,
+    mean_last,
+    smoothed,
+)
 from .regression_losses import REGRESSION_LOSSES
 from .rounding import exact, growth
 from .spec import Evaluation, Mask, Parameter, Params
@@ -31,14 +41,8 @@ def _absolute(params: Params, labels: Array, predictions: Array) -> Evaluation:
 
 def _binary(params: Params, labels: Array, predictions: Array) -> Evaluation:
     truth = smoothed(params, labels, 0.5)
-    each = _binary_logits if params["from_logits"] else binary_probabilities
+    each = binary_logits if params["from_logits"] else binary_probabilities
     return mean_last(each(truth, predictions))
-
-
-def _binary_logits(truth: Array, x: Array) -> Evaluation:
-    value = np.maximum(x, 0.0) - x * truth + np.log1p(np.exp(-np.abs(x)))
-    kappa = np.maximum(x, 0.0) + np.abs(x * truth) + np.log1p(np.exp(-np.abs(x)))
-    return Evaluation(value, kappa)
 
 
 def _log_probabilities(params: Params, predictions: Array) -> Evaluation:
@@ -60,12 +64,29 @@ def _categorical(params: Params, labels: Array, predictions: Array) -> Evaluatio
     return Evaluation(-np.sum(truth * logs.value, axis=-1), kappa)
 
 
+def _guarded_first(params: Params, predictions: Array) -> Evaluation:
+    """The same, with probabilities kept from 0 and 1 before they are made to sum to one."""
+    if params["from_logits"]:
+        return _log_probabilities(params, predictions)
+    p = np.clip(predictions, EPSILON, 1.0 - EPSILON)
+    value = np.log(p) - np.log(np.sum(p, axis=-1, keepdims=True))
+    return Evaluation(value, np.abs(value) + growth(p.shape[-1]) + p.shape[-1] + 1.0)
+
+
 def _sparse(params: Params, labels: Array, predictions: Array) -> Evaluation:
-    given = labels.astype(np.int64).reshape(*predictions.shape[:-1], 1)
+    return _labelled(params, labels, _log_probabilities(params, predictions))
+
+
+def _sparse_guarded_first(params: Params, labels: Array, predictions: Array) -> Evaluation:
+    return _labelled(params, labels, _guarded_first(params, predictions))
+
+
+def _labelled(params: Params, labels: Array, logs: Evaluation) -> Evaluation:
+    """Minus the logarithm of the labelled class."""
+    given = labels.astype(np.int64).reshape(*logs.value.shape[:-1], 1)
     counted = given[..., 0] != params["ignore_class"]
     index = np.where(counted[..., None], given, 0)  # one that is ignored need not be a class
-    logs = _log_probabilities(params, predictions)
-    kappa = np.broadcast_to(logs.kappa, predictions.shape)
+    kappa = np.broadcast_to(logs.kappa, logs.value.shape)
     value, kappa = (np.take_along_axis(x, index, axis=-1)[..., 0] for x in (-logs.value, kappa))
     if counted.all():
         return Evaluation(value, kappa)
@@ -120,6 +141,7 @@ _CROSS_ENTROPIES_AND_NORMS = (
         task="classification",
         labels="classes",
         predictions="probabilities",
+        otherwise=along_axis(_sparse_guarded_first, sparse=True),
     ),
 )
 
@@ -141,10 +163,18 @@ def loss(name: str) -> LossSpec:
     return LOSSES[name]
 
 
-def evaluate_loss(recipe: Recipe, labels: Array, predictions: Array, mask: Mask = None) -> Evaluation:
+def evaluate_loss(
+    recipe: Recipe, labels: Array, predictions: Array, mask: Mask = None, *, otherwise: bool = False
+) -> Evaluation:
     """The float64 value of the loss a procedure names, on arrays of the dtype under test.
 
     Args:
         mask: of the predictions; what it hides does not count.
+        otherwise: in the other way that is right, where there is one.
     """
-    return loss(recipe.name).value(recipe.params, labels, predictions, mask)
+    return loss(recipe.name).value(recipe.params, labels, predictions, mask, otherwise=otherwise)
+
+
+def told_twice(recipe: Recipe) -> bool:
+    """Whether there are two ways to compute the loss, and either is right."""
+    return loss(recipe.name).otherwise is not None

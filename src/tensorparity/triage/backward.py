@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from ..operators.catalogue import has_reference, layer
 from ..operators.directional import Terms
 from ..operators.evaluate import constants, evaluate, evaluate_node
 from ..operators.loss_spec import REDUCTION
-from ..operators.losses import loss
+from ..operators.losses import loss, told_twice
 from ..operators.penalties import Factors, output_factors, penalty_terms
 from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation, Mask, ShapeError
@@ -50,10 +51,15 @@ Answers = Mapping[str, Mapping[str, Array]]
 
 @dataclass(frozen=True)
 class Differentiated:
-    """A function under the gradients: its terms, and the arrays by the names that targets give their gradients."""
+    """A function under the gradients: its terms, and the arrays by the names that targets give their gradients.
+
+    Args:
+        otherwise: its terms in another way that is right, too.
+    """
 
     terms: Terms
     arguments: Mapping[str, Array]
+    otherwise: Terms | None = None
 
     def of(self, answers: Answers) -> Differentiated:
         """By those arguments only that any target answers for; moving statistics, for one, have no gradient."""
@@ -65,11 +71,10 @@ class Differentiated:
             if name in given or (inputs and name.startswith(_INPUT))
         }
 
-        def terms(arrays: Sequence[Array]) -> Evaluation:
-            at = {**self.arguments, **dict(zip(kept, arrays, strict=True))}
-            return self.terms(list(at.values()))
+        def of_these(terms: Terms) -> Terms:
+            return lambda arrays: terms(list({**self.arguments, **dict(zip(kept, arrays, strict=True))}.values()))
 
-        return Differentiated(terms, kept)
+        return Differentiated(of_these(self.terms), kept, of_these(self.otherwise) if self.otherwise else None)
 
 
 def layer_function(
@@ -162,7 +167,7 @@ def loss_function(case: Case) -> Differentiated | None:
     named |= {f"weight:{name}": array for name, array in as_computed(case.weights, policy).items()}
     moved = {name: array for name, array in named.items() if is_floating(dtype_name(array))}
 
-    def terms(arrays: Sequence[Array]) -> Evaluation:
+    def terms(arrays: Sequence[Array], otherwise: bool = False) -> Evaluation:
         at = {**named, **dict(zip(moved, arrays, strict=True))}
         beside = Beside()
         values = evaluate(
@@ -179,18 +184,25 @@ def loss_function(case: Case) -> Differentiated | None:
                 masks[name] = beside.mask_of(ref)
         given = {key: [output.value for output in outputs] for key, outputs in values.items()}
         weights = {name: at[f"weight:{name}"] for name in case.weights}
-        return joined([loss_terms(recipe, case.labels, predictions, masks), *penalty_terms(graph, weights, given)])
+        own = loss_terms(recipe, case.labels, predictions, masks, otherwise=otherwise)
+        return joined([own, *penalty_terms(graph, weights, given)])
 
-    return _usable(terms, moved)
+    usable = _usable(terms, moved)
+    return replace(usable, otherwise=partial(terms, otherwise=True)) if usable and told_twice(recipe) else usable
 
 
 def loss_terms(
-    recipe: Recipe, labels: Arrays, predictions: Arrays, masks: Mapping[str, Mask] | None = None
+    recipe: Recipe,
+    labels: Arrays,
+    predictions: Arrays,
+    masks: Mapping[str, Mask] | None = None,
+    *,
+    otherwise: bool = False,
 ) -> Evaluation:
     """What is summed up to the loss: of every sample of every output, its share of that output's mean or sum."""
     hidden = masks or {}
     parts = [
-        loss(recipe.name).each(recipe.params, labels[name], array, hidden.get(name))
+        loss(recipe.name).each(recipe.params, labels[name], array, hidden.get(name), otherwise=otherwise)
         for name, array in predictions.items()
     ]
     whole = recipe.params.get(REDUCTION.name) == "sum"
@@ -294,7 +306,10 @@ def _judge_gradients(
     rng = np.random.default_rng(0)
     dtype = _coarsest(answered)
     roundoff, tiny = unit_roundoff(dtype), underflow(dtype)
-    test = examine_gradients(function.terms, at, given, roundoff, rng, disputed=differ, tiny=tiny)
+    examine = partial(examine_gradients, at=at, gradients=given, roundoff=roundoff, rng=rng, disputed=differ, tiny=tiny)
+    test = examine(function.terms)
+    if function.otherwise is not None and any(error > K for error in test.errors.values()):
+        test = test.or_else(examine(function.otherwise))
     if not test.measured:
         return GradientErrors(vote, differ=differ)
     absolute = {target: vote.absolute.get(target, 0.0) for target in test.errors}

@@ -19,6 +19,8 @@ from ..core.procedure import Goal, Procedure
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_node
+from ..operators.losses import LOSSES
+from ..operators.losses_alone import loss_alone
 from ..operators.spec import ShapeError
 from .cuts import up_to
 from .diagnose import public_name
@@ -46,6 +48,8 @@ class EndingTrial:
 
     @property
     def api(self) -> str:
+        if self.stage is Stage.LOSS and self.node:
+            return LOSSES[self.node.op].api
         return public_name(self.node.op) if self.node else ""
 
     @property
@@ -84,7 +88,7 @@ class EndingTrial:
         return Diagnosis(
             Class.DEFECT,
             suspects,
-            node=self.node.key if self.node else None,
+            node=self.node.key if self.node and self.node.inputs else None,
             api=self.api or None,
             parameters=self.parameters,
             evidence=tuple(evidence),
@@ -92,7 +96,9 @@ class EndingTrial:
 
 
 def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list[EndingTrial]:
-    """From the smallest case to the whole one: the layer alone forward, its backward pass, the network so far, all."""
+    """From the smallest case to the whole one: the layer alone forward, its backward pass, the loss alone, the network
+    so far, all.
+    """
     failure = outcome.failure
     assert failure is not None
     assert isinstance(case.subject, LayerGraph)
@@ -102,21 +108,35 @@ def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list
     # Alone the layer may be well, and the network not: then the layer that happened to run last is not named.
     whole = EndingTrial(case, stage, outcome.target, ending)
     upto = _so_far(whole, node) if node and stage is not Stage.UPDATE else []
+    rest = [*_loss_trials(whole, done), *upto, whole]
     given = first_given(case, node, done) if node else None
     if node is None or given is None:
-        return [*upto, whole]
+        return rest
     try:
         single = alone(node, given, case.weights, case.seed)
         backward = _pulled(single, given, case.procedure)
     except (ShapeError, ValueError, KeyError):
-        return [*upto, whole]
+        return rest
     forward = replace(single, procedure=_forward(case.procedure))
     parameters = _parameters(node, case.procedure)
     first = replace(whole, case=forward, node=_only(single), parameters=parameters)
     found = [first, replace(first, case=backward, stage=Stage.BACKWARD)]
     if node is case.subject.nodes[-1]:  # the forward pass came to its end, so it may be any layer's backward pass
         found += _backward_trials(whole, case.subject.nodes[:-1], done)
-    return [*found, *upto, whole]
+    return [*found, *rest]
+
+
+def _loss_trials(whole: EndingTrial, done: Sequence[Outcome]) -> list[EndingTrial]:
+    """The loss alone on what somebody predicted, where it has come to that."""
+    case, recipe = whole.case, whole.case.procedure.loss
+    outputs = next((outcome.outputs for outcome in done if set(case.labels) <= set(outcome.outputs)), None)
+    if outputs is None or recipe is None or recipe.name not in LOSSES or whole.stage is not Stage.FORWARD:
+        return []
+    dtype = case.procedure.dtype
+    single = loss_alone(recipe, outputs, case.labels, dtype=dtype, seed=case.seed)
+    parameters = {**recipe.params, **policy_parameter(dtype)}
+    node = Node(recipe.name, recipe.name, ())
+    return [replace(whole, case=single, stage=Stage.LOSS, node=node, parameters=parameters)]
 
 
 def _so_far(whole: EndingTrial, node: Node) -> list[EndingTrial]:

@@ -63,13 +63,24 @@ class KinkTest:
     def measured(self) -> bool:
         return any(not math.isnan(error) for error in self.errors.values())
 
+    def or_else(self, other: KinkTest) -> KinkTest:
+        """By another formula that is right, too: who is well by either of them is; what they part at is a kink."""
+        errors = {target: min(error, other.errors[target], key=_worse) for target, error in self.errors.items()}
+        outside = {target: words for target, words in self.outside.items() if errors[target] > K}
+        return KinkTest(errors, self.kink or other.kink or errors != self.errors, outside)
+
+
+def _worse(error: float) -> float:
+    return math.inf if math.isnan(error) else error
+
 
 @dataclass(frozen=True, slots=True)
 class _Direction:
-    """Where to, one array per argument, and how a reader would call it."""
+    """Where to, one array per argument, and how a reader would call it; ``single`` is one number alone."""
 
     along: tuple[Array, ...]
     name: str
+    single: bool = False
 
 
 def examine_gradients(
@@ -92,29 +103,59 @@ def examine_gradients(
         disputed: the targets differ; where they do not, fewer directions are asked.
         tiny: what underflow may do to each number of a gradient.
     """
-    errors = dict.fromkeys(gradients, float("nan"))
-    outside: dict[str, str] = {}
-    kink = False
     with np.errstate(all="ignore"):
         middle = terms(at)
     if not np.isfinite(middle.value).all():
-        return KinkTest(errors, False)
+        return KinkTest(dict.fromkeys(gradients, float("nan")), False)
+    tally = _Tally(gradients)
     for direction in _directions(at, gradients, rng, disputed):
         here = _slopes(terms, at, direction, middle)
         if here is None:
+            tally.cannot_say(direction)
             continue
-        kink |= here.kink
+        tally.kink |= here.kink
         said = {target: _violation(given, direction, here, roundoff, tiny) for target, given in gradients.items()}
         if any(error > K for error, _ in said.values()):
             around = here.widened(_nearby(terms, at, direction, roundoff))
             said = {target: _violation(given, direction, around, roundoff, tiny) for target, given in gradients.items()}
-            kink |= around.kink
+            tally.kink |= around.kink
+        tally.add(said)
+    return tally.result()
+
+
+class _Tally:
+    """The worst that was seen of each target.
+
+    Where a formula has no derivative, as the root of 0, what is infinite there makes NaN of whatever it is multiplied
+    by on its way back. Who is not finite there is not asked about other places where it is not.
+    """
+
+    def __init__(self, gradients: Mapping[str, Gradients]) -> None:
+        self._gradients = gradients
+        self._errors = dict.fromkeys(gradients, float("nan"))
+        self._lost: dict[str, str] = {}
+        self._excused: set[str] = set()
+        self._outside: dict[str, str] = {}
+        self.kink = False
+
+    def cannot_say(self, direction: _Direction) -> None:
+        for target, given in self._gradients.items():
+            if direction.single and not math.isfinite(_along(given, direction)[0]):
+                self._excused.add(target)
+
+    def add(self, said: Mapping[str, tuple[float, str]]) -> None:
         for target, (error, words) in said.items():
-            if not error <= errors[target]:
-                errors[target] = error
+            if math.isinf(error):
+                self._lost.setdefault(target, words)
+            elif not error <= self._errors[target]:
+                self._errors[target] = error
                 if error > K:
-                    outside[target] = words
-    return KinkTest(errors, kink, outside)
+                    self._outside[target] = words
+
+    def result(self) -> KinkTest:
+        lost = {target: words for target, words in self._lost.items() if target not in self._excused}
+        errors = {**self._errors, **dict.fromkeys(lost, float("inf"))}
+        return KinkTest(errors, self.kink, {**self._outside, **lost})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +206,10 @@ def _nearby(terms: Terms, at: Sequence[Array], direction: _Direction, roundoff: 
     """What is allowed a little to either side; nothing where there is no other side."""
     found = []
     for sign in (1.0, -1.0):
-        moved = [array + sign * _NEAR * roundoff * along for array, along in zip(at, direction.along, strict=True)]
+        moved = [
+            array + sign * _NEAR * roundoff * np.where(along != 0.0, scales(array), 0.0)
+            for array, along in zip(at, direction.along, strict=True)
+        ]
         with np.errstate(all="ignore"):
             middle = terms(moved)
         slopes = _slopes(terms, moved, direction, middle) if np.isfinite(middle.value).all() else None
@@ -177,23 +221,27 @@ def _nearby(terms: Terms, at: Sequence[Array], direction: _Direction, roundoff: 
 def _violation(
     given: Gradients, direction: _Direction, slopes: _Slopes, roundoff: float, tiny: float
 ) -> tuple[float, str]:
+    total, size = _along(given, direction)
+    if not math.isfinite(total):
+        return float("inf"), f"its gradient is not finite along {direction.name}"
+    low, high = float(slopes.low.sum()), float(slopes.high.sum())
+    beyond = max(low - total, total - high, 0.0)
+    size += slopes.size + slopes.rounding
+    moved = float(sum(np.abs(along).sum() for along in direction.along))
+    explained = _EXPLAINED * (roundoff * size + tiny * moved) + slopes.noise + 1e-300
+    said = f"{total:.4g} along {direction.name}, where the formula allows {low:.4g} to {high:.4g}"
+    return K * beyond / explained if beyond > explained else 0.0, said
+
+
+def _along(given: Gradients, direction: _Direction) -> tuple[float, float]:
+    """The gradient along a direction, and the size of its terms; a NaN elsewhere is not multiplied by 0."""
     with np.errstate(all="ignore"):
-        # A NaN says something of its own coordinate alone: elsewhere it is not multiplied by 0.
         terms = [
             gradient.astype(np.float64)[along != 0.0] * along[along != 0.0]
             for gradient, along in zip(given, direction.along, strict=True)
             if gradient is not None
         ]
-        total = float(sum(term.sum() for term in terms))
-    if not math.isfinite(total):
-        return float("inf"), f"its gradient is not finite along {direction.name}"
-    low, high = float(slopes.low.sum()), float(slopes.high.sum())
-    beyond = max(low - total, total - high, 0.0)
-    size = slopes.size + float(sum(np.abs(term).sum() for term in terms)) + slopes.rounding
-    moved = float(sum(np.abs(along).sum() for along in direction.along))
-    explained = _EXPLAINED * (roundoff * size + tiny * moved) + slopes.noise + 1e-300
-    said = f"{total:.4g} along {direction.name}, where the formula allows {low:.4g} to {high:.4g}"
-    return K * beyond / explained if beyond > explained else 0.0, said
+        return float(sum(term.sum() for term in terms)), float(sum(np.abs(term).sum() for term in terms))
 
 
 def _directions(
@@ -204,7 +252,7 @@ def _directions(
     for place, index in _coordinates(spreads, MOST_COORDINATES if disputed else _UNDISPUTED):
         along = [np.zeros_like(size) for size in sizes]
         along[place][index] = sizes[place][index]
-        yield _Direction(tuple(along), f"coordinate {', '.join(map(str, index))} of argument {place}")
+        yield _Direction(tuple(along), f"coordinate {', '.join(map(str, index))} of argument {place}", single=True)
     for place, members in _ties(at, spreads, MOST_TIES if disputed else _UNDISPUTED):
         along = [np.zeros_like(size) for size in sizes]
         along[place][members] = sizes[place][members]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.policies import cast, coarser, policy_named
 from ..operators.constraints import constrained, constraint_on, has_unknown_constraint
-from ..operators.losses import LOSSES, evaluate_loss
+from ..operators.losses import LOSSES, evaluate_loss, told_twice
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
 from ..operators.spec import Evaluation, Mask, ShapeError
@@ -44,16 +45,22 @@ UNKNOWN = "unknown"
 # The value of the loss
 
 
-def loss_of(case: Case, outcome: Outcome) -> Evaluation | None:
+def loss_of(case: Case, outcome: Outcome, *, otherwise: bool = False) -> Evaluation | None:
     """The sum over the outputs and what layers add, as our adapters take it.
 
     None where what a mask does to it, or what a layer adds, is not known.
+
+    Args:
+        otherwise: in the other way that is right, where there is one.
     """
     recipe, outputs = case.procedure.loss, outcome.outputs
     assert recipe is not None
     try:
         masks = output_masks(case, outcome.trace.nodes)
-        parts = [evaluate_loss(recipe, labels, outputs[name], masks.get(name)) for name, labels in case.labels.items()]
+        parts = [
+            evaluate_loss(recipe, labels, outputs[name], masks.get(name), otherwise=otherwise)
+            for name, labels in case.labels.items()
+        ]
         added = penalties_of(case, outcome.trace.nodes)
     except (DataError, ShapeError):
         return None
@@ -64,11 +71,27 @@ def loss_of(case: Case, outcome: Outcome) -> Evaluation | None:
 
 def loss_error(case: Case, outcome: Outcome, value: float) -> float:
     """Decision 5's e of a loss against its reference on the target's very outputs."""
-    truth = loss_of(case, outcome)
-    if truth is None:
-        return 0.0
+    measured = _measured(case, outcome, value)
+    return measured.error if measured else 0.0
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A loss beside the nearer of the formulas that are right."""
+
+    observed: Array
+    truth: Evaluation
+    error: float
+
+
+def _measured(case: Case, outcome: Outcome, value: float) -> _Measured | None:
+    assert case.procedure.loss is not None
     observed = _observed(case, outcome.target, value)
-    return float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0))
+    ways = (False, True) if told_twice(case.procedure.loss) else (False,)
+    truths = [truth for way in ways if (truth := loss_of(case, outcome, otherwise=way)) is not None]
+    errors = [float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0)) for truth in truths]
+    found = [_Measured(observed, truth, error) for truth, error in zip(truths, errors, strict=True)]
+    return min(found, key=lambda measured: measured.error, default=None)
 
 
 def _observed(case: Case, target: str, value: float) -> Array:
@@ -104,11 +127,11 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
             continue  # it was run forward only, and has nothing to say
         if not set(case.labels) <= set(outcome.outputs):
             return None
-        truth = loss_of(case, outcome)
-        if truth is None:
+        measured = _measured(case, outcome, outcome.trace.loss)
+        if measured is None:
             return None
-        observed = _observed(case, target, outcome.trace.loss)
-        errors[target] = float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0))
+        observed, truth = measured.observed, measured.truth
+        errors[target] = measured.error
         absolute[target] = absolute_error(observed, truth)
         below = bool(observed < truth.value)
         distances.append(_FromFormula(float(observed), -errors[target] if below else errors[target]))
@@ -192,11 +215,11 @@ def _loss_of_outputs(
     recipe = case.procedure.loss
     assert recipe is not None
 
-    def terms(arrays: Sequence[Array]) -> Evaluation:
+    def terms(arrays: Sequence[Array], otherwise: bool = False) -> Evaluation:
         given = {names[at]: array for at, array in zip(predictions, arrays, strict=True)}
-        return loss_terms(recipe, case.labels, given, masks)
+        return loss_terms(recipe, case.labels, given, masks, otherwise=otherwise)
 
-    return Differentiated(terms, predictions)
+    return Differentiated(terms, predictions, partial(terms, otherwise=True) if told_twice(recipe) else None)
 
 
 # The weights after the step

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...core.case import Case
 from ...core.graph import LayerGraph, Node, Ref
 from ...operators.evaluate import infer_shapes
+from ...operators.spec import Shape, ShapeError
 from .editing import graph_inputs, graph_of, refit
 from .order import IDENTITY
 from .reducer import Attempts
@@ -24,15 +25,25 @@ def replace_by_identity(attempts: Attempts) -> None:
 
 
 def _replaceable(graph: LayerGraph) -> list[str]:
-    shapes = infer_shapes(graph, 1)
+    shapes = _shapes(graph)
     return [
         node.name
         for node in graph.nodes
         if node.op != IDENTITY
+        and node.name in shapes
         and len(node.inputs) == 1
         and node.inputs[0].index == 0
         and shapes[node.name] == shapes[node.inputs[0].node][:1]
     ]
+
+
+def _shapes(graph: LayerGraph) -> dict[str, tuple[Shape, ...]]:
+    """By node; what documentation rules out has no shape and ends its graph, what leads to it has some."""
+    try:
+        return dict(infer_shapes(graph, 1))
+    except ShapeError:
+        nodes = graph.nodes[:-1]
+        return dict(infer_shapes(replace(graph, nodes=nodes, outputs=(Ref(nodes[-1].name),)), 1))
 
 
 def _without(case: Case, names: Sequence[str]) -> Case | None:
