@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorparity.campaign.beside import Beside
-from tensorparity.campaign.case_rounds import CaseRounds
 from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.rounds import rounds_ahead
 from tensorparity.campaign.selection import families_of
@@ -68,18 +67,18 @@ class ColdStart:
         settings = RunnerSettings(workers=len(TARGETS), faults={self._target: load_fault(self._exhibit.fault)})
         with open_runner(TARGETS, settings) as runner:
             examiner = StepExaminer(runner, TARGETS, families_of(TARGETS))
-            beside = Beside(runner, TARGETS, self._seed).rounds
+            beside = Beside(runner, TARGETS, self._seed)
             for count, candidates in self._rounds(runner, examiner, beside, began):
                 if not any(self._is_it(s) for s in candidates):
                     continue
-                for suspicion in [*examiner.confirm(), *(s for rounds in beside for s in rounds.confirm())]:
+                for suspicion in [*examiner.confirm(), *beside.confirm()]:
                     confirmed = suspicion.diagnosis.klass is Class.DEFECT and self._is_it(suspicion)
                     if confirmed and self._innocent_without(suspicion):
                         return Found(suspicion, count, time.monotonic() - began)
         return None
 
     def _rounds(
-        self, runner: LocalRunner, examiner: StepExaminer, beside: Sequence[CaseRounds], began: float
+        self, runner: LocalRunner, examiner: StepExaminer, beside: Beside, began: float
     ) -> Iterator[tuple[int, list[Suspicion]]]:
         engine = MuffinEngine(self._seed)
 
@@ -87,13 +86,11 @@ class ColdStart:
             return engine.networks() if time.monotonic() - began < self._budget else []
 
         count = 0
-        for networks, outcomes in rounds_ahead(runner, examiner, propose):
-            steps = examiner.judge([network.case for network in networks], outcomes)
-            count += len(networks)
-            for rounds in beside:
-                rounds.round()
-            convicted = [suspicion for step in steps for suspicion in step.convicted]
-            yield count, convicted + [suspicion for rounds in beside for suspicion in rounds.doubted]
+        for item in rounds_ahead(runner, examiner, propose, beside):
+            steps = examiner.judge([network.case for network in item.networks], item.outcomes)
+            item.singles.judge(item.beside)
+            count += len(item.networks)
+            yield count, [*(suspicion for step in steps for suspicion in step.convicted), *beside.doubted]
 
     def _is_it(self, suspicion: Suspicion) -> bool:
         said = suspicion.diagnosis

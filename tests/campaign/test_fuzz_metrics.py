@@ -16,6 +16,8 @@ from tensorparity.core.outcome import Outcome, Record, Status
 from tensorparity.operators.declared_calls import evaluate_declared
 from tensorparity.operators.metrics.catalogue import METRICS
 
+from .single_rounds import run_round
+
 TARGETS = ("keras:tensorflow", "keras:torch", "keras:jax")
 
 
@@ -55,9 +57,9 @@ FIRST = next(iter(METRICS.values())).api
 
 
 def rounds(runner: References, count: int) -> CaseRounds:
-    found = metric_rounds(runner, TARGETS, 0)
+    found = metric_rounds(runner, 0)
     for _ in range(count):
-        found.round()
+        run_round(found, runner, TARGETS)
     return found
 
 
@@ -78,7 +80,7 @@ def test_a_wrong_metric_is_confirmed_once():
     assert set(found.outcomes) == set(TARGETS)
     asked = len(runner.fresh)
     for _ in range(len(METRICS) // 2):
-        found.round()
+        run_round(found, runner, TARGETS)
     assert found.confirm() == []
     assert len(runner.fresh) == asked
 

@@ -15,6 +15,8 @@ from tensorparity.operators.catalogue import layer_names
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
+from .single_rounds import run_round
+
 TARGETS = ("keras:tensorflow", "keras:torch")
 
 
@@ -50,9 +52,9 @@ def test_a_seed_gives_the_same_cases_and_each_turn_other_ones():
 def test_a_setting_that_a_configuration_loses_is_found():
     settings = RunnerSettings(faults={"keras:torch": load_fault("config-loses-setting")})
     with open_runner(TARGETS, settings) as runner:
-        rounds = reload_rounds(runner, TARGETS, 0, layers=("LeakyReLU",))
+        rounds = reload_rounds(runner, 0, layers=("LeakyReLU",))
         for _ in range(3):
-            rounds.round()
+            run_round(rounds, runner, TARGETS)
         found = rounds.confirm()
     said = {(s.stage, s.diagnosis.api, s.diagnosis.suspects) for s in found}
     assert said == {(Stage.SAVE_LOAD, "keras.layers.LeakyReLU", ("keras:torch",))}

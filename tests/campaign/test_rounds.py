@@ -30,6 +30,20 @@ class Fakes:
         return Begun(pairs, self.log)
 
 
+class Alone:
+    """Single cases beside the networks: hundreds."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def propose(self) -> Alone:
+        self.count += 1
+        return self
+
+    def pairs(self) -> list[int]:
+        return [100, 200]
+
+
 class Number:
     def __init__(self, case: int) -> None:
         self.case = case
@@ -47,22 +61,25 @@ def _proposer(count: int, flying: list[int]):
 
 def test_every_round_comes_once_and_in_order() -> None:
     fakes, flying = Fakes(), []
-    found = [outcomes for _, outcomes in rounds_ahead(fakes, fakes, _proposer(7, flying))]
-    assert found == [[number * 10] for number in range(7)]
+    beside = Alone()
+    found = list(rounds_ahead(fakes, fakes, _proposer(7, flying), beside))
+    assert [item.outcomes for item in found] == [[number * 10] for number in range(7)]
+    assert [item.beside for item in found] == [[1000, 2000]] * 7
+    assert beside.count == 7
     assert max(flying) == AHEAD
     assert not any(line.startswith("cancelled") for line in fakes.log)
 
 
 def test_the_next_rounds_are_begun_before_the_first_is_handed_out() -> None:
     fakes = Fakes()
-    rounds = rounds_ahead(fakes, fakes, _proposer(7, []))
+    rounds = rounds_ahead(fakes, fakes, _proposer(7, []), Alone())
     next(rounds)
     assert fakes.log == [f"begun {number}" for number in range(AHEAD + 1)]
 
 
 def test_leaving_cancels_what_is_under_way() -> None:
     fakes = Fakes()
-    rounds = rounds_ahead(fakes, fakes, _proposer(7, []))
+    rounds = rounds_ahead(fakes, fakes, _proposer(7, []), Alone())
     next(rounds)
     rounds.close()
     assert fakes.log[-AHEAD:] == [f"cancelled {number}" for number in range(1, AHEAD + 1)]

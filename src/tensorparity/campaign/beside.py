@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from ..core.case import Case
+from ..core.outcome import Outcome
 from ..core.runner import Runner
+from ..triage.suspicion import Suspicion
 from . import fuzz_functions, fuzz_losses, fuzz_metrics, fuzz_reloads
 from .case_rounds import CaseRounds
 from .fuzz_invalid import invalid_rounds
 
-#: From the runner, the targets, the seed and the layers of the networks, of which there are none by default.
-Begin = Callable[[Runner, Sequence[str], int, Sequence[str]], CaseRounds]
+#: From the runner, the seed and the layers of the networks, of which there are none by default.
+Begin = Callable[[Runner, int, Sequence[str]], CaseRounds]
 
 _ROUNDS: dict[str, Begin] = {
-    fuzz_losses.STAGE: lambda runner, targets, seed, layers: fuzz_losses.loss_rounds(runner, targets, seed),
-    fuzz_metrics.STAGE: lambda runner, targets, seed, layers: fuzz_metrics.metric_rounds(runner, targets, seed),
-    fuzz_functions.STAGE: lambda runner, targets, seed, layers: fuzz_functions.function_rounds(runner, targets, seed),
+    fuzz_losses.STAGE: lambda runner, seed, layers: fuzz_losses.loss_rounds(runner, seed),
+    fuzz_metrics.STAGE: lambda runner, seed, layers: fuzz_metrics.metric_rounds(runner, seed),
+    fuzz_functions.STAGE: lambda runner, seed, layers: fuzz_functions.function_rounds(runner, seed),
     fuzz_reloads.STAGE: fuzz_reloads.reload_rounds,
 }
 BESIDE = tuple(_ROUNDS)
@@ -26,6 +30,24 @@ _COUNTS = {
     fuzz_functions.STAGE: "function_cases",
     fuzz_reloads.STAGE: "reload_cases",
 }
+
+
+@dataclass(frozen=True)
+class Singles:
+    """Single cases of one round, with those who judge them."""
+
+    cases: Sequence[tuple[CaseRounds, Case]]
+    targets: Sequence[str]
+
+    def pairs(self) -> list[tuple[Case, str]]:
+        return [(case, target) for _, case in self.cases for target in self.targets]
+
+    def judge(self, outcomes: Sequence[Outcome]) -> None:
+        """Judge all of them by what came of ``pairs``."""
+        answers = iter(outcomes)
+        found = [(rounds, case, {target: next(answers) for target in self.targets}) for rounds, case in self.cases]
+        for rounds, case, own in found:
+            rounds.judge(case, own)
 
 
 class Beside:
@@ -43,8 +65,32 @@ class Beside:
         kinds: Sequence[str] = BESIDE,
         layers: Sequence[str] = (),
     ) -> None:
-        self._named = {kind: _ROUNDS[kind](runner, targets, seed, layers) for kind in kinds}
-        self.rounds = [*self._named.values(), *([invalid_rounds(runner, targets, seed)] if kinds else [])]
+        self._runner, self._targets = runner, targets
+        self._named = {kind: _ROUNDS[kind](runner, seed, layers) for kind in kinds}
+        self._rounds = [*self._named.values(), *([invalid_rounds(runner, seed)] if kinds else [])]
+
+    def propose(self) -> Singles:
+        """A few more cases of every kind."""
+        return Singles([(rounds, case) for rounds in self._rounds for case in rounds.propose()], self._targets)
+
+    def round(self) -> None:
+        """Run a few more cases of every kind, in one batch."""
+        singles = self.propose()
+        singles.judge(self._runner.run_pairs(singles.pairs()) if singles.cases else ())
+
+    @property
+    def doubted(self) -> list[Suspicion]:
+        """What has to be confirmed."""
+        return [suspicion for rounds in self._rounds for suspicion in rounds.doubted]
+
+    def confirm(self) -> list[Suspicion]:
+        """What was doubted, seen again in fresh processes, or flaky."""
+        return [suspicion for rounds in self._rounds for suspicion in rounds.confirm()]
+
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        """What the targets did last on a case that accuses one of them."""
+        return {target: outcome for rounds in self._rounds for target, outcome in rounds.outcomes.items()}
 
     def counts(self) -> dict[str, int]:
         """How many cases of each kind were run, as a report calls them."""

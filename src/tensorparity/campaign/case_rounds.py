@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ..core.case import Case
 from ..core.finding import Class
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..triage.suspicion import Suspicion
-from .examining import examine_each
+from .examining import judge_case
 from .reducing import confirmed
 
 
@@ -24,23 +24,27 @@ class CaseRounds:
         per_round: how many of them are a round.
     """
 
-    def __init__(self, runner: Runner, targets: Sequence[str], cases: Iterator[Case], per_round: int) -> None:
-        self._runner, self._targets = runner, targets
+    def __init__(self, runner: Runner, cases: Iterator[Case], per_round: int) -> None:
+        self._runner = runner
         self._cases, self._per_round = cases, per_round
         self._doubted: dict[tuple[str, ...], Suspicion] = {}
         self._known: set[tuple[str, ...]] = set()
         self.outcomes: dict[str, Outcome] = {}
         self.count = 0
 
-    def round(self) -> None:
+    def propose(self) -> list[Case]:
         """A few more cases."""
         cases = list(itertools.islice(self._cases, self._per_round))
         self.count += len(cases)
-        for checked, outcomes in examine_each(self._runner, cases, self._targets):
-            accused = [s for s in checked.suspicions if s.diagnosis.klass is Class.DEFECT]
-            self.outcomes = outcomes if accused else self.outcomes
-            for suspicion in accused:
-                self._doubted.setdefault(suspicion.key, suspicion)
+        return cases
+
+    def judge(self, case: Case, outcomes: dict[str, Outcome]) -> None:
+        """One of them, with what each target did."""
+        suspicions = judge_case(self._runner, case, outcomes).suspicions
+        accused = [suspicion for suspicion in suspicions if suspicion.diagnosis.klass is Class.DEFECT]
+        self.outcomes = outcomes if accused else self.outcomes
+        for suspicion in accused:
+            self._doubted.setdefault(suspicion.key, suspicion)
 
     @property
     def doubted(self) -> list[Suspicion]:

@@ -68,9 +68,9 @@ def examine_cases(
     return [checked for checked, _ in _examine(runner, cases, targets, fresh)]
 
 
-def examine_each(runner: Runner, cases: Sequence[Case], targets: Sequence[str]) -> list[tuple[Checked, Outcomes]]:
-    """The same, with what each target did."""
-    return _examine(runner, cases, targets, fresh=False)
+def judge_case(runner: Runner, case: Case, outcomes: Outcomes) -> Checked:
+    """Judge a case that was run; whatever else has to be run for that is."""
+    return _judge(runner, case, outcomes, fresh=False, exporters=NOBODY, convicted=())
 
 
 def _examine(
@@ -86,12 +86,9 @@ def _examine(
 
     pairs = [(of(case, target), target) for case in cases for target in targets]
     answers = iter(run_fresh(runner, pairs) if fresh else runner.run_pairs(pairs))
-    found: list[tuple[Checked, Outcomes]] = []
-    for case in cases:
-        outcomes = {target: next(answers) for target in targets}
-        exporters = given.exporters if given else NOBODY
-        found.append((_judge(runner, case, outcomes, fresh, exporters, convicted), outcomes))
-    return found
+    exporters = given.exporters if given else NOBODY
+    found = [(case, {target: next(answers) for target in targets}) for case in cases]
+    return [(_judge(runner, case, outcomes, fresh, exporters, convicted), outcomes) for case, outcomes in found]
 
 
 def _judge(

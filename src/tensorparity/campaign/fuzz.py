@@ -35,7 +35,7 @@ from .fuzz_tally import FuzzTally
 from .hunt import StopReason
 from .line_coverage import line_coverage
 from .reducing import Preparation, ReducingSettings
-from .rounds import rounds_ahead
+from .rounds import Round, rounds_ahead
 from .selection import families_of
 from .stages import STAGES, StepExaminer
 from .stepped import Stepped
@@ -201,8 +201,8 @@ class Fuzz:
         After it, what was convicted is still confirmed, but not reduced; a second Ctrl-C leaves that out, too.
         """
         try:
-            for networks, outcomes in rounds_ahead(self._runner, self._examiner, self._proposed):
-                self._round(networks, outcomes)
+            for item in rounds_ahead(self._runner, self._examiner, self._proposed, self._beside):
+                self._round(item)
             if self._settings.runner.lines:
                 self._tell(Progress("counting executed lines", self._index, self._settings.models))
                 self._lines = line_coverage(self._runner, self._settings.targets)
@@ -231,18 +231,17 @@ class Fuzz:
         self._made += len(networks)
         return networks
 
-    def _round(self, networks: Sequence[Network], outcomes: Sequence[Outcome]) -> None:
-        steps = self._examiner.judge([network.case for network in networks], outcomes)
+    def _round(self, item: Round) -> None:
+        steps = self._examiner.judge([network.case for network in item.networks], item.outcomes)
         self._round_seconds = time.monotonic() - self._judged
-        for network, step, share in zip(networks, steps, _shares(steps), strict=True):
+        for network, step, share in zip(item.networks, steps, _shares(steps), strict=True):
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
             if any(outcome.completed for outcome in step.outcomes.values()):
                 self._covered.add(network.uses)
                 self._covered.use_network(network.case)
             self.tally.add(step, network.data, len(network.layers), share * self._round_seconds)
             self._record(step)
-        for rounds in self._beside.rounds:
-            rounds.round()
+        item.singles.judge(item.beside)
         if self._unconfirmed >= _CONFIRM_EVERY:
             self._confirm()
         self._judged = time.monotonic()
@@ -260,8 +259,7 @@ class Fuzz:
     def _confirm(self) -> None:
         self._unconfirmed = 0
         self._tell(Progress("confirming in fresh processes", self._index, self._settings.models))
-        beside = [found for rounds in self._beside.rounds for found in rounds.confirm()]
-        self._confirmed += [*self._examiner.confirm(), *beside]
+        self._confirmed += [*self._examiner.confirm(), *self._beside.confirm()]
         new = [s for s in self._confirmed if self._finding(s, s).id not in self.findings]
         prepared = self._preparation.prepare(new)
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -48,5 +48,5 @@ def function_cases(seed: int) -> Iterator[Case]:
         index += 1
 
 
-def function_rounds(runner: Runner, targets: Sequence[str], seed: int) -> CaseRounds:
-    return CaseRounds(runner, targets, function_cases(seed), _PER_ROUND)
+def function_rounds(runner: Runner, seed: int) -> CaseRounds:
+    return CaseRounds(runner, function_cases(seed), _PER_ROUND)

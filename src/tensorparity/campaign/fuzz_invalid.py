@@ -123,8 +123,8 @@ def _fitting_weights(case: Case, node: Node, shapes: Sequence[Shape]) -> dict[st
     return {key: np.ones(shape, dtype=np.float32) for key, shape in keys.items()} | fitting
 
 
-def invalid_rounds(runner: Runner, targets: Sequence[str], seed: int) -> CaseRounds:
-    return CaseRounds(runner, targets, invalid_cases(seed), _PER_ROUND)
+def invalid_rounds(runner: Runner, seed: int) -> CaseRounds:
+    return CaseRounds(runner, invalid_cases(seed), _PER_ROUND)
 
 
 def _losses() -> Iterator[tuple[Recipe, Recipe]]:

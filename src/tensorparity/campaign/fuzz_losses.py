@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..core.runner import Runner
 from ..generators.networks.loss_cases import loss_cases
 from .case_rounds import CaseRounds
@@ -13,5 +11,5 @@ STAGE = "losses"
 _PER_ROUND = 2
 
 
-def loss_rounds(runner: Runner, targets: Sequence[str], seed: int) -> CaseRounds:
-    return CaseRounds(runner, targets, loss_cases(seed), _PER_ROUND)
+def loss_rounds(runner: Runner, seed: int) -> CaseRounds:
+    return CaseRounds(runner, loss_cases(seed), _PER_ROUND)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -29,5 +29,5 @@ def metric_cases(seed: int) -> Iterator[Case]:
         index += 1
 
 
-def metric_rounds(runner: Runner, targets: Sequence[str], seed: int) -> CaseRounds:
-    return CaseRounds(runner, targets, metric_cases(seed), _PER_ROUND)
+def metric_rounds(runner: Runner, seed: int) -> CaseRounds:
+    return CaseRounds(runner, metric_cases(seed), _PER_ROUND)

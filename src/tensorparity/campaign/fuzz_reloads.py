@@ -42,5 +42,5 @@ def _settings(name: str) -> NetworkSettings:
     return NetworkSettings(layers=(name,), unit=True, policies=(PLAIN.name,), goal=Goal.FORWARD, training=False)
 
 
-def reload_rounds(runner: Runner, targets: Sequence[str], seed: int, layers: Sequence[str] = ()) -> CaseRounds:
-    return CaseRounds(runner, targets, reload_cases(seed, layers), _PER_ROUND)
+def reload_rounds(runner: Runner, seed: int, layers: Sequence[str] = ()) -> CaseRounds:
+    return CaseRounds(runner, reload_cases(seed, layers), _PER_ROUND)

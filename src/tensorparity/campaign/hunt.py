@@ -182,11 +182,10 @@ class Hunt:
 
     def _run_beside(self, engine: Engine, tally: _Tally) -> None:
         """Single cases beside every round of networks, as in ``fuzz``."""
-        for rounds in self._beside.rounds:
-            rounds.round()
-            confirmed = rounds.confirm()
-            examined = Examined(outcomes={**self.outcomes, **rounds.outcomes}, suspicions=confirmed)
-            self._file(engine, examined, tally, lambda found: found.diagnosis.api or found.case.digest)
+        self._beside.round()
+        confirmed = self._beside.confirm()
+        examined = Examined(outcomes={**self.outcomes, **self._beside.outcomes}, suspicions=confirmed)
+        self._file(engine, examined, tally, lambda found: found.diagnosis.api or found.case.digest)
 
     def _stop(self, index: int, spent: float, budget: float) -> StopReason | None:
         if self._settings.cases is not None:

@@ -4,35 +4,56 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from ..core.outcome import Outcome
 from ..generators.networks.networks import Network
 from ..targets.begun import Begun
 from ..targets.runner import LocalRunner
+from .beside import Beside, Singles
 from .stages import StepExaminer
 
 #: Enough that a trial that takes long, and goes first, does not leave the others without work.
 AHEAD = 4
 
 
+@dataclass(frozen=True)
+class Round:
+    """Networks that were run, and single cases beside them.
+
+    Args:
+        outcomes: as the examiner wants them.
+        beside: what came of the single cases.
+    """
+
+    networks: list[Network]
+    outcomes: list[Outcome]
+    singles: Singles
+    beside: list[Outcome]
+
+
 def rounds_ahead(
-    runner: LocalRunner, examiner: StepExaminer, propose: Callable[[int], list[Network]]
-) -> Iterator[tuple[list[Network], list[Outcome]]]:
+    runner: LocalRunner, examiner: StepExaminer, propose: Callable[[int], list[Network]], beside: Beside
+) -> Iterator[Round]:
     """Each round with its outcomes, in the order they were proposed in.
 
     Args:
         propose: told how many rounds are under way; gives the next one, or nothing when there shall be no more.
+        beside: single cases go out with every round.
     """
-    flight: deque[tuple[list[Network], Begun]] = deque()
+    flight: deque[tuple[list[Network], Singles, Begun]] = deque()
     try:
         while True:
             while len(flight) <= AHEAD and (networks := propose(len(flight))):
-                pairs = examiner.pairs([network.case for network in networks])
-                flight.append((networks, runner.begin_pairs(pairs)))
+                singles = beside.propose()
+                pairs = [*examiner.pairs([network.case for network in networks]), *singles.pairs()]
+                flight.append((networks, singles, runner.begin_pairs(pairs)))
             if not flight:
                 return
-            networks, begun = flight.popleft()
-            yield networks, begun.outcomes()
+            networks, singles, begun = flight.popleft()
+            outcomes = begun.outcomes()
+            alone = len(outcomes) - len(singles.pairs())
+            yield Round(networks, outcomes[:alone], singles, outcomes[alone:])
     finally:
-        for _, begun in flight:
+        for _, _, begun in flight:
             begun.cancel()
