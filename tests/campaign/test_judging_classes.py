@@ -13,9 +13,10 @@ from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status
-from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.core.verdict import Kind
+from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.losses_alone import loss_alone
 from tensorparity.triage.suspicion import Suspicion
 
 TF, JAX, TORCH = "keras:tensorflow", "keras:jax", "keras:torch"
@@ -161,3 +162,36 @@ class TestFurtherOutputs:
         suspicion, _ = self.judged(wrong)
         assert suspicion is not None
         assert suspicion.diagnosis.suspects == (TORCH,)
+
+
+class TestLossesThatEnd:
+    """A loss alone that a target cannot compute is that loss' finding, and a lack is not another's error."""
+
+    LACK = "Only axis=-1 is currently supported. Received: axis=1"
+    CASE = loss_alone(
+        Recipe("SparseCategoricalCrossentropy", {"axis": 1}),
+        {"y": np.full((1, 2, 3), 0.5, np.float32)},
+        {"y": np.array([[0, 1, 1]], np.int32)},
+        dtype=None,
+        seed=0,
+    )
+
+    def _completed(self) -> Outcome:
+        return gave(TORCH, np.full((1, 2, 3), 0.5, np.float32), name="y0")
+
+    def test_it_is_named_with_its_arguments(self) -> None:
+        raised = ended(JAX, Status.RAISED, message="shapes differ")
+        suspicion = judged(self.CASE, raised, self._completed())
+        assert suspicion.stage is Stage.LOSS
+        assert suspicion.diagnosis.api == "keras.losses.SparseCategoricalCrossentropy"
+        assert suspicion.diagnosis.parameters == {"axis": 1}
+        assert suspicion.diagnosis.node is None
+
+    @pytest.mark.parametrize("lacking_first", [True, False])
+    def test_an_error_is_not_excused_by_anothers_lack(self, lacking_first: bool) -> None:
+        both = [ended(TF, Status.RAISED, message=self.LACK), ended(JAX, Status.RAISED, message="shapes differ")]
+        assert verdict(self.CASE, *(both if lacking_first else both[::-1]), self._completed()) == (Class.DEFECT, (JAX,))
+
+    def test_a_lack_alone_is_one(self) -> None:
+        lacks = ended(TF, Status.RAISED, message=self.LACK)
+        assert verdict(self.CASE, lacks, self._completed()) == (Class.UNSUPPORTED, (TF,))

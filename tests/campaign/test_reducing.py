@@ -202,6 +202,20 @@ class TestReducing:
         Preparation(runner, runner, ReducingSettings(scripts=False)).prepare([suspicion])
         assert not runner.ran
 
+    def test_a_bug_of_ours_costs_one_finding_its_reduction(
+        self, fake_runner: Any, chain: Case, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def breaks(*args: Any) -> Any:
+            raise ZeroDivisionError("by none")
+
+        monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", breaks)
+        runner = fake_runner(targets=TARGETS)
+        suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, (TORCH,), api="x.y"), chain, TARGETS)
+        (prepared,) = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare([suspicion])
+        assert prepared.suspicion.case is chain
+        (remark,) = prepared.suspicion.diagnosis.evidence
+        assert remark == "not reduced, a bug in tensorparity: ZeroDivisionError: by none"
+
     def test_a_crash_keeps_its_key(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]})
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions

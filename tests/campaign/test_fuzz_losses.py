@@ -1,0 +1,88 @@
+"""Losses alone on targets that compute the reference: what is kept, and what blames nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.case_rounds import CaseRounds
+from tensorparity.campaign.fuzz_losses import loss_rounds
+from tensorparity.core.case import Case
+from tensorparity.core.outcome import Failure, Outcome, Status, Trace
+from tensorparity.core.procedure import Recipe
+from tensorparity.core.verdict import Stage
+from tensorparity.operators.losses import LOSSES, evaluate_loss
+from tensorparity.operators.losses_alone import loss_alone
+
+from .single_rounds import run_round
+
+TARGETS = ("keras:tensorflow", "keras:torch", "keras:jax")
+
+
+class References:
+    """A Runner of losses without gradients; ``keras:torch`` is wrong in one of them, or lacks it."""
+
+    def __init__(self, wrong: str = "", lacks: str = "") -> None:
+        self._wrong, self._lacks = wrong, lacks
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        return [self._run(case, target) for case, target in pairs]
+
+    def _run(self, case: Case, target: str) -> Outcome:
+        recipe, outputs = case.procedure.loss, {"y0": case.inputs["p0"]}
+        assert recipe is not None
+        if (target, recipe.name) == ("keras:torch", self._lacks):
+            return Outcome(target, Status.RAISED, failure=Failure("NotImplementedError", "not implemented"))
+        value = float(evaluate_loss(recipe, case.labels["y0"], case.inputs["p0"]).value)
+        value += (target, recipe.name) == ("keras:torch", self._wrong)
+        return Outcome(target, Status.COMPLETED, outputs, trace=Trace(loss=value))
+
+
+def after_all(runner: References) -> CaseRounds:
+    rounds = loss_rounds(runner, 0)
+    while rounds.count < len(LOSSES):
+        run_round(rounds, runner, TARGETS)
+    return rounds
+
+
+def test_nothing_is_doubted_where_nothing_is_wrong() -> None:
+    assert after_all(References()).doubted == []
+
+
+@pytest.mark.parametrize("name", ["Huber", "BinaryCrossentropy"])
+def test_a_wrong_loss_is_confirmed_and_named(name: str) -> None:
+    (suspicion,) = after_all(References(wrong=name)).confirm()
+    assert (suspicion.stage, suspicion.diagnosis.api) == (Stage.LOSS, f"keras.losses.{name}")
+    assert suspicion.diagnosis.suspects == ("keras:torch",)
+
+
+def test_who_says_that_it_has_no_such_loss_is_not_accused() -> None:
+    rounds = after_all(References(lacks="Huber"))
+    assert rounds.doubted == []
+    assert rounds.outcomes == {}
+
+
+@pytest.mark.parametrize("way", [False, True])
+def test_a_loss_that_is_guarded_in_either_way_is_right(way: bool) -> None:
+    """Of logits far from 0 one formula keeps the chance from 0, the other has no need to."""
+    recipe = Recipe("BinaryFocalCrossentropy", {"from_logits": True})
+    predictions, labels = {"y": np.array([[-40.0, 3.0]], np.float32)}, {"y": np.array([[1.0, 1.0]], np.float32)}
+    case = loss_alone(recipe, predictions, labels, dtype=None, seed=0)
+    value = float(evaluate_loss(recipe, labels["y"], predictions["y"], otherwise=way).value)
+    right = [Outcome(target, Status.COMPLETED, {"y0": predictions["y"]}, trace=Trace(loss=value)) for target in TARGETS]
+    rounds = CaseRounds(References(), iter(()), 1)
+    rounds.judge(case, {outcome.target: outcome for outcome in right})
+    assert rounds.doubted == []
+    off = replace(right[1], trace=Trace(loss=value + 1.0))
+    rounds.judge(case, {outcome.target: outcome for outcome in (right[0], off, right[2])})
+    assert [suspicion.diagnosis.suspects for suspicion in rounds.doubted] == [("keras:torch",)]
