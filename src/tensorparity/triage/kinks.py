@@ -45,6 +45,19 @@ _NEAR = 2.0
 Gradients = Sequence[Array | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is asked of a reference that takes its time.
+
+    Args:
+        until_wrong: no more than shows that everybody is wrong.
+    """
+
+    coordinates: int = MOST_COORDINATES
+    ties: int = MOST_TIES
+    until_wrong: bool = False
+
+
 @dataclass(frozen=True)
 class KinkTest:
     """What the rule says of each target.
@@ -92,6 +105,8 @@ def examine_gradients(
     *,
     disputed: bool = True,
     tiny: float = 0.0,
+    beside: Sequence[Gradients] = (),
+    limits: Limits | None = None,
 ) -> KinkTest:
     """Hold every target's gradients against the one-sided derivatives of the reference.
 
@@ -102,13 +117,18 @@ def examine_gradients(
         roundoff: unit roundoff of the dtype in which the targets computed.
         disputed: the targets differ; where they do not, fewer directions are asked.
         tiny: what underflow may do to each number of a gradient.
+        beside: gradients that are not judged: where they differ from those that are is looked at first.
+        limits: how much is asked; by default as much as is worth it.
     """
+    limits = limits or (Limits() if disputed else Limits(_UNDISPUTED, _UNDISPUTED))
     with np.errstate(all="ignore"):
         middle = terms(at)
     if not np.isfinite(middle.value).all():
         return KinkTest(dict.fromkeys(gradients, float("nan")), False)
     tally = _Tally(gradients)
-    for direction in _directions(at, gradients, rng, disputed):
+    for direction in _directions(at, [*gradients.values(), *beside], rng, limits):
+        if limits.until_wrong and tally.all_wrong:
+            break
         here = _slopes(terms, at, direction, middle)
         if here is None:
             tally.cannot_say(direction)
@@ -151,6 +171,10 @@ class _Tally:
                 self._errors[target] = error
                 if error > K:
                     self._outside[target] = words
+
+    @property
+    def all_wrong(self) -> bool:
+        return len(self._outside) == len(self._errors)
 
     def result(self) -> KinkTest:
         lost = {target: words for target, words in self._lost.items() if target not in self._excused}
@@ -245,15 +269,15 @@ def _along(given: Gradients, direction: _Direction) -> tuple[float, float]:
 
 
 def _directions(
-    at: Sequence[Array], gradients: Mapping[str, Gradients], rng: np.random.Generator, disputed: bool
+    at: Sequence[Array], gradients: Sequence[Gradients], rng: np.random.Generator, limits: Limits
 ) -> Iterator[_Direction]:
     sizes = [scales(array) for array in at]
     spreads = [_disputed(place, array, gradients) for place, array in enumerate(at)]
-    for place, index in _coordinates(spreads, MOST_COORDINATES if disputed else _UNDISPUTED):
+    for place, index in _coordinates(spreads, limits.coordinates):
         along = [np.zeros_like(size) for size in sizes]
         along[place][index] = sizes[place][index]
         yield _Direction(tuple(along), f"coordinate {', '.join(map(str, index))} of argument {place}", single=True)
-    for place, members in _ties(at, spreads, MOST_TIES if disputed else _UNDISPUTED):
+    for place, members in _ties(at, spreads, limits.ties):
         along = [np.zeros_like(size) for size in sizes]
         along[place][members] = sizes[place][members]
         count = int(members.sum())
@@ -263,11 +287,11 @@ def _directions(
         yield _Direction(drawn, f"random direction {number}")
 
 
-def _disputed(place: int, array: Array, gradients: Mapping[str, Gradients]) -> Array:
+def _disputed(place: int, array: Array, gradients: Sequence[Gradients]) -> Array:
     """By how much the targets differ, elementwise."""
     answers = [
         np.zeros(array.shape) if given[place] is None else np.asarray(given[place], dtype=np.float64)
-        for given in gradients.values()
+        for given in gradients
     ]
     if not answers:
         return np.zeros(array.shape)

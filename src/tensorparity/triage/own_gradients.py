@@ -22,11 +22,14 @@ from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .backward import joined, layer_function
 from .forms import outputs_of
-from .kinks import examine_gradients
+from .kinks import Limits, examine_gradients
 from .steps import judge_loss_gradient
 
 #: One-sided differences of larger layers take too long for what may be rounding after all.
 _MOST_NUMBERS = 20_000
+
+#: A doubt is about what others gave otherwise: there a wrong gradient shows, and enough is enough.
+_FEW = Limits(coordinates=16, ties=8, until_wrong=True)
 
 _Part = Callable[[Array], Evaluation]
 
@@ -70,11 +73,19 @@ def own_error(
     def terms(arrays: Sequence[Array]) -> Evaluation:
         return joined([part(arrays[0]) for part in parts])
 
-    others = {str(index): [array] for index, array in enumerate(beside) if array.shape == at.shape}
-    answers = {outcome.target: [gradient], **others}
+    others = [[array] for array in beside if array.shape == at.shape]
     policy = policy_named(case.procedure.dtype)
     rng, roundoff = np.random.default_rng(0), max(policy.roundoff, unit_roundoff(dtype_name(gradient)))
-    test = examine_gradients(terms, [at.astype(np.float64)], answers, roundoff, rng, disputed=bool(others))
+    test = examine_gradients(
+        terms,
+        [at.astype(np.float64)],
+        {outcome.target: [gradient]},
+        roundoff,
+        rng,
+        disputed=bool(others),
+        beside=others,
+        limits=_FEW if others else None,
+    )
     return test.errors[outcome.target] if test.measured else None
 
 
