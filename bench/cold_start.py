@@ -71,7 +71,7 @@ class ColdStart:
             for count, candidates in self._rounds(runner, examiner, beside, began):
                 if not any(self._is_it(s) for s in candidates):
                     continue
-                for suspicion in [*examiner.confirm(), *beside.confirm()]:
+                for suspicion in [*examiner.confirm(), *(s for found in beside.confirm() for s in found)]:
                     confirmed = suspicion.diagnosis.klass is Class.DEFECT and self._is_it(suspicion)
                     if confirmed and self._innocent_without(suspicion):
                         return Found(suspicion, count, time.monotonic() - began)

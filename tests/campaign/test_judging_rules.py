@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examining import _ended_otherwise
+from tensorparity.campaign.examining import judge_case
 from tensorparity.campaign.judging import judge, stage_of
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
@@ -16,6 +16,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind, Stage
+from tensorparity.operators.api import evaluate_call
 from tensorparity.operators.losses import evaluate_loss
 from tensorparity.triage.suspicion import Suspicion
 
@@ -56,10 +57,28 @@ class TestCallsOnStrings:
             return Outcome(target, Status.RAISED, failure=Failure(kind, "no"))
 
         outcomes = {A: raised(A, "ValueError"), B: raised(B, "TypeError"), C: raised(C, "KeyError")}
-        first, _ = judge(self.CASE, outcomes)
-        assert first is not None
-        others = _ended_otherwise(self.CASE, first, outcomes, {}, ())
-        assert {s.diagnosis.suspects for s in (first, *others)} == {(A,), (B,), (C,)}
+        assert self._suspects(outcomes) == {(A,), (B,), (C,)}
+
+    def _suspects(self, outcomes: dict[str, Outcome]) -> set[tuple[str, ...]]:
+        checked = judge_case(_Nobody(), self.CASE, outcomes)
+        return {suspicion.diagnosis.suspects for suspicion in checked.suspicions}
+
+    @pytest.mark.parametrize("kind", ["NotImplementedError", "ValueError"])
+    def test_an_ending_hides_no_wrong_answer_of_another(self, kind: str) -> None:
+        right = np.asarray(evaluate_call(self.CASE.subject, dict(self.CASE.inputs)).value)
+        outcomes = {
+            A: Outcome(A, Status.RAISED, failure=Failure(kind, "not implemented")),
+            B: Outcome(B, Status.COMPLETED, {"0": right}),
+            C: Outcome(C, Status.COMPLETED, {"0": right[:0]}),
+        }
+        assert self._suspects(outcomes) == {(A,), (C,)}
+
+
+class _Nobody:
+    """A Runner that is not asked."""
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], **more: object) -> list[Outcome]:
+        raise AssertionError(pairs)
 
 
 class TestRuledOut:
@@ -228,3 +247,23 @@ def test_saving_is_a_stage() -> None:
     build = GraphBuilder()
     graph = build.build(build.add("ReLU", build.input("x", (2,))))
     assert stage_of(Case(graph, Procedure(reload=True))) is Stage.SAVE_LOAD
+
+
+class TestLeftToTheVote:
+    """A layer without a reference: its targets are held against each other, alone as well."""
+
+    def _case(self) -> Case:
+        build = GraphBuilder()
+        x = build.input("x", (8, 8, 1))
+        graph = build.build(build.add("ContrastLimitedAdaptiveHistogramEqualization", x, name="layer"))
+        return Case(graph, inputs={"x": np.ones((1, 8, 8, 1), np.float32)})
+
+    def test_one_of_three_is_the_odd_one_out(self) -> None:
+        right = np.ones((1, 8, 8, 1), np.float32)
+        suspicion, _ = judge(self._case(), {t: done(t, layer=right * (0.5 if t == B else 1.0)) for t in (A, B, C)})
+        assert suspicion is not None
+        assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, (B,))
+
+    def test_all_alike_are_well(self) -> None:
+        right = np.ones((1, 8, 8, 1), np.float32)
+        assert judge(self._case(), {t: done(t, layer=right) for t in (A, B, C)}) == (None, "")

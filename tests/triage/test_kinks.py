@@ -239,11 +239,24 @@ class TestWithoutDerivative:
         given = {f"lib:{letter}": [gradient] for letter, gradient in zip("abc", gradients, strict=False)}
         return dict(examine_gradients(root_and_square, [at], given, U, np.random.default_rng(0)).errors)
 
-    def test_infinity_at_a_root_of_zero_excuses_nan_elsewhere(self) -> None:
-        at = np.array([0.0, 3.0])
-        errors = self._errors(at, np.array([np.inf, 6.0]), np.array([np.nan, np.nan]))
-        assert errors["lib:a"] <= K
-        assert not errors["lib:b"] > K  # nothing could be measured
+    def test_infinity_at_a_root_of_zero_is_nobodys_fault(self) -> None:
+        assert self._errors(np.array([0.0, 3.0]), np.array([np.inf, 6.0]))["lib:a"] <= K
+
+    def test_it_does_not_excuse_a_nan_of_another_term(self) -> None:
+        assert self._errors(np.array([0.0, 3.0]), np.array([np.nan, np.nan]))["lib:a"] == np.inf
+
+    @pytest.mark.parametrize("place", [1, 2])
+    def test_it_excuses_what_it_makes_of_its_own_term(self, place: int) -> None:
+        """sqrt(x0) x1, and a number that the formula does not even read; both are multiplied by infinity."""
+        gradient = np.array([np.inf, 0.0, 0.0])
+        gradient[place] = np.nan
+        at = np.array([0.0, 3.0, 5.0])
+
+        def terms(arrays: Sequence[Array]) -> Evaluation:
+            return exact(np.sqrt(arrays[0][:1]) * arrays[0][1:2])
+
+        found = examine_gradients(terms, [at], {"lib:a": [gradient]}, U, np.random.default_rng(0))
+        assert not found.errors["lib:a"] > K
 
     def test_a_wrong_number_beside_it_is_still_wrong(self) -> None:
         assert self._errors(np.array([0.0, 3.0]), np.array([np.inf, 7.0]))["lib:a"] > K
@@ -268,7 +281,8 @@ class TestTwoFormulas:
         other = KinkTest({"a": 90.0, "b": 1.0, "c": float("nan")}, False, {"a": "far"})
         both = one.or_else(other)
         assert both.errors == {"a": 0.0, "b": 1.0, "c": 90.0}
-        assert both.kink  # two right answers: a freedom
+        assert both.otherwise  # two right answers: a freedom
+        assert not both.kink
         assert both.outside == {"c": "far"}
 
     def test_the_guard_of_a_sparse_cross_entropy_may_come_first(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..core.case import Case
@@ -83,9 +84,17 @@ class Beside:
         """What has to be confirmed."""
         return [suspicion for rounds in self._rounds for suspicion in rounds.doubted]
 
-    def confirm(self) -> list[Suspicion]:
-        """What was doubted, seen again in fresh processes, or flaky."""
-        return [suspicion for rounds in self._rounds for suspicion in rounds.confirm()]
+    def confirm(self) -> Iterator[list[Suspicion]]:
+        """What was doubted, seen again in fresh processes, or flaky; one kind after the other."""
+        return (rounds.confirm() for rounds in self._rounds)
+
+    def set_aside(self) -> dict[str, dict[str, int]]:
+        """How many cases blamed nobody, and why."""
+        undecided, classes = Counter[str](), Counter[str]()
+        for rounds in self._rounds:
+            undecided += rounds.undecided
+            classes += rounds.blameless
+        return {"undecided": dict(undecided.most_common()), "classes": dict(classes.most_common())}
 
     @property
     def outcomes(self) -> dict[str, Outcome]:
@@ -93,5 +102,5 @@ class Beside:
         return {target: outcome for rounds in self._rounds for target, outcome in rounds.outcomes.items()}
 
     def counts(self) -> dict[str, int]:
-        """How many cases of each kind were run, as a report calls them."""
+        """How many cases of each kind were sent out, as a report calls them."""
         return {name: self._named[kind].count if kind in self._named else 0 for kind, name in _COUNTS.items()}

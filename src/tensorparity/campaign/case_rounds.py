@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 
 from ..core.case import Case
@@ -31,6 +32,9 @@ class CaseRounds:
         self._known: set[tuple[str, ...]] = set()
         self.outcomes: dict[str, Outcome] = {}
         self.count = 0
+        #: Why nothing was said of a case, and the classes of what blames nobody, each with how often.
+        self.undecided: Counter[str] = Counter()
+        self.blameless: Counter[str] = Counter()
 
     def propose(self) -> list[Case]:
         """A few more cases."""
@@ -40,8 +44,11 @@ class CaseRounds:
 
     def judge(self, case: Case, outcomes: dict[str, Outcome]) -> None:
         """One of them, with what each target did."""
-        suspicions = judge_case(self._runner, case, outcomes).suspicions
-        accused = [suspicion for suspicion in suspicions if suspicion.diagnosis.klass is Class.DEFECT]
+        checked = judge_case(self._runner, case, outcomes)
+        self.undecided.update([checked.undecided] if checked.undecided else [])
+        accused = [suspicion for suspicion in checked.suspicions if suspicion.diagnosis.klass is Class.DEFECT]
+        others = {suspicion.diagnosis.klass.value for suspicion in checked.suspicions} - {Class.DEFECT.value}
+        self.blameless.update(others)
         self.outcomes = outcomes if accused else self.outcomes
         for suspicion in accused:
             self._doubted.setdefault(suspicion.key, suspicion)
@@ -52,8 +59,12 @@ class CaseRounds:
         return [suspicion for key, suspicion in self._doubted.items() if key not in self._known]
 
     def confirm(self) -> list[Suspicion]:
-        """What was doubted, seen again in fresh processes, once each; what does not show again is flaky."""
+        """What was doubted, seen again in fresh processes; what does not show again is flaky, and may come again."""
         new = self.doubted
-        found = confirmed(self._runner, new)
-        self._known.update(suspicion.key for suspicion in new)
+        found = confirmed(self._runner, new, hangs=True)
+        for suspicion, again in zip(new, found, strict=True):
+            if again.diagnosis.klass is Class.FLAKY:
+                del self._doubted[suspicion.key]
+            else:
+                self._known.add(suspicion.key)
         return found

@@ -99,16 +99,50 @@ def _judge(
     exporters: Mapping[str, str],
     convicted: Sequence[str],
 ) -> Checked:
-    """A model that is wrong before it is saved is filed as that."""
+    """A model that is wrong before it is saved is filed as that; who was right then is not excused by it."""
     checked = _judged(runner, case, outcomes, fresh, exporters, convicted)
-    if not case.procedure.reload or not checked.suspicions:
+    if not any(suspicion.case.procedure.reload for suspicion in checked.suspicions):
         return checked
     built = replace(case, procedure=replace(case.procedure, reload=False))
     ((before, _),) = _examine(runner, [built], list(outcomes), fresh, convicted=convicted)
-    return before if before.suspicions else checked
+    defects = [suspicion for suspicion in before.suspicions if suspicion.diagnosis.klass is Class.DEFECT]
+    guilty = {name for suspicion in defects for name in suspicion.diagnosis.suspects}
+    others = [suspicion for suspicion in checked.suspicions if not guilty & set(suspicion.diagnosis.suspects)]
+    return Checked((*defects, *others), checked.undecided)
 
 
 def _judged(
+    runner: Runner,
+    case: Case,
+    outcomes: Outcomes,
+    fresh: bool,
+    exporters: Mapping[str, str],
+    convicted: Sequence[str],
+) -> Checked:
+    """Whoever ended badly first, each way apart; then what the others gave: one bad ending hides no wrong answer."""
+    checked = _judged_together(runner, case, outcomes, fresh, exporters, convicted)
+    if not _is_single(case):
+        return checked  # its layers would be replayed again and again
+    found, rest, new = list(checked.suspicions), outcomes, checked.suspicions
+    while new and (ended := {target for target, outcome in rest.items() if outcome.status in ENDINGS}):
+        told = {name for suspicion in new for name in suspicion.diagnosis.suspects} & ended or ended
+        rest = {target: outcome for target, outcome in rest.items() if target not in told}
+        if len(rest) < 2 and all(outcome.completed for outcome in rest.values()):
+            break  # one alone that answered has nobody to be held against
+        after = _judged_together(runner, case, rest, fresh, exporters, convicted)
+        keys = {suspicion.key for suspicion in found}
+        new = tuple(suspicion for suspicion in after.suspicions if suspicion.key not in keys)
+        found += new
+    return Checked(tuple(found), checked.undecided)
+
+
+def _is_single(case: Case) -> bool:
+    """One call, one layer or a loss alone."""
+    graph = case.subject
+    return isinstance(graph, ApiCall) or (isinstance(graph, LayerGraph) and len(graph.nodes) == 1)
+
+
+def _judged_together(
     runner: Runner,
     case: Case,
     outcomes: Outcomes,
@@ -124,27 +158,7 @@ def _judged(
     if suspicion and ended and suspicion.diagnosis.api is None and _has_layers(case):
         suspicion = _located(runner, suspicion, outcomes)
     also = also_suspected(suspicion, outcomes) if suspicion else []
-    if suspicion and ended and isinstance(case.subject, ApiCall):
-        also += _ended_otherwise(case, suspicion, outcomes, exporters, convicted)
     return Checked((suspicion, *also) if suspicion else (), undecided)
-
-
-def _ended_otherwise(
-    case: Case, first: Suspicion, outcomes: Outcomes, exporters: Mapping[str, str], convicted: Sequence[str]
-) -> list[Suspicion]:
-    """Of a call: who ended badly in other ways than the one that was judged, each way apart."""
-    rest, suspicion = dict(outcomes), first
-    found: list[Suspicion] = []
-    while suspicion.diagnosis.suspects:
-        rest = {target: outcome for target, outcome in rest.items() if target not in suspicion.diagnosis.suspects}
-        if not any(outcome.status in ENDINGS for outcome in rest.values()):
-            break
-        other, _ = judge(case, rest, exporters, convicted)
-        if other is None or other.key in {first.key, *(item.key for item in found)}:
-            break
-        found.append(other)
-        suspicion = other
-    return found
 
 
 # --- a graph of several layers
@@ -278,8 +292,8 @@ def _located(runner: Runner, suspicion: Suspicion, outcomes: Outcomes) -> Suspic
 def _first_not_loaded(runner: Runner, case: Case, target: str) -> str | None:
     """The first node with which a model can be built, but not saved and loaded."""
     assert isinstance(case.subject, LayerGraph)
-    nodes = case.subject.nodes
-    ways = [replace(case.procedure, reload=reload) for reload in (False, True)]
+    nodes, like = case.subject.nodes, case.procedure
+    ways = [Procedure(training=like.training, dtype=like.dtype, reload=reload) for reload in (False, True)]
     answers = iter(runner.run_pairs([(up_to(case, node, way), target) for node in nodes for way in ways]))
     for node in nodes:
         built, loaded = next(answers), next(answers)

@@ -54,7 +54,7 @@ class FuzzSettings:
         budget: seconds; ``models`` is a count instead.
         stages: of the training step; the earlier ones are always run.
         networks: what the networks are made of.
-        beside: what is run beside the networks, with what must be refused: metrics, functions, reloads.
+        beside: what is run beside the networks, with what must be refused: losses, metrics, functions, reloads.
         reducing: how much work goes into reducing what is found; None files it as it is.
     """
 
@@ -233,15 +233,16 @@ class Fuzz:
 
     def _round(self, item: Round) -> None:
         steps = self._examiner.judge([network.case for network in item.networks], item.outcomes)
+        item.singles.judge(item.beside)
         self._round_seconds = time.monotonic() - self._judged
-        for network, step, share in zip(item.networks, steps, _shares(steps), strict=True):
+        alone = sum(outcome.cpu_seconds for outcome in item.beside)
+        for network, step, share in zip(item.networks, steps, _shares(steps, alone), strict=True):
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
             if any(outcome.completed for outcome in step.outcomes.values()):
                 self._covered.add(network.uses)
                 self._covered.use_network(network.case)
             self.tally.add(step, network.data, len(network.layers), share * self._round_seconds)
             self._record(step)
-        item.singles.judge(item.beside)
         if self._unconfirmed >= _CONFIRM_EVERY:
             self._confirm()
         self._judged = time.monotonic()
@@ -259,7 +260,9 @@ class Fuzz:
     def _confirm(self) -> None:
         self._unconfirmed = 0
         self._tell(Progress("confirming in fresh processes", self._index, self._settings.models))
-        self._confirmed += [*self._examiner.confirm(), *self._beside.confirm()]
+        self._confirmed += self._examiner.confirm()  # one after the other: Ctrl-C may come in between
+        for seen_again in self._beside.confirm():
+            self._confirmed += seen_again
         new = [s for s in self._confirmed if self._finding(s, s).id not in self.findings]
         prepared = self._preparation.prepare(new)
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
@@ -330,6 +333,7 @@ class Fuzz:
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
             "again": dict(self.occurrences),
             **self._beside.counts(),
+            "set_aside": self._beside.set_aside(),
         }
         return Facts(
             command="fuzz",
@@ -348,10 +352,14 @@ class Fuzz:
         )
 
 
-def _shares(steps: Sequence[Stepped]) -> list[float]:
-    """Of the time of a round, by what the networks cost the libraries: they are run side by side."""
+def _shares(steps: Sequence[Stepped], alone: float) -> list[float]:
+    """Of the time of a round, by what the networks cost the libraries: they are run side by side.
+
+    Args:
+        alone: what single cases beside them did.
+    """
     costs = [sum(outcome.cpu_seconds for outcome in step.outcomes.values()) for step in steps]
-    total = sum(costs)
+    total = sum(costs) + alone
     return [cost / total if total else 1.0 / len(steps) for cost in costs]
 
 

@@ -183,7 +183,7 @@ class Hunt:
     def _run_beside(self, engine: Engine, tally: _Tally) -> None:
         """Single cases beside every round of networks, as in ``fuzz``."""
         self._beside.round()
-        confirmed = self._beside.confirm()
+        confirmed = [suspicion for found in self._beside.confirm() for suspicion in found]
         examined = Examined(outcomes={**self.outcomes, **self._beside.outcomes}, suspicions=confirmed)
         self._file(engine, examined, tally, lambda found: found.diagnosis.api or found.case.digest)
 

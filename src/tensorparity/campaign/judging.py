@@ -113,7 +113,7 @@ def judge(
         return None, "no target completed the case"
     if truth and _single_step(case) and not case.procedure.training:
         return _by_reference(case, outcomes, completed, truth, convicted)
-    if case.procedure.training and _single_step(case) and isinstance(case.subject, LayerGraph):
+    if (case.procedure.training or _is_voted(case)) and _single_step(case) and isinstance(case.subject, LayerGraph):
         return _by_layer(case, outcomes)
     exporter = _by_exporter(case, outcomes, exporters)
     if exporter is not None:
@@ -125,6 +125,12 @@ def judge(
     if len(completed) > 2 and isinstance(case.subject, ModelFile) and case.procedure.goal is Goal.REPLAY:
         return _by_vote(case, case.subject, outcomes)
     return _by_pairs(case, outcomes, completed)
+
+
+def _is_voted(case: Case) -> bool:
+    """One layer of which there is no reference."""
+    node = _only_node(case)
+    return node is not None and not has_reference(node.op)
 
 
 def _single_step(case: Case) -> bool:
@@ -215,12 +221,14 @@ def _node_of(case: Case) -> Node:
 
 
 def _by_layer(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
-    """One layer in training, by the judge of trials."""
+    """One layer in training, or without a reference, by the judge of trials."""
     errors = judge_layer(case, outcomes)
-    accusations = accuse([errors], families_of(list(errors.errors)))
-    if accusations:
-        return Suspicion(accusations[0].kind, accusations[0].diagnosis, case, tuple(outcomes)), ""
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+    form = judge_form(case, completed) if _is_voted(case) else None
+    for measured in (errors, *([form] if form else ())):
+        accusations = accuse([measured], families_of(list(measured.errors)))
+        if accusations:
+            return Suspicion(accusations[0].kind, accusations[0].diagnosis, case, tuple(outcomes)), ""
     cleared = errors.judged_by == "reference" and all(error <= errors.limit for error in errors.errors.values())
     return (None, "") if cleared else _by_pairs(case, outcomes, completed)
 

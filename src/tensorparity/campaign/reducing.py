@@ -7,10 +7,13 @@ examined on all targets again, and a reduction that no longer says the same ther
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ..core.case import Case, ModelFile
+from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.messages import gist
 from ..core.procedure import Goal
@@ -108,30 +111,39 @@ class Preparation:
         try:
             prepared = prepare_one(self._local, self._runner, suspicion, budget, settings.scripts, self._tell)
         except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
-            remark = f"not reduced, a bug in tensorparity: {type(error).__name__}: {gist(str(error))}"
+            remark = f"not reduced: {_in_words(error)}"
             prepared = Prepared(_remarked(suspicion, remark), suspicion)
         self._spent += time.monotonic() - began
         self._seen[_alike(suspicion)] = prepared
         return prepared
 
 
-def confirmed(runner: Runner, met: Sequence[Suspicion]) -> list[Suspicion]:
-    """What was met while reducing, seen again in fresh workers; what does not show again is ``flaky``.
+def _in_words(error: Exception) -> str:
+    """What stopped us; of a bug of ours also where."""
+    if isinstance(error, TensorParityError):
+        return gist(str(error))
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return f"a bug in tensorparity ({where}): {type(error).__name__}: {gist(str(error))}"
 
-    Hangs are left out: a candidate that is slow on a loaded machine is no finding.
+
+def confirmed(runner: Runner, doubted: Sequence[Suspicion], *, hangs: bool = False) -> list[Suspicion]:
+    """Suspicions seen again in fresh workers, in their order; what does not show again is ``flaky``.
+
+    Args:
+        hangs: include them. What is met while reducing leaves them out: a candidate that is slow on a loaded machine is
+            no finding.
     """
+    asked = [suspicion for suspicion in doubted if hangs or suspicion.kind is not Kind.HANG]
     by_targets: dict[tuple[str, ...], list[Suspicion]] = {}
-    for other in met:
-        if other.kind is not Kind.HANG:
-            by_targets.setdefault(other.targets, []).append(other)
-    found: list[Suspicion] = []
+    for suspicion in asked:
+        by_targets.setdefault(suspicion.targets, []).append(suspicion)
+    found: dict[int, Suspicion] = {}
     for targets, others in by_targets.items():  # together, because fresh workers are dear
         again = examine_cases(runner, [other.case for other in others], targets, fresh=True)
-        found += [
-            checked.of_key(other.key) or replace(other, diagnosis=flaky(other.diagnosis))
-            for other, checked in zip(others, again, strict=True)
-        ]
-    return found
+        for other, checked in zip(others, again, strict=True):
+            found[id(other)] = checked.of_key(other.key) or replace(other, diagnosis=flaky(other.diagnosis))
+    return [found[id(suspicion)] for suspicion in asked]
 
 
 def _alike(suspicion: Suspicion) -> tuple[str, ...]:

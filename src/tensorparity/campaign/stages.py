@@ -69,6 +69,11 @@ class _Ending:
     outcome: Outcome
     trials: Sequence[EndingTrial]
 
+    @property
+    def known_by(self) -> EndingTrial:
+        """The layer alone, or the network: one message is one crash, under whatever loss."""
+        return next((trial for trial in self.trials if trial.stage is not Stage.LOSS), self.trials[-1])
+
 
 class StepExaminer:
     """Judges training steps on several targets.
@@ -251,9 +256,9 @@ class StepExaminer:
     def _try_endings(self, steps: Sequence[Stepped]) -> None:
         """Run the trials of all steps together, the smallest first; judge them in their order, as one by one."""
         endings = [ending for step in steps for ending in self._endings(step)]
-        shown = self._shown([ending for ending in endings if not self._is_known(ending.trials[0])])
+        shown = self._shown([ending for ending in endings if not self._is_known(ending.known_by)])
         for ending in endings:
-            step, outcome, known_by = ending.step, ending.outcome, ending.trials[0]
+            step, outcome, known_by = ending.step, ending.outcome, ending.known_by
             if any(outcome.target in suspicion.diagnosis.suspects for suspicion in step.convicted):
                 continue
             if self._is_known(known_by):
@@ -294,9 +299,9 @@ class StepExaminer:
         kind, exception = ENDINGS[ending.outcome.status], trial.ending[1]
         diagnosis = trial.diagnosis(self._suspects_of_ending(_ended_so(trial, found)), found)
         suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
-        # The first trial says what the ending is known by, whichever shows it; what nothing shows teaches nothing.
-        self._count(ending.trials[0], diagnosis.suspects)
-        self._keep(ending.step, suspicion, trial, found, ending.trials[0])
+        # It is known by the same trial, whichever shows it; what nothing shows teaches nothing.
+        self._count(ending.known_by, diagnosis.suspects)
+        self._keep(ending.step, suspicion, trial, found, ending.known_by)
 
     def _suspects_of_ending(self, ended: tuple[str, ...]) -> tuple[str, ...]:
         """Who ended so; where everybody did, the code they share."""

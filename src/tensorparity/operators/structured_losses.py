@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.arrays import Array, unit_roundoff
+from ..core.arrays import Array
 from . import functions
 from .loss_spec import MEANS, LossSpec
-from .rounding import K, exact, growth
+from .rounding import exact, growth
 from .spec import Evaluation, Parameter, Params
 
 #: The class that stands for nothing, in labels and in predictions.
 BLANK = 0
 #: softplus of less than this is zero in float32, on some backends already a little before.
 _VANISHED, _VANISHING = -104.0, -86.0
-#: A distance this near to 0, where it is cut off, is 0 or not by rounding: losses are float32.
-_TOUCHING = K * unit_roundoff("float32")
 
 
 def _ctc(params: Params, labels: Array, predictions: Array) -> Evaluation:
@@ -48,8 +46,7 @@ def _sequence(label: Array, logs: Array) -> float:
 
 def _circle(params: Params, labels: Array, predictions: Array) -> Evaluation:
     margin, gamma = float(params["margin"]), float(params["gamma"])
-    apart = 1.0 - predictions @ predictions.T
-    distance = np.maximum(apart, 0.0)
+    distance = np.maximum(1.0 - predictions @ predictions.T, 0.0)
     same = labels.reshape(-1, 1) == labels.reshape(1, -1)
     positive = same & ~np.eye(len(same), dtype=bool) if params["remove_diagonal"] else same
     pulled = -gamma * np.maximum(margin + distance, 0.0) * (margin - distance)
@@ -60,9 +57,6 @@ def _circle(params: Params, labels: Array, predictions: Array) -> Evaluation:
     sizes = np.abs(predictions) @ np.abs(predictions).T * growth(predictions.shape[-1])
     spread = gamma * (2.0 + 2.0 * margin + 2.0 * distance) * (1.0 + sizes)
     kappa = slope * (spread.max(axis=1) + np.abs(np.where(np.isfinite(both), both, 0.0)))
-    # What pushes two of different classes apart has its full slope at a distance of 0 and none below it.
-    touching = np.any(~same & (np.abs(apart) < _TOUCHING * (1.0 + sizes)), axis=1)
-    kappa = np.where(touching, functions.EITHER_SIDE, kappa)
     counted = value > 0
     doubtful = (both > _VANISHED) & (both < _VANISHING)
     if doubtful.any():  # whether these samples count decides over the mean

@@ -251,8 +251,9 @@ class GradientErrors:
     @property
     def free(self) -> bool:
         """The targets differ, and all of them are right."""
-        right = self.test is not None and self.test.kink and all(error <= K for error in self.test.errors.values())
-        return right and self.differ
+        test = self.test
+        right = test is not None and all(error <= K for error in test.errors.values())
+        return right and self.differ and test is not None and (test.kink or test.otherwise)
 
 
 def judge_pulled_back(case: Case, outcomes: Mapping[str, Outcome]) -> GradientErrors:
@@ -363,11 +364,16 @@ def worst_gradient(answers: Answers, suspects: Sequence[str]) -> Worst | None:
 def _freedom(found: GradientErrors) -> Accusation:
     errors = found.errors
     accusation = accusation_of(Class.SPECIFICATION, (), [errors])
-    evidence = (
+    evidence: tuple[str, ...] = (
         f"the gradients of {', '.join(errors.errors)} differ at a kink or tie of {errors.node.op}",
         "each lies between the one-sided derivatives of the formula in every direction tried",
         f"documented freedom: {GRADIENTS_AT_KINKS.words} ({GRADIENTS_AT_KINKS.source})",
     )
+    if found.test is not None and found.test.otherwise:
+        evidence = (
+            f"the gradients of {', '.join(errors.errors)} differ where {errors.node.op} is guarded from infinities",
+            "each is that of a formula that differs in where the guard stands, which is documented nowhere",
+        )
     return replace(
         accusation, kind=Kind.INCONSISTENCY, diagnosis=replace(accusation.diagnosis, evidence=evidence, measure=None)
     )

@@ -71,8 +71,11 @@ class EndingTrial:
         return outcome.status.value == self.ending[0] and failure is not None and self._alike(failure.type)
 
     def _alike(self, kind: str) -> bool:
-        """Another target raises the same in its own words, so types need not be equal; a signal must be."""
-        return self.ending[0] == "raised" or kind == self.ending[1]
+        """Another target raises the same in its own words, so types need not be equal; a signal must be.
+
+        A loss may have an error of its own, which has nothing to do with how the network ended.
+        """
+        return (self.ending[0] == "raised" and self.stage is not Stage.LOSS) or kind == self.ending[1]
 
     def diagnosis(self, suspects: tuple[str, ...], outcomes: Mapping[str, Outcome]) -> Diagnosis:
         evidence = [
@@ -108,7 +111,8 @@ def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list
     # Alone the layer may be well, and the network not: then the layer that happened to run last is not named.
     whole = EndingTrial(case, stage, outcome.target, ending)
     upto = _so_far(whole, node) if node and stage is not Stage.UPDATE else []
-    rest = [*_loss_trials(whole, done), *upto, whole]
+    predicted = node is None or node is case.subject.nodes[-1]  # else the forward pass did not come to its end
+    rest = [*(_loss_trials(whole, done) if predicted else ()), *upto, whole]
     given = first_given(case, node, done) if node else None
     if node is None or given is None:
         return rest

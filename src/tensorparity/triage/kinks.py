@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..core.arrays import Array
-from ..operators.directional import Terms, one_sided, scales
+from ..operators.directional import STEP, Terms, one_sided, scales
 from ..operators.rounding import K
 from ..operators.spec import Evaluation
 
@@ -40,6 +40,8 @@ _EXPLAINED = 64.0
 _KINK = 1e-4
 #: So many roundoffs to either side a kink may be.
 _NEAR = 2.0
+#: So many times its distance a derivative may change without a kink, as a share of itself.
+_CURVED = 64.0
 
 #: Gradients by the place of the array they belong to; None where a target gave none, which means zero.
 Gradients = Sequence[Array | None]
@@ -66,21 +68,26 @@ class KinkTest:
         errors: per target the largest violation, in units of which K are explained; NaN where nothing was measured.
         kink: in some direction the two one-sided derivatives are not the same.
         outside: per target that left the interval, the worst direction in words.
+        otherwise: somebody is right by another formula, which is right, too.
     """
 
     errors: Mapping[str, float]
     kink: bool
     outside: Mapping[str, str] = field(default_factory=dict)
+    otherwise: bool = False
 
     @property
     def measured(self) -> bool:
         return any(not math.isnan(error) for error in self.errors.values())
 
     def or_else(self, other: KinkTest) -> KinkTest:
-        """By another formula that is right, too: who is well by either of them is; what they part at is a kink."""
-        errors = {target: min(error, other.errors[target], key=_worse) for target, error in self.errors.items()}
-        outside = {target: words for target, words in self.outside.items() if errors[target] > K}
-        return KinkTest(errors, self.kink or other.kink or errors != self.errors, outside)
+        """By another formula that is right, too: who is well by either of them is."""
+        better = {target for target, error in self.errors.items() if _worse(other.errors[target]) < _worse(error)}
+        errors = {t: other.errors[t] if t in better else error for t, error in self.errors.items()}
+        words = {t: (other if t in better else self).outside.get(t, "") for t in errors}
+        outside = {target: said for target, said in words.items() if said}
+        otherwise = any(errors[target] <= K < self.errors[target] for target in better)
+        return KinkTest(errors, self.kink or other.kink, outside, otherwise)
 
 
 def _worse(error: float) -> float:
@@ -131,42 +138,50 @@ def examine_gradients(
             break
         here = _slopes(terms, at, direction, middle)
         if here is None:
-            tally.cannot_say(direction)
+            tally.cannot_say(direction, _without_limit(terms, at, direction, middle))
             continue
-        tally.kink |= here.kink
+        tally.kink |= here.is_kink()
         said = {target: _violation(given, direction, here, roundoff, tiny) for target, given in gradients.items()}
         if any(error > K for error, _ in said.values()):
             around = here.widened(_nearby(terms, at, direction, roundoff))
             said = {target: _violation(given, direction, around, roundoff, tiny) for target, given in gradients.items()}
-            tally.kink |= around.kink
-        tally.add(said)
+            tally.kink |= around.is_kink(2.0 * _NEAR * roundoff)
+        tally.add(direction, said, here.touched)
     return tally.result()
 
 
 class _Tally:
     """The worst that was seen of each target.
 
-    Where a formula has no derivative, as the root of 0, what is infinite there makes NaN of whatever it is multiplied
-    by on its way back. Who is not finite there is not asked about other places where it is not.
+    Where a term has no derivative, as the root of 0, what is infinite there makes NaN of whatever it is multiplied by
+    on its way back. Who is not finite there is not asked why it is not where the same term, or none, is moved.
     """
 
     def __init__(self, gradients: Mapping[str, Gradients]) -> None:
         self._gradients = gradients
         self._errors = dict.fromkeys(gradients, float("nan"))
-        self._lost: dict[str, str] = {}
-        self._excused: set[str] = set()
+        self._lost: dict[str, list[_Lost]] = {}
+        self._excused: dict[str, Array] = {}
         self._outside: dict[str, str] = {}
         self.kink = False
 
-    def cannot_say(self, direction: _Direction) -> None:
+    def cannot_say(self, direction: _Direction, singular: Array) -> None:
+        """
+        Args:
+            singular: the terms that have no derivative along it.
+        """
         for target, given in self._gradients.items():
-            if direction.single and not math.isfinite(_along(given, direction)[0]):
-                self._excused.add(target)
+            if direction.single and singular.any() and not math.isfinite(_along(given, direction)[0]):
+                self._excused[target] = self._excused.get(target, np.zeros_like(singular)) | singular
 
-    def add(self, said: Mapping[str, tuple[float, str]]) -> None:
+    def add(self, direction: _Direction, said: Mapping[str, tuple[float, str]], touched: Array) -> None:
+        """
+        Args:
+            touched: the terms that the direction moves.
+        """
         for target, (error, words) in said.items():
             if math.isinf(error):
-                self._lost.setdefault(target, words)
+                self._lost.setdefault(target, []).append(_Lost(touched, direction.single, words))
             elif not error <= self._errors[target]:
                 self._errors[target] = error
                 if error > K:
@@ -177,9 +192,26 @@ class _Tally:
         return len(self._outside) == len(self._errors)
 
     def result(self) -> KinkTest:
-        lost = {target: words for target, words in self._lost.items() if target not in self._excused}
+        lost = {target: words for target in self._lost if (words := self._inexcusable(target))}
         errors = {**self._errors, **dict.fromkeys(lost, float("inf"))}
         return KinkTest(errors, self.kink, {**self._outside, **lost})
+
+    def _inexcusable(self, target: str) -> str:
+        excused = self._excused.get(target)
+        return next((lost.words for lost in self._lost[target] if excused is None or lost.is_apart_from(excused)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A direction along which a gradient is not finite, and the terms it moves; ``single`` moves one number alone."""
+
+    touched: Array
+    single: bool
+    words: str
+
+    def is_apart_from(self, excused: Array) -> bool:
+        """Of several numbers moved together nobody knows which was lost."""
+        return self.single and bool(self.touched.any()) and not (self.touched & excused).any()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +228,15 @@ class _Slopes:
     noise: float
     rounding: float
 
+    def is_kink(self, apart: float = 0.0) -> bool:
+        """The derivatives are not the same, by more than curvature makes of places this share of their size apart."""
+        spread = float((self.high - self.low).sum())
+        return spread > (_KINK + _CURVED * apart) * self.size + 16.0 * self.noise
+
     @property
-    def kink(self) -> bool:
-        return float((self.high - self.low).sum()) > _KINK * self.size + 16.0 * self.noise
+    def touched(self) -> Array:
+        """The terms that the direction moves."""
+        return np.asarray((self.low != 0.0) | (self.high != 0.0))
 
     def widened(self, others: Sequence[_Slopes]) -> _Slopes:
         """What is allowed here, or by any of the others."""
@@ -224,6 +262,17 @@ def _slopes(terms: Terms, at: Sequence[Array], direction: _Direction, middle: Ev
         upper.noise + lower.noise,
         max(upper.rounding, lower.rounding),
     )
+
+
+def _without_limit(terms: Terms, at: Sequence[Array], direction: _Direction, middle: Evaluation) -> Array:
+    """Which terms are no numbers a step to either side; none where there are other terms."""
+    found = np.zeros(middle.value.shape, dtype=bool)
+    for sign in (STEP, -STEP):
+        with np.errstate(all="ignore"):
+            value = terms([array + sign * along for array, along in zip(at, direction.along, strict=True)]).value
+        if value.shape == found.shape:
+            found |= ~np.isfinite(value)
+    return found
 
 
 def _nearby(terms: Terms, at: Sequence[Array], direction: _Direction, roundoff: float) -> list[_Slopes]:

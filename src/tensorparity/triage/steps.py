@@ -21,6 +21,7 @@ from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.policies import cast, coarser, policy_named
+from ..core.procedure import Goal
 from ..operators.constraints import constrained, constraint_on, has_unknown_constraint
 from ..operators.losses import LOSSES, evaluate_loss, told_twice
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
@@ -144,8 +145,10 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
 
 def is_loss_alone(case: Case) -> bool:
     """Every output is an input, so that the graph's gradients are the loss' own."""
-    graph = case.subject
-    if not isinstance(graph, LayerGraph) or case.procedure.loss is None:
+    graph, procedure = case.subject, case.procedure
+    if not isinstance(graph, LayerGraph) or procedure.loss is None:
+        return False
+    if procedure.reload or procedure.goal not in (Goal.GRADIENTS, Goal.UPDATE):
         return False
     given = {spec.name for spec in graph.inputs}
     return all(_passes_on(node) and node.inputs[0].node in given for node in graph.nodes)
