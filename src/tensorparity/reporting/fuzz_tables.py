@@ -63,6 +63,7 @@ def view(facts: Facts) -> FuzzView | None:
         f"Inconsistencies by t: {thresholds}",
         "Seconds by data set: " + ", ".join(f"{n}: {s:.1f}" for n, s in tables["seconds"].items()),
         _coverage(facts.stats),
+        *_beside(facts.stats),
         *_samples(facts.stats),
         *_lines(facts.stats),
     )
@@ -121,6 +122,18 @@ def _coverage(stats: Mapping[str, Json]) -> str:
     depth = f"{stats['mean_layers']:.1f} layers ({stats['mean_nodes']:.1f} with reshaping) per network"
     speed = f"{stats['models_per_minute']:.1f} networks per minute"
     return f"Covered: {', '.join(parts)}; {depth}; {share}; {stats['unbuildable']} that nobody could build; {speed}"
+
+
+#: Kinds of single cases by what the statistics call their number.
+_ALONE = {"loss_cases": "losses", "metric_cases": "metrics", "function_cases": "functions", "reload_cases": "reloads"}
+
+
+def _beside(stats: Mapping[str, Json]) -> Iterator[str]:
+    """What was run beside the networks, and how much of it nothing could be said of."""
+    counts = [f"{stats[key]} {words}" for key, words in _ALONE.items() if stats.get(key)]
+    if counts:
+        undecided = sum(stats.get("set_aside", {}).get("undecided", {}).values())
+        yield f"Beside them: {', '.join(counts)}; {undecided} undecided"
 
 
 def _samples(stats: Mapping[str, Json]) -> Iterator[str]:
