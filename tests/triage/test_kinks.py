@@ -227,6 +227,20 @@ class TestWithinRounding:
         assert self._test(0.5, 1.0 - 8 * 2.0**-24)["lib:a"] > K
         assert self._test(1.0, 1.0 - 8 * 2.0**-24)["lib:a"] <= K
 
+    def test_there_need_not_be_a_number_where_rounding_leads_onto_a_kink(self) -> None:
+        """The size of what cancels up to rounding: a float32 computation may meet 0, where it has no derivative."""
+
+        def size(arrays: Sequence[Array]) -> Evaluation:
+            return exact(np.abs(arrays[0][:1] - arrays[0][1:]))
+
+        def error(first: float) -> float:
+            given = {"lib:a": [np.array([np.nan, np.nan])]}
+            at = [np.array([first, 1.0])]
+            return examine_gradients(size, at, given, U, np.random.default_rng(0)).errors["lib:a"]
+
+        assert not error(1.0 + 1e-9) > K
+        assert error(1.5) == np.inf
+
     def test_beyond_both_sides_is_wrong_on_it_too(self) -> None:
         assert self._test(2.0, float(np.float32(self.LIMIT)))["lib:a"] > K
 

@@ -138,14 +138,17 @@ def examine_gradients(
             break
         here = _slopes(terms, at, direction, middle)
         if here is None:
-            tally.cannot_say(direction, _without_limit(terms, at, direction, middle))
+            tally.excuse(direction, _without_limit(terms, at, direction, middle))
             continue
         tally.kink |= here.is_kink()
         said = {target: _violation(given, direction, here, roundoff, tiny) for target, given in gradients.items()}
         if any(error > K for error, _ in said.values()):
             around = here.widened(_nearby(terms, at, direction, roundoff))
             said = {target: _violation(given, direction, around, roundoff, tiny) for target, given in gradients.items()}
-            tally.kink |= around.is_kink(2.0 * _NEAR * roundoff)
+            if around.is_kink(2.0 * _NEAR * roundoff):
+                tally.kink = True
+                if not here.is_kink():  # rounding may have led onto it, where there need not be any number
+                    tally.excuse(direction, around.touched)
         tally.add(direction, said, here.touched)
     return tally.result()
 
@@ -165,10 +168,11 @@ class _Tally:
         self._outside: dict[str, str] = {}
         self.kink = False
 
-    def cannot_say(self, direction: _Direction, singular: Array) -> None:
-        """
+    def excuse(self, direction: _Direction, singular: Array) -> None:
+        """Whoever is not finite along it.
+
         Args:
-            singular: the terms that have no derivative along it.
+            singular: the terms that have no derivative there, or may have none where rounding leads.
         """
         for target, given in self._gradients.items():
             if direction.single and singular.any() and not math.isfinite(_along(given, direction)[0]):
@@ -278,10 +282,9 @@ def _without_limit(terms: Terms, at: Sequence[Array], direction: _Direction, mid
 def _nearby(terms: Terms, at: Sequence[Array], direction: _Direction, roundoff: float) -> list[_Slopes]:
     """What is allowed a little to either side; nothing where there is no other side."""
     found = []
-    for sign in (1.0, -1.0):
+    for side in (_NEAR * roundoff, -_NEAR * roundoff):
         moved = [
-            array + sign * _NEAR * roundoff * np.where(along != 0.0, scales(array), 0.0)
-            for array, along in zip(at, direction.along, strict=True)
+            array + side * np.sign(along) * scales(array) for array, along in zip(at, direction.along, strict=True)
         ]
         with np.errstate(all="ignore"):
             middle = terms(moved)
