@@ -11,20 +11,31 @@ from tensorparity.operators.losses import LOSSES
 
 pytestmark = [pytest.mark.quality, pytest.mark.tensorflow, pytest.mark.torch]
 
-#: Rounds of networks until every loss has had five turns.
-_MODELS = 8 * (5 * len(LOSSES) // 2)
+#: Rounds of networks until every loss has had two turns.
+_ROUNDS = -(-2 * len(LOSSES) // 4)
 
 
 def test_fuzz_finds_a_loss_that_no_network_shows(tensorparity, tmp_path) -> None:
     planted = ("--fault", "keras:torch=bce-epsilon-twice")
     ended = tensorparity(
         *("fuzz", "--targets", "keras:tensorflow,keras:torch", "--stages", "forward,losses", "--layers", "ReLU"),
-        *("--unit", "--models", _MODELS, "--seed", 1, "--reduce-budget", "30s", *planted, "--store", tmp_path / "out"),
+        *(
+            "--unit",
+            "--models",
+            8 * _ROUNDS,
+            "--seed",
+            1,
+            "--reduce-budget",
+            "30s",
+            *planted,
+            "--store",
+            tmp_path / "out",
+        ),
         *("--format", "json"),
         timeout=900,
     )
     assert ended.code == 1, ended.stderr
-    assert ended.document["stats"]["loss_cases"] == _MODELS // 4
+    assert ended.document["stats"]["loss_cases"] == 4 * _ROUNDS
     found = [f for f in ended.document["findings"] if f["suspects"] == ["keras:torch"] and "Binary" in f["api"]]
     finding = next(f for f in found if f["stage"] == "loss")
     assert finding["class"] == "defect"

@@ -8,7 +8,7 @@ from .case_rounds import CaseRounds
 
 #: What ``--stages`` calls them.
 STAGE = "losses"
-_PER_ROUND = 2
+_PER_ROUND = 4
 
 
 def loss_rounds(runner: Runner, seed: int) -> CaseRounds:

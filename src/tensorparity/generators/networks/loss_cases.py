@@ -27,7 +27,7 @@ _CERTAIN = (0.0, 1.0, 0.5)
 #: Around the epsilon that chances are kept from 0 and 1 by, and the last float32 before 1.
 _NEARLY = (1e-9, 1e-8, 9e-8, 2e-7, 1e-6, 1e-3, 1.0 - 6e-8, 1.0 - 1.2e-7, 1.0 - 1e-6, 1.0 - 1e-3)
 _POSITIVE = (1e-9, 1e-7, 1e-3, 1.0, 1e3)
-_VALUES = ("normal", "few", "special", "small", "large", "constant")
+_VALUES = ("special", "few", "small", "large", "constant", "normal")
 
 #: Draws predictions of a shape, classes last.
 _Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
@@ -50,24 +50,24 @@ def _of_length_one(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return np.asarray(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True))
 
 
-#: By what the loss wants to be given.
+#: By what the loss wants to be given; what networks seldom end in comes first.
 PREDICTIONS: dict[str, dict[str, _Draw]] = {
     "chances": {
-        "inside": lambda rng, shape: rng.random(shape),
         "certain": lambda rng, shape: rng.choice(_CERTAIN, shape),
         "nearly": lambda rng, shape: rng.choice(_NEARLY, shape),
+        "inside": lambda rng, shape: rng.random(shape),
     },
     "probabilities": {
-        "inside": _sharpened(2.0),
-        "nearly": _sharpened(30.0),
         "certain": _one_of_them,
+        "nearly": _sharpened(30.0),
         "even": lambda rng, shape: np.full(shape, 1.0 / shape[-1]),
+        "inside": _sharpened(2.0),
     },
     "positive": {
-        "inside": lambda rng, shape: rng.random(shape) + 0.1,
         "wide": lambda rng, shape: rng.choice(_POSITIVE, shape),
+        "inside": lambda rng, shape: rng.random(shape) + 0.1,
     },
-    "unit": {"inside": _of_length_one, "certain": _one_of_them},
+    "unit": {"certain": _one_of_them, "inside": _of_length_one},
     "values": {name: STYLES[name][1] for name in _VALUES},
 }
 #: Predictions that are the labels; where these are classes or sequences there is no such thing.
