@@ -16,7 +16,7 @@ from tensorparity.campaign import fuzz as fuzzing
 from tensorparity.campaign.events import Progress
 from tensorparity.campaign.fuzz import Fuzz, FuzzSettings
 from tensorparity.campaign.hunt import StopReason
-from tensorparity.campaign.reducing import ReducingSettings
+from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
 from tensorparity.campaign.rounds import AHEAD
 from tensorparity.campaign.voted_layers import VotedRun
 from tensorparity.core.arrays import Array
@@ -30,6 +30,7 @@ from tensorparity.reporting.fuzz_tables import render
 from tensorparity.store.database import Store, open_store
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
+from tensorparity.triage.suspicion import Suspicion
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 NETWORKS = NetworkSettings(layers=("Dense", "ELU"), max_vertices=4, training=False, varied=False)
@@ -195,6 +196,27 @@ class TestInterrupted:
         campaign, _ = run(SETTINGS, Pooled(wrong_dense, on_fresh=stop), store)
         assert campaign.stop is StopReason.INTERRUPTED
         assert {finding.diagnosis.klass for finding in campaign.findings.values()} == {Class.DEFECT}
+
+    def test_while_it_reduces(self, wrong_dense: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What was filed before is kept with its reduction; the rest is filed as it is."""
+        reduced: list[str] = []
+        prepare = Preparation.prepare
+
+        def prepare_two(self: Preparation, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+            if len(reduced) == 2:
+                reduced.append("stop")
+                raise KeyboardInterrupt
+            reduced.extend("piece" for _ in suspicions[:1])
+            return prepare(self, suspicions)
+
+        monkeypatch.setattr(Preparation, "prepare", prepare_two)
+        monkeypatch.setattr("tensorparity.campaign.fuzz._PIECE", 1)
+        settings = replace(SETTINGS, models=40, reducing=ReducingSettings(scripts=False))
+        campaign, _ = run(settings, Pooled(wrong_dense), store)
+        assert campaign.stop is StopReason.INTERRUPTED
+        evidence = [" ".join(finding.diagnosis.evidence) for finding in campaign.findings.values()]
+        assert any("reduced from" in text for text in evidence)
+        assert any("reduced from" not in text for text in evidence)
 
     def test_twice_leaves_the_results(self, wrong_dense: Any, store: Store) -> None:
         def stop(number: int) -> None:

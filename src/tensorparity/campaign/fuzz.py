@@ -44,6 +44,9 @@ from .witnesses import witnesses_for
 
 #: Convictions wait for each other, because fresh workers are dear; but not for longer than this many models.
 _CONFIRM_EVERY = 200
+#: So many are reduced and filed at a time: Ctrl-C costs the others their scripts. What is met on the way is confirmed
+#: once a piece, which starts workers.
+_PIECE = 16
 
 
 @dataclass(frozen=True)
@@ -263,11 +266,16 @@ class Fuzz:
         self._confirmed += self._examiner.confirm()  # one after the other: Ctrl-C may come in between
         for seen_again in self._beside.confirm():
             self._confirmed += seen_again
-        new = [s for s in self._confirmed if self._finding(s, s).id not in self.findings]
+        while self._confirmed:
+            self._file(self._confirmed[:_PIECE])
+            del self._confirmed[:_PIECE]
+
+    def _file(self, confirmed: Sequence[Suspicion]) -> None:
+        """Reduce and keep what is new."""
+        new = [s for s in confirmed if self._finding(s, s).id not in self.findings]
         prepared = self._preparation.prepare(new)
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
-        self._confirmed.clear()
         self.scripts = scripts_of(filed, prepared) | self.scripts
         for finding in filed:
             self.findings.setdefault(finding.id, finding)
