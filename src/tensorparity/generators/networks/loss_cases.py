@@ -23,9 +23,10 @@ from .tasks import Task, draw_loss
 _BATCHES = (2, 4, 1)
 _OUTPUTS = (2, 3, 5)
 
-_CERTAIN = (0.0, 1.0, 0.5)
-#: Around the epsilon that chances are kept from 0 and 1 by, and the last float32 before 1.
-_NEARLY = (1e-9, 1e-8, 9e-8, 2e-7, 1e-6, 1e-3, 1.0 - 6e-8, 1.0 - 1.2e-7, 1.0 - 1e-6, 1.0 - 1e-3)
+#: Around the epsilon that chances are kept from 0 and 1 by, and the last float32 before 1. Apart: 1 - p has few digits
+#: near 1, and would hide what is wrong near 0.
+_HARDLY = (1e-9, 1e-8, 9e-8, 2e-7, 1e-6, 1e-3)
+_ALMOST = (1.0 - 6e-8, 1.0 - 1.2e-7, 1.0 - 1e-6, 1.0 - 1e-3)
 _POSITIVE = (1e-9, 1e-7, 1e-3, 1.0, 1e3)
 _VALUES = ("special", "few", "small", "large", "constant", "normal")
 
@@ -53,8 +54,10 @@ def _of_length_one(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 #: By what the loss wants to be given; what networks seldom end in comes first.
 PREDICTIONS: dict[str, dict[str, _Draw]] = {
     "chances": {
-        "certain": lambda rng, shape: rng.choice(_CERTAIN, shape),
-        "nearly": lambda rng, shape: rng.choice(_NEARLY, shape),
+        "never": lambda rng, shape: rng.choice((0.0, 0.5), shape),
+        "hardly": lambda rng, shape: rng.choice(_HARDLY, shape),
+        "always": lambda rng, shape: rng.choice((1.0, 0.5), shape),
+        "almost": lambda rng, shape: rng.choice(_ALMOST, shape),
         "inside": lambda rng, shape: rng.random(shape),
     },
     "probabilities": {
