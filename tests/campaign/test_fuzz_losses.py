@@ -86,3 +86,13 @@ def test_a_loss_that_is_guarded_in_either_way_is_right(way: bool) -> None:
     off = replace(right[1], trace=Trace(loss=value + 1.0))
     rounds.judge(case, {outcome.target: outcome for outcome in (right[0], off, right[2])})
     assert [suspicion.diagnosis.suspects for suspicion in rounds.doubted] == [("keras:torch",)]
+
+
+@pytest.mark.parametrize(("reduction", "doubted"), [("product", 0), ("sum", 1)])
+def test_what_everybody_refuses_is_right_where_it_is_ruled_out(reduction: str, doubted: int) -> None:
+    labels = {"y": np.ones((1, 2), np.float32)}
+    refused = {target: Outcome(target, Status.RAISED, failure=Failure("ValueError", "no")) for target in TARGETS}
+    rounds = CaseRounds(References(), iter(()), 1)
+    rounds.judge(loss_alone(Recipe("Huber", {"reduction": reduction}), labels, labels, dtype=None, seed=0), refused)
+    assert len(rounds.doubted) == doubted
+    assert not rounds.undecided, "else hundreds of refusals would hide what nobody could tell"

@@ -13,10 +13,11 @@ from ..core.runner import Runner
 from ..triage.suspicion import Suspicion
 from .examining import judge_case
 from .reducing import confirmed
+from .refusals import ruled_out
 
 
 class CaseRounds:
-    """Runs a few cases at a time, and remembers what has to be confirmed: defects, as of networks.
+    """Proposes a few cases at a time, judges them and remembers what has to be confirmed: defects, as of networks.
 
     A freedom that libraries take, a lack that they name and an ill-conditioned case blame nobody.
 
@@ -45,7 +46,8 @@ class CaseRounds:
     def judge(self, case: Case, outcomes: dict[str, Outcome]) -> None:
         """One of them, with what each target did."""
         checked = judge_case(self._runner, case, outcomes)
-        self.undecided.update([checked.undecided] if checked.undecided else [])
+        if checked.undecided and not ruled_out(case):  # what everybody refuses is refused, as it should be
+            self.undecided[checked.undecided] += 1
         accused = [suspicion for suspicion in checked.suspicions if suspicion.diagnosis.klass is Class.DEFECT]
         others = {suspicion.diagnosis.klass.value for suspicion in checked.suspicions} - {Class.DEFECT.value}
         self.blameless.update(others)
