@@ -34,7 +34,7 @@ from .filing import file_findings, make_finding, scripts_of, target_facts
 from .fuzz_tally import FuzzTally
 from .hunt import StopReason
 from .line_coverage import line_coverage
-from .reducing import Preparation, ReducingSettings
+from .reducing import Preparation, Prepared, ReducingSettings
 from .rounds import Round, rounds_ahead
 from .selection import families_of
 from .stages import STAGES, StepExaminer
@@ -44,8 +44,7 @@ from .witnesses import witnesses_for
 
 #: Convictions wait for each other, because fresh workers are dear; but not for longer than this many models.
 _CONFIRM_EVERY = 200
-#: So many are reduced and filed at a time: Ctrl-C costs the others their scripts. What is met on the way is confirmed
-#: once a piece, which starts workers.
+#: So many are reduced and filed at a time: Ctrl-C costs those their scripts.
 _PIECE = 16
 
 
@@ -267,13 +266,14 @@ class Fuzz:
         for seen_again in self._beside.confirm():
             self._confirmed += seen_again
         while self._confirmed:
-            self._file(self._confirmed[:_PIECE])
+            piece = self._confirmed[:_PIECE]
+            new = [s for s in piece if self._finding(s, s).id not in self.findings]
+            self._file(self._preparation.reduce(new))
             del self._confirmed[:_PIECE]
+        self._file(self._preparation.met())
 
-    def _file(self, confirmed: Sequence[Suspicion]) -> None:
-        """Reduce and keep what is new."""
-        new = [s for s in confirmed if self._finding(s, s).id not in self.findings]
-        prepared = self._preparation.prepare(new)
+    def _file(self, prepared: Sequence[Prepared]) -> None:
+        """Keep what is new."""
         found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
         self.scripts = scripts_of(filed, prepared) | self.scripts

@@ -161,8 +161,7 @@ def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Said
     if is_loss_alone(case):
         return None
     answers = {target: dict(outcome.trace.gradients) for target, outcome in completed.items()}
-    policy = policy_named(case.procedure.dtype)
-    found = judge_gradients(_node(case), answers, loss_function(case), disputes_only=True, policy=policy)
+    found = judge_gradients(_node(case), answers, loss_function(case), disputes_only=True, of=case)
     accusation = accuse_gradients(found, families_of(list(completed)))
     if accusation is None:
         return _doubtful(found.errors, "the gradients")

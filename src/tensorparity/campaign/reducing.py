@@ -6,9 +6,11 @@ examined on all targets again, and a reduction that no longer says the same ther
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,26 +18,34 @@ from ..core.case import Case, ModelFile
 from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.messages import gist
+from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.runner import Runner
 from ..core.verdict import Kind
 from ..targets.runner import LocalRunner
+from ..triage.backward import loss_function, pulled_back
 from ..triage.confirm import flaky
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
-from ..triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
+from ..triage.reduction.reducer import Budget, Checked, Key, Reduction, reduce_case
 from ..triage.reproduce.script import Reproducer
 from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examining import examine_case, examine_cases
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
 from .judging import references
-from .scripts import Reproduced, reproduce
+from .scripts import Reproduced, end_scripts, reproduce
 from .selection import families_of
 
 #: Who is asked first as the one that is right: the quicker to start and to build, the earlier.
 _QUICKEST = ("onnxruntime", "torch:eager", "keras:torch", "keras:tensorflow", "openvino", "keras:openvino", "keras:jax")
+
+
+#: Reductions under way: enough that workers have something to do while others wait for their scripts.
+_AT_ONCE = 4
+
+_Alike = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class ReducingSettings:
     """How much work goes into one defect, and into all of a run.
 
     Args:
-        budget: per defect.
+        budget: per defect, as if it were reduced alone.
         seconds: for all defects together; those beyond are filed as they are.
         scripts: also render and execute a reproducer.
     """
@@ -70,7 +80,10 @@ class Prepared:
 
 
 class Preparation:
-    """Prepares the suspicions of one run, within its budget; one reduction per distinct defect."""
+    """Prepares the suspicions of one run, within its budget; one reduction per distinct defect.
+
+    Several are reduced at a time: a reduction waits for workers, and then for its script, most of the time.
+    """
 
     def __init__(
         self, local: LocalRunner, runner: Runner, settings: ReducingSettings | None, listener: Listener = silent
@@ -80,42 +93,101 @@ class Preparation:
         self._settings = settings
         self._tell = listener
         self._spent = 0.0
-        self._seen: dict[tuple[str, ...], Prepared] = {}
+        self._seen: dict[_Alike, Prepared] = {}
+        self._known: set[Key] = set()
+        self._met: dict[Key, Suspicion] = {}
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         """Every suspicion, reduced where it is a new defect; then what was met on the way, in the same manner."""
-        prepared = [self._one(suspicion) for suspicion in suspicions]
-        known = {p.suspicion.key for p in prepared} | {p.original.key for p in prepared}
-        met: dict[tuple[str, ...], Suspicion] = {}
+        return [*self.reduce(suspicions), *self.met()]
+
+    def reduce(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        """Every suspicion, reduced where it is a new defect; what is met on the way waits for ``met``."""
+        prepared = self._all(suspicions)
+        self._known |= {p.suspicion.key for p in prepared} | {p.original.key for p in prepared}
         for item in prepared:
             for other in item.reduction.also if item.reduction else ():
-                if other.key not in known:
-                    met.setdefault(other.key, other)
-        began = time.monotonic()
-        found = confirmed(self._runner, list(met.values()))
-        self._spent += time.monotonic() - began
-        return prepared + [self._one(other) for other in found]  # what these meet in turn is left to another run
+                self._met.setdefault(other.key, other)
+        return prepared
 
-    def _one(self, suspicion: Suspicion) -> Prepared:
-        settings = self._settings
-        if settings is None or suspicion.diagnosis.klass is not Class.DEFECT:
-            return Prepared(suspicion, suspicion)
+    def met(self) -> list[Prepared]:
+        """What was met while others were reduced: confirmed together, because fresh workers are dear, and reduced."""
+        new = [other for key, other in self._met.items() if key not in self._known]
+        self._met.clear()
+        began = time.monotonic()
+        found = confirmed(self._runner, new)
+        self._spent += time.monotonic() - began
+        return self._all(found)  # what these meet in turn is left to another run
+
+    def _all(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        """Of those that are alike the first is reduced, and the next one where that could not be done."""
+        reducible = [s for s in suspicions if self._settings and s.diagnosis.klass is Class.DEFECT]
+        done: dict[int, Prepared] = {}
+        while waiting := [s for s in reducible if id(s) not in done and not self._is_reduced(s)]:
+            heads = list({_alike(suspicion): suspicion for suspicion in reversed(waiting)}.values())[::-1]
+            for suspicion, prepared in zip(heads, self._together(heads), strict=True):
+                done[id(suspicion)] = self._seen[_alike(suspicion)] = prepared
+        repeated = {id(s) for s in reducible} - set(done)
+        return [done.get(id(s)) or (self._again(s) if id(s) in repeated else Prepared(s, s)) for s in suspicions]
+
+    def _is_reduced(self, suspicion: Suspicion) -> bool:
         earlier = self._seen.get(_alike(suspicion))
-        if earlier is not None and earlier.reduction is not None:
-            return Prepared(_signed_like(suspicion, earlier.suspicion), suspicion)
-        left = settings.seconds - self._spent
+        return earlier is not None and earlier.reduction is not None
+
+    def _again(self, suspicion: Suspicion) -> Prepared:
+        return Prepared(_signed_like(suspicion, self._seen[_alike(suspicion)].suspicion), suspicion)
+
+    def _together(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        began = time.monotonic()
+        stop = threading.Event()
+        pool = ThreadPoolExecutor(_AT_ONCE)
+        try:
+            return list(pool.map(lambda suspicion: self._one(suspicion, began, stop), suspicions))
+        except BaseException:  # whoever interrupts this does not want to wait for what is under way
+            stop.set()
+            end_scripts()
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            self._spent += time.monotonic() - began
+
+    def _one(self, suspicion: Suspicion, began: float, stop: threading.Event) -> Prepared:
+        settings = self._settings
+        assert settings is not None
+        left = settings.seconds - self._spent - (time.monotonic() - began)
         if left <= 0:
             return Prepared(_remarked(suspicion, "not reduced: the time for reducing was used up"), suspicion)
-        began = time.monotonic()
-        budget = replace(settings.budget, seconds=min(settings.budget.seconds, left))
+        # the others have the workers for most of the time
+        budget = replace(settings.budget, seconds=min(_AT_ONCE * settings.budget.seconds, left))
+        runner = _Stoppable(self._runner, stop)
         try:
-            prepared = prepare_one(self._local, self._runner, suspicion, budget, settings.scripts, self._tell)
+            return prepare_one(self._local, runner, suspicion, budget, settings.scripts, self._tell)
         except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
-            remark = f"not reduced: {_in_words(error)}"
-            prepared = Prepared(_remarked(suspicion, remark), suspicion)
-        self._spent += time.monotonic() - began
-        self._seen[_alike(suspicion)] = prepared
-        return prepared
+            return Prepared(_remarked(suspicion, f"not reduced: {_in_words(error)}"), suspicion)
+
+
+@dataclass(frozen=True)
+class _Stoppable:
+    """A runner for work in another thread, which ends with the next case once it is told to stop."""
+
+    runner: Runner
+    stop: threading.Event
+
+    @property
+    def targets(self) -> Sequence[str]:
+        return self.runner.targets
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        if self.stop.is_set():
+            raise RuntimeError("nobody waits for this reduction any more")
+        return self.runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor, on_outcome=on_outcome)
 
 
 def _in_words(error: Exception) -> str:
@@ -146,7 +218,7 @@ def confirmed(runner: Runner, doubted: Sequence[Suspicion], *, hangs: bool = Fal
     return [found[id(suspicion)] for suspicion in asked]
 
 
-def _alike(suspicion: Suspicion) -> tuple[str, ...]:
+def _alike(suspicion: Suspicion) -> _Alike:
     """Suspicions that are reduced once: they would be one finding, whatever the figures of their parameters are."""
     return (*suspicion.key, suspicion.signature)
 
@@ -315,11 +387,19 @@ def needed_targets(suspicion: Suspicion) -> list[str]:
     if not suspects:
         shared = [t for t in targets if families_of([t])[t] in suspicion.diagnosis.suspects]
         return sorted(shared, key=_speed)[:2] if len(shared) > 2 else targets
-    judged_alone = bool(references(case)) or bool(suspicion.exception)
-    if not judged_alone or case.procedure.goal not in (Goal.FORWARD, Goal.CALL) or case.procedure.training:
+    if not (suspicion.exception or _has_reference(case)):
         return targets
     others = sorted((target for target in targets if target not in suspects), key=_speed)
     return [*suspects, *others[:1]]
+
+
+def _has_reference(case: Case) -> bool:
+    """Whether the catalogue says who is wrong, so that nobody has to be outvoted."""
+    if case.procedure.goal in (Goal.FORWARD, Goal.CALL):
+        return bool(references(case))
+    if case.procedure.goal is Goal.REPLAY:
+        return bool(case.cotangents) and pulled_back(case) is not None
+    return case.procedure.goal in (Goal.GRADIENTS, Goal.UPDATE) and loss_function(case) is not None
 
 
 def _speed(target: str) -> int:

@@ -6,7 +6,7 @@ weights themselves, and what an optimizer does to them, are of the variable dtyp
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -90,6 +90,20 @@ def worth(target: str, policy: Policy) -> str:
     """
     narrowed = target.startswith("keras:") and not target.startswith("keras:tensorflow")
     return "float32" if narrowed and policy.compute == "float64" else policy.compute
+
+
+def holds(target: str, policy: Policy, arrays: Iterable[Array]) -> bool:
+    """Whether the dtype that a target's numbers are worth has room for these.
+
+    A float64 of 1e64 is an infinity to whoever is made to compute in float32, and what becomes of it says nothing. In
+    the policy's own dtype everything has room: what is too large there is one to everybody.
+    """
+    wanted = worth(target, policy)
+    if wanted == policy.compute:
+        return True
+    limit = float(np.finfo(dtype_named(wanted)).max)
+    sizes = (np.abs(array[np.isfinite(array)]) for array in arrays if is_floating(dtype_name(array)))
+    return all(float(size.max(initial=0.0)) <= limit for size in sizes)
 
 
 def as_computed(arrays: Arrays, policy: Policy, target: str = "") -> dict[str, Array]:

@@ -63,7 +63,7 @@ class Pool:
         self._numbers = itertools.count()
         self._inbox = Inbox()
         self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+        self._lock = threading.Lock()
         self.peak_memory: dict[str, int] = {}
         self.cpu_seconds: dict[str, float] = {}
         #: What each adapter that has been started says it can be asked for.
@@ -113,7 +113,7 @@ class Pool:
             Job(background, next(self._numbers), position, request, batch) for position, request in enumerate(wanted)
         ]
         self._inbox.hand_in(batch, jobs)
-        with self._starting:
+        with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="tensorparity-pool", daemon=True)
                 self._thread.start()
@@ -122,11 +122,13 @@ class Pool:
     @contextlib.contextmanager
     def holding_back(self) -> Iterator[None]:
         """Begin nothing in the background for the time being: somebody wants the machine for himself."""
-        self._held += 1
+        with self._lock:
+            self._held += 1
         try:
             yield
         finally:
-            self._held -= 1
+            with self._lock:
+                self._held -= 1
             self._inbox.ring()
 
     def cancel(self, batch: Batch) -> None:

@@ -43,7 +43,9 @@ _THREAD_VARIABLES = (
     "TF_NUM_INTEROP_THREADS",
     "NPROC",  # XLA's CPU client sizes its pool by it
 )
-_ALWAYS = {"TF_CPP_MIN_LOG_LEVEL": "2", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "-1"}
+#: Where each operation was written down is of no use to anybody here, and takes JAX a tenth of its time to note.
+_NOWHERE = {"JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0"}
+_ALWAYS = {"TF_CPP_MIN_LOG_LEVEL": "2", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "-1", **_NOWHERE}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
-from ..core.policies import PLAIN, Policy, as_computed, coarser, policy_named
+from ..core.policies import PLAIN, Policy, as_computed, coarser, holds, policy_named
 from ..core.procedure import Recipe
 from ..core.verdict import Kind
 from ..operators.beside import Beside
@@ -261,7 +261,7 @@ def judge_pulled_back(case: Case, outcomes: Mapping[str, Outcome]) -> GradientEr
     key = case.procedure.nodes[0]
     node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
     answers = {target: outcome.trace.gradients for target, outcome in outcomes.items() if outcome.completed}
-    return judge_gradients(node, answers, pulled_back(case), policy=policy_named(case.procedure.dtype))
+    return judge_gradients(node, answers, pulled_back(case), of=case)
 
 
 def judge_gradients(
@@ -270,17 +270,24 @@ def judge_gradients(
     function: Differentiated | None,
     *,
     disputes_only: bool = False,
-    policy: Policy = PLAIN,
+    of: Case | None = None,
 ) -> GradientErrors:
     """Errors of gradients: by the reference where there is one, else by the vote.
 
     Args:
         disputes_only: leave it to the vote where that is undisputed.
-        policy: in what they were computed, whatever they were cast to in the end.
+        of: the case; its policy says in what they were computed, whatever they were cast to in the end. Who has no room
+            for its numbers, or for what somebody makes of them, is not judged.
     """
+    policy = policy_named(of.procedure.dtype) if of else PLAIN
+    involved = [*(of.arrays().values() if of else ()), *(a for arrays in answers.values() for a in arrays.values())]
     found = _judge_gradients(
         node,
-        {target: as_computed(arrays, policy, target) for target, arrays in answers.items()},
+        {
+            target: as_computed(arrays, policy, target)
+            for target, arrays in answers.items()
+            if holds(target, policy, involved)
+        },
         function,
         disputes_only,
     )

@@ -10,7 +10,7 @@ from ..core.errors import TensorParityError
 from ..core.graph import Node
 from ..core.messages import gist
 from ..core.outcome import Outcome
-from ..core.policies import Policy, coarser, policy_named, worth
+from ..core.policies import Policy, coarser, holds, policy_named, worth
 from ..operators.beside import Beside
 from ..operators.catalogue import has_reference
 from ..operators.evaluate import evaluate_node
@@ -78,6 +78,8 @@ def _measure_node(
     reference = reference or reference_of(
         node, freed.inputs if freed else given, weights, training=training, dtype=dtype
     )
+    if reference is not None:
+        answered = _in_range(answered, [*given, *(output.value for output in reference)], dtype)
     camps = camps_of(node, answered)
     judged_by = "reference"
     if reference is None:
@@ -142,6 +144,14 @@ def as_worth(answered: Mapping[str, Sequence[Array]], dtype: str | None) -> dict
     """Answers in the dtype that they were computed in, where they come in a finer one."""
     policy = policy_named(dtype)
     return {target: [coarser(output, policy, target) for output in outputs] for target, outputs in answered.items()}
+
+
+def _in_range(
+    answered: Mapping[str, list[Array]], involved: Sequence[Array], dtype: str | None
+) -> dict[str, list[Array]]:
+    """Without those for whom numbers of the case are too large."""
+    policy = policy_named(dtype)
+    return {target: outputs for target, outputs in answered.items() if holds(target, policy, involved)}
 
 
 def with_dtypes(errors: NodeErrors, answered: Mapping[str, Sequence[Array]], dtype: str | None) -> NodeErrors:

@@ -20,7 +20,7 @@ from ..core.errors import TensorParityError
 from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
-from ..core.policies import PLAIN, cast, coarser, policy_named
+from ..core.policies import PLAIN, cast, coarser, holds, policy_named
 from ..core.verdict import Stage
 from ..operators.beside import Beside, keeps_states
 from ..operators.evaluate import evaluate_node
@@ -144,7 +144,9 @@ class Screening:
             yield next_call_trial(node, given, self._case.weights, list(self._done), self._case.seed, self._dtype)
 
     def _is_right(self, target: str, outputs: list[Array], reference: list[Evaluation]) -> bool:
-        """In value and in dtype."""
+        """In value and in dtype, or the numbers are beyond what the target is held to."""
+        if not holds(target, self._policy, [output.value for output in reference]):
+            return True
         computed = [coarser(output, self._policy, target) for output in outputs]
         return reference_error(computed, reference) <= K and not odd_dtype(outputs, self._policy, target)
 
@@ -360,8 +362,10 @@ class Screening:
             arrays = {target: outcome.trace.gradients.get(name) for target, outcome in done.items()}
             if name in ends:  # Keras on TensorFlow takes logits from behind the last activation, past the output
                 arrays = {target: array for target, array in arrays.items() if array is not None}
+            present = [array for array in arrays.values() if array is not None]
             for target in _far(arrays, whole, max(_GRADIENTS_APART, _IN_ROUNDOFFS * self._policy.roundoff)):
-                yield target, name
+                if holds(target, self._policy, present):
+                    yield target, name
 
     def update(self) -> Iterator[Trial]:
         wrong = [target for target, outcome in self._done.items() if not update_error(self._case, outcome) <= K]

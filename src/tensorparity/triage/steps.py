@@ -168,9 +168,8 @@ def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | Non
     node = Node("loss", recipe.name, ())
     if is_loss_alone(case):
         function = loss_function(case)
-        policy = policy_named(case.procedure.dtype)
         answers = _answers(completed, function.arguments) if function else {}
-        return judge_gradients(node, answers, function, policy=policy) if function else None
+        return judge_gradients(node, answers, function, of=case) if function else None
     outputs = _outputs(case)
     if not outputs or not _equal_outputs(completed, list(outputs)):
         return None
@@ -181,8 +180,7 @@ def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | Non
     except DataError:
         return None
     function = _loss_of_outputs(case, {at: first.outputs[name] for at, name in names.items()}, names, masks)
-    policy = policy_named(case.procedure.dtype)
-    return judge_gradients(node, _answers(completed, names), function, policy=policy)
+    return judge_gradients(node, _answers(completed, names), function, of=case)
 
 
 def _answers(completed: Outcomes, names: Mapping[str, object]) -> dict[str, dict[str, Array]]:

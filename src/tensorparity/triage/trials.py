@@ -17,7 +17,7 @@ from ..core.errors import TensorParityError
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.outcome import Outcome
-from ..core.policies import PLAIN, policy_named
+from ..core.policies import PLAIN
 from ..core.procedure import Goal, Mode, Procedure, Recipe
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
@@ -276,7 +276,7 @@ def _trained_alone(
             target: {name: array for name, array in arrays.items() if not name.startswith("node:")}
             for target, arrays in answers.items()
         }
-        return _settled(judge_gradients(own, named, loss_function(case), policy=policy_named(dtype)))
+        return _settled(judge_gradients(own, named, loss_function(case), of=case))
 
     return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
 
