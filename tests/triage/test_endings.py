@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
-from tensorparity.triage.endings import ending_trials
+from tensorparity.triage.endings import EndingTrial, ending_search, stage_of_ending
 from tensorparity.triage.steps import is_loss_alone
 
 RAISED, DONE = "keras:jax", "keras:torch"
@@ -23,6 +26,10 @@ def network(goal: Goal = Goal.GRADIENTS) -> Case:
     return Case(graph, procedure, inputs={"x": np.ones((2, 3), np.float32)}, labels=labels)
 
 
+def tried(case: Case, outcome: Outcome, done: list[Outcome]) -> list[EndingTrial]:
+    return [trial for group in ending_search(case, outcome, done).groups for trial in group]
+
+
 def raised(stage: str = "", node: str | None = None) -> Outcome:
     return Outcome(RAISED, Status.RAISED, failure=Failure("ValueError", "no such thing", node=node, stage=stage))
 
@@ -32,7 +39,7 @@ def done() -> Outcome:
 
 
 def test_the_loss_is_tried_alone_on_what_somebody_predicted() -> None:
-    first, whole = ending_trials(network(), raised(), [done()])
+    first, whole = tried(network(), raised(), [done()])
     assert is_loss_alone(first.case)
     np.testing.assert_array_equal(first.case.inputs["p0"], 2.0)
     assert (first.stage, first.api, dict(first.parameters)) == (Stage.LOSS, "keras.losses.Huber", {"delta": 0.5})
@@ -41,13 +48,78 @@ def test_the_loss_is_tried_alone_on_what_somebody_predicted() -> None:
 
 
 def test_what_is_said_of_it_names_the_loss_and_no_layer() -> None:
-    first = ending_trials(network(), raised(), [done()])[0]
+    first = tried(network(), raised(), [done()])[0]
     diagnosis = first.diagnosis((RAISED,), {RAISED: raised(), DONE: done()})
     assert (diagnosis.api, diagnosis.node) == ("keras.losses.Huber", None)
     assert diagnosis.evidence[-1] == f"{DONE} completed the same on the same inputs"
 
 
 def test_there_is_no_loss_to_try_before_anybody_predicted_something() -> None:
-    assert [is_loss_alone(trial.case) for trial in ending_trials(network(), raised(), [])] == [False]
-    assert [is_loss_alone(trial.case) for trial in ending_trials(network(), raised("build"), [done()])] == [False]
-    assert len(ending_trials(network(Goal.FORWARD), raised(), [done()])) == 1
+    assert [is_loss_alone(trial.case) for trial in tried(network(), raised(), [])] == [False]
+    assert [is_loss_alone(trial.case) for trial in tried(network(), raised("build"), [done()])] == [False]
+    assert len(tried(network(Goal.FORWARD), raised(), [done()])) == 1
+
+
+def chain(**procedure: Any) -> Case:
+    build = GraphBuilder("chain")
+    middle = build.add("ReLU", build.input("x", (3,)), name="middle")
+    graph = build.build(build.add("Softmax", middle, name="out"))
+    given = {"x": np.ones((2, 3), np.float32)}
+    return Case(graph, Procedure(**procedure), inputs=given, labels={"out": np.ones((2, 3), np.float32)})
+
+
+def crashed() -> Outcome:
+    return Outcome(RAISED, Status.CRASHED, failure=Failure("SIGFPE", "the worker process ended with SIGFPE"))
+
+
+def test_whoever_dies_says_not_where_so_every_layer_is_tried_at_once() -> None:
+    search = ending_search(chain(goal=Goal.GRADIENTS, loss=Recipe("Huber")), crashed(), [done()])
+    assert [[(trial.stage, trial.api) for trial in group] for group in search.groups] == [
+        [(Stage.FORWARD, "keras.layers.Softmax"), (Stage.FORWARD, "keras.layers.ReLU")],
+        [(Stage.BACKWARD, "keras.layers.Softmax"), (Stage.BACKWARD, "keras.layers.ReLU")],
+        [(Stage.LOSS, "keras.losses.Huber")],
+        [(Stage.FORWARD, "")],
+    ]
+    assert search.known_by is search.whole
+
+
+def test_on_the_way_back_every_layer_is_tried_backward() -> None:
+    search = ending_search(chain(goal=Goal.GRADIENTS, loss=Recipe("Huber")), raised("backward"), [done()])
+    assert {trial.stage for trial in search.groups[0]} == {Stage.BACKWARD}
+    assert search.whole.stage is Stage.BACKWARD
+
+
+def test_what_ends_in_the_update_is_the_optimizers() -> None:
+    recipe = Recipe("Adam", {"learning_rate": 0.1})
+    case = chain(goal=Goal.UPDATE, loss=Recipe("Huber"), optimizer=recipe)
+    search = ending_search(case, raised("update"), [done()])
+    assert [len(group) for group in search.groups] == [1]
+    whole = search.whole
+    assert (whole.stage, whole.api, dict(whole.parameters)) == (Stage.UPDATE, "keras.optimizers.Adam", recipe.params)
+
+
+def test_another_target_that_ends_elsewhere_ends_for_another_reason() -> None:
+    whole = ending_search(chain(goal=Goal.GRADIENTS, loss=Recipe("Huber")), raised("backward"), [done()]).whole
+    assert whole.ends_so(raised("backward"))
+    assert not whole.ends_so(raised("update"))
+    assert not whole.ends_so(raised("", node="middle#0"))
+
+
+def test_a_layer_alone_may_be_refused_in_other_words() -> None:
+    outcome = raised("", node="middle#0")
+    first = ending_search(chain(), outcome, [done()]).groups[0][0]
+    assert (first.stage, first.api) == (Stage.FORWARD, "keras.layers.ReLU")
+    assert first.ends_so(Outcome("other", Status.RAISED, failure=Failure("TypeError", "in other words")))
+
+
+@pytest.mark.parametrize(
+    ("stage", "node", "expected"),
+    [
+        ("update", None, Stage.UPDATE),
+        ("backward", None, Stage.BACKWARD),
+        ("", "middle#0", Stage.FORWARD),
+        ("", None, Stage.BUILD),
+    ],
+)
+def test_how_far_it_came(stage: str, node: str | None, expected: Stage) -> None:
+    assert stage_of_ending(Failure("ValueError", "no", node=node, stage=stage), otherwise=Stage.BUILD) is expected

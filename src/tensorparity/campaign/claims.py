@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
+from ..core.arrays import Array, Arrays, dtype_name, is_floating, unit_roundoff
 from ..core.case import ApiCall, Case
 from ..core.channels import distance, is_exact, magnitude
 from ..core.graph import LayerGraph
@@ -64,13 +64,29 @@ def _by_form(suspicion: Suspicion, own: Outcome) -> Claim | None:
             return None
         wanted = case.procedure.dtype or floats[0]
         return Claim("outputs", "0", observed, 0.0, "the dtype of the inputs", _formula(case), observed, dtype=wanted)
+    names = _output_names(case)
+    traced = replace(own, trace=replace(own.trace, nodes={**own.trace.nodes, **_by_key(own.outputs, names)}))
     for key, form in own.trace.symbolic.items():
-        if as_announced(key, own) is kind:
-            array = own.trace.nodes[key]
+        if as_announced(key, traced) is kind:
+            array = traced.trace.nodes[key]
             shape = announced_shape(array.shape, form.shape)
             expected = array if kind is Kind.DTYPE else np.broadcast_to(np.zeros((), array.dtype), shape)
-            return Claim("outputs", key, expected, 0.0, _ANNOUNCED, observed=array, dtype=form.dtype)
+            return Claim("outputs", names.get(key, key), expected, 0.0, _ANNOUNCED, observed=array, dtype=form.dtype)
     return None
+
+
+def _output_names(case: Case) -> dict[str, str]:
+    """What the outputs of a graph are called, by their keys in a trace."""
+    graph = case.subject
+    if not isinstance(graph, LayerGraph):
+        return {}
+    keys = {node.name: node.key for node in graph.nodes}
+    parts = {ref: f".{ref.index}" if ref.index else "" for ref in graph.outputs if ref.node in keys}
+    return {keys[ref.node] + part: ref.node + part for ref, part in parts.items()}
+
+
+def _by_key(outputs: Arrays, names: Mapping[str, str]) -> dict[str, Array]:
+    return {key: outputs[name] for key, name in names.items() if name in outputs}
 
 
 def _wrongness(claim: Claim) -> float:

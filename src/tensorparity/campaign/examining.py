@@ -121,14 +121,13 @@ def _judged(
 ) -> Checked:
     """Whoever ended badly first, each way apart; then what the others gave: one bad ending hides no wrong answer."""
     checked = _judged_together(runner, case, outcomes, fresh, exporters, convicted)
-    if not _is_single(case):
-        return checked  # its layers would be replayed again and again
     found, rest, new = list(checked.suspicions), outcomes, checked.suspicions
     while new and (ended := {target for target, outcome in rest.items() if outcome.status in ENDINGS}):
         told = {name for suspicion in new for name in suspicion.diagnosis.suspects} & ended or ended
         rest = {target: outcome for target, outcome in rest.items() if target not in told}
-        if len(rest) < 2 and all(outcome.completed for outcome in rest.values()):
-            break  # one alone that answered has nobody to be held against
+        left = ended - told
+        if not left and (len(rest) < 2 or not _is_single(case)):
+            break  # one alone that answered has nobody to be held against; layers would be replayed again and again
         after = _judged_together(runner, case, rest, fresh, exporters, convicted)
         keys = {suspicion.key for suspicion in found}
         new = tuple(suspicion for suspicion in after.suspicions if suspicion.key not in keys)

@@ -274,11 +274,22 @@ class Fuzz:
 
     def _file(self, prepared: Sequence[Prepared]) -> None:
         """Keep what is new."""
-        found = [(self._finding(item.suspicion, item.original), item) for item in prepared]
+        found = self._distinct([(self._finding(item.suspicion, item.original), item) for item in prepared])
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
         self.scripts = scripts_of(filed, prepared) | self.scripts
         for finding in filed:
             self.findings.setdefault(finding.id, finding)
+
+    def _distinct(self, found: Sequence[tuple[Finding, Prepared]]) -> list[tuple[Finding, Prepared]]:
+        """Those that are no other's defect once more, as reduction has shown."""
+        known = {finding.signature: finding.id for finding in self.findings.values()}
+        kept: list[tuple[Finding, Prepared]] = []
+        for finding, item in found:
+            if known.setdefault(finding.signature, finding.id) == finding.id:
+                kept.append((finding, item))
+            else:
+                self.occurrences[finding.signature] += 1
+        return kept
 
     def _finding(self, suspicion: Suspicion, original: Suspicion) -> Finding:
         """A layer is one defect, whatever network it was found in."""

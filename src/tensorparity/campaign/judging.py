@@ -37,6 +37,7 @@ from ..targets.lowering.calls import native_name
 from ..targets.names import parse_target
 from ..triage.backward import accuse_gradients, judge_pulled_back, worst_gradient
 from ..triage.diagnose import accusation_of, accuse, blame, public_name
+from ..triage.endings import stage_of_ending
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.freedoms import freedom_of, tamed
 from ..triage.fusion import AMPLIFIED, relative_difference
@@ -47,7 +48,7 @@ from ..triage.steps import is_loss_alone
 from ..triage.support import classed_ending, is_documented, is_refusal
 from ..triage.suspicion import Suspicion, Worst
 from ..triage.trials import judge_form, judge_layer
-from .judging_training import TRAINING, at_loss, by_training
+from .judging_training import TRAINING, at_loss, at_optimizer, by_training
 from .refusals import accepted, ruled_out
 from .selection import families_of
 
@@ -336,11 +337,16 @@ def _ending(
         node=failure.node if failure and failure.node else _node(case),
         evidence=evidence,
     )
+    stage = stage_of(case)
+    if case.procedure.goal in TRAINING:
+        stage = stage_of_ending(failure, stage)
     if is_loss_alone(case):
         diagnosis = at_loss(diagnosis, case)
+    elif stage is Stage.UPDATE and case.procedure.optimizer:
+        diagnosis = at_optimizer(diagnosis, case)
     diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=documented, dtype=dtype)
     exception = failure.type if failure else ""
-    return Suspicion(ENDINGS[worst.status], diagnosis, case, tuple(outcomes), exception, stage_of(case))
+    return Suspicion(ENDINGS[worst.status], diagnosis, case, tuple(outcomes), exception, stage)
 
 
 def _api(case: Case, suspects: Sequence[str] = ()) -> str | None:

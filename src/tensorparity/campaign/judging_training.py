@@ -138,6 +138,15 @@ def at_loss(diagnosis: Diagnosis, case: Case) -> Diagnosis:
     return replace(diagnosis, api=api, parameters=parameters, node=None)
 
 
+def at_optimizer(diagnosis: Diagnosis, case: Case) -> Diagnosis:
+    """The diagnosis, of the optimizer and no layer."""
+    recipe = case.procedure.optimizer
+    assert recipe is not None
+    api = OPTIMIZERS[recipe.name].api if recipe.name in OPTIMIZERS else f"keras.optimizers.{recipe.name}"
+    parameters = {**recipe.params, **policy_parameter(case.procedure.dtype)}
+    return replace(diagnosis, api=api, parameters=parameters, node=None)
+
+
 def _of_loss(diagnosis: Diagnosis, case: Case) -> tuple[str, ...]:
     assert case.procedure.loss is not None
     name = case.procedure.loss.name
@@ -217,9 +226,7 @@ def by_optimizer(
             for target, error in errors.errors.items()
             if error > errors.limit
         )
-        api = OPTIMIZERS[recipe.name].api
-        parameters = {**recipe.params, **policy_parameter(case.procedure.dtype)}
-        diagnosis = replace(accusation.diagnosis, api=api, parameters=parameters, node=None, evidence=evidence)
+        diagnosis = replace(at_optimizer(accusation.diagnosis, case), evidence=evidence)
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
     return None
 

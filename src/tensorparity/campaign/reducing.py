@@ -45,6 +45,9 @@ _QUICKEST = ("onnxruntime", "torch:eager", "keras:torch", "keras:tensorflow", "o
 #: Reductions under way: enough that workers have something to do while others wait for their scripts.
 _AT_ONCE = 4
 
+#: Checks of what ends a process: each costs the start of a worker.
+_DEADLY_CHECKS = 30
+
 _Alike = tuple[str, ...]
 
 
@@ -334,6 +337,8 @@ def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Re
     First with the targets that are needed; if they cannot tell (the one that is right may not run it alone), or the
     others do not say the same of the result, with all of them.
     """
+    if suspicion.kind in (Kind.CRASH, Kind.HANG):
+        budget = replace(budget, checks=min(budget.checks, _DEADLY_CHECKS))
     needed = needed_targets(suspicion)
     reduction = _reduce(runner, suspicion, needed, budget)
     everybody = list(suspicion.targets)

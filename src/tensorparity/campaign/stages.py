@@ -12,20 +12,24 @@ from dataclasses import dataclass, replace
 
 from ..core.case import Case
 from ..core.finding import Class
+from ..core.graph import LayerGraph, Node
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
+from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.verdict import Kind, Stage
+from ..operators.optimizers import OPTIMIZERS
 from ..oracles.muffin import SWEEP, THRESHOLD
 from ..triage.ballots import ballot_of
 from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
+from ..triage.cuts import before
 from ..triage.diagnose import accusation_of, blame
-from ..triage.endings import EndingTrial, ending_trials
+from ..triage.endings import EndingSearch, EndingTrial, ending_search
 from ..triage.node_errors import NodeErrors
 from ..triage.screening import Screening
 from ..triage.support import is_refusal
 from ..triage.suspicion import Suspicion
-from ..triage.trials import KINK, Trial
+from ..triage.trials import KINK, Trial, step_alone
 from .asking import as_far_as
 from .paper_rule import PaperTrial, by_paper, paper_trials
 from .stepped import ENDINGS, Known, Pairing, Stepped
@@ -63,16 +67,15 @@ class _Attempt:
 
 @dataclass(frozen=True)
 class _Ending:
-    """A target that did not complete a step, and the trials of it, the smallest first."""
+    """A target that did not complete a step, and where to look for the reason."""
 
     step: Stepped
     outcome: Outcome
-    trials: Sequence[EndingTrial]
+    search: EndingSearch
 
     @property
     def known_by(self) -> EndingTrial:
-        """The layer alone, or the network: one message is one crash, under whatever loss."""
-        return next((trial for trial in self.trials if trial.stage is not Stage.LOSS), self.trials[-1])
+        return self.search.known_by
 
 
 class StepExaminer:
@@ -195,11 +198,23 @@ class StepExaminer:
         convicting = next((attempt for attempt in tried if attempt.suspicion), None)
         if convicting is not None and convicting.suspicion is not None:
             self._count(trial, convicting.suspicion.diagnosis.suspects)
-            self._keep(step, convicting.suspicion, convicting.trial, convicting.outcomes)
+            shown = self._without_network(convicting)
+            assert shown.suspicion is not None
+            self._keep(step, shown.suspicion, shown.trial, shown.outcomes, trial)
         elif last.errors.judged_by == KINK or trial.is_explained(last.errors):
             self._settle(step, last.errors)
         else:
             step.open.append(trial)
+
+    def _without_network(self, convicting: _Attempt) -> _Attempt:
+        """An optimizer's step of one layer, where that convicts the same: a network takes long to reduce."""
+        trial, suspicion = convicting.trial, convicting.suspicion
+        single = step_alone(trial, convicting.outcomes) if trial.node.op in OPTIMIZERS else None
+        if single is None or suspicion is None:
+            return convicting
+        (attempt,) = self._attempted([single]).values()
+        alike = attempt.suspicion and attempt.suspicion.key == suspicion.key
+        return attempt if alike else convicting
 
     def _covers(self, suspicion: Suspicion, trial: Trial) -> bool:
         """A loss whose value is wrong has a wrong gradient, too, and so has what a layer adds to it."""
@@ -258,22 +273,44 @@ class StepExaminer:
         endings = [ending for step in steps for ending in self._endings(step)]
         shown = self._shown([ending for ending in endings if not self._is_known(ending.known_by)])
         for ending in endings:
-            step, outcome, known_by = ending.step, ending.outcome, ending.known_by
-            if any(outcome.target in suspicion.diagnosis.suspects for suspicion in step.convicted):
+            step, outcome = ending.step, ending.outcome
+            if any(self._accuses(suspicion, outcome.target) for suspicion in step.convicted):
                 continue
-            if self._is_known(known_by):
-                step.known.append(self._known(known_by, ENDINGS[outcome.status]))
-            elif id(ending) in shown:
-                self._file_ending(ending, *shown[id(ending)])
-            else:
-                step.open.append(ending.trials[-1])
+            trial, found = shown.get(id(ending), (ending.known_by, {}))
+            known = next((one for one in (ending.known_by, trial) if self._is_known(one)), None)
+            if known is not None:
+                step.known.append(self._known(known, ENDINGS[outcome.status]))
+            elif id(ending) not in shown:
+                step.open.append(ending.search.whole)
+            elif not self._is_wrong_before(ending, trial):
+                self._file_ending(ending, trial, found)
+
+    def _accuses(self, suspicion: Suspicion, target: str) -> bool:
+        """Whether it says why the target ended: by its name, or by that of the code that it shares."""
+        suspects = suspicion.diagnosis.suspects
+        shared = suspicion.kind in ENDINGS.values() and self._families.get(target) in suspects
+        return target in suspects or shared
+
+    def _is_wrong_before(self, ending: _Ending, trial: EndingTrial) -> bool:
+        """Whether a layer that is well alone is handed something wrong: what hands it over is convicted instead."""
+        node, procedure = trial.node, ending.step.case.procedure
+        if trial.case.procedure.goal is not Goal.FORWARD or node is None or len(_nodes(trial.case)) < 2:
+            return False
+        traced = Procedure(trace=True, training=procedure.training, dtype=procedure.dtype, mode=procedure.mode)
+        earlier = before(trial.case, node, traced)
+        if earlier is None or self._oracle == "muffin":
+            return False
+        (step,) = self.examine([earlier])
+        ending.step.convicted += step.convicted
+        ending.step.known += step.known
+        return bool(step.convicted or step.known)
 
     def _endings(self, step: Stepped) -> Iterator[_Ending]:
         done = [outcome for outcome in step.outcomes.values() if outcome.completed]
         for target, outcome in step.outcomes.items():
             accused = any(target in suspicion.diagnosis.suspects for suspicion in step.convicted)
             if outcome.status in ENDINGS and not accused:
-                yield _Ending(step, outcome, ending_trials(step.case, outcome, done))
+                yield _Ending(step, outcome, ending_search(step.case, outcome, done))
 
     def _shown(self, endings: Sequence[_Ending]) -> dict[int, tuple[EndingTrial, Mapping[str, Outcome]]]:
         """By ending, the smallest trial on which its target ends in the same way, and what all targets did there.
@@ -282,26 +319,29 @@ class StepExaminer:
         """
         smallest: dict[int, EndingTrial] = {}
         depth = 0
-        while waiting := [e for e in endings if id(e) not in smallest and depth < len(e.trials)]:
-            pairs = [(ending.trials[depth].case, ending.outcome.target) for ending in waiting]
-            for ending, outcome in zip(waiting, self._runner.run_pairs(pairs), strict=True):
-                if _ended_so(ending.trials[depth], {outcome.target: outcome}):
-                    smallest[id(ending)] = ending.trials[depth]
+        while waiting := [e for e in endings if id(e) not in smallest and depth < len(e.search.groups)]:
+            tried = [(ending, trial) for ending in waiting for trial in ending.search.groups[depth]]
+            outcomes = self._runner.run_pairs([(trial.case, ending.outcome.target) for ending, trial in tried])
+            for (ending, trial), outcome in zip(tried, outcomes, strict=True):
+                if _ended_so(trial, {outcome.target: outcome}):
+                    smallest.setdefault(id(ending), trial)
             depth += 1
         cases = {trial.case.digest: trial.case for trial in smallest.values()}  # of several targets it may be one
         pairs = [(case, target) for case in cases.values() for target in self._targets]
         answers = iter(self._runner.run_pairs(pairs) if pairs else ())
-        outcomes = {digest: {target: next(answers) for target in self._targets} for digest in cases}
-        return {key: (trial, outcomes[trial.case.digest]) for key, trial in smallest.items()}
+        found = {digest: {target: next(answers) for target in self._targets} for digest in cases}
+        return {key: (trial, found[trial.case.digest]) for key, trial in smallest.items()}
 
     def _file_ending(self, ending: _Ending, trial: EndingTrial, found: Mapping[str, Outcome]) -> None:
         """Accuse everybody who ends so on the smallest case."""
         kind, exception = ENDINGS[ending.outcome.status], trial.ending[1]
         diagnosis = trial.diagnosis(self._suspects_of_ending(_ended_so(trial, found)), found)
         suspicion = Suspicion(kind, diagnosis, trial.case, tuple(self._targets), exception, trial.stage)
-        # It is known by the same trial, whichever shows it; what nothing shows teaches nothing.
-        self._count(ending.known_by, diagnosis.suspects)
-        self._keep(ending.step, suspicion, trial, found, ending.known_by)
+        # It is known by the same trial, whichever shows it, unless that is the whole network: there may be another
+        # reason for it another time. What nothing shows teaches nothing.
+        counted = trial if ending.known_by is ending.search.whole else ending.known_by
+        self._count(counted, diagnosis.suspects)
+        self._keep(ending.step, suspicion, trial, found, counted)
 
     def _suspects_of_ending(self, ended: tuple[str, ...]) -> tuple[str, ...]:
         """Who ended so; where everybody did, the code they share."""
@@ -379,6 +419,10 @@ def _asks_for_more(trial: Trial, attempts: Mapping[int, _Attempt]) -> bool:
     if attempt.suspicion is not None:
         return True
     return attempt.errors.judged_by != KINK and not trial.is_explained(attempt.errors)
+
+
+def _nodes(case: Case) -> tuple[Node, ...]:
+    return case.subject.nodes if isinstance(case.subject, LayerGraph) else ()
 
 
 def _ended_so(trial: EndingTrial, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:

@@ -29,7 +29,8 @@ class Failure:
         message: in the library's words.
         node: the node that was running, where known.
         detail: traceback or the tail of the worker's standard error.
-        stage: ``build`` where the model did not even come about; empty otherwise.
+        stage: ``build`` where the model did not even come about, and how far a training step came behind its forward
+            pass (``loss``, ``backward``, ``update``), where the adapter says so; empty otherwise.
     """
 
     type: str

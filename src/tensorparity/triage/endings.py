@@ -13,7 +13,7 @@ from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json, canonical
 from ..core.messages import gist, normalised
-from ..core.outcome import Outcome
+from ..core.outcome import Failure, Outcome, Status
 from ..core.policies import policy_named
 from ..core.procedure import Goal, Procedure
 from ..core.verdict import Stage
@@ -21,6 +21,7 @@ from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_node
 from ..operators.losses import LOSSES
 from ..operators.losses_alone import loss_alone
+from ..operators.optimizers import OPTIMIZERS
 from ..operators.spec import ShapeError
 from .cuts import up_to
 from .diagnose import public_name
@@ -28,7 +29,10 @@ from .screening import first_given
 from .sign import policy_parameter, value_classes
 from .trials import alone
 
-_MOST_BACKWARD = 12
+#: Layers that are tried alone where nobody knows which one it was.
+_MOST_ALONE = 40
+#: By how far the target says that it came.
+_STAGES = {"build": Stage.BUILD, "loss": Stage.LOSS, "backward": Stage.BACKWARD, "update": Stage.UPDATE}
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class EndingTrial:
 
     Args:
         ending: status, exception type and normalised message.
+        place_in_case: of a case of several layers, the node and the stage at which it ended: another target that ends
+            elsewhere ends for another reason.
     """
 
     case: Case
@@ -45,12 +51,17 @@ class EndingTrial:
     ending: tuple[str, str, str]
     node: Node | None = None
     parameters: Mapping[str, Json] = field(default_factory=dict)
+    place_in_case: tuple[str | None, str] | None = None
 
     @property
     def api(self) -> str:
-        if self.stage is Stage.LOSS and self.node:
+        if self.node is None:
+            return ""
+        if self.stage is Stage.LOSS:
             return LOSSES[self.node.op].api
-        return public_name(self.node.op) if self.node else ""
+        if self.stage is Stage.UPDATE and self.node.op in OPTIMIZERS:
+            return OPTIMIZERS[self.node.op].api
+        return public_name(self.node.op)
 
     @property
     def suspects(self) -> tuple[str, ...]:
@@ -68,7 +79,10 @@ class EndingTrial:
 
     def ends_so(self, outcome: Outcome) -> bool:
         failure = outcome.failure
-        return outcome.status.value == self.ending[0] and failure is not None and self._alike(failure.type)
+        if failure is None or outcome.status.value != self.ending[0]:
+            return False
+        here = self.place_in_case in (None, (failure.node, failure.stage))
+        return here and self._alike(failure.type)
 
     def _alike(self, kind: str) -> bool:
         """Another target raises the same in its own words, so types need not be equal; a signal must be.
@@ -98,49 +112,124 @@ class EndingTrial:
         )
 
 
-def ending_trials(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> list[EndingTrial]:
+@dataclass(frozen=True)
+class EndingSearch:
+    """Where to look for the reason: groups of trials, the smallest cases first; those of a group at once.
+
+    Args:
+        known_by: what the ending is known by, whichever trial shows it: one message is one crash, under whatever loss.
+    """
+
+    groups: tuple[tuple[EndingTrial, ...], ...]
+    known_by: EndingTrial
+
+    @property
+    def whole(self) -> EndingTrial:
+        return self.groups[-1][0]
+
+
+def stage_of_ending(failure: Failure | None, otherwise: Stage) -> Stage:
+    """How far a training step came: the target says so, or the node that was running does."""
+    if failure is None or not (failure.stage or failure.node):
+        return otherwise
+    return _STAGES.get(failure.stage, Stage.FORWARD)
+
+
+def ending_search(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> EndingSearch:
     """From the smallest case to the whole one: the layer alone forward, its backward pass, the loss alone, the network
-    so far, all.
+    so far, all. Where no layer is known to have been at work, each of them is tried.
+
+    Args:
+        done: by those who completed it.
     """
     failure = outcome.failure
     assert failure is not None
     assert isinstance(case.subject, LayerGraph)
     ending = (outcome.status.value, failure.type, normalised(failure.message))
-    stage = {"build": Stage.BUILD, "update": Stage.UPDATE}.get(failure.stage, Stage.FORWARD)
+    stage = stage_of_ending(failure, Stage.FORWARD)
     node = next((node for node in case.subject.nodes if node.key == failure.node), None)
     # Alone the layer may be well, and the network not: then the layer that happened to run last is not named.
-    whole = EndingTrial(case, stage, outcome.target, ending)
-    upto = _so_far(whole, node) if node and stage is not Stage.UPDATE else []
+    whole = EndingTrial(case, stage, outcome.target, ending, place_in_case=(failure.node, failure.stage))
+    if stage is Stage.UPDATE:
+        return _search([], _of_optimizer(whole))
     predicted = node is None or node is case.subject.nodes[-1]  # else the forward pass did not come to its end
-    rest = [*(_loss_trials(whole, done) if predicted else ()), *upto, whole]
-    given = first_given(case, node, done) if node else None
-    if node is None or given is None:
-        return rest
+    rest = [_loss_trials(whole, done) if predicted else [], _so_far(whole, node) if node else []]
+    if node is None:
+        every = _every_layer(whole, done)
+        forward = [trial for trial in every if trial.stage is not Stage.BACKWARD]
+        backward = [trial for trial in every if trial.stage is Stage.BACKWARD]
+        died = outcome.status is Status.CRASHED  # nobody was there to say where
+        return _search([forward if died else [], backward if died or stage is Stage.BACKWARD else [], *rest], whole)
+    forward, backward = _layer_trials(whole, node, done)
+    if node is case.subject.nodes[-1] and not failure.stage:  # it may be any layer's backward pass
+        backward += [trial for trial in _every_layer(whole, done, but=node) if trial.stage is Stage.BACKWARD]
+    return _search([forward, backward, *rest], whole, forward)
+
+
+def _search(
+    groups: Sequence[Sequence[EndingTrial]], whole: EndingTrial, known_by: Sequence[EndingTrial] = ()
+) -> EndingSearch:
+    kept = tuple(tuple(group) for group in groups if group)
+    return EndingSearch((*kept, (whole,)), known_by[0] if known_by else whole)
+
+
+def _of_optimizer(whole: EndingTrial) -> EndingTrial:
+    """The step as it is, and the optimizer's: the layers have done their part."""
+    procedure = whole.case.procedure
+    recipe = procedure.optimizer
+    if recipe is None or recipe.name not in OPTIMIZERS:
+        return whole
+    node = Node(recipe.name, recipe.name, ())
+    return replace(whole, node=node, parameters={**recipe.params, **policy_parameter(procedure.dtype)})
+
+
+def _layer_trials(
+    whole: EndingTrial, node: Node, done: Sequence[Outcome]
+) -> tuple[list[EndingTrial], list[EndingTrial]]:
+    """The layer alone, forward and pulled back; nothing where it cannot be run alone."""
+    case = whole.case
+    given = first_given(case, node, done)
+    if given is None:
+        return [], []
     try:
         single = alone(node, given, case.weights, case.seed)
         backward = _pulled(single, given, case.procedure)
     except (ShapeError, ValueError, KeyError):
-        return rest
-    forward = replace(single, procedure=_forward(case.procedure))
-    parameters = _parameters(node, case.procedure)
-    first = replace(whole, case=forward, node=_only(single), parameters=parameters)
-    found = [first, replace(first, case=backward, stage=Stage.BACKWARD)]
-    if node is case.subject.nodes[-1]:  # the forward pass came to its end, so it may be any layer's backward pass
-        found += _backward_trials(whole, case.subject.nodes[:-1], done)
-    return [*found, *rest]
+        return [], []
+    stage = whole.stage if whole.stage is Stage.BUILD else Stage.FORWARD
+    forward = replace(
+        whole,
+        case=replace(single, procedure=_forward(case.procedure)),
+        stage=stage,
+        node=_only(single),
+        parameters=_parameters(node, case.procedure),
+        place_in_case=None,
+    )
+    return [forward], [replace(forward, case=backward, stage=Stage.BACKWARD)]
+
+
+def _every_layer(whole: EndingTrial, done: Sequence[Outcome], but: Node | None = None) -> list[EndingTrial]:
+    """Every layer alone, the last first, those with weights before others; of those that are alike one."""
+    graph = whole.case.subject
+    assert isinstance(graph, LayerGraph)
+    owners = {name.partition("/")[0] for name in whole.case.weights}
+    distinct = {canonical([node.op, {**node.params}, {**node.call_params}]): node for node in graph.nodes}
+    nodes = [node for node in reversed(list(distinct.values())) if node is not but]
+    nodes.sort(key=lambda node: node.layer not in owners)
+    return [trial for node in nodes[:_MOST_ALONE] for trials in _layer_trials(whole, node, done) for trial in trials]
 
 
 def _loss_trials(whole: EndingTrial, done: Sequence[Outcome]) -> list[EndingTrial]:
     """The loss alone on what somebody predicted, where it has come to that."""
     case, recipe = whole.case, whole.case.procedure.loss
     outputs = next((outcome.outputs for outcome in done if set(case.labels) <= set(outcome.outputs)), None)
-    if outputs is None or recipe is None or recipe.name not in LOSSES or whole.stage is not Stage.FORWARD:
+    if outputs is None or recipe is None or recipe.name not in LOSSES or whole.stage is Stage.BUILD:
         return []
     dtype = case.procedure.dtype
     single = loss_alone(recipe, outputs, case.labels, dtype=dtype, seed=case.seed)
     parameters = {**recipe.params, **policy_parameter(dtype)}
     node = Node(recipe.name, recipe.name, ())
-    return [replace(whole, case=single, stage=Stage.LOSS, node=node, parameters=parameters)]
+    return [replace(whole, case=single, stage=Stage.LOSS, node=node, parameters=parameters, place_in_case=None)]
 
 
 def _so_far(whole: EndingTrial, node: Node) -> list[EndingTrial]:
@@ -150,26 +239,8 @@ def _so_far(whole: EndingTrial, node: Node) -> list[EndingTrial]:
     if node is case.subject.nodes[-1] or not node.inputs:
         return []
     cut = up_to(case, node, _forward(case.procedure))
-    return [replace(whole, case=cut, node=node, parameters=_parameters(node, case.procedure))]
-
-
-def _backward_trials(whole: EndingTrial, nodes: Sequence[Node], done: Sequence[Outcome]) -> list[EndingTrial]:
-    """The backward pass of every layer alone, the last first; of those with weights only, where there are many."""
-    case = whole.case
-    owners = {name.partition("/")[0] for name in case.weights}
-    found: list[EndingTrial] = []
-    for node in sorted(nodes, key=lambda node: node.layer not in owners)[:_MOST_BACKWARD]:
-        given = first_given(case, node, done)
-        if given is None:
-            continue
-        try:
-            single = alone(node, given, case.weights, case.seed)
-            pulled = _pulled(single, given, case.procedure)
-        except (ShapeError, ValueError, KeyError):
-            continue
-        parameters = _parameters(node, case.procedure)
-        found.append(replace(whole, case=pulled, stage=Stage.BACKWARD, node=_only(single), parameters=parameters))
-    return found
+    # of a forward pass the way users run it, nobody is told which layer it is at
+    return [replace(whole, case=cut, node=node, parameters=_parameters(node, case.procedure), place_in_case=None)]
 
 
 def _forward(like: Procedure) -> Procedure:

@@ -255,11 +255,22 @@ def update_error(case: Case, outcome: Outcome) -> float:
     return _stepped_error(case, outcome, {name: None for name in outcome.trace.weights if name not in held})
 
 
+def worst_weight(case: Case, outcome: Outcome) -> str | None:
+    """The weight that is furthest from where the step should have led; None where none is judged."""
+    held = governed_weights(case)
+    errors = _stepped_errors(case, outcome, {name: None for name in outcome.trace.weights if name not in held})
+    return max(errors, key=lambda name: errors[name]) if errors else None
+
+
 def _stepped_error(case: Case, outcome: Outcome, constraints: Mapping[str, Json]) -> float:
     """The largest e of the weights that are named, each held to its constraint after the step."""
+    return max(_stepped_errors(case, outcome, constraints).values(), default=0.0)
+
+
+def _stepped_errors(case: Case, outcome: Outcome, constraints: Mapping[str, Json]) -> dict[str, float]:
     recipe = case.procedure.optimizer
-    worst = 0.0
     pulls = {name[7:]: array for name, array in outcome.trace.gradients.items() if name.startswith("weight:")}
+    found: dict[str, float] = {}
     for name, gradient in stepped_weights(case, outcome).items():
         if name not in constraints:
             continue
@@ -270,10 +281,11 @@ def _stepped_error(case: Case, outcome: Outcome, constraints: Mapping[str, Json]
         skipped = recipe.name == "LossScaleOptimizer" and not around.finite  # the step, and so what follows it
         truth = step if skipped else constrained(constraints[name], step)
         if after.shape != truth.value.shape:
-            return float("inf")
+            found[name] = float("inf")
+            continue
         after = cast(after, "float32") if dtype_name(after) == "float64" else after
-        worst = max(worst, float(error_units(after, truth, dtype_name(after)).max(initial=0.0)))
-    return worst
+        found[name] = float(error_units(after, truth, dtype_name(after)).max(initial=0.0))
+    return found
 
 
 # What weights are held to

@@ -16,6 +16,7 @@ from ..core.case import Case
 from ..core.errors import TensorParityError
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
+from ..core.model import node_inputs
 from ..core.outcome import Outcome
 from ..core.policies import PLAIN
 from ..core.procedure import Goal, Mode, Procedure, Recipe
@@ -33,7 +34,7 @@ from .measuring import measure_form, measure_node
 from .node_errors import NodeErrors
 from .sign import policy_parameter, value_classes
 from .states import judge_state
-from .steps import judge_constraint, judge_loss, judge_loss_gradient, judge_update
+from .steps import judge_constraint, judge_loss, judge_loss_gradient, judge_update, worst_weight
 from .veils import any_mask, veil
 
 #: Judged by nothing, because there every gradient between two is as good as another.
@@ -401,6 +402,34 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
 
     api, params = OPTIMIZERS[recipe.name].api, {**recipe.params, **policy_parameter(case.procedure.dtype)}
     return Trial(Stage.UPDATE, case, node, judge, api, params, tuple(suspects))
+
+
+def step_alone(trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial | None:
+    """The same step of the one layer whose weight is furthest off, alone; None where it cannot be had.
+
+    What an optimizer makes of a gradient does not depend on the network around the weight.
+
+    Args:
+        outcomes: of the trial's own case.
+    """
+    graph = trial.case.subject
+    suspect = next((outcomes[target] for target in outcomes if target in trial.suspects), None)
+    weight = worst_weight(trial.case, suspect) if suspect is not None and suspect.completed else None
+    if not isinstance(graph, LayerGraph) or suspect is None or weight is None or len(graph.nodes) < 2:
+        return None
+    node = next((node for node in graph.nodes if node.layer == weight.partition("/")[0]), None)
+    try:
+        assert node is not None
+        given = node_inputs(graph, node, trial.case.inputs, suspect.trace.nodes)
+        output = suspect.trace.nodes[node.key]
+        like = trial.case.procedure
+        single = _trained_alone(
+            node, given, output, trial.case.weights, like.training, trial.suspects, trial.case.seed, like.dtype
+        )
+    except (AssertionError, KeyError, ValueError, ShapeError):
+        return None
+    procedure = replace(single.case.procedure, goal=Goal.UPDATE, optimizer=like.optimizer)
+    return update_trial(replace(single.case, procedure=procedure), trial.suspects)
 
 
 def constraint_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:

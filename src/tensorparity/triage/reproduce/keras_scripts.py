@@ -175,8 +175,17 @@ def _model(graph: LayerGraph, batch: int | None) -> list[str]:
 
 
 def _tensor(tensors: dict[str, str], graph: LayerGraph, ref: Ref) -> str:
-    several = ref.index or any(other.node == ref.node and other.index for node in graph.nodes for other in node.inputs)
+    node = next((node for node in graph.nodes if node.name == ref.node), None)
+    several = node is not None and _gives_several(node, graph)
     return f"{tensors[ref.node]}[{literals.value(ref.index)}]" if several else tensors[ref.node]
+
+
+def _gives_several(node: Node, graph: LayerGraph) -> bool:
+    """Whether a call of the layer is a tuple: it was asked for one, or something else than its first part is read."""
+    read = [*graph.outputs, *(ref for other in graph.nodes for ref in other.inputs)]
+    asked = {**node.params, **node.call_params}
+    tuples = ("return_state", "return_attention_scores")
+    return any(asked.get(name) for name in tuples) or any(ref.node == node.name and ref.index for ref in read)
 
 
 def _weights(case: Case, graph: LayerGraph) -> list[str]:
@@ -302,6 +311,8 @@ def _recipe(kind: str, recipe: Recipe | None) -> str:
 
 def _labels(case: Case, graph: LayerGraph) -> tuple[list[str], str]:
     order = [ref.node for ref in graph.outputs if ref.node in case.labels]
+    if not order:
+        raise literals.Unprintable("a loss without labels")
     lines = [f"y{index} = {literals.array(case.labels[name])}" for index, name in enumerate(order)]
     given = ", ".join(f"y{index}" for index in range(len(order)))
     return lines, f"[{given}]" if len(order) > 1 else given

@@ -196,6 +196,10 @@ class KerasAdapter(Adapter):
     def _at(self, key):
         self.current_node = key
 
+    def _come_to(self, stage):
+        """Note that the forward pass is over: whatever fails now is no node's."""
+        self.current_node, self.current_stage = None, stage
+
     def _replay(self, program, inputs, job):
         result = Result()
         training = bool(job.option("training"))
@@ -228,7 +232,7 @@ class KerasAdapter(Adapter):
         grads = self.differentiate(program, inputs, job.labels, loss, training, result)
         try:
             if job.goal == "update":
-                self.current_node, self.current_stage = None, "update"
+                self._come_to("update")
                 self.update(program, job.option("optimizer"), grads)
                 result.weights = {name: self.to_numpy(v) for name, v in program.weights().items()}
         finally:

@@ -211,7 +211,10 @@ class JaxAdapter(KerasAdapter):
             nodes, penalties = {}, []
             given, state = dict(tensors, **moved), dict(rest, **weights)
             outputs, after = self._run_offset(program, state, given, training, offsets, nodes, penalties)
-            return loss(labels, outputs, penalties), (outputs, nodes, {name: after[name] for name in rest})
+            self._come_to("loss")
+            value = loss(labels, outputs, penalties)
+            self._come_to("backward")  # what is traced behind this is the way back
+            return value, (outputs, nodes, {name: after[name] for name in rest})
 
         value_and_grad = jax.value_and_grad(compute, argnums=(0, 1, 2), has_aux=True)
         compiled = jax.jit(value_and_grad, compiler_options=self._compiler_options)

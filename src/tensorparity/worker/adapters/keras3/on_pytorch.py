@@ -103,7 +103,9 @@ class TorchAdapter(KerasAdapter):
 
         penalties = []
         outputs = program.run(tensors, training, watch, self._at, penalties)
+        self._come_to("loss")
         value = loss({name: self.to_tensor(array) for name, array in labels.items()}, outputs, penalties)
+        self._come_to("backward")
         if value.requires_grad:
             value.backward()
         result.loss = float(keras.ops.convert_to_numpy(value.detach()))

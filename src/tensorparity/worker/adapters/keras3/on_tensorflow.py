@@ -81,7 +81,9 @@ class TensorFlowAdapter(KerasAdapter):
 
             penalties = []
             outputs = program.run(tensors, training, watch, self._at, penalties)
+            self._come_to("loss")
             value = loss(labels, outputs, penalties)
+        self._come_to("backward")
         weights = {name: variable.value for name, variable in program.trainable().items()}
         sources = {"inputs": tensors, "nodes": nodes, "weights": weights}
         grads = tape.gradient(value, sources)
