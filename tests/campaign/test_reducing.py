@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -326,6 +327,77 @@ class TestFiling:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         (item,) = Preparation(runner, runner, ReducingSettings(seconds=0.0)).prepare([suspicion])
         assert item.suspicion.diagnosis.evidence[-1] == "not reduced: the time for reducing was used up"
+
+
+class TestSeveralAtATime:
+    def suspicions(self, fake_runner: Any) -> tuple[Any, list[Suspicion]]:
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
+        found: list[Suspicion] = []
+        for index, activation in enumerate(("relu", "tanh", "sigmoid", "elu", "softplus", "selu")):
+            build = GraphBuilder()
+            x = build.add("Dense", build.input("x", (4,)), name=f"d{index}", units=3, activation=activation)
+            found += examine_case(runner, case_of(build.build(x)), TARGETS)[0].suspicions
+        return runner, found
+
+    def test_they_come_back_in_their_order(self, fake_runner: Any) -> None:
+        runner, suspicions = self.suspicions(fake_runner)
+        prepared = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        assert [item.original for item in prepared] == suspicions
+        assert all(item.reduction is not None for item in prepared)
+
+    def test_they_overlap(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        runner, suspicions = self.suspicions(fake_runner)
+        met = threading.Barrier(2, timeout=30)  # one alone would wait for ever
+
+        def reduce(*given: Any) -> Any:
+            met.wait()
+            return reduce_suspicion(*given)
+
+        monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", reduce)
+        prepared = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        assert all(item.reduction is not None for item in prepared)
+
+    def test_an_interruption_stops_what_is_under_way(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        runner, suspicions = self.suspicions(fake_runner)
+        interrupted, ended = threading.Event(), threading.Event()
+
+        def reduce(stoppable: Any, suspicion: Suspicion, budget: Budget) -> Any:
+            if suspicion is suspicions[0]:
+                raise KeyboardInterrupt
+            interrupted.wait(30)
+            try:
+                return stoppable.run_pairs([(suspicion.case, TORCH)])
+            except RuntimeError:
+                ended.set()
+                raise
+
+        monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", reduce)
+        with pytest.raises(KeyboardInterrupt):
+            Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        interrupted.set()
+        assert ended.wait(30)
+
+    def test_what_is_met_by_several_is_confirmed_once_for_all(self, fake_runner: Any) -> None:
+        build = GraphBuilder()
+        x = build.add("Dense", build.input("x", (3,)), name="d", units=3)
+        case = case_of(build.build(build.add("ELU", x, name="e")))
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"d": wrong, "e": wrong}})
+        first = next(s for s in examine_case(runner, case, TARGETS)[0].suspicions if s.diagnosis.node == "d#0")
+        preparation = Preparation(runner, runner, ReducingSettings(scripts=False))
+        runner.ran.clear()
+        preparation.reduce([first])
+        assert not any(ran.fresh for ran in runner.ran)
+        met = preparation.met()
+        assert [item.suspicion.diagnosis.api for item in met] == ["keras.layers.ELU"]
+        assert any(ran.fresh for ran in runner.ran)
+        assert preparation.met() == []
+
+
+def test_what_ends_a_process_is_checked_less_often(fake_runner: Any, chain: Case) -> None:
+    runner = fake_runner(targets=TARGETS, ends={TORCH: Status.CRASHED})
+    suspicion = next(iter(examine_case(runner, chain, TARGETS)[0].suspicions))
+    assert suspicion.kind is Kind.CRASH
+    assert reduce_suspicion(runner, suspicion, Budget(checks=1000)).checks <= 30
 
 
 class TestRepeats:

@@ -8,7 +8,7 @@ import pytest
 from tensorparity.core.arrays import dtype_name
 from tensorparity.core.errors import UsageError
 from tensorparity.core.outcome import Outcome, Status, Trace
-from tensorparity.core.policies import POLICIES, cast, coarser, gradients_as_computed, policy_named, worth
+from tensorparity.core.policies import POLICIES, cast, coarser, gradients_as_computed, holds, policy_named, worth
 
 
 def test_none_is_float32_and_an_unknown_one_is_an_error():
@@ -58,3 +58,17 @@ def test_keras_keeps_64_bits_on_tensorflow_alone(target, name, expected):
 def test_nothing_is_made_finer():
     rough = np.zeros(1, np.float16)
     assert coarser(rough, policy_named("float64"), "keras:jax") is rough
+
+
+class TestRoom:
+    def test_who_is_narrowed_to_float32_has_no_room_for_more(self) -> None:
+        policy = policy_named("float64")
+        huge = [np.array([1.0, 1e64])]
+        assert not holds("keras:jax", policy, huge)
+        assert holds("keras:tensorflow", policy, huge)
+
+    def test_infinities_need_no_room(self) -> None:
+        assert holds("keras:jax", policy_named("float64"), [np.array([np.inf, np.nan, 1e30]), np.arange(3)])
+
+    def test_in_the_policys_own_dtype_everything_has_room(self) -> None:
+        assert holds("keras:jax", policy_named("mixed_float16"), [np.array([1e30], np.float32)])

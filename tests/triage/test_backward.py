@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
-from tensorparity.core.graph import Node, Ref
+from tensorparity.core.graph import GraphBuilder, Node, Ref
 from tensorparity.core.outcome import Outcome, Status, Trace
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.operators.rounding import K
+from tensorparity.triage.backward import judge_pulled_back
 from tensorparity.triage.diagnose import blame
 from tensorparity.triage.node_errors import NodeErrors
 from tensorparity.triage.trials import KINK, Trial, backward_trial
@@ -110,3 +114,19 @@ def test_what_cancels_in_the_formula_may_cancel_in_its_gradient() -> None:
 def test_what_is_not_finite_is_wrong(bad: float) -> None:
     errors = relu([[1.0, -1.0]], one=[[1.0, 0.0]], two=[[bad, 0.0]])
     assert blame(errors, {})[1] == ("two",)
+
+
+def test_numbers_beyond_float32_say_nothing_of_who_computes_in_it() -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("Reshape", build.input("x", (2,), dtype="float64"), name="r", target_shape=(2, 1)))
+    case = Case(
+        graph,
+        Procedure(goal=Goal.REPLAY, nodes=("r#0",), dtype="float64"),
+        inputs={"r#0/0": np.ones((1, 2))},
+        cotangents={"r#0": np.array([[[1.0], [1e64]]])},
+    )
+    true, infinite = np.array([[1.0, 1e64]]), np.array([[1.0, np.inf]])
+    given = {"keras:tensorflow": true, "keras:jax": infinite, "keras:torch": true}
+    found = judge_pulled_back(case, {t: outcome(t, {"input:r#0/0": array}) for t, array in given.items()})
+    assert set(found.errors.errors) == {"keras:tensorflow"}
+    assert found.errors.errors["keras:tensorflow"] <= K

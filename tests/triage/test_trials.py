@@ -14,7 +14,7 @@ from tensorparity.core.verdict import Stage
 from tensorparity.operators.rounding import K
 from tensorparity.triage.diagnose import blame
 from tensorparity.triage.steps import judge_update, update_error
-from tensorparity.triage.trials import loss_trials
+from tensorparity.triage.trials import loss_trials, step_alone, update_trial
 
 
 @pytest.fixture
@@ -51,6 +51,40 @@ def test_who_gave_no_weights_is_not_right_for_that(case):
     errors = judge_update(case, outcomes)
     assert errors is not None
     assert blame(errors, dict.fromkeys(outcomes, "keras")) == (Class.DEFECT, ("keras",))
+
+
+def network() -> Case:
+    builder = GraphBuilder()
+    middle = builder.add("Dense", builder.input("x", (1,)), name="d", units=1, use_bias=False)
+    y = builder.add("Dense", builder.add("ReLU", middle, name="r"), name="e", units=1, use_bias=False)
+    recipe = Recipe("SGD", {"learning_rate": 0.1})
+    weights = {"d/kernel": np.ones((1, 1), np.float32), "e/kernel": np.full((1, 1), 2.0, np.float32)}
+    procedure = Procedure(goal=Goal.UPDATE, loss=Recipe("Huber"), optimizer=recipe, training=True)
+    inputs, labels = {"x": np.ones((2, 1), np.float32)}, {"e": np.zeros((2, 1), np.float32)}
+    return Case(builder.build(y), procedure, inputs, labels, weights)
+
+
+def test_an_optimizer_is_tried_on_the_one_layer_it_steps_wrongly():
+    case = network()
+    ones = np.ones((1, 1), np.float32)
+    trace = Trace(
+        nodes={"d#0": np.ones((2, 1), np.float32), "r#0": np.full((2, 1), 3.0, np.float32), "e#0": ones},
+        gradients={"weight:d/kernel": ones, "weight:e/kernel": ones},
+        weights={"d/kernel": 0.9 * ones, "e/kernel": 5.0 * ones},
+    )
+    trial = update_trial(case, ["one"])
+    single = step_alone(trial, {"one": Outcome("one", Status.COMPLETED, {}, trace)})
+    assert single is not None
+    graph, procedure = single.case.subject, single.case.procedure
+    assert [node.layer for node in graph.nodes] == ["e"]
+    np.testing.assert_array_equal(single.case.inputs["x0"], 3.0)
+    assert set(single.case.weights) == {"e/kernel"}
+    assert (procedure.goal, procedure.optimizer, procedure.training) == (Goal.UPDATE, case.procedure.optimizer, True)
+    assert (single.api, single.key) == (trial.api, trial.key)
+
+
+def test_a_step_of_one_layer_is_as_small_as_it_gets(case):
+    assert step_alone(update_trial(case, ["one"]), {"one": stepped(1.5, 4.0)}) is None
 
 
 PREDICTIONS = np.array([[1.0], [3.0]], np.float32)

@@ -276,7 +276,7 @@ class Fuzz:
         """Keep what is new."""
         found = self._distinct([(self._finding(item.suspicion, item.original), item) for item in prepared])
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
-        self.scripts = scripts_of(filed, prepared) | self.scripts
+        self.scripts = scripts_of(filed, [item for _, item in found]) | self.scripts
         for finding in filed:
             self.findings.setdefault(finding.id, finding)
 
