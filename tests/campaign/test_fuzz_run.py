@@ -164,11 +164,13 @@ class TestConfirmation:
         campaign, _ = run(SETTINGS, runner, store)
         assert (runner.fresh, campaign.findings) == (0, {})
 
-    def test_one_reduction_per_finding(self, wrong_dense: Any, store: Store) -> None:
+    def test_what_reduction_shows_to_be_one_defect_is_one_finding(self, wrong_dense: Any, store: Store) -> None:
         settings = replace(SETTINGS, models=40, reducing=ReducingSettings(scripts=False))
         campaign, told = run(settings, Pooled(wrong_dense), store)
         reductions = [event for event in told if event.phase == "reducing"]
-        assert 1 <= len(reductions) <= len(campaign.findings)
+        (finding,) = campaign.findings.values()
+        assert len(reductions) == 1 + campaign.occurrences[finding.signature] > 1
+        assert [kept.id for kept in store.findings(store.campaigns()[-1].id)] == [finding.id]
 
 
 class TestInterrupted:
@@ -200,16 +202,16 @@ class TestInterrupted:
     def test_while_it_reduces(self, wrong_dense: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         """What was filed before is kept with its reduction; the rest is filed as it is."""
         reduced: list[str] = []
-        prepare = Preparation.prepare
+        reduce = Preparation.reduce
 
-        def prepare_two(self: Preparation, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        def reduce_two(self: Preparation, suspicions: Sequence[Suspicion]) -> list[Prepared]:
             if len(reduced) == 2:
                 reduced.append("stop")
                 raise KeyboardInterrupt
             reduced.extend("piece" for _ in suspicions[:1])
-            return prepare(self, suspicions)
+            return reduce(self, suspicions)
 
-        monkeypatch.setattr(Preparation, "prepare", prepare_two)
+        monkeypatch.setattr(Preparation, "reduce", reduce_two)
         monkeypatch.setattr("tensorparity.campaign.fuzz._PIECE", 1)
         settings = replace(SETTINGS, models=40, reducing=ReducingSettings(scripts=False))
         campaign, _ = run(settings, Pooled(wrong_dense), store)
