@@ -21,30 +21,37 @@ from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation
 from ..triage.ballots import ballot_of
 from ..triage.forms import announced_shape, as_announced
+from ..triage.measuring import reference_of
 from ..triage.node_errors import VOTE_MARGIN
 from ..triage.reproduce.claim import Claim
 from ..triage.suspicion import Suspicion
 from ..triage.votes import accumulated
 from .judging import references
+from .reference_claims import claim_by_reference
+from .training_claims import claim_by_formula
 
-_REFERENCE = "the float64 reference"
+#: Of what ends, nothing is claimed but that it should not.
+_ENDINGS = (Kind.ERROR, Kind.CRASH, Kind.HANG)
 _ANNOUNCED = "what the library says when it builds the model"
 
 
 def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str) -> Claim | None:
     """The array that is most wrong on the suspect, and what it should be; None where nobody knows."""
     case, own = suspicion.case, outcomes.get(suspect)
-    if own is None:
+    if own is None or suspicion.kind in _ENDINGS:
         return None
     if suspicion.kind in (Kind.SHAPE, Kind.DTYPE) and (form := _by_form(suspicion, own)):
         return form
-    if case.procedure.goal in (Goal.FORWARD, Goal.CALL) and not case.procedure.training:
-        truth = references(case)
+    if case.procedure.goal in (Goal.FORWARD, Goal.CALL):
+        truth = references(case) if not case.procedure.training else _in_training(case)
         # the reference's bound is the last layer's alone; rounding arrives from the others, too
         several = isinstance(case.subject, LayerGraph) and len(case.subject.nodes) > 1
         claims = [_by_reference(name, value, own, _formula(case), several) for name, value in truth.items()]
         if claims:
             return max(claims, key=_wrongness)
+    by_formula = claim_by_formula(case, suspicion.stage, own)
+    if by_formula is not None:
+        return by_formula
     others = [
         outcomes[target] for target in outcomes if target not in suspicion.diagnosis.suspects and target != suspect
     ]
@@ -52,6 +59,20 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
     losses = policy.loss if isinstance(case.subject, LayerGraph) else case.procedure.dtype or "float32"
     answers = gradients_as_computed({outcome.target: outcome for outcome in others if outcome.completed}, policy)
     return _by_others(own, list(answers.values()), losses)
+
+
+def _in_training(case: Case) -> dict[str, Evaluation]:
+    """The true outputs of one layer in training, by name; nothing where it draws, or there are several."""
+    graph = case.subject
+    if not isinstance(graph, LayerGraph) or len(graph.nodes) != 1:
+        return {}
+    (node,) = graph.nodes
+    spec = layer(node.op)
+    if spec.draws(spec.complete(node.params)):
+        return {}
+    given = [case.inputs[ref.node] for ref in node.inputs]
+    found = reference_of(node, given, case.weights, training=True, dtype=case.procedure.dtype) or []
+    return {ref.node + (f".{ref.index}" if ref.index else ""): found[ref.index] for ref in graph.outputs if found}
 
 
 def _by_form(suspicion: Suspicion, own: Outcome) -> Claim | None:
@@ -96,25 +117,11 @@ def _wrongness(claim: Claim) -> float:
 
 
 def _by_reference(name: str, truth: Evaluation, own: Outcome, formula: str, several: bool) -> Claim:
-    """By the bound of the whole array if that shows it, else by the element's own, as the verdict does.
-
-    Args:
-        several: layers, so that nothing below the vote's tolerance is claimed.
-    """
+    """Of several layers nothing below the vote's tolerance is claimed."""
     observed = own.outputs.get(name)
     dtype = dtype_name(observed) if observed is not None else "float32"
-    dtype = dtype if is_floating(dtype) else "float64"
-    least = _vote_tolerance(truth.value, dtype) if several else 0.0
-    with np.errstate(all="ignore"):
-        size = magnitude(truth.value) + np.where(np.isnan(truth.kappa), 0.0, truth.kappa)
-        allowed = np.maximum(K * (unit_roundoff(dtype) * size + underflow(dtype)), least)
-    widest = float(allowed[np.isfinite(allowed)].max(initial=least))
-    claim = Claim("outputs", name, truth.value, widest, _REFERENCE, formula, observed, precise=True)
-    if observed is None or claim.off is None or claim.off > widest or not truth.value.ndim or not truth.value.size:
-        return claim
-    units = np.where(np.isfinite(allowed), distance(observed, truth.value) / allowed, 0.0)
-    index = tuple(int(part) for part in np.unravel_index(int(np.argmax(units)), units.shape))
-    return replace(claim, tolerance=float(allowed[index]), element=index) if units[index] > 1 else claim
+    least = _vote_tolerance(truth.value, dtype if is_floating(dtype) else "float64") if several else 0.0
+    return claim_by_reference("outputs", name, truth, observed, formula, least)
 
 
 def _formula(case: Case) -> str:

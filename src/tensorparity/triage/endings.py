@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.arrays import Array, dtype_named
 from ..core.case import Case
+from ..core.errors import TensorParityError
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json, canonical
@@ -27,7 +28,7 @@ from .cuts import up_to
 from .diagnose import public_name
 from .screening import first_given
 from .sign import policy_parameter, value_classes
-from .trials import alone
+from .trials import alone, stepping_alone
 
 #: Layers that are tried alone where nobody knows which one it was.
 _MOST_ALONE = 40
@@ -151,7 +152,8 @@ def ending_search(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> Endi
     # Alone the layer may be well, and the network not: then the layer that happened to run last is not named.
     whole = EndingTrial(case, stage, outcome.target, ending, place_in_case=(failure.node, failure.stage))
     if stage is Stage.UPDATE:
-        return _search([], _of_optimizer(whole))
+        whole = _of_optimizer(whole)
+        return _search([_steps_alone(whole, done)], whole)
     predicted = node is None or node is case.subject.nodes[-1]  # else the forward pass did not come to its end
     rest = [_loss_trials(whole, done) if predicted else [], _so_far(whole, node) if node else []]
     if node is None:
@@ -181,6 +183,25 @@ def _of_optimizer(whole: EndingTrial) -> EndingTrial:
         return whole
     node = Node(recipe.name, recipe.name, ())
     return replace(whole, node=node, parameters={**recipe.params, **policy_parameter(procedure.dtype)})
+
+
+def _steps_alone(whole: EndingTrial, done: Sequence[Outcome]) -> list[EndingTrial]:
+    """The same optimizer's step of every layer alone that has weights."""
+    graph = whole.case.subject
+    assert isinstance(graph, LayerGraph)
+    owners = {name.partition("/")[0] for name in whole.case.weights}
+    found = []
+    for node in graph.nodes:
+        given = first_given(whole.case, node, done) if node.layer in owners and node.call == 0 else None
+        if given is None or len(graph.nodes) < 2:
+            continue
+        try:
+            output = evaluate_node(node, given, whole.case.weights)[0].value
+            single = stepping_alone(whole.case, node, given, output)
+        except (TensorParityError, ShapeError, ValueError, KeyError):
+            continue
+        found.append(replace(whole, case=single, place_in_case=(None, "update")))
+    return found[:_MOST_ALONE]
 
 
 def _layer_trials(

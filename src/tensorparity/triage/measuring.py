@@ -33,15 +33,17 @@ def measure_node(
     training: bool = False,
     dtype: str | None = None,
     truth: Sequence[Evaluation] | None = None,
+    asked: int | None = None,
 ) -> NodeErrors:
     """What the outcomes of a replay say of one node, run under a dtype policy.
 
     Args:
         truth: its true outputs, where they depend on more than its inputs.
+        asked: how many of its outputs were asked for; by default all.
     """
     seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
-    found = _measure_node(node, given, weights, outcomes, answered, training, dtype, truth)
+    found = _measure_node(node, given, weights, outcomes, answered, training, dtype, truth, asked)
     found = with_dtypes(found, answered, dtype)
     wrong = any(not error <= found.limit for error in found.errors.values())
     form = None if wrong and found.judged_by != "nothing" else measure_form(node, outcomes)
@@ -69,6 +71,7 @@ def _measure_node(
     training: bool,
     dtype: str | None,
     truth: Sequence[Evaluation] | None,
+    asked: int | None,
 ) -> NodeErrors:
     seen = {target: given_back.get(target, []) for target in outcomes}
     answered = as_worth(given_back, dtype)
@@ -79,6 +82,7 @@ def _measure_node(
         node, freed.inputs if freed else given, weights, training=training, dtype=dtype
     )
     if reference is not None:
+        reference = reference[:asked]
         answered = _in_range(answered, [*given, *(output.value for output in reference)], dtype)
     camps = camps_of(node, answered)
     judged_by = "reference"

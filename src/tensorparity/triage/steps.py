@@ -76,6 +76,17 @@ def loss_error(case: Case, outcome: Outcome, value: float) -> float:
     return measured.error if measured else 0.0
 
 
+def loss_truth(case: Case, outcome: Outcome) -> Evaluation | None:
+    """What the loss should be on the target's very outputs; None where there is no formula, or no loss."""
+    recipe = case.procedure.loss
+    if recipe is None or recipe.name not in LOSSES or not case.labels or outcome.trace.loss is None:
+        return None
+    if not set(case.labels) <= set(outcome.outputs):
+        return None
+    measured = _measured(case, outcome, outcome.trace.loss)
+    return measured.truth if measured else None
+
+
 @dataclass(frozen=True)
 class _Measured:
     """A loss beside the nearer of the formulas that are right."""
@@ -257,34 +268,42 @@ def update_error(case: Case, outcome: Outcome) -> float:
 
 def worst_weight(case: Case, outcome: Outcome) -> str | None:
     """The weight that is furthest from where the step should have led; None where none is judged."""
-    held = governed_weights(case)
-    errors = _stepped_errors(case, outcome, {name: None for name in outcome.trace.weights if name not in held})
+    errors = {name: _distance(outcome, name, truth) for name, truth in stepped_truths(case, outcome).items()}
     return max(errors, key=lambda name: errors[name]) if errors else None
+
+
+def stepped_truths(case: Case, outcome: Outcome) -> dict[str, Evaluation]:
+    """Where the optimizer's formula leads on the target's own gradients: the weights that nothing else holds."""
+    held = governed_weights(case)
+    return _truths(case, outcome, {name: None for name in outcome.trace.weights if name not in held})
 
 
 def _stepped_error(case: Case, outcome: Outcome, constraints: Mapping[str, Json]) -> float:
     """The largest e of the weights that are named, each held to its constraint after the step."""
-    return max(_stepped_errors(case, outcome, constraints).values(), default=0.0)
+    truths = _truths(case, outcome, constraints)
+    return max((_distance(outcome, name, truth) for name, truth in truths.items()), default=0.0)
 
 
-def _stepped_errors(case: Case, outcome: Outcome, constraints: Mapping[str, Json]) -> dict[str, float]:
+def _distance(outcome: Outcome, name: str, truth: Evaluation) -> float:
+    after = outcome.trace.weights[name]
+    if after.shape != truth.value.shape:
+        return float("inf")
+    after = cast(after, "float32") if dtype_name(after) == "float64" else after
+    return float(error_units(after, truth, dtype_name(after)).max(initial=0.0))
+
+
+def _truths(case: Case, outcome: Outcome, constraints: Mapping[str, Json]) -> dict[str, Evaluation]:
     recipe = case.procedure.optimizer
     pulls = {name[7:]: array for name, array in outcome.trace.gradients.items() if name.startswith("weight:")}
-    found: dict[str, float] = {}
+    found: dict[str, Evaluation] = {}
     for name, gradient in stepped_weights(case, outcome).items():
         if name not in constraints:
             continue
         assert recipe is not None
-        after = outcome.trace.weights[name]
         around = surroundings(pulls, name)
         step = evaluate_step(recipe, case.weights[name], gradient, around=around).weight
         skipped = recipe.name == "LossScaleOptimizer" and not around.finite  # the step, and so what follows it
-        truth = step if skipped else constrained(constraints[name], step)
-        if after.shape != truth.value.shape:
-            found[name] = float("inf")
-            continue
-        after = cast(after, "float32") if dtype_name(after) == "float64" else after
-        found[name] = float(error_units(after, truth, dtype_name(after)).max(initial=0.0))
+        found[name] = step if skipped else constrained(constraints[name], step)
     return found
 
 

@@ -146,9 +146,17 @@ def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
     given = [case.inputs[name] for name in _fed(case)]
     dtype = case.procedure.dtype or PLAIN.name
+    asked = _asked(case, own)
     if not _needs_more(case):
-        return measure_node(own, given, case.weights, traced, training=case.procedure.training, dtype=dtype)
-    return measure_node(own, given, case.weights, traced, dtype=dtype, truth=_truth(case))
+        training = case.procedure.training
+        return measure_node(own, given, case.weights, traced, training=training, dtype=dtype, asked=asked)
+    return measure_node(own, given, case.weights, traced, dtype=dtype, truth=_truth(case), asked=asked)
+
+
+def _asked(case: Case, node: Node) -> int:
+    """How many of the layer's outputs the case asks for: of a reduced one, not always all."""
+    assert isinstance(case.subject, LayerGraph)
+    return sum(ref.node == node.name for ref in case.subject.outputs)
 
 
 def judge_form(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
@@ -320,8 +328,9 @@ def _single_node(case: Case) -> Node:
 
 
 def _as_trace(node: Node, outcome: Outcome) -> Outcome:
-    """Outputs of a single layer under the keys of a trace."""
-    nodes = {node.key + name[len(node.name) :]: array for name, array in outcome.outputs.items()}
+    """Outputs of a single layer under the keys of a trace; what is in front of it may have some of its own."""
+    own = {name: array for name, array in outcome.outputs.items() if name.split(".")[0] == node.name}
+    nodes = {node.key + name[len(node.name) :]: array for name, array in own.items()}
     return replace(outcome, trace=replace(outcome.trace, nodes=nodes))
 
 
@@ -418,18 +427,26 @@ def step_alone(trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial | None:
     if not isinstance(graph, LayerGraph) or suspect is None or weight is None or len(graph.nodes) < 2:
         return None
     node = next((node for node in graph.nodes if node.layer == weight.partition("/")[0]), None)
-    try:
-        assert node is not None
-        given = node_inputs(graph, node, trial.case.inputs, suspect.trace.nodes)
-        output = suspect.trace.nodes[node.key]
-        like = trial.case.procedure
-        single = _trained_alone(
-            node, given, output, trial.case.weights, like.training, trial.suspects, trial.case.seed, like.dtype
-        )
-    except (AssertionError, KeyError, ValueError, ShapeError):
+    if node is None or node.key not in suspect.trace.nodes:
         return None
+    try:
+        given = node_inputs(graph, node, trial.case.inputs, suspect.trace.nodes)
+        single = stepping_alone(trial.case, node, given, suspect.trace.nodes[node.key])
+    except (KeyError, ValueError, ShapeError):
+        return None
+    return update_trial(single, trial.suspects)
+
+
+def stepping_alone(case: Case, node: Node, given: Sequence[Array], output: Array) -> Case:
+    """The optimizer's step of one layer alone, by a squared error.
+
+    Raises:
+        ValueError, KeyError, ShapeError: if the layer cannot be run alone.
+    """
+    like = case.procedure
+    single = _trained_alone(node, given, output, case.weights, like.training, (), case.seed, like.dtype)
     procedure = replace(single.case.procedure, goal=Goal.UPDATE, optimizer=like.optimizer)
-    return update_trial(replace(single.case, procedure=procedure), trial.suspects)
+    return replace(single.case, procedure=procedure)
 
 
 def constraint_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.case import Case
 from ...core.procedure import Goal, Procedure, Recipe
+from ...operators.optimizers import OPTIMIZERS
 from .order import PLAINEST_LOSS, PLAINEST_OPTIMIZER
 from .reducer import Attempts
 
@@ -24,9 +25,16 @@ def shrink_training(attempts: Attempts) -> None:
         attempts.first(_with(attempts.case, replace(procedure, loss=recipe)) for recipe in recipes)
     procedure = attempts.case.procedure
     if procedure.optimizer:
-        recipes = (Recipe(PLAINEST_OPTIMIZER), Recipe(procedure.optimizer.name))
+        recipes = (Recipe(PLAINEST_OPTIMIZER), _bare(procedure.optimizer))
         attempts.first(_with(attempts.case, replace(procedure, optimizer=recipe)) for recipe in recipes)
     attempts.first([_with(attempts.case, replace(attempts.case.procedure, training=False))])
+
+
+def _bare(optimizer: Recipe) -> Recipe:
+    """With nothing but what it cannot do without."""
+    spec = OPTIMIZERS.get(optimizer.name)
+    required = {parameter.name for parameter in spec.parameters if parameter.required} if spec else set()
+    return Recipe(optimizer.name, {name: value for name, value in optimizer.params.items() if name in required})
 
 
 def _with(case: Case, procedure: Procedure) -> Case | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import keyword
 import re
 
-from ...core.arrays import Arrays
+import numpy as np
+
+from ...core.arrays import Arrays, is_floating
 from ...core.case import ApiCall, ArrayArg, Case
 from ...core.graph import LayerGraph, Node, Ref
 from ...core.jsontext import Json
@@ -31,7 +33,8 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
     Raises:
         Unprintable: if the case cannot be written down.
     """
-    needs_backend = claim is not None and claim.group == "gradients"
+    backward = case.procedure.goal in (Goal.REPLAY, Goal.GRADIENTS)
+    needs_backend = claim.group == "gradients" if claim is not None else backward
     imports = [
         "import os",
         *(["import subprocess"] if watched else []),
@@ -358,6 +361,9 @@ def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: st
     if has_penalties(case):
         call = f"({call} + sum(model.losses))"
     lines.append(f"loss = {loss}")
+    if claim is None and any(is_floating(item.dtype) for item in graph.inputs):  # it ends: the way back may be why
+        first = next(item.name for item in graph.inputs if is_floating(item.dtype))
+        claim = Claim("gradients", f"input:{first}", np.zeros(()), 0.0, "")
     if claim is None or claim.group == "losses":
         return [*lines, f"observed = keras.ops.convert_to_numpy({call})"]
     if claim.group == "outputs":
@@ -374,4 +380,13 @@ def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: st
         return [*lines, f"observed = tf.convert_to_tensor(tape.gradient(value, {source})).numpy()"]
     if backend == "jax" and wanted in arrays:
         return [*lines, f"observed = np.asarray(jax.grad(lambda {wanted}: {call})({wanted}))"]
+    if backend == "jax" and not has_penalties(case):
+        stateless = f"model.stateless_call(t, n, {given}, {_training_flag(case)})[0]"
+        return [
+            *lines,
+            "t, n = model.trainable_variables, model.non_trainable_variables",
+            f"index = [v.path for v in t].index({wanted}.path)",
+            "t, n = [v.value for v in t], [v.value for v in n]",
+            f"observed = np.asarray(jax.grad(lambda t: loss({labels}, {stateless}))(t)[index])",
+        ]
     raise literals.Unprintable(f"the gradient of {claim.name} on {backend}")
