@@ -1,0 +1,136 @@
+"""What a script claims of a training step: by the formula, where the catalogue has one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.claims import claim_of
+from tensorparity.campaign.scripts import render
+from tensorparity.campaign.training_claims import claim_by_formula
+from tensorparity.core.case import Case
+from tensorparity.core.finding import Class, Diagnosis
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.outcome import Failure, Form, Outcome, Status, Trace
+from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.verdict import Kind, Stage
+from tensorparity.operators.losses_alone import loss_alone
+from tensorparity.triage.suspicion import Suspicion
+
+TF, JAX, TORCH = "keras:tensorflow", "keras:jax", "keras:torch"
+
+
+def step() -> Case:
+    build = GraphBuilder()
+    graph = build.build(build.add("Dense", build.input("x", (1,)), name="d", units=1, use_bias=False))
+    procedure = Procedure(
+        goal=Goal.UPDATE, loss=Recipe("MeanSquaredError"), optimizer=Recipe("SGD", {"learning_rate": 0.5})
+    )
+    ones = np.ones((1, 1), np.float32)
+    return Case(graph, procedure, {"x": ones}, {"d": 0 * ones}, {"d/kernel": 3 * ones})
+
+
+def stepped(after: float, gradient: float = 6.0) -> Outcome:
+    one = np.ones((1, 1), np.float32)
+    trace = Trace(loss=9.0, gradients={"weight:d/kernel": gradient * one}, weights={"d/kernel": after * one})
+    return Outcome(TF, Status.COMPLETED, {"d": 3 * one}, trace)
+
+
+def test_a_step_that_is_off_by_less_than_a_vote_would_see() -> None:
+    claim = claim_by_formula(step(), Stage.UPDATE, stepped(1e-4))
+    assert claim is not None
+    assert (claim.group, claim.name, claim.expected.tolist()) == ("weights", "d/kernel", [[0.0]])
+    assert claim.off == pytest.approx(1e-4)
+    assert claim.tolerance < 1e-5
+    assert claim.formula
+
+
+def test_of_a_right_step_nothing_is_claimed() -> None:
+    assert claim_by_formula(step(), Stage.UPDATE, stepped(0.0)) is None
+
+
+def huber(loss: float, gradient: float) -> tuple[Case, Outcome]:
+    two = np.full((1, 1), 2.0, np.float32)
+    case = loss_alone(Recipe("Huber"), {"p": two}, {"p": 0 * two}, dtype=None, seed=0)
+    name = case.subject.outputs[0].node  # type: ignore[union-attr]
+    trace = Trace(loss=loss, gradients={"input:p0": gradient * two / 2})
+    return case, Outcome(TF, Status.COMPLETED, {name: two}, trace)
+
+
+def test_a_loss_that_everybody_has_wrong_is_claimed_by_its_formula() -> None:
+    claim = claim_by_formula(huber(2.0, 1.0)[0], Stage.LOSS, huber(2.0, 1.0)[1])
+    assert claim is not None
+    assert (claim.group, float(claim.expected)) == ("losses", 1.5)
+
+
+def test_and_so_is_its_gradient() -> None:
+    case, own = huber(1.5, 3.0)
+    claim = claim_by_formula(case, Stage.BACKWARD, own)
+    assert claim is not None
+    assert (claim.group, claim.name) == ("gradients", "input:p0")
+    np.testing.assert_allclose(claim.expected, [[1.0]], rtol=1e-6)
+
+
+def test_of_a_right_gradient_nothing_is_claimed() -> None:
+    case, own = huber(1.5, 1.0)
+    assert claim_by_formula(case, Stage.BACKWARD, own) is None
+
+
+def test_at_a_kink_there_is_no_derivative_to_claim() -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("ReLU", build.input("x", (1,)), name="r"))
+    case = Case(
+        graph,
+        Procedure(goal=Goal.REPLAY, nodes=("r#0",)),
+        inputs={"r#0/0": np.zeros((1, 1), np.float32)},
+        cotangents={"r#0": np.ones((1, 1), np.float32)},
+    )
+    trace = Trace(gradients={"input:r#0/0": np.full((1, 1), 7.0, np.float32)})
+    assert claim_by_formula(case, Stage.BACKWARD, Outcome(TF, Status.COMPLETED, {}, trace)) is None
+
+
+def suspicion(case: Case, kind: Kind, stage: Stage, **more: str) -> Suspicion:
+    diagnosis = Diagnosis(Class.DEFECT, (TF,), api="keras.layers.X")
+    return Suspicion(kind, diagnosis, case, (TF, JAX, TORCH), stage=stage, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "torch", "jax"])
+def test_what_ends_on_its_way_back_is_pulled_back_in_the_script(backend: str) -> None:
+    """Whoever answered says nothing of what the suspect should give: that it gives something is enough."""
+    build = GraphBuilder()
+    graph = build.build(build.add("ReLU", build.input("x", (1,)), name="r"))
+    one = np.ones((1, 1), np.float32)
+    case = Case(graph, Procedure(goal=Goal.REPLAY, nodes=("r#0",)), inputs={"r#0/0": one}, cotangents={"r#0": one})
+    suspect = f"keras:{backend}"
+    outcomes = {
+        suspect: Outcome(suspect, Status.RAISED, failure=Failure("LookupError", "no gradient")),
+        "other": Outcome("other", Status.COMPLETED, trace=Trace(nodes={"r#0": one}, gradients={"input:r#0/0": one})),
+    }
+    ended = suspicion(case, Kind.ERROR, Stage.BACKWARD, exception="LookupError")
+    assert claim_of(ended, outcomes, suspect) is None
+    script = render(ended, suspect, None)
+    assert {"tensorflow": "tape.gradient", "torch": ".backward(", "jax": "jax.vjp"}[backend] in script
+    compile(script, "script", "exec")
+
+
+def test_a_shape_of_a_second_output_is_held_against_what_was_announced() -> None:
+    build = GraphBuilder()
+    q = build.input("q", (2, 2, 2))
+    layer = build.add("MultiHeadAttention", q, q, name="m", num_heads=1, key_dim=1)
+    graph = build.build(layer)
+    case = Case(graph, inputs={"q": np.ones((1, 2, 2, 2), np.float32)})
+    trace = Trace(symbolic={"m#0": Form((None, 2, 2, 3), "float32")})
+    own = Outcome(TF, Status.COMPLETED, {"m": np.ones((1, 2, 2, 2), np.float32)}, trace)
+    claim = claim_of(suspicion(case, Kind.SHAPE, Stage.FORWARD), {TF: own}, TF)
+    assert claim is not None
+    assert (claim.name, claim.expected.shape) == ("m", (1, 2, 2, 3))
+
+
+def test_a_layer_in_training_has_a_formula_as_well() -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("ReLU", build.input("x", (1,)), name="r"))
+    case = Case(graph, Procedure(training=True), inputs={"x": np.full((1, 1), -1.0, np.float32)})
+    own = Outcome(TF, Status.COMPLETED, {"r": np.ones((1, 1), np.float32)})
+    claim = claim_of(suspicion(case, Kind.INCONSISTENCY, Stage.FORWARD), {TF: own}, TF)
+    assert claim is not None
+    assert (claim.source, claim.expected.tolist()) == ("the float64 reference", [[0.0]])
