@@ -89,10 +89,10 @@ def test_a_seed_gives_the_same_cases_and_every_function_in_turn():
 def test_stages_name_what_is_run_beside_networks():
     assert read_beside("forward,functions") == ("functions",)
     assert read_beside("forward") == ()
-    assert read_beside("functions,reloads,metrics,losses,update") == BESIDE
-    assert BESIDE == ("losses", "metrics", "functions", "reloads")
+    assert read_beside("functions,kinks,reloads,metrics,losses,update") == BESIDE
+    assert BESIDE == ("losses", "metrics", "functions", "reloads", "kinks")
     assert [stage.value for stage in read_stages("forward,functions")] == ["build", "forward"]
-    with pytest.raises(UsageError, match="losses, metrics, functions, reloads"):
+    with pytest.raises(UsageError, match="losses, metrics, functions, reloads, kinks"):
         read_stages("forward,function")
 
 
@@ -101,6 +101,6 @@ def test_what_is_ruled_out_is_run_with_any_of_them():
         beside = Beside(References(), TARGETS, 0, chosen)
         return len({id(rounds) for rounds, _ in beside.propose().cases}), beside.counts()
 
-    assert kinds() == (0, {"loss_cases": 0, "metric_cases": 0, "function_cases": 0, "reload_cases": 0})
+    assert kinds() == (0, {"loss_cases": 0, "metric_cases": 0, "function_cases": 0, "reload_cases": 0, "kink_cases": 0})
     assert kinds("functions")[0] == 2
     assert kinds("metrics", "functions")[0] == 3

@@ -10,7 +10,7 @@ from ..core.case import Case
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..triage.suspicion import Suspicion
-from . import fuzz_functions, fuzz_losses, fuzz_metrics, fuzz_reloads
+from . import fuzz_functions, fuzz_kinks, fuzz_losses, fuzz_metrics, fuzz_reloads
 from .case_rounds import CaseRounds
 from .fuzz_invalid import invalid_rounds
 
@@ -22,6 +22,7 @@ _ROUNDS: dict[str, Begin] = {
     fuzz_metrics.STAGE: lambda runner, seed, layers: fuzz_metrics.metric_rounds(runner, seed),
     fuzz_functions.STAGE: lambda runner, seed, layers: fuzz_functions.function_rounds(runner, seed),
     fuzz_reloads.STAGE: fuzz_reloads.reload_rounds,
+    fuzz_kinks.STAGE: fuzz_kinks.kink_rounds,
 }
 BESIDE = tuple(_ROUNDS)
 #: What ``stats`` calls how many there were.
@@ -30,6 +31,7 @@ _COUNTS = {
     fuzz_metrics.STAGE: "metric_cases",
     fuzz_functions.STAGE: "function_cases",
     fuzz_reloads.STAGE: "reload_cases",
+    fuzz_kinks.STAGE: "kink_cases",
 }
 
 

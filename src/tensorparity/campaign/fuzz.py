@@ -56,7 +56,7 @@ class FuzzSettings:
         budget: seconds; ``models`` is a count instead.
         stages: of the training step; the earlier ones are always run.
         networks: what the networks are made of.
-        beside: what is run beside the networks, with what must be refused: losses, metrics, functions, reloads.
+        beside: what is run beside the networks, with what must be refused: see ``beside.BESIDE``.
         reducing: how much work goes into reducing what is found; None files it as it is.
     """
 

@@ -32,7 +32,7 @@ from .options import (
 @click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from; by default the whole catalogue.")
 @click.option(
     "--stages",
-    default="forward,loss,backward,update,losses,metrics,functions,reloads",
+    default="forward,loss,backward,update,losses,metrics,functions,reloads,kinks",
     show_default=True,
     help="Stages to compare.",
 )

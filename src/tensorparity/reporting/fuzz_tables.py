@@ -125,7 +125,13 @@ def _coverage(stats: Mapping[str, Json]) -> str:
 
 
 #: Kinds of single cases by what the statistics call their number.
-_ALONE = {"loss_cases": "losses", "metric_cases": "metrics", "function_cases": "functions", "reload_cases": "reloads"}
+_ALONE = {
+    "loss_cases": "losses",
+    "metric_cases": "metrics",
+    "function_cases": "functions",
+    "reload_cases": "reloads",
+    "kink_cases": "layers at ties and thresholds",
+}
 
 
 def _beside(stats: Mapping[str, Json]) -> Iterator[str]:
