@@ -85,7 +85,7 @@ def test_whoever_dies_says_not_where_so_every_layer_is_tried_at_once() -> None:
 
 def test_on_the_way_back_every_layer_is_tried_backward() -> None:
     search = ending_search(chain(goal=Goal.GRADIENTS, loss=Recipe("Huber")), raised("backward"), [done()])
-    assert {trial.stage for trial in search.groups[0]} == {Stage.BACKWARD}
+    assert [{trial.stage for trial in group} for group in search.groups[:2]] == [{Stage.FORWARD}, {Stage.BACKWARD}]
     assert search.whole.stage is Stage.BACKWARD
 
 
@@ -123,3 +123,18 @@ def test_a_layer_alone_may_be_refused_in_other_words() -> None:
 )
 def test_how_far_it_came(stage: str, node: str | None, expected: Stage) -> None:
     assert stage_of_ending(Failure("ValueError", "no", node=node, stage=stage), otherwise=Stage.BUILD) is expected
+
+
+def test_one_of_many_layers_has_to_end_with_the_same_exception() -> None:
+    first = ending_search(chain(goal=Goal.GRADIENTS, loss=Recipe("Huber")), raised("backward"), [done()]).groups[0][0]
+    assert not first.ends_so(Outcome(RAISED, Status.RAISED, failure=Failure("TypeError", "of its own")))
+    assert first.ends_so(Outcome("other", Status.RAISED, failure=Failure("TypeError", "in its own words")))
+
+
+def test_layers_of_one_kind_are_tried_in_every_shape() -> None:
+    build = GraphBuilder("shapes")
+    x = build.add("ReLU", build.input("x", (6, 2)), name="a")
+    graph = build.build(build.add("ReLU", build.add("AveragePooling1D", x, name="pool", pool_size=2), name="b"))
+    case = Case(graph, Procedure(goal=Goal.FORWARD), inputs={"x": np.ones((1, 6, 2), np.float32)})
+    tried_first = ending_search(case, crashed(), []).groups[0]
+    assert sorted(trial.node.layer for trial in tried_first if trial.node) == ["a", "b", "pool"]

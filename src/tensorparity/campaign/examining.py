@@ -119,7 +119,9 @@ def _judged(
     exporters: Mapping[str, str],
     convicted: Sequence[str],
 ) -> Checked:
-    """Whoever ended badly first, each way apart; then what the others gave: one bad ending hides no wrong answer."""
+    """Whoever ended badly first, each way apart; then what the others gave, of one layer or call: there a bad ending
+    hides no wrong answer.
+    """
     checked = _judged_together(runner, case, outcomes, fresh, exporters, convicted)
     found, rest, new = list(checked.suspicions), outcomes, checked.suspicions
     while new and (ended := {target for target, outcome in rest.items() if outcome.status in ENDINGS}):
@@ -207,7 +209,11 @@ def _one_alone(
     case: Case, target: str, measured: Sequence[NodeErrors], convicted: Sequence[str], missing: Node | None
 ) -> Checked:
     """One target has nobody to be held against; it is wrong where others convicted it when the case was filed."""
-    wrong = [errors for errors in measured if errors.judged_by == "reference" and errors.errors[target] > errors.limit]
+    wrong = [
+        errors
+        for errors in measured
+        if errors.judged_by == "reference" and errors.errors.get(target, 0.0) > errors.limit
+    ]
     if wrong and target in convicted:
         accusation = accusation_of(Class.DEFECT, (target,), wrong[:1])
         return Checked((Suspicion(accusation.kind, accusation.diagnosis, case, (target,)),))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..core.errors import UsageError
-from ..core.finding import Finding
+from ..core.finding import Class, Finding
 from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
@@ -194,6 +194,8 @@ class Fuzz:
         self._beside = Beside(runner, settings.targets, settings.seed, settings.beside, settings.networks.layers)
         self._preparation = Preparation(runner, runner, settings.reducing, listener)
         self.occurrences: Counter[str] = Counter()
+        #: By signature, the finding that was the first to be reduced to it.
+        self._reduced: dict[str, str] = {}
         self.stop = StopReason.CASES
         self._lines: dict[str, Json] = {}
 
@@ -211,7 +213,7 @@ class Fuzz:
             self._confirm()
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
-            self._preparation = Preparation(self._runner, self._runner, None, self._tell)
+            self._preparation.stop_reducing()
             with contextlib.suppress(KeyboardInterrupt):
                 self._confirm()
         self._store.finish_campaign(self._campaign, self.stop.value)
@@ -281,14 +283,14 @@ class Fuzz:
             self.findings.setdefault(finding.id, finding)
 
     def _distinct(self, found: Sequence[tuple[Finding, Prepared]]) -> list[tuple[Finding, Prepared]]:
-        """Those that are no other's defect once more, as reduction has shown."""
-        known = {finding.signature: finding.id for finding in self.findings.values()}
+        """Those that are no other's defect once more, as a reduction that came to its end has shown."""
         kept: list[tuple[Finding, Prepared]] = []
         for finding, item in found:
-            if known.setdefault(finding.signature, finding.id) == finding.id:
-                kept.append((finding, item))
-            else:
+            told = finding.diagnosis.klass is Class.DEFECT and finding.diagnosis.api is not None
+            if told and item.is_reduced and self._reduced.setdefault(finding.signature, finding.id) != finding.id:
                 self.occurrences[finding.signature] += 1
+            else:
+                kept.append((finding, item))
         return kept
 
     def _finding(self, suspicion: Suspicion, original: Suspicion) -> Finding:

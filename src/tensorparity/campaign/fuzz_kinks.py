@@ -19,7 +19,7 @@ from ..core.policies import PLAIN
 from ..core.procedure import Goal, Mode, Procedure
 from ..core.runner import Runner
 from ..generators.networks.networks import NetworkGenerator, NetworkSettings
-from ..operators.catalogue import layer_names
+from ..operators.catalogue import layer, layer_names
 from ..operators.directional import one_sided, scales
 from ..operators.evaluate import evaluate_node
 from ..operators.spec import ShapeError
@@ -34,15 +34,15 @@ STAGE = "kinks"
 _PER_ROUND = 4
 #: Few, so that they meet each other: zero most often, and where activations are cut off.
 _VALUES = (0.0, 0.0, 1.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 6.0)
-#: A layer that does not bend in so many cases has no turn any more.
-_TRIES = 4
+#: Networks that a layer is looked for in at its turn, and turns that it may miss: then it does not bend.
+_ATTEMPTS, _TRIES = 3, 2
 #: One-sided slopes that differ by less than this share are one.
 _SHARE = 1e-6
 _MOST_NUMBERS = 5_000
 
 
 def kink_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
-    """All layers that bend somewhere, in turn, with other values and parameters each time.
+    """All layers that bend somewhere, in turn, with other values each time: as users have them, then with parameters.
 
     The n-th case depends on seed, layers and n alone. Where no layer bends, there is none.
     """
@@ -50,9 +50,12 @@ def kink_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
     generators = {name: NetworkGenerator(seed, _settings(name)) for name in names}
     rng = np.random.default_rng([seed, 0xBE4D])
     missed = dict.fromkeys(names, 0)
+    turn = 0
     while waiting := [name for name in names if missed[name] < _TRIES]:
+        turn += 1
         for name in waiting:
-            case = _case(generators[name], name, rng)
+            drawn = (_case(generators[name], name, rng, plain=turn % 2 == 1) for _ in range(_ATTEMPTS))
+            case = next(filter(None, drawn), None)
             if case is None:
                 missed[name] += 1
             else:
@@ -64,14 +67,21 @@ def _settings(name: str) -> NetworkSettings:
     return NetworkSettings(layers=(name,), unit=True, policies=(PLAIN.name,), goal=Goal.FORWARD, training=False)
 
 
-def _case(generator: NetworkGenerator, name: str, rng: np.random.Generator) -> Case | None:
-    """The layer of one network at ties; None where it has no ties there, or no derivative either."""
+def _case(generator: NetworkGenerator, name: str, rng: np.random.Generator, *, plain: bool) -> Case | None:
+    """The layer of one network at ties; None where it has no ties there, or no derivative either.
+
+    Args:
+        plain: with nothing but what it cannot do without.
+    """
     network = generator.next().case
     assert isinstance(network.subject, LayerGraph)
     node = next((node for node in network.subject.nodes if node.op == name), None)
     given = true_inputs(network, node.key) if node is not None else None
     if node is None or given is None or is_discontinuous(node):
         return None
+    if plain:
+        required = {parameter.name for parameter in layer(name).parameters if parameter.required}
+        node = replace(node, params={key: value for key, value in node.params.items() if key in required})
     if not any(is_floating(dtype_name(array)) for array in given):
         return None
     try:

@@ -20,6 +20,7 @@ from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
+from ..core.policies import in_range, policy_named
 from ..core.procedure import Goal
 from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
@@ -151,7 +152,9 @@ def _by_reference(
     """One layer or call against its reference, by the same rule that blames in an examination."""
     answers = {t: [o.outputs[name] for name in truth if name in o.outputs] for t, o in completed.items()}
     policy = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
-    errors = measure_outputs(_node_of(case), as_worth(answers, policy), list(truth.values()), freedom_of(case))
+    involved = [*case.arrays().values(), *(value.value for value in truth.values())]
+    judged = in_range(as_worth(answers, policy), policy_named(policy), involved)
+    errors = measure_outputs(_node_of(case), judged, list(truth.values()), freedom_of(case))
     errors = _with_further_outputs(with_dtypes(errors, answers, policy), case, completed)
     if isinstance(case.subject, LayerGraph) and all(error <= K for error in errors.errors.values()):
         errors = judge_form(case, completed) or errors
@@ -230,7 +233,8 @@ def _by_layer(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | 
         accusations = accuse([measured], families_of(list(measured.errors)))
         if accusations:
             return Suspicion(accusations[0].kind, accusations[0].diagnosis, case, tuple(outcomes)), ""
-    cleared = errors.judged_by == "reference" and all(error <= errors.limit for error in errors.errors.values())
+    known = errors.judged_by == "reference" and bool(errors.errors)
+    cleared = known and all(error <= errors.limit for error in errors.errors.values())
     return (None, "") if cleared else _by_pairs(case, outcomes, completed)
 
 
@@ -274,6 +278,8 @@ def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicio
         errors = found.errors
         if errors.judged_by == "reference" and any(error > errors.limit for error in errors.errors.values()):
             return None, "all targets agree with each other, and not with the reference"
+        if not errors.errors:
+            return None, "its numbers are beyond what the targets compute in"
         decided = errors.judged_by != "nothing" or errors.mutual <= errors.limit
         return None, "" if decided else "gradients are judged by three targets or more"
     answers = {target: outcome.trace.gradients for target, outcome in outcomes.items()}
@@ -342,7 +348,7 @@ def _ending(
         stage = stage_of_ending(failure, stage)
     if is_loss_alone(case):
         diagnosis = at_loss(diagnosis, case)
-    elif stage is Stage.UPDATE and case.procedure.optimizer:
+    elif failure is not None and failure.stage == Stage.UPDATE.value and case.procedure.optimizer:
         diagnosis = at_optimizer(diagnosis, case)
     diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=documented, dtype=dtype)
     exception = failure.type if failure else ""

@@ -46,7 +46,7 @@ _QUICKEST = ("onnxruntime", "torch:eager", "keras:torch", "keras:tensorflow", "o
 _AT_ONCE = 4
 
 #: Checks of what ends a process: each costs the start of a worker.
-_DEADLY_CHECKS = 30
+_DEADLY, _DEADLY_CHECKS = (Kind.CRASH, Kind.HANG), 30
 
 _Alike = tuple[str, ...]
 
@@ -81,6 +81,11 @@ class Prepared:
     reproducer: Reproducer | None = None
     draft: str | None = None
 
+    @property
+    def is_reduced(self) -> bool:
+        """As far as it goes, so that its signature says which defect it is."""
+        return self.reduction is not None and self.reduction.suspicion is not None and not self.reduction.stopped
+
 
 class Preparation:
     """Prepares the suspicions of one run, within its budget; one reduction per distinct defect.
@@ -97,8 +102,8 @@ class Preparation:
         self._tell = listener
         self._spent = 0.0
         self._seen: dict[_Alike, Prepared] = {}
-        self._known: set[Key] = set()
-        self._met: dict[Key, Suspicion] = {}
+        self._known: set[_Alike] = set()
+        self._met: dict[_Alike, Suspicion] = {}
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         """Every suspicion, reduced where it is a new defect; then what was met on the way, in the same manner."""
@@ -107,20 +112,34 @@ class Preparation:
     def reduce(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         """Every suspicion, reduced where it is a new defect; what is met on the way waits for ``met``."""
         prepared = self._all(suspicions)
-        self._known |= {p.suspicion.key for p in prepared} | {p.original.key for p in prepared}
+        self._note(prepared)
         for item in prepared:
             for other in item.reduction.also if item.reduction else ():
-                self._met.setdefault(other.key, other)
+                self._met.setdefault(_alike(other), other)
         return prepared
+
+    def _note(self, prepared: Sequence[Prepared]) -> None:
+        defects = [item for item in prepared if item.suspicion.diagnosis.klass is Class.DEFECT]
+        self._known |= {_alike(s) for item in defects for s in (item.suspicion, item.original)}
 
     def met(self) -> list[Prepared]:
         """What was met while others were reduced: confirmed together, because fresh workers are dear, and reduced."""
-        new = [other for key, other in self._met.items() if key not in self._known]
-        self._met.clear()
+        first: dict[Key, Suspicion] = {}  # of one key, one is enough
+        for alike, other in self._met.items():
+            if alike not in self._known:
+                first.setdefault(other.key, other)
         began = time.monotonic()
-        found = confirmed(self._runner, new)
+        found = confirmed(self._runner, list(first.values()))
         self._spent += time.monotonic() - began
-        return self._all(found)  # what these meet in turn is left to another run
+        prepared = self._all(found)  # what these meet in turn is left to another run
+        self._known |= set(self._met)
+        self._met.clear()
+        self._note(prepared)
+        return prepared
+
+    def stop_reducing(self) -> None:
+        """What comes from now on is prepared as it is; what was met is not forgotten."""
+        self._settings = None
 
     def _all(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         """Of those that are alike the first is reduced, and the next one where that could not be done."""
@@ -145,7 +164,8 @@ class Preparation:
         stop = threading.Event()
         pool = ThreadPoolExecutor(_AT_ONCE)
         try:
-            return list(pool.map(lambda suspicion: self._one(suspicion, began, stop), suspicions))
+            most = min(_AT_ONCE, len(suspicions))
+            return list(pool.map(lambda suspicion: self._one(suspicion, began, most, stop), suspicions))
         except BaseException:  # whoever interrupts this does not want to wait for what is under way
             stop.set()
             end_scripts()
@@ -154,14 +174,14 @@ class Preparation:
             pool.shutdown(wait=False, cancel_futures=True)
             self._spent += time.monotonic() - began
 
-    def _one(self, suspicion: Suspicion, began: float, stop: threading.Event) -> Prepared:
+    def _one(self, suspicion: Suspicion, began: float, at_once: int, stop: threading.Event) -> Prepared:
         settings = self._settings
         assert settings is not None
         left = settings.seconds - self._spent - (time.monotonic() - began)
         if left <= 0:
             return Prepared(_remarked(suspicion, "not reduced: the time for reducing was used up"), suspicion)
         # the others have the workers for most of the time
-        budget = replace(settings.budget, seconds=min(_AT_ONCE * settings.budget.seconds, left))
+        budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
         runner = _Stoppable(self._runner, stop)
         try:
             return prepare_one(self._local, runner, suspicion, budget, settings.scripts, self._tell)
@@ -337,7 +357,7 @@ def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Re
     First with the targets that are needed; if they cannot tell (the one that is right may not run it alone), or the
     others do not say the same of the result, with all of them.
     """
-    if suspicion.kind in (Kind.CRASH, Kind.HANG):
+    if suspicion.kind in _DEADLY:
         budget = replace(budget, checks=min(budget.checks, _DEADLY_CHECKS))
     needed = needed_targets(suspicion)
     reduction = _reduce(runner, suspicion, needed, budget)
@@ -349,7 +369,8 @@ def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Re
         final = _matching(suspicion, checked)
         if final is not None:
             return replace(reduction, suspicion=final)
-    left = replace(budget, seconds=budget.seconds - reduction.seconds)
+    checks = budget.checks - reduction.checks if suspicion.kind in _DEADLY else budget.checks
+    left = replace(budget, seconds=budget.seconds - reduction.seconds, checks=max(1, checks))
     again = _reduce(runner, suspicion, everybody, left)
     return replace(again, checks=again.checks + reduction.checks, seconds=again.seconds + reduction.seconds)
 

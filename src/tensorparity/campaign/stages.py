@@ -272,9 +272,10 @@ class StepExaminer:
         """Run the trials of all steps together, the smallest first; judge them in their order, as one by one."""
         endings = [ending for step in steps for ending in self._endings(step)]
         shown = self._shown([ending for ending in endings if not self._is_known(ending.known_by)])
+        earlier: dict[str, Stepped] = {}
         for ending in endings:
             step, outcome = ending.step, ending.outcome
-            if any(self._accuses(suspicion, outcome.target) for suspicion in step.convicted):
+            if any(self._accuses(suspicion, outcome) for suspicion in step.convicted):
                 continue
             trial, found = shown.get(id(ending), (ending.known_by, {}))
             known = next((one for one in (ending.known_by, trial) if self._is_known(one)), None)
@@ -282,17 +283,21 @@ class StepExaminer:
                 step.known.append(self._known(known, ENDINGS[outcome.status]))
             elif id(ending) not in shown:
                 step.open.append(ending.search.whole)
-            elif not self._is_wrong_before(ending, trial):
+            elif not self._is_wrong_before(ending, trial, earlier):
                 self._file_ending(ending, trial, found)
 
-    def _accuses(self, suspicion: Suspicion, target: str) -> bool:
+    def _accuses(self, suspicion: Suspicion, outcome: Outcome) -> bool:
         """Whether it says why the target ended: by its name, or by that of the code that it shares."""
         suspects = suspicion.diagnosis.suspects
-        shared = suspicion.kind in ENDINGS.values() and self._families.get(target) in suspects
-        return target in suspects or shared
+        shared = suspicion.kind is ENDINGS[outcome.status] and self._families.get(outcome.target) in suspects
+        return outcome.target in suspects or shared
 
-    def _is_wrong_before(self, ending: _Ending, trial: EndingTrial) -> bool:
-        """Whether a layer that is well alone is handed something wrong: what hands it over is convicted instead."""
+    def _is_wrong_before(self, ending: _Ending, trial: EndingTrial, examined: dict[str, Stepped]) -> bool:
+        """Whether a layer that is well alone is handed something wrong: what hands it over is convicted instead.
+
+        Args:
+            examined: what is known of the cases before others, by their digests.
+        """
         node, procedure = trial.node, ending.step.case.procedure
         if trial.case.procedure.goal is not Goal.FORWARD or node is None or len(_nodes(trial.case)) < 2:
             return False
@@ -300,10 +305,14 @@ class StepExaminer:
         earlier = before(trial.case, node, traced)
         if earlier is None or self._oracle == "muffin":
             return False
-        (step,) = self.examine([earlier])
-        ending.step.convicted += step.convicted
-        ending.step.known += step.known
-        return bool(step.convicted or step.known)
+        if earlier.digest not in examined:
+            (examined[earlier.digest],) = self.examine([earlier])
+            ending.step.convicted += examined[earlier.digest].convicted
+            ending.step.known += examined[earlier.digest].known
+        step = examined[earlier.digest]
+        blamed = [*(s.diagnosis.suspects for s in step.convicted), *(known.suspects for known in step.known)]
+        own = (ending.outcome.target, ending.outcome.target)
+        return any(self._pairing.concerns(suspects, own) for suspects in blamed)
 
     def _endings(self, step: Stepped) -> Iterator[_Ending]:
         done = [outcome for outcome in step.outcomes.values() if outcome.completed]
@@ -341,6 +350,8 @@ class StepExaminer:
         # reason for it another time. What nothing shows teaches nothing.
         counted = trial if ending.known_by is ending.search.whole else ending.known_by
         self._count(counted, diagnosis.suspects)
+        if not trial.api:
+            self._places.subtract([counted.key])
         self._keep(ending.step, suspicion, trial, found, counted)
 
     def _suspects_of_ending(self, ended: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from ..core.case import Case
 from ..core.channels import distance
 from ..core.errors import TensorParityError
 from ..core.outcome import Outcome
+from ..core.policies import policy_named
 from ..core.procedure import Goal
 from ..core.verdict import Stage
 from ..operators.directional import Terms, one_sided, scales
@@ -17,13 +18,13 @@ from ..operators.optimizers import OPTIMIZERS
 from ..operators.spec import Evaluation, ShapeError
 from ..triage.backward import Differentiated, loss_function, pulled_back
 from ..triage.reproduce.claim import Claim
-from ..triage.steps import loss_truth, stepped_truths, worst_weight
+from ..triage.steps import loss_truth, observed_loss, stepped_to, stepped_truths, worst_weight
 from .reference_claims import REFERENCE, claim_by_reference
 
 #: Numbers whose derivatives are taken one by one.
 _MOST_NUMBERS = 256
 #: What is claimed of a derivative: less than any other formula would give, more than differences and rounding lose.
-_APART = 1e-3
+_APART, _IN_ROUNDOFFS = 1e-3, 64.0
 
 
 def claim_by_formula(case: Case, stage: Stage, own: Outcome) -> Claim | None:
@@ -40,14 +41,15 @@ def _of_step(case: Case, own: Outcome) -> Claim | None:
     if recipe is None or name is None:
         return None
     truth, formula = stepped_truths(case, own)[name], OPTIMIZERS[recipe.name].formula
-    return claim_by_reference("weights", name, truth, own.trace.weights[name], formula)
+    return claim_by_reference("weights", name, truth, stepped_to(own, name), formula)
 
 
 def _of_loss(case: Case, own: Outcome) -> Claim | None:
     recipe, truth = case.procedure.loss, loss_truth(case, own)
     if recipe is None or truth is None:
         return None
-    observed = np.asarray(own.trace.loss, np.float32)
+    assert own.trace.loss is not None
+    observed = observed_loss(case, own.target, own.trace.loss)
     return claim_by_reference("losses", "0", truth, observed, LOSSES[recipe.name].formula)
 
 
@@ -59,45 +61,51 @@ def _of_gradient(case: Case, own: Outcome) -> Claim | None:
         return None
     if function is None:
         return None
+    share = max(_APART, _IN_ROUNDOFFS * policy_named(case.procedure.dtype).roundoff)
     claims = [
         claim
         for name in function.arguments
-        if name in own.trace.gradients and (claim := _of_argument(function, name, own.trace.gradients[name]))
+        if name in own.trace.gradients and (claim := _of_argument(function, name, own.trace.gradients[name], share))
     ]
     return max(claims, key=lambda claim: claim.off / claim.tolerance if claim.off else 0.0, default=None)
 
 
-def _of_argument(function: Differentiated, name: str, observed: Array) -> Claim | None:
-    expected = _derivative(function, name)
-    if expected is None or observed.shape != expected.shape or not expected.size:
+def _of_argument(function: Differentiated, name: str, observed: Array, share: float) -> Claim | None:
+    derivative = _derivative(function, name)
+    if derivative is None or observed.shape != derivative[0].shape or not observed.size:
         return None
-    allowed = _APART * float(np.abs(expected).max()) + 1e-30
+    expected, noise = derivative
+    allowed = share * float(np.abs(expected).max()) + noise + 1e-30
     if float(distance(observed, expected).max()) <= allowed:
         return None
     return Claim("gradients", name, expected, allowed, REFERENCE, observed=observed, precise=True)
 
 
-def _derivative(function: Differentiated, name: str) -> Array | None:
-    """By one number after the other, from either side; None at a kink, and of too many."""
+def _derivative(function: Differentiated, name: str) -> tuple[Array, float] | None:
+    """By one number after the other, from either side, and what differences lose; None at a kink, and of too many."""
     at = [array.astype(np.float64) for array in function.arguments.values()]
     place = list(function.arguments).index(name)
     if at[place].size > _MOST_NUMBERS:
         return None
     middle, steps = function.terms(at), scales(at[place])
-    found = np.zeros(at[place].shape)
+    found, noise = np.zeros(at[place].shape), 0.0
     for index in np.ndindex(*found.shape):
         step = float(steps[index])
         above, below = (_slope(function.terms, at, place, index, own, middle) for own in (step, -step))
-        if above is None or below is None or not np.isclose(above, below, rtol=_APART / 10, atol=1e-9):
+        if above is None or below is None:
             return None
-        found[index] = (above + below) / 2.0
-    return found
+        lost = above[1] + below[1]
+        if not np.isclose(above[0], below[0], rtol=_APART / 10, atol=1e-9 + 2.0 * lost):
+            return None
+        found[index], noise = (above[0] + below[0]) / 2.0, max(noise, lost)
+    return found, noise
 
 
 def _slope(
     terms: Terms, at: list[Array], place: int, index: tuple[int, ...], step: float, middle: Evaluation
-) -> float | None:
+) -> tuple[float, float] | None:
+    """The slope by one number, and how far rounding in float64 may have taken it."""
     direction = [np.zeros_like(array) for array in at]
     direction[place][index] = step
     slope = one_sided(terms, at, direction, middle)
-    return float(slope.values.sum()) / step if slope is not None else None
+    return (float(slope.values.sum()) / step, slope.noise / abs(step)) if slope is not None else None

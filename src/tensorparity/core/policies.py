@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -104,6 +105,15 @@ def holds(target: str, policy: Policy, arrays: Iterable[Array]) -> bool:
     limit = float(np.finfo(dtype_named(wanted)).max)
     sizes = (np.abs(array[np.isfinite(array)]) for array in arrays if is_floating(dtype_name(array)))
     return all(float(size.max(initial=0.0)) <= limit for size in sizes)
+
+
+_Answer = TypeVar("_Answer")
+
+
+def in_range(answers: Mapping[str, _Answer], policy: Policy, involved: Iterable[Array]) -> dict[str, _Answer]:
+    """By target, without those who have no room for the numbers involved."""
+    numbers = list(involved)
+    return {target: answer for target, answer in answers.items() if holds(target, policy, numbers)}
 
 
 def as_computed(arrays: Arrays, policy: Policy, target: str = "") -> dict[str, Array]:

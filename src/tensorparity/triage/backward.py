@@ -20,7 +20,7 @@ from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
-from ..core.policies import PLAIN, Policy, as_computed, coarser, holds, policy_named
+from ..core.policies import PLAIN, Policy, as_computed, coarser, holds, in_range, policy_named
 from ..core.procedure import Recipe
 from ..core.verdict import Kind
 from ..operators.beside import Beside
@@ -277,21 +277,25 @@ def judge_gradients(
     Args:
         disputes_only: leave it to the vote where that is undisputed.
         of: the case; its policy says in what they were computed, whatever they were cast to in the end. Who has no room
-            for its numbers, or for what somebody makes of them, is not judged.
+            for its numbers is not judged.
     """
     policy = policy_named(of.procedure.dtype) if of else PLAIN
-    involved = [*(of.arrays().values() if of else ()), *(a for arrays in answers.values() for a in arrays.values())]
+    judged = in_range(answers, policy, of.arrays().values()) if of else answers
+    judged = {target: arrays for target, arrays in judged.items() if not overflowed(target, judged, policy)}
     found = _judge_gradients(
         node,
-        {
-            target: as_computed(arrays, policy, target)
-            for target, arrays in answers.items()
-            if holds(target, policy, involved)
-        },
+        {target: as_computed(arrays, policy, target) for target, arrays in judged.items()},
         function,
         disputes_only,
     )
     return replace(found, errors=replace(found.errors, rough=policy.half))
+
+
+def overflowed(target: str, answers: Answers, policy: Policy) -> bool:
+    """Whether a target gives infinities where somebody has numbers that it has no room for."""
+    if all(np.isfinite(array).all() for array in answers[target].values()):
+        return False
+    return not holds(target, policy, (array for arrays in answers.values() for array in arrays.values()))
 
 
 def _judge_gradients(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..core.arrays import Array, dtype_named
+from ..core.arrays import Array, dtype_name, dtype_named
 from ..core.case import Case
 from ..core.errors import TensorParityError
 from ..core.finding import Class, Diagnosis
@@ -44,6 +44,7 @@ class EndingTrial:
         ending: status, exception type and normalised message.
         place_in_case: of a case of several layers, the node and the stage at which it ended: another target that ends
             elsewhere ends for another reason.
+        one_of_many: nobody knows that this layer was at work, so that it has to end with the same exception.
     """
 
     case: Case
@@ -53,6 +54,7 @@ class EndingTrial:
     node: Node | None = None
     parameters: Mapping[str, Json] = field(default_factory=dict)
     place_in_case: tuple[str | None, str] | None = None
+    one_of_many: bool = False
 
     @property
     def api(self) -> str:
@@ -83,7 +85,8 @@ class EndingTrial:
         if failure is None or outcome.status.value != self.ending[0]:
             return False
         here = self.place_in_case in (None, (failure.node, failure.stage))
-        return here and self._alike(failure.type)
+        other = self.one_of_many and outcome.target == self.target and failure.type != self.ending[1]
+        return here and not other and self._alike(failure.type)
 
     def _alike(self, kind: str) -> bool:
         """Another target raises the same in its own words, so types need not be equal; a signal must be.
@@ -160,8 +163,9 @@ def ending_search(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> Endi
         every = _every_layer(whole, done)
         forward = [trial for trial in every if trial.stage is not Stage.BACKWARD]
         backward = [trial for trial in every if trial.stage is Stage.BACKWARD]
-        died = outcome.status is Status.CRASHED  # nobody was there to say where
-        return _search([forward if died else [], backward if died or stage is Stage.BACKWARD else [], *rest], whole)
+        # who dies cannot say where; and a compiler comes to what was forward after the way back was traced
+        unknown = outcome.status is Status.CRASHED or stage is Stage.BACKWARD
+        return _search([*((forward, backward) if unknown else ()), *rest], whole)
     forward, backward = _layer_trials(whole, node, done)
     if node is case.subject.nodes[-1] and not failure.stage:  # it may be any layer's backward pass
         backward += [trial for trial in _every_layer(whole, done, but=node) if trial.stage is Stage.BACKWARD]
@@ -209,13 +213,13 @@ def _layer_trials(
 ) -> tuple[list[EndingTrial], list[EndingTrial]]:
     """The layer alone, forward and pulled back; nothing where it cannot be run alone."""
     case = whole.case
-    given = first_given(case, node, done)
-    if given is None:
-        return [], []
     try:
+        given = first_given(case, node, done)
+        if given is None:
+            return [], []
         single = alone(node, given, case.weights, case.seed)
         backward = _pulled(single, given, case.procedure)
-    except (ShapeError, ValueError, KeyError):
+    except (TensorParityError, ShapeError, ValueError, KeyError):
         return [], []
     stage = whole.stage if whole.stage is Stage.BUILD else Stage.FORWARD
     forward = replace(
@@ -234,10 +238,21 @@ def _every_layer(whole: EndingTrial, done: Sequence[Outcome], but: Node | None =
     graph = whole.case.subject
     assert isinstance(graph, LayerGraph)
     owners = {name.partition("/")[0] for name in whole.case.weights}
-    distinct = {canonical([node.op, {**node.params}, {**node.call_params}]): node for node in graph.nodes}
-    nodes = [node for node in reversed(list(distinct.values())) if node is not but]
+    nodes = [node for node in reversed(graph.nodes) if node is not but]
     nodes.sort(key=lambda node: node.layer not in owners)
-    return [trial for node in nodes[:_MOST_ALONE] for trials in _layer_trials(whole, node, done) for trial in trials]
+    found: dict[str, list[EndingTrial]] = {}
+    for node in nodes:
+        trials = [replace(trial, one_of_many=True) for group in _layer_trials(whole, node, done) for trial in group]
+        if trials:
+            found.setdefault(_form(trials[0]), trials)
+    return [trial for trials in list(found.values())[:_MOST_ALONE] for trial in trials]
+
+
+def _form(trial: EndingTrial) -> str:
+    """What two trials of one layer type have in common that are alike: parameters, shapes and dtypes."""
+    assert trial.node is not None
+    fed = [[list(array.shape), dtype_name(array)] for array in trial.case.inputs.values()]
+    return canonical([trial.node.op, {**trial.node.params}, {**trial.node.call_params}, fed])
 
 
 def _loss_trials(whole: EndingTrial, done: Sequence[Outcome]) -> list[EndingTrial]:

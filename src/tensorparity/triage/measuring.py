@@ -10,7 +10,7 @@ from ..core.errors import TensorParityError
 from ..core.graph import Node
 from ..core.messages import gist
 from ..core.outcome import Outcome
-from ..core.policies import Policy, coarser, holds, policy_named, worth
+from ..core.policies import Policy, coarser, in_range, policy_named, worth
 from ..operators.beside import Beside
 from ..operators.catalogue import has_reference
 from ..operators.evaluate import evaluate_node
@@ -81,9 +81,9 @@ def _measure_node(
     reference = reference or reference_of(
         node, freed.inputs if freed else given, weights, training=training, dtype=dtype
     )
-    if reference is not None:
-        reference = reference[:asked]
-        answered = _in_range(answered, [*given, *(output.value for output in reference)], dtype)
+    reference = reference[:asked] if reference is not None else None
+    true = [output.value for output in reference or ()]
+    answered = in_range(answered, policy_named(dtype), [*given, *true])
     camps = camps_of(node, answered)
     judged_by = "reference"
     if reference is None:
@@ -148,14 +148,6 @@ def as_worth(answered: Mapping[str, Sequence[Array]], dtype: str | None) -> dict
     """Answers in the dtype that they were computed in, where they come in a finer one."""
     policy = policy_named(dtype)
     return {target: [coarser(output, policy, target) for output in outputs] for target, outputs in answered.items()}
-
-
-def _in_range(
-    answered: Mapping[str, list[Array]], involved: Sequence[Array], dtype: str | None
-) -> dict[str, list[Array]]:
-    """Without those for whom numbers of the case are too large."""
-    policy = policy_named(dtype)
-    return {target: outputs for target, outputs in answered.items() if holds(target, policy, involved)}
 
 
 def with_dtypes(errors: NodeErrors, answered: Mapping[str, Sequence[Array]], dtype: str | None) -> NodeErrors:

@@ -28,6 +28,7 @@ from ..operators.losses import LOSSES
 from ..operators.penalties import adds_penalties
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
+from .backward import overflowed
 from .diagnose import public_name
 from .forms import Forms, as_announced
 from .measuring import node_outputs, odd_dtype, reference_of
@@ -145,10 +146,10 @@ class Screening:
 
     def _is_right(self, target: str, outputs: list[Array], reference: list[Evaluation]) -> bool:
         """In value and in dtype, or the numbers are beyond what the target is held to."""
-        if not holds(target, self._policy, [output.value for output in reference]):
-            return True
+        room = holds(target, self._policy, [output.value for output in reference])
         computed = [coarser(output, self._policy, target) for output in outputs]
-        return reference_error(computed, reference) <= K and not odd_dtype(outputs, self._policy, target)
+        right = not room or reference_error(computed, reference) <= K
+        return right and not odd_dtype(outputs, self._policy, target)
 
     def _reads_extremes(self, node: Node) -> bool:
         """Whether it reads inputs of the case, the same for all targets, with something in them that is extreme."""
@@ -362,10 +363,11 @@ class Screening:
             arrays = {target: outcome.trace.gradients.get(name) for target, outcome in done.items()}
             if name in ends:  # Keras on TensorFlow takes logits from behind the last activation, past the output
                 arrays = {target: array for target, array in arrays.items() if array is not None}
-            present = [array for array in arrays.values() if array is not None]
+            present = {target: {name: array} for target, array in arrays.items() if array is not None}
+            beyond = {target for target in present if overflowed(target, present, self._policy)}
+            arrays = {target: array for target, array in arrays.items() if target not in beyond}
             for target in _far(arrays, whole, max(_GRADIENTS_APART, _IN_ROUNDOFFS * self._policy.roundoff)):
-                if holds(target, self._policy, present):
-                    yield target, name
+                yield target, name
 
     def update(self) -> Iterator[Trial]:
         wrong = [target for target, outcome in self._done.items() if not update_error(self._case, outcome) <= K]

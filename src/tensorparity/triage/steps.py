@@ -98,7 +98,7 @@ class _Measured:
 
 def _measured(case: Case, outcome: Outcome, value: float) -> _Measured | None:
     assert case.procedure.loss is not None
-    observed = _observed(case, outcome.target, value)
+    observed = observed_loss(case, outcome.target, value)
     ways = (False, True) if told_twice(case.procedure.loss) else (False,)
     truths = [truth for way in ways if (truth := loss_of(case, outcome, otherwise=way)) is not None]
     errors = [float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0)) for truth in truths]
@@ -106,7 +106,7 @@ def _measured(case: Case, outcome: Outcome, value: float) -> _Measured | None:
     return min(found, key=lambda measured: measured.error, default=None)
 
 
-def _observed(case: Case, target: str, value: float) -> Array:
+def observed_loss(case: Case, target: str, value: float) -> Array:
     """A loss as an array of the dtype that it is worth."""
     policy = policy_named(case.procedure.dtype)
     observed = np.asarray(value, policy.loss)
@@ -284,11 +284,16 @@ def _stepped_error(case: Case, outcome: Outcome, constraints: Mapping[str, Json]
     return max((_distance(outcome, name, truth) for name, truth in truths.items()), default=0.0)
 
 
-def _distance(outcome: Outcome, name: str, truth: Evaluation) -> float:
+def stepped_to(outcome: Outcome, name: str) -> Array:
+    """A weight after the step in the dtype that it is worth: steps in float64 have float32's digits."""
     after = outcome.trace.weights[name]
+    return cast(after, "float32") if dtype_name(after) == "float64" else after
+
+
+def _distance(outcome: Outcome, name: str, truth: Evaluation) -> float:
+    after = stepped_to(outcome, name)
     if after.shape != truth.value.shape:
         return float("inf")
-    after = cast(after, "float32") if dtype_name(after) == "float64" else after
     return float(error_units(after, truth, dtype_name(after)).max(initial=0.0))
 
 

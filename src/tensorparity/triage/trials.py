@@ -154,9 +154,10 @@ def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
 
 
 def _asked(case: Case, node: Node) -> int:
-    """How many of the layer's outputs the case asks for: of a reduced one, not always all."""
+    """How many of the layer's outputs, from the first on, the case asks for: of a reduced one, not always all."""
     assert isinstance(case.subject, LayerGraph)
-    return sum(ref.node == node.name for ref in case.subject.outputs)
+    indices = {ref.index for ref in case.subject.outputs if ref.node == node.name}
+    return next(count for count in range(len(indices) + 1) if count not in indices)
 
 
 def judge_form(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
@@ -416,7 +417,8 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
 def step_alone(trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial | None:
     """The same step of the one layer whose weight is furthest off, alone; None where it cannot be had.
 
-    What an optimizer makes of a gradient does not depend on the network around the weight.
+    What an optimizer makes of a gradient hardly depends on the network around the weight; where it does (a norm of all
+    gradients), the layer alone has other numbers and is judged by those.
 
     Args:
         outcomes: of the trial's own case.

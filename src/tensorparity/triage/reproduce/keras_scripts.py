@@ -361,7 +361,9 @@ def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: st
     if has_penalties(case):
         call = f"({call} + sum(model.losses))"
     lines.append(f"loss = {loss}")
-    if claim is None and any(is_floating(item.dtype) for item in graph.inputs):  # it ends: the way back may be why
+    floats = [names[item.name] for item in graph.inputs if is_floating(item.dtype)]
+    ends = claim is None
+    if ends and floats:  # the way back may be why
         first = next(item.name for item in graph.inputs if is_floating(item.dtype))
         claim = Claim("gradients", f"input:{first}", np.zeros(()), 0.0, "")
     if claim is None or claim.group == "losses":
@@ -371,12 +373,16 @@ def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: st
     wanted = _wanted(graph.nodes[-1], graph, names, claim, case)
     if backend == "torch":
         source = wanted if wanted in arrays else f"{wanted}.value"
-        lines += [f"{name} = torch.tensor({name}, requires_grad=True)" for name in arrays]
+        lines += [f"{name} = torch.tensor({name}, requires_grad={name in floats})" for name in arrays]
+        if ends:
+            return [*lines, f"{call}.backward()", "observed = 0"]
         return [*lines, f"{call}.backward()", f"observed = {source}.grad.numpy()"]
     if backend == "tensorflow":
         source = wanted if wanted in arrays else f"{wanted}.value"
         lines += [f"{name} = tf.constant({name})" for name in arrays]
-        lines += ["with tf.GradientTape() as tape:", f"    tape.watch([{', '.join(arrays)}])", f"    value = {call}"]
+        lines += ["with tf.GradientTape() as tape:", f"    tape.watch([{', '.join(floats)}])", f"    value = {call}"]
+        if ends:
+            return [*lines, f"tape.gradient(value, {source})", "observed = 0"]
         return [*lines, f"observed = tf.convert_to_tensor(tape.gradient(value, {source})).numpy()"]
     if backend == "jax" and wanted in arrays:
         return [*lines, f"observed = np.asarray(jax.grad(lambda {wanted}: {call})({wanted}))"]
