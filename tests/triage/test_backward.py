@@ -130,3 +130,29 @@ def test_numbers_beyond_float32_say_nothing_of_who_computes_in_it() -> None:
     found = judge_pulled_back(case, {t: outcome(t, {"input:r#0/0": array}) for t, array in given.items()})
     assert set(found.errors.errors) == {"keras:tensorflow"}
     assert found.errors.errors["keras:tensorflow"] <= K
+
+
+def scaled(**answers: Array) -> NodeErrors:
+    """A float64 that float32 has room for, times one that it has room for: their product it has not."""
+    build = GraphBuilder()
+    graph = build.build(build.add("Rescaling", build.input("x", (1,), dtype="float64"), name="r", scale=1e30))
+    case = Case(
+        graph,
+        Procedure(goal=Goal.REPLAY, nodes=("r#0",), dtype="float64"),
+        inputs={"r#0/0": np.ones((1, 1))},
+        cotangents={"r#0": np.full((1, 1), 1e30)},
+    )
+    named = {f"keras:{backend}": array for backend, array in answers.items()}
+    outcomes = {target: outcome(target, {"input:r#0/0": array}) for target, array in named.items()}
+    return judge_pulled_back(case, outcomes).errors
+
+
+def test_what_overflows_on_the_way_is_not_judged_either() -> None:
+    errors = scaled(tensorflow=np.full((1, 1), 1e60), jax=np.full((1, 1), np.inf))
+    assert errors.errors.keys() == {"keras:tensorflow"}
+
+
+def test_a_number_that_is_too_large_by_mistake_throws_nobody_out() -> None:
+    errors = scaled(tensorflow=np.full((1, 1), 1e70), jax=np.full((1, 1), 1e30))
+    assert errors.errors["keras:tensorflow"] > K
+    assert "keras:jax" in errors.errors
