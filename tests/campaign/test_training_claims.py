@@ -134,3 +134,14 @@ def test_a_layer_in_training_has_a_formula_as_well() -> None:
     claim = claim_of(suspicion(case, Kind.INCONSISTENCY, Stage.FORWARD), {TF: own}, TF)
     assert claim is not None
     assert (claim.source, claim.expected.tolist()) == ("the float64 reference", [[0.0]])
+
+
+def test_a_dtype_that_was_announced_wrongly_too_is_held_against_the_policy() -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("ReLU", build.input("x", (1,)), name="r"))
+    one = np.ones((1, 1), np.float32)
+    case = Case(graph, Procedure(dtype="float64"), inputs={"x": one})
+    own = Outcome(TF, Status.COMPLETED, {"r": one})
+    claim = claim_of(suspicion(case, Kind.DTYPE, Stage.FORWARD), {TF: own}, TF)
+    assert claim is not None
+    assert (claim.name, claim.dtype) == ("r", "float64")

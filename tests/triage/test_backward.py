@@ -156,3 +156,20 @@ def test_a_number_that_is_too_large_by_mistake_throws_nobody_out() -> None:
     errors = scaled(tensorflow=np.full((1, 1), 1e70), jax=np.full((1, 1), 1e30))
     assert errors.errors["keras:tensorflow"] > K
     assert "keras:jax" in errors.errors
+
+
+def test_where_the_formula_jumps_within_a_step_any_number_may_be_right() -> None:
+    """X / max(|x|, 1e-12) at 0: its derivative there is 1e12, which no difference of wider steps can tell."""
+    build = GraphBuilder()
+    graph = build.build(build.add("UnitNormalization", build.input("x", (2,)), name="u"))
+    zeros = np.zeros((1, 2), np.float32)
+    case = Case(
+        graph,
+        Procedure(goal=Goal.REPLAY, nodes=("u#0",)),
+        inputs={"u#0/0": zeros},
+        cotangents={"u#0": np.array([[1.0, 2.0]], np.float32)},
+    )
+    given = {"right": np.array([[1e12, 2e12]], np.float32), "other": zeros}
+    outcomes = {target: outcome(target, {"input:u#0/0": array}) for target, array in given.items()}
+    errors = judge_pulled_back(case, outcomes).errors.errors
+    assert max(errors.values()) <= K

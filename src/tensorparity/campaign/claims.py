@@ -21,7 +21,7 @@ from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation
 from ..triage.ballots import ballot_of
 from ..triage.forms import announced_shape, as_announced
-from ..triage.measuring import reference_of
+from ..triage.measuring import odd_dtype, reference_of
 from ..triage.node_errors import VOTE_MARGIN
 from ..triage.reproduce.claim import Claim
 from ..triage.suspicion import Suspicion
@@ -32,6 +32,7 @@ from .training_claims import claim_by_formula
 
 #: Of what ends, nothing is claimed but that it should not.
 _ENDINGS = (Kind.ERROR, Kind.CRASH, Kind.HANG)
+_POLICY = "the dtype policy that the layer runs under"
 _ANNOUNCED = "what the library says when it builds the model"
 
 
@@ -93,6 +94,15 @@ def _by_form(suspicion: Suspicion, own: Outcome) -> Claim | None:
             shape = announced_shape(array.shape, form.shape)
             expected = array if kind is Kind.DTYPE else np.broadcast_to(np.zeros((), array.dtype), shape)
             return Claim("outputs", names.get(key, key), expected, 0.0, _ANNOUNCED, observed=array, dtype=form.dtype)
+    return _by_policy(case, own) if kind is Kind.DTYPE else None
+
+
+def _by_policy(case: Case, own: Outcome) -> Claim | None:
+    """The dtype of the policy that the layer runs under, of an output that has another."""
+    policy = policy_named(case.procedure.dtype)
+    for name, array in own.outputs.items():
+        if odd_dtype([array], policy, own.target):
+            return Claim("outputs", name, array, 0.0, _POLICY, observed=array, dtype=policy.compute)
     return None
 
 

@@ -15,10 +15,9 @@ from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
-from ..core.procedure import Goal, Procedure
+from ..core.procedure import Goal, Mode, Procedure
 from ..core.runner import Runner
 from ..core.verdict import Kind, Stage
-from ..operators.optimizers import OPTIMIZERS
 from ..oracles.muffin import SWEEP, THRESHOLD
 from ..triage.ballots import ballot_of
 from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
@@ -196,6 +195,8 @@ class StepExaminer:
         tried = [attempts[id(one)] for one in (trial, trial.again) if id(one) in attempts]
         last = tried[0]
         convicting = next((attempt for attempt in tried if attempt.suspicion), None)
+        if convicting is not None and convicting.trial is trial.again:
+            convicting = self._as_users_have_it(convicting)
         if convicting is not None and convicting.suspicion is not None:
             self._count(trial, convicting.suspicion.diagnosis.suspects)
             shown = self._without_network(convicting)
@@ -206,10 +207,20 @@ class StepExaminer:
         else:
             step.open.append(trial)
 
+    def _as_users_have_it(self, convicting: _Attempt) -> _Attempt | None:
+        """What convicts only as networks are run here, unoptimized, convicts nobody."""
+        if convicting.trial.case.procedure.mode is Mode.USER:
+            return convicting
+        users = convicting.trial.again
+        if users is None:
+            return None
+        (attempt,) = self._attempted([users]).values()
+        return attempt if attempt.suspicion else None
+
     def _without_network(self, convicting: _Attempt) -> _Attempt:
         """An optimizer's step of one layer, where that convicts the same: a network takes long to reduce."""
         trial, suspicion = convicting.trial, convicting.suspicion
-        single = step_alone(trial, convicting.outcomes) if trial.node.op in OPTIMIZERS else None
+        single = step_alone(trial, convicting.outcomes) if trial.stage is Stage.UPDATE else None
         if single is None or suspicion is None:
             return convicting
         (attempt,) = self._attempted([single]).values()

@@ -37,10 +37,10 @@ def claim_by_formula(case: Case, stage: Stage, own: Outcome) -> Claim | None:
 
 def _of_step(case: Case, own: Outcome) -> Claim | None:
     """The weight that is furthest off, by the optimizer's formula on the gradient that the target itself gives."""
-    recipe, name = case.procedure.optimizer, worst_weight(case, own)
+    recipe, name = case.procedure.optimizer, worst_weight(case, own, held=True)
     if recipe is None or name is None:
         return None
-    truth, formula = stepped_truths(case, own)[name], OPTIMIZERS[recipe.name].formula
+    truth, formula = stepped_truths(case, own, held=True)[name], OPTIMIZERS[recipe.name].formula
     return claim_by_reference("weights", name, truth, stepped_to(own, name), formula)
 
 
@@ -108,4 +108,6 @@ def _slope(
     direction = [np.zeros_like(array) for array in at]
     direction[place][index] = step
     slope = one_sided(terms, at, direction, middle)
-    return (float(slope.values.sum()) / step, slope.noise / abs(step)) if slope is not None else None
+    if slope is None or not slope.resolved:
+        return None
+    return float(slope.values.sum()) / step, slope.noise / abs(step)

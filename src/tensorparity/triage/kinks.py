@@ -224,6 +224,7 @@ class _Slopes:
 
     Args:
         low: per term, the smaller of its derivatives to both sides.
+        resolved: there are such derivatives; where the formula jumps within a step, any number may be right.
     """
 
     low: Array
@@ -231,6 +232,7 @@ class _Slopes:
     size: float
     noise: float
     rounding: float
+    resolved: bool = True
 
     def is_kink(self, apart: float = 0.0) -> bool:
         """The derivatives are not the same, by more than curvature makes of places this share of their size apart."""
@@ -251,6 +253,7 @@ class _Slopes:
             max(slopes.size for slopes in every),
             max(slopes.noise for slopes in every),
             max(slopes.rounding for slopes in every),
+            all(slopes.resolved for slopes in every),
         )
 
 
@@ -265,6 +268,7 @@ def _slopes(terms: Terms, at: Sequence[Array], direction: _Direction, middle: Ev
         max(upper.size, lower.size),
         upper.noise + lower.noise,
         max(upper.rounding, lower.rounding),
+        upper.resolved and lower.resolved,
     )
 
 
@@ -300,6 +304,8 @@ def _violation(
     total, size = _along(given, direction)
     if not math.isfinite(total):
         return float("inf"), f"its gradient is not finite along {direction.name}"
+    if not slopes.resolved:
+        return 0.0, ""
     low, high = float(slopes.low.sum()), float(slopes.high.sum())
     beyond = max(low - total, total - high, 0.0)
     size += slopes.size + slopes.rounding

@@ -266,16 +266,23 @@ def update_error(case: Case, outcome: Outcome) -> float:
     return _stepped_error(case, outcome, {name: None for name in outcome.trace.weights if name not in held})
 
 
-def worst_weight(case: Case, outcome: Outcome) -> str | None:
-    """The weight that is furthest from where the step should have led; None where none is judged."""
-    errors = {name: _distance(outcome, name, truth) for name, truth in stepped_truths(case, outcome).items()}
+def worst_weight(case: Case, outcome: Outcome, *, held: bool = False) -> str | None:
+    """The weight that is furthest from where the step should have led; None where none is judged.
+
+    Args:
+        held: also of those that a constraint holds.
+    """
+    truths = stepped_truths(case, outcome, held=held)
+    errors = {name: _distance(outcome, name, truth) for name, truth in truths.items()}
     return max(errors, key=lambda name: errors[name]) if errors else None
 
 
-def stepped_truths(case: Case, outcome: Outcome) -> dict[str, Evaluation]:
-    """Where the optimizer's formula leads on the target's own gradients: the weights that nothing else holds."""
-    held = governed_weights(case)
-    return _truths(case, outcome, {name: None for name in outcome.trace.weights if name not in held})
+def stepped_truths(case: Case, outcome: Outcome, *, held: bool = False) -> dict[str, Evaluation]:
+    """Where the optimizer's formula leads on the target's own gradients, and then a constraint; arguments as above."""
+    governed = governed_weights(case)
+    free: dict[str, Json] = {name: None for name in outcome.trace.weights if name not in governed}
+    known = {name: constraint for name, constraint in governed.items() if constraint != UNKNOWN}
+    return _truths(case, outcome, {**free, **known} if held else free)
 
 
 def _stepped_error(case: Case, outcome: Outcome, constraints: Mapping[str, Json]) -> float:

@@ -50,12 +50,14 @@ class Trial:
     Args:
         suspects: whom the screening doubts.
         again: the same as the network had it (its mode, what was pulled back in it). It is tried first, being cheaper;
-            this one where that convicts somebody or explains nothing.
+            this one where that convicts somebody or explains nothing. It has one of its own where its numbers are
+            others than this one's: the same numbers in the mode that users get, which decides.
         explained: whether the doubt is rounding carried along; asked where no trial convicts. Without an answer the
             doubt stays open.
         doubted: something in the network is not as it should be; otherwise a look at what the network does not show.
         runs: there are numbers to run it on; otherwise the doubt stays open as it is.
         also: another stage that it is a part of: to the paper, the gradient of a loss is one of the loss.
+        remade: makes the same trial of a layer in another case, where it is of a whole step.
     """
 
     stage: Stage
@@ -70,6 +72,7 @@ class Trial:
     doubted: bool = True
     runs: bool = True
     also: Stage | None = None
+    remade: Callable[[Case, Node, Sequence[str]], Trial] | None = None
 
     def is_part_of(self, stages: Collection[Stage]) -> bool:
         """Whether one of these stages asks for it."""
@@ -234,7 +237,11 @@ def backward_trial(
     if pulled is None:
         return trial
     like = replace(case, procedure=replace(case.procedure, mode=mode), cotangents={own.key: pulled})
-    return replace(trial, again=_backward(node, like, suspects))
+    again = _backward(node, like, suspects)
+    if mode is not Mode.USER:
+        users = replace(like, procedure=case.procedure)
+        again = replace(again, again=_backward(node, users, suspects))
+    return replace(trial, again=again)
 
 
 def _backward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
@@ -425,10 +432,12 @@ def step_alone(trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial | None:
     """
     graph = trial.case.subject
     suspect = next((outcomes[target] for target in outcomes if target in trial.suspects), None)
-    weight = worst_weight(trial.case, suspect) if suspect is not None and suspect.completed else None
-    if not isinstance(graph, LayerGraph) or suspect is None or weight is None or len(graph.nodes) < 2:
+    if not isinstance(graph, LayerGraph) or suspect is None or not suspect.completed or len(graph.nodes) < 2:
         return None
-    node = next((node for node in graph.nodes if node.layer == weight.partition("/")[0]), None)
+    of_optimizer = trial.node.op in OPTIMIZERS
+    weight = worst_weight(trial.case, suspect) if of_optimizer else None
+    owner = weight.partition("/")[0] if weight else "" if of_optimizer else trial.node.layer
+    node = next((node for node in graph.nodes if node.layer == owner), None)
     if node is None or node.key not in suspect.trace.nodes:
         return None
     try:
@@ -436,7 +445,9 @@ def step_alone(trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial | None:
         single = stepping_alone(trial.case, node, given, suspect.trace.nodes[node.key])
     except (KeyError, ValueError, ShapeError):
         return None
-    return update_trial(single, trial.suspects)
+    if of_optimizer:
+        return update_trial(single, trial.suspects)
+    return trial.remade(single, _single_node(single), trial.suspects) if trial.remade else None
 
 
 def stepping_alone(case: Case, node: Node, given: Sequence[Array], output: Array) -> Case:
@@ -458,7 +469,8 @@ def constraint_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
         return judge_constraint(case, node, _completed(outcomes))
 
     significant = _significant(node, case.procedure.dtype)
-    return Trial(Stage.UPDATE, case, node, judge, public_name(node.op), significant, tuple(suspects))
+    api = public_name(node.op)
+    return Trial(Stage.UPDATE, case, node, judge, api, significant, tuple(suspects), remade=constraint_trial)
 
 
 def state_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
@@ -468,4 +480,5 @@ def state_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
         return judge_state(case, node, _completed(outcomes))
 
     significant = _significant(node, case.procedure.dtype)
-    return Trial(Stage.UPDATE, case, node, judge, public_name(node.op), significant, tuple(suspects))
+    api = public_name(node.op)
+    return Trial(Stage.UPDATE, case, node, judge, api, significant, tuple(suspects), remade=state_trial)
