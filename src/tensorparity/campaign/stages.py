@@ -6,6 +6,7 @@ them again in one set of fresh processes: starting a worker costs more than a hu
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -195,7 +196,7 @@ class StepExaminer:
         tried = [attempts[id(one)] for one in (trial, trial.again) if id(one) in attempts]
         last = tried[0]
         convicting = next((attempt for attempt in tried if attempt.suspicion), None)
-        if convicting is not None and convicting.trial is trial.again:
+        if convicting is not None and convicting.trial is trial.again and _is_hurried(convicting):
             convicting = self._as_users_have_it(convicting)
         if convicting is not None and convicting.suspicion is not None:
             self._count(trial, convicting.suspicion.diagnosis.suspects)
@@ -208,9 +209,7 @@ class StepExaminer:
             step.open.append(trial)
 
     def _as_users_have_it(self, convicting: _Attempt) -> _Attempt | None:
-        """What convicts only as networks are run here, unoptimized, convicts nobody."""
-        if convicting.trial.case.procedure.mode is Mode.USER:
-            return convicting
+        """What convicts only as networks are compiled here, unoptimized, convicts nobody."""
         users = convicting.trial.again
         if users is None:
             return None
@@ -430,6 +429,13 @@ class StepExaminer:
         if isinstance(trial, EndingTrial):
             return self._suspects_of_ending(_ended_so(trial, outcomes)) == diagnosis.suspects
         return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
+
+
+def _is_hurried(attempt: _Attempt) -> bool:
+    """Whether it convicts nobody but those whose ``eager`` is no mode that users have: JAX' unoptimized compilation."""
+    suspects = attempt.suspicion.diagnosis.suspects if attempt.suspicion else ()
+    eager = attempt.trial.case.procedure.mode is Mode.EAGER
+    return eager and all(re.split(r"[@{]", suspect)[0] == "keras:jax" for suspect in suspects)
 
 
 def _asks_for_more(trial: Trial, attempts: Mapping[int, _Attempt]) -> bool:
