@@ -8,8 +8,8 @@ import pytest
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class, Diagnosis
-from tensorparity.core.graph import GraphBuilder
-from tensorparity.triage.freedoms import FREEDOMS, GRADIENTS_AT_KINKS, excused, freedom_of
+from tensorparity.core.graph import GraphBuilder, Node, Ref
+from tensorparity.triage.freedoms import FREEDOMS, GRADIENTS_AT_KINKS, excused, freedom_of, freedom_of_node
 
 
 def layer_case(op: str, x: Array, **params: object) -> Case:
@@ -53,3 +53,11 @@ def test_a_freedom_blames_nobody() -> None:
 
 def test_every_freedom_quotes_its_source() -> None:
     assert all(freedom.words and freedom.source for freedom in (*FREEDOMS, GRADIENTS_AT_KINKS))
+
+
+def test_nan_is_in_none_of_the_cases_a_function_is_told_by() -> None:
+    nan = np.array([[np.nan, 1.0]], np.float32)
+    freed = freedom_of_node(Node("a", "Activation", (Ref("x"),), {"activation": "soft_shrink"}), [nan])
+    assert freed is not None
+    np.testing.assert_array_equal(freed.mask, [[True, False]])
+    assert freedom_of_node(Node("a", "Activation", (Ref("x"),), {"activation": "tanh"}), [nan]) is None

@@ -72,6 +72,7 @@ class Prepared:
 
     Args:
         original: as it was found; its signature is the finding's identity.
+        repeated: it is like an earlier one, which was reduced to what it is signed by.
         reduction: None where it was not tried, as ``reproducer`` and ``draft`` (of an upstream report).
     """
 
@@ -80,11 +81,13 @@ class Prepared:
     reduction: Reduction | None = None
     reproducer: Reproducer | None = None
     draft: str | None = None
+    repeated: bool = False
 
     @property
     def is_reduced(self) -> bool:
         """As far as it goes, so that its signature says which defect it is."""
-        return self.reduction is not None and self.reduction.suspicion is not None and not self.reduction.stopped
+        done = self.reduction is not None and self.reduction.suspicion is not None and not self.reduction.stopped
+        return done or self.repeated
 
 
 class Preparation:
@@ -157,7 +160,8 @@ class Preparation:
         return earlier is not None and earlier.reduction is not None
 
     def _again(self, suspicion: Suspicion) -> Prepared:
-        return Prepared(_signed_like(suspicion, self._seen[_alike(suspicion)].suspicion), suspicion)
+        earlier = self._seen[_alike(suspicion)]
+        return Prepared(_signed_like(suspicion, earlier.suspicion), suspicion, repeated=earlier.is_reduced)
 
     def _together(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         began = time.monotonic()
@@ -399,7 +403,9 @@ def _matching(suspicion: Suspicion, checked: Checked) -> Suspicion | None:
         return exact
     wanted = suspicion.diagnosis
     for other in checked.suspicions:
-        alike = other.kind is suspicion.kind and set(other.diagnosis.suspects) == set(wanted.suspects)
+        found, accused = set(other.diagnosis.suspects), set(wanted.suspects)
+        # alone, whoever raises in other words is told apart
+        alike = other.kind is suspicion.kind and (found == accused or (other.kind is Kind.ERROR and found < accused))
         known = wanted.api is None or other.diagnosis.api is None or wanted.api == other.diagnosis.api
         if alike and known and other.diagnosis.klass is Class.DEFECT:
             return other

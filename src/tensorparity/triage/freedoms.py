@@ -18,6 +18,7 @@ from ..core.case import ApiCall, ArrayArg, Case
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
+from ..operators.activation_calls import ACTIVATIONS
 from ..operators.catalogue import has_layer, layer
 from ..operators.resizing import resized_from
 from ..operators.spec import Evaluation
@@ -139,6 +140,13 @@ def _not_a_number(params: Params, inputs: Sequence[Array]) -> Array:
     return np.isnan(inputs[0]) if inputs[0].dtype.kind in "fc" else _NOTHING
 
 
+def _nan_told_by_cases(params: Params, inputs: Sequence[Array]) -> Array:
+    """NaN is in none of the cases that the function is told by."""
+    name = params.get("activation")
+    told = isinstance(name, str) and name in ACTIVATIONS and ACTIVATIONS[name].by_cases
+    return _not_a_number(params, inputs) if told else _NOTHING
+
+
 def _crossed_bounds(params: Params, inputs: Sequence[Array]) -> Array:
     low, high = (params.get(name) for name in ("x_min", "x_max")) if "x_min" in params else (None, None)
     if len(inputs) == 3:
@@ -216,6 +224,13 @@ FREEDOMS: tuple[Freedom, ...] = (
         _not_a_number,
         "y = sign(x) = -1 if x < 0; 0 if x == 0; 1 if x > 0",
         "tf.math.sign",
+    ),
+    Freedom(
+        "NaN in a function that is told by cases",
+        ("keras.layers.Activation",),
+        _nan_told_by_cases,
+        "soft_shrink(x) = x - threshold if x > threshold, x + threshold if x < -threshold, 0 otherwise",
+        "keras.activations.soft_shrink, and the like of every function that is told so",
     ),
     Freedom(
         "bounds that cross",
