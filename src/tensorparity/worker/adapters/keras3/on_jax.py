@@ -155,7 +155,7 @@ class JaxAdapter(KerasAdapter):
         _, pull, outputs = jax.vjp(
             compute, {name: state[name] for name in names}, [tensors[i] for i in floats], has_aux=True
         )
-        weights, moved = pull(cotangent)
+        weights, moved = pull(cotangent.astype(outputs[0].dtype))  # Keras may give another dtype elsewhere
         found = {"weight:" + name: gradient for name, gradient in weights.items()}
         for index, gradient in zip(floats, moved):
             found["input:{}/{}".format(key, index)] = gradient

@@ -140,7 +140,8 @@ class TorchAdapter(KerasAdapter):
         sources = [t for t in tensors if t.requires_grad] + [v.value for v in named.values()]
         grads = []
         if outputs[0].requires_grad:
-            grads = list(torch.autograd.grad(outputs[0], sources, self.to_tensor(cotangent), allow_unused=True))
+            pulled = self.to_tensor(cotangent).to(outputs[0].dtype)  # Keras may give another dtype elsewhere
+            grads = list(torch.autograd.grad(outputs[0], sources, pulled, allow_unused=True))
         for index, output in enumerate(outputs):
             result.nodes[output_key(key, index)] = self.to_numpy(output)
         names = ["input:{}/{}".format(key, i) for i, t in enumerate(tensors) if t.requires_grad]

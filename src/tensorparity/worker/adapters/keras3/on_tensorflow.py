@@ -107,7 +107,8 @@ class TensorFlowAdapter(KerasAdapter):
                 if is_float(tensor.dtype.name):
                     tape.watch(tensor)
             outputs = program.replay(key, tensors, training)
-        grads = tape.gradient(outputs[0], [tensors, names], output_gradients=self.to_tensor(cotangent))
+        pulled = tf.cast(self.to_tensor(cotangent), outputs[0].dtype)  # Keras may give another dtype elsewhere
+        grads = tape.gradient(outputs[0], [tensors, names], output_gradients=pulled)
         for index, output in enumerate(outputs):
             result.nodes[output_key(key, index)] = self.to_numpy(output)
         for index, gradient in enumerate(grads[0]):
