@@ -2,11 +2,12 @@
 
 Usage: nnsmith_throughput.py [MODELS] [NODES] [PYTHON OF NNSMITH] [SECONDS]
 
-Ours: networks of about NODES nodes, generated, lowered twice, run by torch:eager and onnxruntime with one thread each
-and judged node by node against the references and each other. CPU time is that of this process and of both workers,
-after they were started. Only networks that both completed count. With the interpreter of an environment that has
-NNSmith (0.1.0, with the same torch and onnxruntime), its own loop is measured beside it: it generates the model, runs
-it in torch, exports it and runs the file in ONNX Runtime. Operators and values of both are counted in the ONNX files.
+Ours: networks of up to NODES layers, and of so few that they have as many nodes as NNSmith's; generated, lowered twice,
+run by torch:eager and onnxruntime with one thread each, and judged node by node against the references and each other.
+CPU time is that of this process and of both workers, after they were started. Only networks that both completed count.
+With the interpreter of an environment that has NNSmith (0.1.0, with the same torch and onnxruntime), its own loop is
+measured beside it: it generates the model, runs it in torch, exports it and runs the file in ONNX Runtime. Operators
+and values of both are counted in the ONNX files.
 
 ``--profile`` prints where our own process spends its time instead.
 """
@@ -35,6 +36,7 @@ from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.case import Case
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.onnx.model import parse_model
+from tensorparity.core.policies import PLAIN
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.generators.networks.networks import Network, NetworkGenerator, NetworkSettings
@@ -44,6 +46,8 @@ from tensorparity.targets.lowering.pytorch.layers import LAYERS as IN_TORCH
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
 TARGETS = ("torch:eager", "onnxruntime")
+#: Layers at most of a network that has, with what fits their shapes to each other, as many nodes as one of NNSmith's.
+FEWER = 2
 #: Networks of one round trip.
 ROUND = 32
 
@@ -85,7 +89,10 @@ class Ours:
 
     def __init__(self, vertices: int, seed: int = 1) -> None:
         layers = tuple(sorted(set(IN_ONNX) & set(IN_TORCH)))
-        settings = NetworkSettings(layers=layers, max_vertices=vertices, goal=Goal.FORWARD, training=False)
+        # Both lower float32 alone.
+        settings = NetworkSettings(
+            layers=layers, max_vertices=vertices, goal=Goal.FORWARD, training=False, policies=(PLAIN.name,)
+        )
         self.generator = NetworkGenerator(seed, settings)
         self._runner = open_runner(TARGETS, RunnerSettings(workers=len(TARGETS)))
         self._examiner = StepExaminer(self._runner, TARGETS, families_of(TARGETS), stages=(Stage.BUILD, Stage.FORWARD))
@@ -158,16 +165,19 @@ def row(name: str, counts: Sequence[float]) -> list[str]:
 
 
 def main(models: int = 600, vertices: int = 5, python: str = "", seconds: int = 60) -> None:
-    counts, cpu, more = measure_ours(models, vertices)
-    found = [counts.models, cpu, counts.nodes, counts.elements, len(counts.operators), len(counts.values)]
-    rows = [row("TensorParity", found)]
+    rows, remarks = [], []
+    for most in (vertices, FEWER):
+        counts, cpu, more = measure_ours(models, most)
+        found = [counts.models, cpu, counts.nodes, counts.elements, len(counts.operators), len(counts.values)]
+        rows.append(row(f"TensorParity, MAX_v = {most}", found))
+        remarks.append(f"MAX_v = {most}: {more}")
     if python:
         other = measure_nnsmith(python, seconds, vertices)
         names = ("models", "cpu_seconds", "nodes", "elements", "operators", "values")
         rows.append(row("NNSmith", [other[name] for name in names]))
     head = ["", "models", "per CPU-minute", "nodes", "elements compared", "operator types", "parameter values"]
     print(table(head, rows))
-    print(more)
+    print("\n".join(remarks))
 
 
 def profile(rounds: int = 12, vertices: int = 5) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from tensorparity.campaign.claims import claim_of
 from tensorparity.campaign.precision_findings import findings_of
@@ -15,6 +18,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.operators.spec import Evaluation
+from tensorparity.triage.reproduce.literals import Unprintable
 
 from .test_precision import Exact, exact, searched
 
@@ -104,7 +108,9 @@ def test_a_wrong_dtype_has_a_script_that_looks_at_the_dtype() -> None:
     claim = claim_of(item.suspicion, item.outcomes, "torch:eager")
     assert claim is not None
     assert claim.dtype == "float32"
-    assert 'sys.exit(0 if observed.dtype == "float32" else 1)' in render(item.suspicion, "torch:eager", claim)
+    assert 'sys.exit(0 if str(observed.dtype) == "float32" else 1)' in render(item.suspicion, "torch:eager", claim)
+    with pytest.raises(Unprintable, match="no bfloat16 to tell it from others"):
+        render(item.suspicion, "torch:eager", replace(claim, dtype="bfloat16"))
 
 
 def test_keras_narrows_float64_as_jax_does_but_for_tensorflow() -> None:

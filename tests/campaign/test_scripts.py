@@ -9,17 +9,19 @@ import pytest
 
 from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import Prepared, prepare_one
-from tensorparity.campaign.scripts import execute, reproduce, verify
+from tensorparity.campaign.scripts import execute, render, reproduce, verify
+from tensorparity.core.arrays import dtype_named
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.core.verdict import Kind
+from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.suspicion import Suspicion
 
 WRONG_FMOD = """
@@ -132,3 +134,32 @@ def test_a_case_that_lacks_an_array_has_no_script() -> None:
     outcomes = {"keras:torch": Outcome("keras:torch", Status.RAISED)}
     found = reproduce(cast("LocalRunner", None), suspicion, outcomes)
     assert (found.script.text, found.script.remark) == ("", "no script: the case has no 'd/kernel'")
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("tensorflow", marks=pytest.mark.tensorflow),
+        pytest.param("jax", marks=pytest.mark.jax),
+        pytest.param("torch", marks=pytest.mark.torch),
+    ],
+)
+@pytest.mark.parametrize(("slope", "code"), [(2.0, 0), (3.0, 1)], ids=["fixed", "shown"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"], ids=["given bfloat16", "given float32"])
+def test_a_gradient_in_mixed_precision(backend: str, slope: float, code: int, dtype: str) -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("LeakyReLU", build.input("x", (2,)), name="r", negative_slope=2.0))
+    given = np.array([[-1.0, 0.1]]).astype(dtype_named(dtype))
+    case = Case(
+        graph,
+        Procedure(goal=Goal.REPLAY, nodes=("r#0",), dtype="mixed_bfloat16"),
+        inputs={"r#0/0": given},
+        cotangents={"r#0": np.ones_like(given)},
+    )
+    target = f"keras:{backend}"
+    expected = np.array([[slope, 1.0]]).astype(given.dtype)
+    claim = Claim("gradients", "input:r#0/0", expected, 0.01, "us", observed=given)
+    diagnosis = Diagnosis(Class.DEFECT, (target,), "r#0", "keras.layers.LeakyReLU")
+    text = render(Suspicion(Kind.INCONSISTENCY, diagnosis, case, (target,), stage=Stage.BACKWARD), target, claim)
+    with opened("", target) as runner:
+        assert execute(text, runner.desk(target), planted=False) == (code, "observed: [[2.0, 1.0]]")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -15,6 +18,8 @@ from tensorparity.core.outcome import Failure, Form, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.losses_alone import loss_alone
+from tensorparity.triage.reproduce.claim import Claim
+from tensorparity.triage.reproduce.script import Parts, assemble
 from tensorparity.triage.suspicion import Suspicion
 
 TF, JAX, TORCH = "keras:tensorflow", "keras:jax", "keras:torch"
@@ -76,17 +81,45 @@ def test_of_a_right_gradient_nothing_is_claimed() -> None:
     assert claim_by_formula(case, Stage.BACKWARD, own) is None
 
 
-def test_at_a_kink_there_is_no_derivative_to_claim() -> None:
+def at_a_kink(gradient: float) -> tuple[Case, Outcome]:
     build = GraphBuilder()
-    graph = build.build(build.add("ReLU", build.input("x", (1,)), name="r"))
+    graph = build.build(build.add("ReLU", build.input("x", (1,)), name="r", negative_slope=0.5))
     case = Case(
         graph,
         Procedure(goal=Goal.REPLAY, nodes=("r#0",)),
         inputs={"r#0/0": np.zeros((1, 1), np.float32)},
         cotangents={"r#0": np.ones((1, 1), np.float32)},
     )
-    trace = Trace(gradients={"input:r#0/0": np.full((1, 1), 7.0, np.float32)})
-    assert claim_by_formula(case, Stage.BACKWARD, Outcome(TF, Status.COMPLETED, {}, trace)) is None
+    trace = Trace(gradients={"input:r#0/0": np.full((1, 1), gradient, np.float32)})
+    return case, Outcome(TF, Status.COMPLETED, {}, trace)
+
+
+@pytest.mark.parametrize("gradient", [0.5, 0.8, 1.0])
+def test_at_a_kink_all_between_the_slopes_is_right(gradient: float) -> None:
+    case, own = at_a_kink(gradient)
+    assert claim_by_formula(case, Stage.BACKWARD, own) is None
+
+
+@pytest.mark.parametrize("gradient", [0.0, 7.0])
+def test_and_a_script_says_so_of_what_is_not(gradient: float) -> None:
+    case, own = at_a_kink(gradient)
+    claim = claim_by_formula(case, Stage.BACKWARD, own)
+    assert claim is not None
+    assert claim.element == (0, 0)
+    assert float(claim.expected[0, 0]) == pytest.approx(0.75)
+    assert claim.between == pytest.approx((0.5, 1.0))
+    assert claim.tolerance < 0.01
+    assert claim.off == pytest.approx(0.5 if gradient == 0.0 else 6.0)
+
+
+@pytest.mark.parametrize(("observed", "code"), [(0.0, 0), (1.086, 0), (0.4, 0), (-0.01, 1), (1.1, 1)])
+def test_the_ends_of_a_kink_are_right_in_a_script(observed: float, code: int) -> None:
+    claim = Claim(
+        "gradients", "x", np.array([0.543]), 1e-4, "us", observed=np.array([9.0]), element=(0,), between=(0.0, 1.086)
+    )
+    steps = Parts(["import sys", "import numpy as np"], [f"observed = np.array([{observed}], 'float32')"])
+    text = assemble("So.", Kind.INCONSISTENCY, steps, claim)
+    assert subprocess.run([sys.executable, "-c", text], check=False, capture_output=True).returncode == code
 
 
 def suspicion(case: Case, kind: Kind, stage: Stage, **more: str) -> Suspicion:
@@ -145,3 +178,18 @@ def test_a_dtype_that_was_announced_wrongly_too_is_held_against_the_policy() -> 
     claim = claim_of(suspicion(case, Kind.DTYPE, Stage.FORWARD), {TF: own}, TF)
     assert claim is not None
     assert (claim.name, claim.dtype) == ("r", "float64")
+
+
+def test_several_layers_in_training_have_formulas_as_well() -> None:
+    build = GraphBuilder()
+    masked = build.add("Masking", build.input("x", (2, 1)), name="m")
+    graph = build.build(build.add("SimpleRNN", masked, name="r", units=1, zero_output_for_mask=True))
+    one = np.ones((1, 1), np.float32)
+    cell = "r/simple_rnn_cell"
+    weights = {f"{cell}/kernel": one, f"{cell}/recurrent_kernel": 0 * one, f"{cell}/bias": np.zeros(1, np.float32)}
+    given = {"x": np.array([[[1.0], [0.0]]], np.float32)}
+    case = Case(graph, Procedure(training=True), given, weights=weights)
+    own = Outcome(TF, Status.COMPLETED, {"r": 0 * one})
+    claim = claim_of(suspicion(case, Kind.INCONSISTENCY, Stage.FORWARD), {TF: own}, TF)
+    assert claim is not None
+    np.testing.assert_allclose(claim.expected, [[np.tanh(1.0)]])

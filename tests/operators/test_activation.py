@@ -72,6 +72,13 @@ def test_bad_parameters_are_refused(op, params, name):
         spec.shape(spec.complete(params), [(2, 3)])
 
 
+def test_a_rectifier_that_saturates_below_its_threshold_has_no_reference():
+    """Between the two the documentation's cases say one thing, and what they say of the threshold another."""
+    with pytest.raises(ShapeError, match="at least the threshold"):
+        run("ReLU", max_value=0.5, threshold=1.0)
+    assert run("ReLU", max_value=1.0, threshold=1.0) == [0, 0, 0, 0, 1, 1]
+
+
 def test_prelu_by_hand():
     node = Node("a", "PReLU", (Ref("x"),), {})
     (found,) = evaluate_node(node, [np.array([[-2.0, -2.0, 3.0]])], {"a/alpha": np.array([0.5, -1.0, 9.0])})

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tensorparity.core.graph import Node, Ref
+from tensorparity.operators import carried
 from tensorparity.operators.catalogue import layer
 from tensorparity.operators.evaluate import evaluate_node
 from tensorparity.operators.rounding import K, error_units
-from tensorparity.operators.spec import ShapeError
+from tensorparity.operators.spec import Evaluation, ShapeError
 
 
 def run(op, params, x, **weights):
@@ -122,3 +123,12 @@ def test_a_layer_with_dropout_draws_when_training():
     spec = layer("LSTM")
     assert not spec.draws({"units": 1})
     assert spec.draws({"units": 1, "recurrent_dropout": 0.5})
+
+
+def test_one_minus_a_gate_near_one_carries_the_gates_rounding():
+    """float32 has 0.9983 to 3e-8 at best, which is far more than its share of 1 - 0.9983."""
+    gate = Evaluation(np.array(0.9983), np.zeros(()))
+    rest = carried.complement(gate)
+    assert error_units(1 - np.float32(0.9983), rest, "float32") < 1
+    assert error_units(np.float32(1 - 0.9983 + 6e-8), rest, "float32") < 2
+    assert error_units(np.float32(1 - 0.9983 + 6e-6), rest, "float32") > 16

@@ -138,3 +138,18 @@ def test_layers_of_one_kind_are_tried_in_every_shape() -> None:
     case = Case(graph, Procedure(goal=Goal.FORWARD), inputs={"x": np.ones((1, 6, 2), np.float32)})
     tried_first = ending_search(case, crashed(), []).groups[0]
     assert sorted(trial.node.layer for trial in tried_first if trial.node) == ["a", "b", "pool"]
+
+
+def test_layers_that_fit_shapes_to_each_other_are_tried_last() -> None:
+    build = GraphBuilder("long")
+    x = build.add("ELU", build.input("x", (60,)), name="first")
+    for size in range(2, 60):
+        x = build.add("Reshape", x, name=f"r{size}", target_shape=[size * 60 // size, *[1] * (size % 4)])
+    case = Case(build.build(x), Procedure(goal=Goal.GRADIENTS), inputs={"x": np.ones((1, 60), np.float32)})
+    assert tried(case, raised("backward"), [done()])[0].api == "keras.layers.ELU"
+
+
+def test_a_model_that_is_not_built_names_the_layer_itself() -> None:
+    failure = Failure("ValueError", "Tensor from operation 'middle' is part of a cycle.", node="out#0", stage="build")
+    first = tried(chain(), Outcome(RAISED, Status.RAISED, failure=failure), [])[0]
+    assert (first.stage, first.api) == (Stage.BUILD, "keras.layers.ReLU")

@@ -14,7 +14,7 @@ from tensorparity.core.verdict import Stage
 from tensorparity.operators.rounding import K
 from tensorparity.triage.diagnose import blame
 from tensorparity.triage.steps import judge_update, update_error
-from tensorparity.triage.trials import loss_trials, step_alone, update_trial
+from tensorparity.triage.trials import backward_trial, loss_trials, step_alone, update_trial
 
 
 @pytest.fixture
@@ -83,6 +83,36 @@ def test_an_optimizer_is_tried_on_the_one_layer_it_steps_wrongly():
     assert (single.api, single.key) == (trial.api, trial.key)
 
 
+def test_the_layer_alone_is_passed_back_what_the_network_passed():
+    """A squared error's gradient is 2 (prediction - label) / size; what was 0 stays 0."""
+    ones = np.ones((2, 1), np.float32)
+    pull = np.array([[0.25], [0.0]], np.float32)
+    trace = Trace(
+        nodes={"d#0": ones, "r#0": 3 * ones, "e#0": 6 * ones},
+        gradients={"weight:e/kernel": ones[:1], "node:e#0": pull},
+        weights={"e/kernel": 5.0 * ones[:1]},
+    )
+    single = step_alone(update_trial(network(), ["one"]), {"one": Outcome("one", Status.COMPLETED, {}, trace)})
+    assert single is not None
+    (labels,) = single.case.labels.values()
+    np.testing.assert_array_equal(2 * (6 * ones - labels) / 2, pull)
+
+
+@pytest.mark.parametrize(("output", "pull"), [(6.0, 5e-12), (-6e37, 3.4e38)], ids=["below float32", "beyond it"])
+def test_a_gradient_that_no_label_gives_back_is_drawn(output, pull):
+    ones = np.ones((2, 1), np.float32)
+    trace = Trace(
+        nodes={"d#0": ones, "r#0": 3 * ones, "e#0": np.full((2, 1), output, np.float32)},
+        gradients={"weight:e/kernel": ones[:1], "node:e#0": np.full((2, 1), pull, np.float32)},
+        weights={"e/kernel": 5.0 * ones[:1]},
+    )
+    single = step_alone(update_trial(network(), ["one"]), {"one": Outcome("one", Status.COMPLETED, {}, trace)})
+    assert single is not None
+    (labels,) = single.case.labels.values()
+    assert np.abs(labels).max() < 10
+    assert (labels != trace.nodes["e#0"]).all()
+
+
 def test_a_step_of_one_layer_is_as_small_as_it_gets(case):
     assert step_alone(update_trial(case, ["one"]), {"one": stepped(1.5, 4.0)}) is None
 
@@ -105,3 +135,16 @@ def test_a_loss_is_judged_by_its_value_and_by_its_gradient(case):
         assert blame(trial.judge({"one": right, "two": right}), {})[1] == ()
     assert blame(value.judge({"one": right, "two": wrong_gradient}), {})[1] == ()
     assert blame(gradient.judge({"one": right, "two": wrong_value}), {})[1] == ()
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [("mixed_float16", 1.0), ("mixed_bfloat16", 2.0**-12), (None, 2.0**-12)])
+def test_what_would_vanish_in_float16_is_raised(dtype, largest):
+    """The way back is linear, so that nothing else changes."""
+    builder = GraphBuilder()
+    graph = builder.build(builder.add("ReLU", builder.input("x", (2,)), name="r"))
+    pulled = np.array([[2.0**-12, -(2.0**-13)]], np.float32)
+    ones = np.ones((1, 2), np.float32)
+    trial = backward_trial(graph.nodes[0], [ones], ones, {}, False, ["one"], 0, dtype, pulled=pulled)
+    (cotangent,) = trial.again.case.cotangents.values()
+    assert np.abs(cotangent).max() == largest
+    np.testing.assert_array_equal(cotangent / largest, pulled / 2.0**-12)

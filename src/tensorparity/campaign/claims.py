@@ -10,18 +10,20 @@ import numpy as np
 from ..core.arrays import Array, Arrays, dtype_name, is_floating, unit_roundoff
 from ..core.case import ApiCall, Case
 from ..core.channels import distance, is_exact, magnitude
-from ..core.graph import LayerGraph
+from ..core.errors import TensorParityError
+from ..core.graph import LayerGraph, Node, Ref
 from ..core.outcome import Outcome
 from ..core.policies import gradients_as_computed, policy_named
 from ..core.procedure import Goal
 from ..core.verdict import Kind
 from ..operators.api import formula_of
-from ..operators.catalogue import has_layer, layer
+from ..operators.catalogue import has_layer, has_reference, layer
+from ..operators.evaluate import evaluate_batches
 from ..operators.rounding import K, underflow
-from ..operators.spec import Evaluation
+from ..operators.spec import Evaluation, ShapeError
 from ..triage.ballots import ballot_of
 from ..triage.forms import announced_shape, as_announced
-from ..triage.measuring import odd_dtype, reference_of
+from ..triage.measuring import odd_dtype
 from ..triage.node_errors import VOTE_MARGIN
 from ..triage.reproduce.claim import Claim
 from ..triage.suspicion import Suspicion
@@ -63,17 +65,22 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
 
 
 def _in_training(case: Case) -> dict[str, Evaluation]:
-    """The true outputs of one layer in training, by name; nothing where it draws, or there are several."""
-    graph = case.subject
-    if not isinstance(graph, LayerGraph) or len(graph.nodes) != 1:
+    """The true outputs of layers in training, by name; nothing where one of them draws, or has no formula."""
+    graph, procedure = case.subject, case.procedure
+    if not isinstance(graph, LayerGraph) or any(_draws(node) or not has_reference(node.op) for node in graph.nodes):
         return {}
-    (node,) = graph.nodes
+    try:
+        found = evaluate_batches(
+            graph, case.inputs, case.weights, procedure.batch_size, training=True, dtype=procedure.dtype
+        )
+    except (TensorParityError, ShapeError):
+        return {}
+    return {name: found[graph.node(ref.node).key][ref.index] for ref, (_, name) in _output_places(graph).items()}
+
+
+def _draws(node: Node) -> bool:
     spec = layer(node.op)
-    if spec.draws(spec.complete(node.params)):
-        return {}
-    given = [case.inputs[ref.node] for ref in node.inputs]
-    found = reference_of(node, given, case.weights, training=True, dtype=case.procedure.dtype) or []
-    return {ref.node + (f".{ref.index}" if ref.index else ""): found[ref.index] for ref in graph.outputs if found}
+    return spec.draws(spec.complete(node.params))
 
 
 def _by_form(suspicion: Suspicion, own: Outcome) -> Claim | None:
@@ -108,12 +115,14 @@ def _by_policy(case: Case, own: Outcome) -> Claim | None:
 
 def _output_names(case: Case) -> dict[str, str]:
     """What the outputs of a graph are called, by their keys in a trace."""
-    graph = case.subject
-    if not isinstance(graph, LayerGraph):
-        return {}
+    return dict(_output_places(case.subject).values()) if isinstance(case.subject, LayerGraph) else {}
+
+
+def _output_places(graph: LayerGraph) -> dict[Ref, tuple[str, str]]:
+    """The key of every output in a trace, and its name."""
     keys = {node.name: node.key for node in graph.nodes}
     parts = {ref: f".{ref.index}" if ref.index else "" for ref in graph.outputs if ref.node in keys}
-    return {keys[ref.node] + part: ref.node + part for ref, part in parts.items()}
+    return {ref: (keys[ref.node] + part, ref.node + part) for ref, part in parts.items()}
 
 
 def _by_key(outputs: Arrays, names: Mapping[str, str]) -> dict[str, Array]:

@@ -28,6 +28,7 @@ from ..triage.cuts import up_to
 from ..triage.diagnose import accusation_of, accuse, public_name
 from ..triage.discontinuity import downstream_of_discontinuity
 from ..triage.fusion import guilty_of_fusion, shortest_stretch
+from ..triage.labels import is_of_labels, unfit
 from ..triage.node_errors import NodeErrors
 from ..triage.reduction.reducer import Checked
 from ..triage.replay import replay_nodes
@@ -40,6 +41,9 @@ from .refusals import ruled_out
 from .selection import families_of
 
 Outcomes = dict[str, Outcome]
+
+#: A layer, and what masks and reshapes its input.
+_FEW_LAYERS = 3
 
 
 def examine_case(
@@ -101,6 +105,9 @@ def _judge(
 ) -> Checked:
     """A model that is wrong before it is saved is filed as that; who was right then is not excused by it."""
     checked = _judged(runner, case, outcomes, fresh, exporters, convicted)
+    if checked.suspicions and not ruled_out(case) and (reason := unfit(case)):
+        kept = tuple(suspicion for suspicion in checked.suspicions if not is_of_labels(suspicion, outcomes))
+        checked = Checked(kept, checked.undecided if kept else reason)
     if not any(suspicion.case.procedure.reload for suspicion in checked.suspicions):
         return checked
     built = replace(case, procedure=replace(case.procedure, reload=False))
@@ -119,8 +126,8 @@ def _judged(
     exporters: Mapping[str, str],
     convicted: Sequence[str],
 ) -> Checked:
-    """Whoever ended badly first, each way apart; then what the others gave, of one layer or call: there a bad ending
-    hides no wrong answer.
+    """Whoever ended badly first, each way apart; then what the others gave, of a call or few layers: there a bad
+    ending hides no wrong answer.
     """
     checked = _judged_together(runner, case, outcomes, fresh, exporters, convicted)
     found, rest, new = list(checked.suspicions), outcomes, checked.suspicions
@@ -128,7 +135,7 @@ def _judged(
         told = {name for suspicion in new for name in suspicion.diagnosis.suspects} & ended or ended
         rest = {target: outcome for target, outcome in rest.items() if target not in told}
         left = ended - told
-        if not left and (len(rest) < 2 or not _is_single(case)):
+        if not left and (len(rest) < 2 or not _is_small(case)):
             break  # one alone that answered has nobody to be held against; layers would be replayed again and again
         after = _judged_together(runner, case, rest, fresh, exporters, convicted)
         keys = {suspicion.key for suspicion in found}
@@ -137,10 +144,10 @@ def _judged(
     return Checked(tuple(found), checked.undecided)
 
 
-def _is_single(case: Case) -> bool:
-    """One call, one layer or a loss alone."""
+def _is_small(case: Case) -> bool:
+    """One call, a loss alone, or one layer with what masks and shapes its input."""
     graph = case.subject
-    return isinstance(graph, ApiCall) or (isinstance(graph, LayerGraph) and len(graph.nodes) == 1)
+    return isinstance(graph, ApiCall) or (isinstance(graph, LayerGraph) and len(graph.nodes) <= _FEW_LAYERS)
 
 
 def _judged_together(

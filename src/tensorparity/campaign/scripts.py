@@ -30,7 +30,7 @@ from ..triage.reproduce.claim import Claim
 from ..triage.reproduce.draft import draft
 from ..triage.reproduce.file_scripts import FileScript, keras_file_parts, onnx_file_parts, torch_file_parts
 from ..triage.reproduce.keras_scripts import keras_parts
-from ..triage.reproduce.literals import Unprintable
+from ..triage.reproduce.literals import Unprintable, is_known
 from ..triage.reproduce.onnx_scripts import onnx_parts
 from ..triage.reproduce.operator_scripts import operator_parts
 from ..triage.reproduce.script import Parts, Reproducer, assemble
@@ -161,6 +161,9 @@ def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
 
 
 def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:
+    layers = name.framework == "keras" and isinstance(case.subject, LayerGraph)
+    if claim and claim.dtype and not is_known(claim.dtype) and not layers:  # elsewhere answers are cast for NumPy
+        raise Unprintable(f"NumPy has no {claim.dtype} to tell it from others")
     if isinstance(case.subject, ApiCall) and operator_of(case.subject.api) and spec_of(name).calls != "onnx":
         return operator_parts(case, spec_of(name).calls, name.flavour, watched=watched)
     composed = composed_parts(case, spec_of(name).calls, name.flavour, watched=watched)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from ..core.arrays import Array
@@ -70,35 +72,58 @@ def _of_gradient(case: Case, own: Outcome) -> Claim | None:
     return max(claims, key=lambda claim: claim.off / claim.tolerance if claim.off else 0.0, default=None)
 
 
+@dataclass(frozen=True)
+class _Derivative:
+    """By one number after the other: where both sides agree a number, at a kink all that lies between them.
+
+    Args:
+        reach: how far to either side of the value the sides are; 0 where they agree.
+        noise: what differences lose.
+    """
+
+    value: Array
+    reach: Array
+    noise: float
+
+
 def _of_argument(function: Differentiated, name: str, observed: Array, share: float) -> Claim | None:
     derivative = _derivative(function, name)
-    if derivative is None or observed.shape != derivative[0].shape or not observed.size:
+    if derivative is None or observed.shape != derivative.value.shape or not observed.size:
         return None
-    expected, noise = derivative
-    allowed = share * float(np.abs(expected).max()) + noise + 1e-30
-    if float(distance(observed, expected).max()) <= allowed:
+    expected = derivative.value
+    allowed = share * float(np.abs(expected).max()) + derivative.noise + 1e-30
+    units = distance(observed, expected) / (derivative.reach + allowed)
+    index = tuple(int(part) for part in np.unravel_index(int(np.argmax(units)), units.shape))
+    if units[index] <= 1:
         return None
-    return Claim("gradients", name, expected, allowed, REFERENCE, observed=observed, precise=True)
+    claim = Claim("gradients", name, expected, allowed, REFERENCE, observed=observed, precise=True)
+    if not derivative.reach.any():
+        return claim
+    claim = replace(claim, element=index)
+    reach, middle = float(derivative.reach[index]), float(expected[index])
+    if not reach:
+        return claim
+    return replace(claim, formula="the slopes on either side, or between", between=(middle - reach, middle + reach))
 
 
-def _derivative(function: Differentiated, name: str) -> tuple[Array, float] | None:
-    """By one number after the other, from either side, and what differences lose; None at a kink, and of too many."""
+def _derivative(function: Differentiated, name: str) -> _Derivative | None:
+    """From either side; None where a side has no slope, and of too many numbers."""
     at = [array.astype(np.float64) for array in function.arguments.values()]
     place = list(function.arguments).index(name)
     if at[place].size > _MOST_NUMBERS:
         return None
     middle, steps = function.terms(at), scales(at[place])
-    found, noise = np.zeros(at[place].shape), 0.0
+    found, reach, noise = np.zeros(at[place].shape), np.zeros(at[place].shape), 0.0
     for index in np.ndindex(*found.shape):
         step = float(steps[index])
         above, below = (_slope(function.terms, at, place, index, own, middle) for own in (step, -step))
         if above is None or below is None:
             return None
         lost = above[1] + below[1]
-        if not np.isclose(above[0], below[0], rtol=_APART / 10, atol=1e-9 + 2.0 * lost):
-            return None
         found[index], noise = (above[0] + below[0]) / 2.0, max(noise, lost)
-    return found, noise
+        if not np.isclose(above[0], below[0], rtol=_APART / 10, atol=1e-9 + 2.0 * lost):
+            reach[index] = abs(above[0] - below[0]) / 2.0
+    return _Derivative(found, reach, noise)
 
 
 def _slope(

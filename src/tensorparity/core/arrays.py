@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -41,7 +42,13 @@ def dtype_named(name: str) -> np.dtype[Any]:
 
 
 def dtype_name(array: Array) -> str:
-    return "string" if array.dtype.kind in "UO" else array.dtype.name
+    return _name_of(array.dtype)
+
+
+@lru_cache(maxsize=256)
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """Kept, because NumPy puts a name together anew whenever it is asked."""
+    return "string" if dtype.kind in "UO" else dtype.name
 
 
 def is_floating(name: str) -> bool:

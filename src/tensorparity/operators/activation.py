@@ -75,6 +75,8 @@ def _check_relu(params: Params, shape: Shape) -> None:
 
 def _relu(params: Params, x: Evaluation) -> Evaluation:
     top: Json = params["max_value"]
+    if top is not None and float(top) < number(params, "threshold"):  # which of the cases holds between them, who knows
+        raise ShapeError(f"Expected a max_value of at least the threshold. Received: {top} and {params['threshold']}")
     return functions.relu(
         None if top is None else float(top), number(params, "negative_slope"), number(params, "threshold")
     )(x)
@@ -94,7 +96,7 @@ RELU = _layer(
         "negative_slope * (input - threshold) below"
     ),
     "with a threshold above 0 the output jumps there, and the documentation's >= is a > in the code",
-    "a max_value below the threshold is documented only by the order of the cases",
+    "a max_value below the threshold contradicts itself, and has no reference",
 )
 
 

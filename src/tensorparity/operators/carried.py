@@ -37,8 +37,8 @@ def scaled(a: Evaluation, factor: Array | float) -> Evaluation:
 
 
 def complement(a: Evaluation) -> Evaluation:
-    """1 - a."""
-    return Evaluation(1.0 - a.value, a.kappa + np.abs(1.0 - a.value))
+    """1 - a. What rounding did to a near 1 is all of the difference."""
+    return Evaluation(1.0 - a.value, a.kappa + np.abs(a.value) + np.abs(1.0 - a.value))
 
 
 def product(a: Evaluation, matrix: Array) -> Evaluation:

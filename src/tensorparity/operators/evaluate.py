@@ -58,6 +58,9 @@ def _node_shapes(node: Node, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
         return spec.shape(_params(spec, node), shapes)
     except ShapeError as error:
         raise ShapeError(f"node {node.name!r} ({node.op}): {error}") from error
+    except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError) as error:
+        # a rule that stumbles over odd parameters refuses them
+        raise ShapeError(f"node {node.name!r} ({node.op}): {type(error).__name__}: {error}") from error
 
 
 def _params(spec: LayerSpec, node: Node) -> dict[str, Json]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,16 @@ class LossSpec:
         """The parameters whose values the documentation rules out."""
         return ruled_out((REDUCTION, *self.parameters), params)
 
+    def fits(self, params: Params, labels: Sequence[int], predictions: Sequence[int]) -> bool:
+        """Whether labels of this shape can be held against predictions of that; axes of one at the end aside."""
+        if self.labels == "sequences":  # class 0 stands for nothing, so that one class alone spells nothing
+            return len(labels) == 2 and len(predictions) == 3 and labels[0] == predictions[0] and predictions[2] > 1
+        wanted = list(predictions)
+        if self.sparse and wanted:
+            axis = params.get(AXIS.name, AXIS.default)
+            del wanted[axis_of(axis, AXIS.name, len(wanted))]
+        return _without_ones(labels) == _without_ones(wanted)
+
     def each(
         self, params: Params, labels: Array, predictions: Array, mask: Mask = None, *, otherwise: bool = False
     ) -> Evaluation:
@@ -94,6 +104,13 @@ class LossSpec:
         if mask.shape != found.value.shape:
             raise ShapeError(f"Expected a mask of shape {found.value.shape}. Received: {mask.shape}")
         return Evaluation(found.value[mask], np.broadcast_to(found.kappa, mask.shape)[mask])
+
+
+def _without_ones(shape: Sequence[int]) -> list[int]:
+    kept = list(shape)
+    while kept and kept[-1] == 1:
+        kept.pop()
+    return kept
 
 
 def along_axis(per_sample: PerSample, *, sparse: bool = False) -> PerSample:

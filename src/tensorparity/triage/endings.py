@@ -30,8 +30,9 @@ from .screening import first_given
 from .sign import policy_parameter, value_classes
 from .trials import alone, stepping_alone
 
-#: Layers that are tried alone where nobody knows which one it was.
-_MOST_ALONE = 40
+#: Layers that are tried alone where nobody knows which one it was; those that only fit shapes to each other last.
+_MOST_ALONE = 48
+_FITTING = ("Reshape", "Cropping1D", "ZeroPadding1D")
 #: By how far the target says that it came.
 _STAGES = {"build": Stage.BUILD, "loss": Stage.LOSS, "backward": Stage.BACKWARD, "update": Stage.UPDATE}
 
@@ -151,7 +152,8 @@ def ending_search(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> Endi
     assert isinstance(case.subject, LayerGraph)
     ending = (outcome.status.value, failure.type, normalised(failure.message))
     stage = stage_of_ending(failure, Stage.FORWARD)
-    node = next((node for node in case.subject.nodes if node.key == failure.node), None)
+    named = _quoted(failure.message, case.subject.nodes) if stage is Stage.BUILD else None
+    node = named or next((node for node in case.subject.nodes if node.key == failure.node), None)
     # Alone the layer may be well, and the network not: then the layer that happened to run last is not named.
     whole = EndingTrial(case, stage, outcome.target, ending, place_in_case=(failure.node, failure.stage))
     if stage is Stage.UPDATE:
@@ -170,6 +172,12 @@ def ending_search(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> Endi
     if node is case.subject.nodes[-1] and not failure.stage:  # it may be any layer's backward pass
         backward += [trial for trial in _every_layer(whole, done, but=node) if trial.stage is Stage.BACKWARD]
     return _search([forward, backward, *rest], whole, forward)
+
+
+def _quoted(message: str, nodes: Sequence[Node]) -> Node | None:
+    """The one layer that a message names: a model is built of all of them, whichever was added last."""
+    found = {node.layer: node for node in reversed(nodes) if f"'{node.layer}'" in message}
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _search(
@@ -234,12 +242,12 @@ def _layer_trials(
 
 
 def _every_layer(whole: EndingTrial, done: Sequence[Outcome], but: Node | None = None) -> list[EndingTrial]:
-    """Every layer alone, the last first, those with weights before others; of those that are alike one."""
+    """Every layer alone, the last first, by how likely it is the reason; of those that are alike one."""
     graph = whole.case.subject
     assert isinstance(graph, LayerGraph)
     owners = {name.partition("/")[0] for name in whole.case.weights}
     nodes = [node for node in reversed(graph.nodes) if node is not but]
-    nodes.sort(key=lambda node: node.layer not in owners)
+    nodes.sort(key=lambda node: 0 if node.layer in owners else 2 if node.op in _FITTING else 1)
     found: dict[str, list[EndingTrial]] = {}
     for node in nodes:
         trials = [replace(trial, one_of_many=True) for group in _layer_trials(whole, node, done) for trial in group]

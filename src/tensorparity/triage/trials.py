@@ -6,6 +6,7 @@ fresh processes, always by the same judge, and its case is what a finding keeps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,12 +14,13 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays
 from ..core.case import Case
+from ..core.channels import is_finite
 from ..core.errors import TensorParityError
 from ..core.graph import InputSpec, LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.model import node_inputs
 from ..core.outcome import Outcome
-from ..core.policies import PLAIN
+from ..core.policies import PLAIN, policy_named
 from ..core.procedure import Goal, Mode, Procedure, Recipe
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
@@ -236,12 +238,23 @@ def backward_trial(
             return replace(trained, again=trial)
     if pulled is None:
         return trial
+    pulled = _raised(pulled) if policy_named(dtype).compute == "float16" else pulled
     like = replace(case, procedure=replace(case.procedure, mode=mode), cotangents={own.key: pulled})
     again = _backward(node, like, suspects)
     if mode is not Mode.USER:
         users = replace(like, procedure=case.procedure)
         again = replace(again, again=_backward(node, users, suspects))
     return replace(trial, again=again)
+
+
+def _raised(cotangent: Array) -> Array:
+    """As large as 1, by a power of two: what is small vanishes in float16, which is why users scale their losses."""
+    numbers = np.abs(cotangent.astype(np.float64))
+    largest = float(numbers[np.isfinite(numbers)].max(initial=0.0))
+    if not 0.0 < largest < 1.0:
+        return cotangent
+    factor = 2.0 ** -math.floor(math.log2(largest))
+    return np.asarray(cotangent.astype(np.float64) * factor).astype(cotangent.dtype)
 
 
 def _backward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
@@ -442,7 +455,8 @@ def step_alone(trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial | None:
         return None
     try:
         given = node_inputs(graph, node, trial.case.inputs, suspect.trace.nodes)
-        single = stepping_alone(trial.case, node, given, suspect.trace.nodes[node.key])
+        pull = suspect.trace.gradients.get(f"node:{node.key}")
+        single = stepping_alone(trial.case, node, given, suspect.trace.nodes[node.key], pull)
     except (KeyError, ValueError, ShapeError):
         return None
     if of_optimizer:
@@ -450,16 +464,32 @@ def step_alone(trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial | None:
     return trial.remade(single, _single_node(single), trial.suspects) if trial.remade else None
 
 
-def stepping_alone(case: Case, node: Node, given: Sequence[Array], output: Array) -> Case:
+def stepping_alone(case: Case, node: Node, given: Sequence[Array], output: Array, pull: Array | None = None) -> Case:
     """The optimizer's step of one layer alone, by a squared error.
+
+    Args:
+        pull: what the network passed back to the layer. Where float32 can say such labels, the error passes back about
+            the same, and 0 where that was 0: some steps go wrong only there.
 
     Raises:
         ValueError, KeyError, ShapeError: if the layer cannot be run alone.
     """
     like = case.procedure
-    single = _trained_alone(node, given, output, case.weights, like.training, (), case.seed, like.dtype)
-    procedure = replace(single.case.procedure, goal=Goal.UPDATE, optimizer=like.optimizer)
-    return replace(single.case, procedure=procedure)
+    single = _trained_alone(node, given, output, case.weights, like.training, (), case.seed, like.dtype).case
+    procedure = replace(single.procedure, goal=Goal.UPDATE, optimizer=like.optimizer)
+    wanted = _labels_for(pull, output) if pull is not None and pull.shape == output.shape else None
+    labels = single.labels if wanted is None else dict.fromkeys(single.labels, wanted)
+    return replace(single, labels=labels, procedure=procedure)
+
+
+def _labels_for(pull: Array, output: Array) -> Array | None:
+    """Labels whose mean squared error has this gradient at the output; None where float32 has none."""
+    with np.errstate(all="ignore"):
+        predicted = output.astype(np.float64)
+        labels = (predicted - pull.astype(np.float64) * pull.size / 2.0).astype(np.float32)
+        back = predicted - labels
+    same = np.array_equal(back == 0.0, pull == 0.0) and bool(is_finite(labels).all() and is_finite(back).all())
+    return labels if same else None
 
 
 def constraint_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:

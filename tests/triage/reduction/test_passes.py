@@ -213,6 +213,25 @@ class TestTraining:
         assert (procedure.steps, procedure.loss, procedure.optimizer) == (1, Recipe("MeanSquaredError"), Recipe("SGD"))
         assert len(result.case.inputs["x"]) == len(result.case.labels["d"]) == 2
 
+    @pytest.mark.parametrize(
+        ("loss", "labels"),
+        [
+            ("SparseCategoricalCrossentropy", np.array([1, 0], np.int32)),
+            ("CTC", np.array([[1, 0, 0], [1, 1, 0]], np.int32)),
+            ("MeanAbsoluteError", np.array([[1, 0], [2, 3]], np.int32)),
+        ],
+    )
+    def test_labels_of_a_plainer_loss_are_as_many_as_predictions(self, reduced: Any, loss: str, labels: Any) -> None:
+        case = self.case()
+        procedure = replace(case.procedure, goal=Goal.GRADIENTS, steps=None, loss=Recipe(loss), optimizer=None)
+        case = replace(case, procedure=procedure, labels={"d": labels}, inputs={"x": case.inputs["x"][:2]})
+        fails = lambda case: case.procedure.goal is Goal.GRADIENTS  # noqa: E731
+        result, _ = reduced(case, fails, passes=only("shrink training"))
+        assert result.case.procedure.loss == Recipe("MeanSquaredError")
+        after = result.case.labels["d"]
+        assert (after.shape, after.dtype) == ((2, 2), np.float32)
+        assert np.array_equal(after, labels) or (not after.any() and labels.shape != (2, 2))
+
 
 class TestCalls:
     def case(self) -> Case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -54,6 +55,15 @@ def test_long_arrays_with_few_numbers() -> None:
 def test_what_nobody_would_read_is_refused() -> None:
     with pytest.raises(literals.Unprintable, match="whose values matter"):
         literals.array(np.random.default_rng(0).standard_normal(1000))
+
+
+def test_what_numpy_lacks_is_written_in_float32() -> None:
+    array = np.array([0.1, 3.0], "float32").astype(ml_dtypes.bfloat16)
+    with pytest.raises(literals.Unprintable, match="no bfloat16"):
+        literals.array(array)
+    again = back(literals.wide(array))
+    assert again.dtype == np.float32
+    np.testing.assert_array_equal(again.astype(ml_dtypes.bfloat16), array)
 
 
 @pytest.mark.parametrize(

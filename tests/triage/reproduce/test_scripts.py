@@ -131,6 +131,13 @@ def test_training(group: str) -> None:
     assert ("d.weights[1]" if group == "weights" else "np.asarray(loss)") in text
 
 
+def test_what_ends_before_its_loss_needs_no_labels() -> None:
+    procedure = Procedure(goal=Goal.UPDATE, loss=Recipe("MeanSquaredError"), optimizer=Recipe("SGD"))
+    text = script(dense(procedure=procedure), None, kind=Kind.CRASH)
+    assert "observed = model.predict(x, verbose=0)" in text
+    assert "train_on_batch" not in text
+
+
 def test_training_of_several_steps() -> None:
     fit = Procedure(goal=Goal.FIT, steps=3, training=True, loss=Recipe("MeanSquaredError"), optimizer=Recipe("SGD"))
     three = np.ones((3, 2), np.float32)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from ...core.case import Case
 from ...core.finding import Class
+from ..labels import unfit
 from ..suspicion import Suspicion
 from .order import elements, node_count, simpler, sort_key
 
@@ -114,7 +115,8 @@ class Attempts:
 
     def first(self, candidates: Iterable[Case | None]) -> Case | None:
         """The simplest candidate that still fails in the same way, or None; it is the best case from then on."""
-        offered = {case.digest: case for case in candidates if case is not None and simpler(case, self.case)}
+        simple = [case for case in candidates if case is not None and simpler(case, self.case)]
+        offered = {case.digest: case for case in simple if not unfit(case)}
         wanted = sorted(offered.values(), key=sort_key)
         self._run([case for case in wanted if case.digest not in self.known])
         for case in wanted:

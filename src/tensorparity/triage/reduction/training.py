@@ -6,9 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...core.arrays import Array, Arrays, dtype_name, is_floating
 from ...core.case import Case
+from ...core.errors import TensorParityError
+from ...core.graph import LayerGraph
 from ...core.procedure import Goal, Procedure, Recipe
+from ...operators.evaluate import infer_shapes
 from ...operators.optimizers import OPTIMIZERS
+from ...operators.spec import ShapeError
 from .order import PLAINEST_LOSS, PLAINEST_OPTIMIZER
 from .reducer import Attempts
 
@@ -38,12 +43,31 @@ def _bare(optimizer: Recipe) -> Recipe:
 
 
 def _with(case: Case, procedure: Procedure) -> Case | None:
-    """The labels must suit the loss: whole numbers are classes, which the plainest loss does not take."""
+    """The labels must suit the loss; None where nobody knows what would."""
     loss = procedure.loss
-    if loss is not None and loss.name == PLAINEST_LOSS and any(a.dtype.kind in "iu" for a in case.labels.values()):
-        labels = {name: array.astype(np.float32) for name, array in case.labels.items()}
-        return replace(case, procedure=procedure, labels=labels)
-    return replace(case, procedure=procedure)
+    if loss is None or loss.name != PLAINEST_LOSS or case.procedure.loss == loss:
+        return replace(case, procedure=procedure)
+    labels = _numbers(case)
+    return replace(case, procedure=procedure, labels=labels) if labels is not None else None
+
+
+def _numbers(case: Case) -> Arrays | None:
+    """Labels that the plainest loss takes: as many numbers as are predicted. Classes become zeros of that shape."""
+    graph = case.subject
+    if not isinstance(graph, LayerGraph):
+        return {name: array.astype(np.float32) for name, array in case.labels.items()}
+    try:
+        shapes = infer_shapes(graph, min(len(array) for array in case.inputs.values()))
+    except (TensorParityError, ShapeError, ValueError):
+        return None
+    found: dict[str, Array] = {}
+    for ref in graph.outputs:
+        if ref.node in case.labels:
+            shape = tuple(size or 1 for size in shapes[ref.node][ref.index])
+            array = case.labels[ref.node]
+            kept = array if is_floating(dtype_name(array)) else array.astype(np.float32)
+            found[ref.node] = kept if array.shape == shape else np.zeros(shape, np.float32)
+    return found
 
 
 def _one_step(case: Case) -> Case | None:

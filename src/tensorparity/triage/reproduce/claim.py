@@ -24,6 +24,7 @@ class Claim:
         element: the one that is claimed, where only its own tolerance shows that it is wrong.
         precise: the expectation was computed in a higher precision than what is tested.
         dtype: the answer's, where that is what is wrong.
+        between: of ``element``, all that is right where that is no single number; ``expected`` is in the middle.
     """
 
     group: str
@@ -36,6 +37,7 @@ class Claim:
     element: tuple[int, ...] | None = None
     precise: bool = False
     dtype: str = ""
+    between: tuple[float, float] | None = None
 
     @property
     def off(self) -> float | None:
@@ -43,7 +45,10 @@ class Claim:
         if self.observed is None or self.observed.shape != self.expected.shape:
             return None
         apart = distance(self.observed, self.expected)
-        return float(apart.max(initial=0.0) if self.element is None else apart[self.element])
+        if self.element is None:
+            return float(apart.max(initial=0.0))
+        reach = (self.between[1] - self.between[0]) / 2.0 if self.between else 0.0
+        return max(float(apart[self.element]) - reach, 0.0)
 
     def worst_element(self) -> tuple[int, ...] | None:
         if self.observed is None or self.observed.shape != self.expected.shape or not self.expected.ndim:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Collection
 
 import numpy as np
 
-from ...core.arrays import Arrays, is_floating
+from ...core.arrays import Arrays, dtype_name, is_floating
 from ...core.case import ApiCall, ArrayArg, Case
+from ...core.errors import TensorParityError
 from ...core.graph import LayerGraph, Node, Ref
 from ...core.jsontext import Json
+from ...core.policies import policy_named
 from ...core.procedure import Goal, Mode, Recipe
 from ...operators.api import returns_several
 from ...operators.beside import is_stateful
 from ...operators.catalogue import layer
-from ...operators.evaluate import declare_weights
+from ...operators.evaluate import declare_weights, infer_shapes
 from ...operators.metrics.catalogue import metric_of
 from ...operators.spec import ShapeError
 from ..penalties import has_penalties
@@ -96,12 +99,14 @@ def _graph_steps(case: Case, graph: LayerGraph, backend: str, claim: Claim | Non
         steps.append('keras.config.set_floatx("float64")')
     elif case.procedure.dtype:
         steps.append(f"keras.config.set_dtype_policy({literals.value(case.procedure.dtype)})")
-    steps += [f"{names[item.name]} = {literals.array(arrays[item.name])}" for item in graph.inputs]
+    steps += [f"{names[item.name]} = {literals.wide(arrays[item.name])}" for item in graph.inputs]
     steps += [f"{_layer_name(node)} = {_constructor(node)}" for node in graph.nodes if node.call == 0]
     if case.procedure.goal is Goal.REPLAY:
         return [*steps, *_backward(case, graph, names, backend, claim)]
     steps += _model(graph, _static_batch(case, graph))
     steps += _weights(case, graph)
+    if not case.labels and claim is None:  # it ends before there is a loss
+        return [*steps, *_forward(case, graph, names, claim)]
     if case.procedure.goal in (Goal.UPDATE, Goal.FIT):
         return [*steps, *_training(case, graph, names, claim)]
     if case.procedure.goal is Goal.GRADIENTS:
@@ -184,11 +189,14 @@ def _tensor(tensors: dict[str, str], graph: LayerGraph, ref: Ref) -> str:
 
 
 def _gives_several(node: Node, graph: LayerGraph) -> bool:
-    """Whether a call of the layer is a tuple: it was asked for one, or something else than its first part is read."""
-    read = [*graph.outputs, *(ref for other in graph.nodes for ref in other.inputs)]
-    asked = {**node.params, **node.call_params}
-    tuples = ("return_state", "return_attention_scores")
-    return any(asked.get(name) for name in tuples) or any(ref.node == node.name and ref.index for ref in read)
+    """Whether a call of the layer is a tuple."""
+    try:
+        return len(infer_shapes(graph, None)[node.name]) > 1
+    except (ShapeError, TensorParityError):  # arguments that the catalogue rules out: by what is asked and read of it
+        read = [*graph.outputs, *(ref for other in graph.nodes for ref in other.inputs)]
+        asked = {**node.params, **node.call_params}
+        tuples = ("return_state", "return_attention_scores")
+        return any(asked.get(name) for name in tuples) or any(ref.node == node.name and ref.index for ref in read)
 
 
 def _weights(case: Case, graph: LayerGraph) -> list[str]:
@@ -200,7 +208,7 @@ def _weights(case: Case, graph: LayerGraph) -> list[str]:
     for node in graph.nodes:
         own = [name for name in declared if name.startswith(f"{node.layer}/")]
         if own and node.call == 0:
-            arrays = ", ".join(literals.array(case.weights[name]) for name in own)
+            arrays = ", ".join(literals.wide(case.weights[name]) for name in own)
             lines.append(f"{_layer_name(node)}.set_weights([{arrays}])")
     return lines
 
@@ -241,10 +249,18 @@ def _backward(case: Case, graph: LayerGraph, names: dict[str, str], backend: str
     arrays = [names[ref.node] for ref in node.inputs]
     build = [f"{_call(node, [f'np.array({name})' for name in arrays])}  # builds its weights"]
     setting = _weights(case, graph)
-    cotangent = f"cotangent = {literals.array(case.cotangents[node.key])}"
+    cotangent = case.cotangents[node.key]
     training = _training_flag(case)
     wanted = _wanted(node, graph, names, claim, case)
-    return [*(build if setting else []), *setting, cotangent, *_pull(node, arrays, backend, training, wanted)]
+    given = {**{names[name]: array for name, array in _input_arrays(case, graph).items()}, "cotangent": cotangent}
+    narrow = {name: dtype for name, array in given.items() if not literals.is_known(dtype := dtype_name(array))}
+    return [
+        *(build if setting else []),
+        *setting,
+        f"cotangent = {literals.wide(cotangent)}",
+        *(f"{name} = keras.ops.cast({name}, {literals.value(dtype)})" for name, dtype in narrow.items()),
+        *_pull(node, arrays, backend, training, wanted, narrow, policy_named(case.procedure.dtype).half),
+    ]
 
 
 def _wanted(node: Node, graph: LayerGraph, names: dict[str, str], claim: Claim | None, case: Case) -> str:
@@ -263,30 +279,50 @@ def _wanted(node: Node, graph: LayerGraph, names: dict[str, str], claim: Claim |
     return f"{_layer_name(owner)}.weights[{declared.index(weight)}]"
 
 
-def _pull(node: Node, arrays: list[str], backend: str, training: str, wanted: str) -> list[str]:
+def _pull(
+    node: Node, arrays: list[str], backend: str, training: str, wanted: str, narrow: Collection[str], cast: bool
+) -> list[str]:
+    """The layer's call and the way back through it.
+
+    Args:
+        narrow: the names of arrays that are tensors already, because NumPy lacks their dtype.
+        cast: the layer answers in another dtype than it is given, and the cotangent has to have that.
+    """
     call = _call(node, arrays, training)
+    half = bool(narrow) or cast
+    widened = 'keras.ops.convert_to_numpy(keras.ops.cast({}, "float32"))' if half else "np.asarray({})"
+    casting = ["cotangent = keras.ops.cast(cotangent, y.dtype)"] if cast else []
+    source = wanted if wanted in arrays else f"{wanted}.value"
     if backend == "torch":
-        tensors = [f"{name} = torch.tensor({name}, requires_grad=True)" for name in arrays]
-        source = wanted if wanted in arrays else f"{wanted}.value"
+        tensors = [
+            f"{name}.requires_grad_()" if name in narrow else f"{name} = torch.tensor({name}, requires_grad=True)"
+            for name in arrays
+        ]
+        seed = "cotangent" if cast or "cotangent" in narrow else "torch.tensor(cotangent)"
+        gradient = f"{source}.grad"
         return [
             *tensors,
-            f"{call}.backward(torch.tensor(cotangent))",
-            f"observed = {source}.grad.numpy()",
+            f"y = {call}",
+            *casting,
+            f"y.backward({seed})",
+            f"observed = {widened.format(gradient) if half else gradient + '.numpy()'}",
         ]
     if backend == "tensorflow":
-        source = wanted if wanted in arrays else f"{wanted}.value"
+        gradient = f"tf.convert_to_tensor(tape.gradient(y, {source}, output_gradients=cotangent))"
         return [
-            *(f"{name} = tf.constant({name})" for name in arrays),
+            *(f"{name} = tf.constant({name})" for name in arrays if name not in narrow),
             "with tf.GradientTape() as tape:",
             f"    tape.watch([{', '.join(arrays)}])",
             f"    y = {call}",
-            f"observed = tf.convert_to_tensor(tape.gradient(y, {source}, output_gradients=cotangent)).numpy()",
+            *casting,
+            f"observed = {widened.format(gradient) if half else gradient + '.numpy()'}",
         ]
     if backend == "jax" and wanted in arrays:
         given = ", ".join(arrays)
         return [
-            f"_, pull_back = jax.vjp(lambda {given}: {call}, {given})",
-            f"observed = np.asarray(pull_back(cotangent)[{arrays.index(wanted)}])",
+            f"y, pull_back = jax.vjp(lambda {given}: {call}, {given})",
+            *casting,
+            f"observed = {widened.format(f'pull_back(cotangent)[{arrays.index(wanted)}]')}",
         ]
     if backend == "jax":
         name = wanted.partition(".")[0]
@@ -295,8 +331,9 @@ def _pull(node: Node, arrays: list[str], backend: str, training: str, wanted: st
         return [
             f"t, n = {name}.trainable_variables, {name}.non_trainable_variables",
             "t, n = [v.value for v in t], [v.value for v in n]",
-            f"_, pull_back = jax.vjp(lambda t: {stateless}[0], t)",
-            f"observed = np.asarray(pull_back(cotangent)[0][{index}])",
+            f"y, pull_back = jax.vjp(lambda t: {stateless}[0], t)",
+            *casting,
+            f"observed = {widened.format(f'pull_back(cotangent)[0][{index}]')}",
         ]
     raise literals.Unprintable(f"gradients on {backend}")
 
@@ -316,7 +353,7 @@ def _labels(case: Case, graph: LayerGraph) -> tuple[list[str], str]:
     order = [ref.node for ref in graph.outputs if ref.node in case.labels]
     if not order:
         raise literals.Unprintable("a loss without labels")
-    lines = [f"y{index} = {literals.array(case.labels[name])}" for index, name in enumerate(order)]
+    lines = [f"y{index} = {literals.wide(case.labels[name])}" for index, name in enumerate(order)]
     given = ", ".join(f"y{index}" for index in range(len(order)))
     return lines, f"[{given}]" if len(order) > 1 else given
 
@@ -376,7 +413,7 @@ def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: st
         lines += [f"{name} = torch.tensor({name}, requires_grad={name in floats})" for name in arrays]
         if ends:
             return [*lines, f"{call}.backward()", "observed = 0"]
-        return [*lines, f"{call}.backward()", f"observed = {source}.grad.numpy()"]
+        return [*lines, f"{call}.backward()", f"observed = keras.ops.convert_to_numpy({source}.grad)"]
     if backend == "tensorflow":
         source = wanted if wanted in arrays else f"{wanted}.value"
         lines += [f"{name} = tf.constant({name})" for name in arrays]

@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 
-from ...core.arrays import Array, dtype_name
+from ...core.arrays import EXTENSION_DTYPES, Array, dtype_name
 from ...core.jsontext import Json
 from ..reduction.values import OFFSET, PERIOD
 
 #: More numbers than this nobody reads, and nobody pastes.
-MOST_LISTED = 256
+MOST_LISTED = 512
 _MOST_SCATTERED = 24
 _LONGEST_NAME = 60
 
@@ -52,6 +52,20 @@ def dotted(text: object) -> str:
     return ".".join(name(part) for part in str(text).split("."))
 
 
+def is_known(dtype: str) -> bool:
+    """Whether NumPy has the dtype by itself."""
+    return dtype not in EXTENSION_DTYPES
+
+
+def wide(data: Array) -> str:
+    """``array``, in float32 if NumPy lacks its dtype: the numbers are the same, and the library casts them.
+
+    Raises:
+        Unprintable: as ``array``.
+    """
+    return array(data if is_known(dtype_name(data)) else data.astype(np.float32))
+
+
 def array(data: Array) -> str:
     """An expression that gives the array, by its simplest rule.
 
@@ -59,7 +73,7 @@ def array(data: Array) -> str:
         Unprintable: if it has no rule and is too long to be listed.
     """
     dtype = dtype_name(data)
-    if dtype in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+    if not is_known(dtype):
         raise Unprintable(f"NumPy has no {dtype}")
     shape = value(list(data.shape))
     flat = data.reshape(-1)

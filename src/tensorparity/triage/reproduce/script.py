@@ -18,7 +18,7 @@ from .claim import Claim
 
 #: Lines beyond which nobody pastes a script into a report.
 MOST_LINES = 36
-_LONGEST_LINE = 4000
+_LONGEST_LINE = 8000
 _MOST_COMPARED = 64
 #: Numbers of so many bytes at most come back from nine digits.
 _NINE_DIGITS = 4
@@ -111,20 +111,27 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
             "sys.exit(0 if observed.shape == expected else 1)",
         ]
     if kind is Kind.DTYPE and claim.dtype:
-        if claim.dtype == "bfloat16":
-            raise literals.Unprintable("NumPy has no bfloat16 to tell it from others")
         return [
             *lines,
             f'print("expected dtype: {claim.dtype}")',
             'print("observed dtype:", observed.dtype)',
-            f"sys.exit(0 if observed.dtype == {literals.value(claim.dtype)} else 1)",
+            f"sys.exit(0 if str(observed.dtype) == {literals.value(claim.dtype)} else 1)",
         ]
     alone = claim.element is not None or expected.size > _MOST_COMPARED or (claim.off or 0.0) <= claim.tolerance
     if index is not None and alone:
         lines.append(f"observed = observed[{', '.join(map(str, index))}]")
         expected = np.asarray(expected[index])
+    if claim.between is not None:
+        low, high = claim.between
+        return [
+            *lines,
+            f"low, high = {low:.9g}, {high:.9g}",
+            'print("expected: from", low, "to", high)',
+            'print("observed:", observed.tolist())',
+            f"sys.exit(0 if low - {claim.tolerance:.2g} <= observed <= high + {claim.tolerance:.2g} else 1)",
+        ]
     lines += [
-        f"expected = {literals.array(_shortened(expected, claim.observed.dtype))}",
+        f"expected = {literals.wide(_shortened(expected, claim.observed.dtype))}",
         'print("expected:", expected.tolist())',
         'print("observed:", observed.tolist())',
     ]

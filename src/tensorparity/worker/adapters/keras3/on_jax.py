@@ -1,6 +1,7 @@
 """Keras on JAX: one jit per model; node gradients with respect to zeros added to each node's output."""
 
 from ...contract import Unsupported, import_library
+from ...memory import give_back, resident_bytes
 from .base import KerasAdapter, is_float
 from .program import keep_mask, no_random_initializers, output_key
 from .recipes import make_optimizer, scaled
@@ -17,6 +18,11 @@ _QUICK = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
+
+
+#: Bytes, of which the library itself takes half a gigabyte; and jobs from one clearing to the next, which costs time.
+_MOST_MEMORY = 3 << 29
+_LEAST_BETWEEN = 64
 
 
 def _symbolic_offsets(program, batch):
@@ -41,6 +47,7 @@ class JaxAdapter(KerasAdapter):
     LIBRARIES = ("keras", "jax", "jaxlib")
     #: How networks are compiled; None is the way users get.
     _compiler_options = None
+    _since_forgetting = 0
 
     def import_backend(self):
         import_library("jax", least=(0, 4))
@@ -53,12 +60,24 @@ class JaxAdapter(KerasAdapter):
     def run(self, job):
         import jax
 
+        self._forget()
         self._compiler_options = _QUICK if job.option("mode") == "eager" else None
         if job.option("dtype") != "float64" or jax.config.jax_enable_x64:
             return KerasAdapter.run(self, job)
         switch = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
         with switch(True):
             return KerasAdapter.run(self, job)
+
+    def _forget(self):
+        """Give back what JAX keeps of all networks that it compiled, once that is much: hardly any comes again."""
+        import jax
+
+        self._since_forgetting += 1
+        if self._since_forgetting > _LEAST_BETWEEN and resident_bytes() > _MOST_MEMORY:
+            self._programs = []
+            jax.clear_caches()
+            give_back()
+            self._since_forgetting = 0
 
     def program(self, job):
         program = KerasAdapter.program(self, job)
