@@ -169,7 +169,7 @@ class TestConfirmation:
         campaign, told = run(settings, Pooled(wrong_dense), store)
         reductions = [event for event in told if event.phase == "reducing"]
         (finding,) = campaign.findings.values()
-        assert len(reductions) == 1 + campaign.occurrences[finding.signature] > 1
+        assert len(reductions) == 1 + campaign.distinct.again[finding.signature] > 1
         assert [kept.id for kept in store.findings(store.campaigns()[-1].id)] == [finding.id]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tensorparity.campaign.events import silent
 from tensorparity.campaign.hunt import Hunt, HuntSettings, StopReason, hunt, model_oracle
+from tensorparity.campaign.reducing import ReducingSettings
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.errors import UsageError
@@ -155,6 +156,15 @@ def test_one_defect_of_one_model_is_one_finding_with_a_case_file(run: Any, tmp_p
         assert finding.diagnosis.suspects == ("keras:jax",)
         assert finding.versions["keras:jax"] == {"fake": "1.0"}
         assert (tmp_path / "store" / str(finding.case)).is_file()
+
+
+def test_what_reduction_shows_to_be_one_defect_is_one_finding(run: Any) -> None:
+    planted, reducing = {"keras:jax": {"dense": bump}}, ReducingSettings(scripts=False)
+    hunted, _ = run(cases=6, planted=planted, reducing=reducing)
+    (finding,) = hunted.findings.values()
+    assert hunted.facts(0.0).stats["again"] == {finding.signature: 1}
+    assert len(hunted.distinct.merged) == 1
+    assert finding.id not in hunted.distinct.merged
 
 
 def test_findings_survive_a_resume(run: Any) -> None:

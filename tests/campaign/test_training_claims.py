@@ -122,6 +122,36 @@ def test_the_ends_of_a_kink_are_right_in_a_script(observed: float, code: int) ->
     assert subprocess.run([sys.executable, "-c", text], check=False, capture_output=True).returncode == code
 
 
+def tied(*gradient: float) -> tuple[Case, Outcome]:
+    """The largest of two equal numbers and a smaller one, pulled back."""
+    build = GraphBuilder()
+    graph = build.build(build.add("GlobalMaxPooling1D", build.input("x", (3, 1)), name="m"))
+    case = Case(
+        graph,
+        Procedure(goal=Goal.REPLAY, nodes=("m#0",)),
+        inputs={"m#0/0": np.array([[[2.0], [1.0], [2.0]]], np.float32)},
+        cotangents={"m#0": np.full((1, 1), 4.0, np.float32)},
+    )
+    trace = Trace(gradients={"input:m#0/0": np.array(gradient, np.float32).reshape(1, 3, 1)})
+    return case, Outcome(TF, Status.COMPLETED, {}, trace)
+
+
+@pytest.mark.parametrize("gradient", [(4, 0, 0), (0, 0, 4), (2, 0, 2), (1, 0, 3)])
+def test_a_tie_may_be_shared_in_any_way(gradient: tuple[float, ...]) -> None:
+    case, own = tied(*gradient)
+    assert claim_by_formula(case, Stage.BACKWARD, own) is None
+
+
+@pytest.mark.parametrize(("gradient", "total"), [((4, 0, 4), 8), ((1, 0, 1), 2)])
+def test_but_the_shares_add_up_and_a_script_adds_them(gradient: tuple[float, ...], total: float) -> None:
+    case, own = tied(*gradient)
+    claim = claim_by_formula(case, Stage.BACKWARD, own)
+    assert claim is not None
+    assert (claim.expected, claim.observed) == (pytest.approx(4.0), total)
+    text = render(suspicion(case, Kind.INCONSISTENCY, Stage.BACKWARD), TF, claim)
+    assert "observed = observed[[0, 0], [0, 2], [0, 0]].sum()" in text
+
+
 def suspicion(case: Case, kind: Kind, stage: Stage, **more: str) -> Suspicion:
     diagnosis = Diagnosis(Class.DEFECT, (TF,), api="keras.layers.X")
     return Suspicion(kind, diagnosis, case, (TF, JAX, TORCH), stage=stage, **more)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from tensorparity.core.procedure import Recipe
 from tensorparity.operators.known_classes import OPTIMIZERS as PUBLIC
 from tensorparity.operators.left_out import OPTIMIZERS_LEFT_OUT
 from tensorparity.operators.loss_scale import inner
+from tensorparity.operators.multi_optimizer import chosen, optimizer_map
 from tensorparity.operators.optimizer_options import OPTIONS, Surroundings, shows_after
 from tensorparity.operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from tensorparity.operators.schedules import SCHEDULED_RATES, SCHEDULES, rate_at, scheduled
@@ -115,6 +116,37 @@ def test_loss_scale_divides_doubles_and_skips() -> None:
     broken = surroundings({"a": np.array([8.0]), "b": np.array([math.nan])}, "a")
     after = evaluate_step(Recipe("LossScaleOptimizer", params), np.ones(1), np.full(1, 8.0), around=broken)
     assert after.weight.value[0] == 1.0
+
+
+def test_each_weight_has_the_optimizer_of_its_name() -> None:
+    table = optimizer_map(
+        inner("SGD", learning_rate=1.0), bias=inner("SGD", learning_rate=10.0), kernel=inner("Adam", learning_rate=0.5)
+    )
+    params = {"optimizer_map": table}
+
+    def step(path: str, **more: object) -> float:
+        around = Surroundings(path=path)
+        after = evaluate_step(Recipe("MultiOptimizer", {**params, **more}), np.ones(1), np.full(1, 2.0), around=around)
+        return float(after.weight.value[0])
+
+    assert step("dense/gamma") == pytest.approx(1.0 - 2.0)
+    assert step("dense/bias") == pytest.approx(1.0 - 20.0)
+    assert step("dense/kernel") == pytest.approx(0.5, rel=1e-5)
+    assert step("dense/bias/more") == pytest.approx(1.0 - 2.0)  # the whole path has to match
+    assert step("dense/bias", loss_scale_factor=2.0) == pytest.approx(1.0 - 10.0)
+
+
+def test_an_entry_of_a_weights_own_name_comes_before_patterns() -> None:
+    table = optimizer_map(inner("SGD", learning_rate=1.0), bias=inner("SGD", learning_rate=10.0))
+    own = inner("SGD", learning_rate=0.5)
+    table["config"]["optimizer_map"]["dense/bias"] = own
+    assert chosen(table, "dense/bias") is own
+    assert chosen(table, "other/bias")["config"] == {"learning_rate": 10.0}
+
+
+def test_optimizers_of_a_table_keep_their_own_slots() -> None:
+    table = optimizer_map(inner("SGD", learning_rate=1.0, momentum=0.5))
+    assert steps("MultiOptimizer", [0.0], [[1.0], [1.0]], optimizer_map=table) == [[-1.0], [-2.5]]
 
 
 def test_clipping() -> None:

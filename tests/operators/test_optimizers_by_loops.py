@@ -126,7 +126,7 @@ GRADIENTS = ((0.5, 1.25), (-1.5, 0.125), (0.25, -2.0), (-0.375, -0.0625))
 
 
 #: Their steps look at whole matrices, or at more than one step: in ``test_more_optimizers_by_hand``.
-OF_MATRICES = {"Adafactor", "LossScaleOptimizer", "Muon", "ScheduleFreeAdamW"}
+OF_MATRICES = {"Adafactor", "LossScaleOptimizer", "MultiOptimizer", "Muon", "ScheduleFreeAdamW"}
 
 
 def test_every_optimizer_is_there() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..core.errors import UsageError
-from ..core.finding import Class, Finding
+from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
@@ -29,6 +29,7 @@ from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.suspicion import Suspicion
 from .beside import BESIDE, Beside
+from .distinct import Distinct
 from .events import Listener, Progress, silent
 from .filing import file_findings, make_finding, scripts_of, target_facts
 from .fuzz_tally import FuzzTally
@@ -194,8 +195,7 @@ class Fuzz:
         self._beside = Beside(runner, settings.targets, settings.seed, settings.beside, settings.networks.layers)
         self._preparation = Preparation(runner, runner, settings.reducing, listener)
         self.occurrences: Counter[str] = Counter()
-        #: By signature, the finding that was the first to be reduced to it.
-        self._reduced: dict[str, str] = {}
+        self.distinct = Distinct()
         self.stop = StopReason.CASES
         self._lines: dict[str, Json] = {}
 
@@ -269,29 +269,19 @@ class Fuzz:
             self._confirmed += seen_again
         while self._confirmed:
             piece = self._confirmed[:_PIECE]
-            new = [s for s in piece if self._finding(s, s).id not in self.findings]
+            known = self.findings.keys() | self.distinct.merged
+            new = [s for s in piece if self._finding(s, s).id not in known]
             self._file(self._preparation.reduce(new))
             del self._confirmed[:_PIECE]
         self._file(self._preparation.met())
 
     def _file(self, prepared: Sequence[Prepared]) -> None:
         """Keep what is new."""
-        found = self._distinct([(self._finding(item.suspicion, item.original), item) for item in prepared])
+        found = self.distinct.of([(self._finding(item.suspicion, item.original), item) for item in prepared])
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
         self.scripts = scripts_of(filed, [item for _, item in found]) | self.scripts
         for finding in filed:
             self.findings.setdefault(finding.id, finding)
-
-    def _distinct(self, found: Sequence[tuple[Finding, Prepared]]) -> list[tuple[Finding, Prepared]]:
-        """Those that are no other's defect once more, as a reduction that came to its end has shown."""
-        kept: list[tuple[Finding, Prepared]] = []
-        for finding, item in found:
-            told = finding.diagnosis.klass is Class.DEFECT and finding.diagnosis.api is not None
-            if told and item.is_reduced and self._reduced.setdefault(finding.signature, finding.id) != finding.id:
-                self.occurrences[finding.signature] += 1
-            else:
-                kept.append((finding, item))
-        return kept
 
     def _finding(self, suspicion: Suspicion, original: Suspicion) -> Finding:
         """A layer is one defect, whatever network it was found in."""
@@ -352,7 +342,7 @@ class Fuzz:
             "tables": {**tally.tables(), **_held_against(self.voted, other)},
             "samples": dict(self._engine.samples),
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
-            "again": dict(self.occurrences),
+            "again": dict(self.occurrences + self.distinct.again),
             **self._beside.counts(),
             "set_aside": self._beside.set_aside(),
         }

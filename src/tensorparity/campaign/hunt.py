@@ -30,6 +30,7 @@ from ..triage.suspicion import Suspicion
 from .asking import can_train
 from .beside import Beside
 from .call_examination import examine_call
+from .distinct import Distinct
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, scripts_of, target_facts
@@ -127,6 +128,7 @@ class Hunt:
         self._preparation = Preparation(runner, self._cached, settings.reducing, listener)
         self.scripts: dict[str, str] = {}
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
+        self.distinct = Distinct(self.findings.values())
         self.tallies: dict[str, _Tally] = {}
         self._examiners: dict[str, StepExaminer] = {}
         self._beside = Beside(self._cached, settings.targets, settings.seed)
@@ -272,11 +274,12 @@ class Hunt:
         def finding(suspicion: Suspicion, original: Suspicion) -> Finding:
             return make_finding(suspicion, engine.name, examined.outcomes, name_of(original), original)
 
-        new = [found for found in examined.suspicions if finding(found, found).id not in self.findings]
+        known = self.findings.keys() | self.distinct.merged
+        new = [found for found in examined.suspicions if finding(found, found).id not in known]
         prepared = self._preparation.prepare(new)
-        found = [(finding(item.suspicion, item.original), item) for item in prepared]
+        found = self.distinct.of([(finding(item.suspicion, item.original), item) for item in prepared])
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
-        self.scripts = scripts_of(filed, prepared) | self.scripts
+        self.scripts = scripts_of(filed, [item for _, item in found]) | self.scripts
         for item in filed:
             tally.findings += item.id not in self.findings
             self.findings.setdefault(item.id, item)
@@ -325,6 +328,7 @@ class Hunt:
                 "undecided": undecided,
                 "per_engine": {name: tally.to_json() for name, tally in self.tallies.items()},
                 "stop_reason": self.stop.value,
+                "again": dict(self.distinct.again),
                 **self._beside.counts(),
             },
             findings=tuple(self.findings.values()),

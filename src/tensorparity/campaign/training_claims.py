@@ -14,10 +14,10 @@ from ..core.outcome import Outcome
 from ..core.policies import policy_named
 from ..core.procedure import Goal
 from ..core.verdict import Stage
-from ..operators.directional import Terms, one_sided, scales
+from ..operators.directional import one_sided, scales
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
-from ..operators.spec import Evaluation, ShapeError
+from ..operators.spec import ShapeError
 from ..triage.backward import Differentiated, loss_function, pulled_back
 from ..triage.reproduce.claim import Claim
 from ..triage.steps import loss_truth, observed_loss, stepped_to, stepped_truths, worst_weight
@@ -25,6 +25,9 @@ from .reference_claims import REFERENCE, claim_by_reference
 
 #: Numbers whose derivatives are taken one by one.
 _MOST_NUMBERS = 256
+#: Sets of equal numbers that are moved together, and how many numbers of such a set a script lists.
+_MOST_TIES, _MOST_SUMMED = 8, 64
+_TOGETHER = "equal numbers that are moved together have one slope, the sum of theirs"
 #: What is claimed of a derivative: less than any other formula would give, more than differences and rounding lose.
 _APART, _IN_ROUNDOFFS = 1e-3, 64.0
 
@@ -95,7 +98,7 @@ def _of_argument(function: Differentiated, name: str, observed: Array, share: fl
     units = distance(observed, expected) / (derivative.reach + allowed)
     index = tuple(int(part) for part in np.unravel_index(int(np.argmax(units)), units.shape))
     if units[index] <= 1:
-        return None
+        return _of_ties(function, name, observed, share)
     claim = Claim("gradients", name, expected, allowed, REFERENCE, observed=observed, precise=True)
     if not derivative.reach.any():
         return claim
@@ -106,33 +109,82 @@ def _of_argument(function: Differentiated, name: str, observed: Array, share: fl
     return replace(claim, formula="the slopes on either side, or between", between=(middle - reach, middle + reach))
 
 
+def _of_ties(function: Differentiated, name: str, observed: Array, share: float) -> Claim | None:
+    """Equal numbers may each have any slope of their kink; but moved together they have one, which is the sum."""
+    values, counts = np.unique(function.arguments[name], return_counts=True)
+    claims = [
+        claim
+        for value in values[(counts > 1) & (counts <= _MOST_SUMMED)][:_MOST_TIES]
+        if (claim := _of_sum(function, name, function.arguments[name] == value, observed, share))
+    ]
+    return max(claims, key=lambda claim: (claim.off or 0.0) / claim.tolerance, default=None)
+
+
+def _of_sum(function: Differentiated, name: str, members: Array, observed: Array, share: float) -> Claim | None:
+    slope = _Sides(function, name).along(members)
+    if slope is None or slope.reach:
+        return None
+    expected, given = np.asarray(slope.value), np.asarray(observed[members].sum(dtype=np.float64))
+    allowed = share * float(max(abs(slope.value), np.abs(observed[members]).max())) + slope.lost + 1e-30
+    if abs(given - expected) <= allowed:
+        return None
+    summed = tuple(tuple(int(index) for index in axis) for axis in np.nonzero(members))
+    return Claim("gradients", name, expected, allowed, REFERENCE, _TOGETHER, given, precise=True, summed=summed)
+
+
 def _derivative(function: Differentiated, name: str) -> _Derivative | None:
     """From either side; None where a side has no slope, and of too many numbers."""
-    at = [array.astype(np.float64) for array in function.arguments.values()]
-    place = list(function.arguments).index(name)
-    if at[place].size > _MOST_NUMBERS:
+    shape = function.arguments[name].shape
+    if function.arguments[name].size > _MOST_NUMBERS:
         return None
-    middle, steps = function.terms(at), scales(at[place])
-    found, reach, noise = np.zeros(at[place].shape), np.zeros(at[place].shape), 0.0
-    for index in np.ndindex(*found.shape):
-        step = float(steps[index])
-        above, below = (_slope(function.terms, at, place, index, own, middle) for own in (step, -step))
-        if above is None or below is None:
+    sides, found, reach, noise = _Sides(function, name), np.zeros(shape), np.zeros(shape), 0.0
+    for index in np.ndindex(*shape):
+        slope = sides.along(index)
+        if slope is None:
             return None
-        lost = above[1] + below[1]
-        found[index], noise = (above[0] + below[0]) / 2.0, max(noise, lost)
-        if not np.isclose(above[0], below[0], rtol=_APART / 10, atol=1e-9 + 2.0 * lost):
-            reach[index] = abs(above[0] - below[0]) / 2.0
+        found[index], reach[index], noise = slope.value, slope.reach, max(noise, slope.lost)
     return _Derivative(found, reach, noise)
 
 
-def _slope(
-    terms: Terms, at: list[Array], place: int, index: tuple[int, ...], step: float, middle: Evaluation
-) -> tuple[float, float] | None:
-    """The slope by one number, and how far rounding in float64 may have taken it."""
-    direction = [np.zeros_like(array) for array in at]
-    direction[place][index] = step
-    slope = one_sided(terms, at, direction, middle)
-    if slope is None or not slope.resolved:
-        return None
-    return float(slope.values.sum()) / step, slope.noise / abs(step)
+@dataclass(frozen=True)
+class _Slope:
+    """Of a function along one direction, from both sides.
+
+    Args:
+        value: the middle of what the sides say.
+        reach: how far they are from it; 0 where they agree.
+        lost: how far rounding in float64 may have taken them.
+    """
+
+    value: float
+    reach: float
+    lost: float
+
+
+class _Sides:
+    """Slopes of a function by one of its arguments."""
+
+    def __init__(self, function: Differentiated, name: str) -> None:
+        self._terms = function.terms
+        self._at = [array.astype(np.float64) for array in function.arguments.values()]
+        self._place = list(function.arguments).index(name)
+        self._steps = scales(self._at[self._place])
+        self._middle = self._terms(self._at)
+
+    def along(self, moved: tuple[int, ...] | Array) -> _Slope | None:
+        """By one number, or by several equal ones that move together; None where a side has no slope."""
+        step = float(np.max(self._steps[moved]))
+        above, below = (self._from_one_side(moved, own) for own in (step, -step))
+        if above is None or below is None:
+            return None
+        lost = above[1] + below[1]
+        alike = np.isclose(above[0], below[0], rtol=_APART / 10, atol=1e-9 + 2.0 * lost)
+        return _Slope((above[0] + below[0]) / 2.0, 0.0 if alike else abs(above[0] - below[0]) / 2.0, lost)
+
+    def _from_one_side(self, moved: tuple[int, ...] | Array, step: float) -> tuple[float, float] | None:
+        direction = [np.zeros_like(array) for array in self._at]
+        direction[self._place][moved] = step
+        slope = one_sided(self._terms, self._at, direction, self._middle)
+        if slope is None or not slope.resolved:
+            return None
+        return float(slope.values.sum()) / step, slope.noise / abs(step)

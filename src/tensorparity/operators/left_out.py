@@ -42,9 +42,5 @@ NO_ACTIVATIONS = ("deserialize", "get", "serialize")
 #: The same of optimizers.
 OPTIMIZERS_LEFT_OUT: dict[str, str] = {
     "Optimizer": "the base class",
-    "MultiOptimizer": (
-        "no step of its own: it hands each variable to one of the others, chosen by a function or a table of patterns, "
-        "which no recipe can hold"
-    ),
     "OptimizerMap": "the table of MultiOptimizer, no optimizer",
 }

@@ -12,6 +12,7 @@ from ..core.procedure import Recipe
 from .adaptive_steps import ADAPTIVE_OPTIMIZERS
 from .loss_scale import loss_scale
 from .matrix_steps import MATRIX_OPTIMIZERS
+from .multi_optimizer import multi_optimizer
 from .optimizer_options import Surroundings
 from .optimizer_spec import OptimizerSpec, State, Step, slot
 from .spec import Evaluation, Parameter, Params
@@ -93,6 +94,7 @@ _PLAIN = (
 
 OPTIMIZERS: dict[str, OptimizerSpec] = {spec.name: spec for spec in (*_PLAIN, *ADAPTIVE_OPTIMIZERS, *MATRIX_OPTIMIZERS)}
 OPTIMIZERS["LossScaleOptimizer"] = loss_scale(OPTIMIZERS)
+OPTIMIZERS["MultiOptimizer"] = multi_optimizer(OPTIMIZERS)
 
 
 def optimizer(name: str) -> OptimizerSpec:

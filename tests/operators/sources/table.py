@@ -194,6 +194,7 @@ OPTIMIZERS: dict[str, Sources] = {
         "torch": "amp.GradScaler around optim.SGD, optim.Adam",
         "hand": f"{_MORE}::test_loss_scale_divides_doubles_and_skips",
     },
+    "MultiOptimizer": {"hand": f"{_MORE}::test_each_weight_has_the_optimizer_of_its_name"},
     "Muon": {"torch": "linalg.svd", "hand": f"{_MORE}::test_muon_of_a_multiple_of_a_rotation_stays_one"},
     "Nadam": {"torch": "optim.NAdam", "hand": _TWO_STEPS},
     "RMSprop": {"tensorflow": "raw_ops.ResourceApplyRMSProp", "hand": _TWO_STEPS},
@@ -214,6 +215,7 @@ EXCEPTIONS: dict[str, str] = {
     "HashedCrossing": "a fingerprint of fingerprints, which only TensorFlow computes",
     "Lamb": _NOBODY,
     "Lion": _NOBODY,
+    "MultiOptimizer": "it only chooses among optimizers that have sources of their own; the choice is followed by hand",
 }
 
 

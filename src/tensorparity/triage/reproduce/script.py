@@ -117,6 +117,8 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
             'print("observed dtype:", observed.dtype)',
             f"sys.exit(0 if str(observed.dtype) == {literals.value(claim.dtype)} else 1)",
         ]
+    if claim.summed is not None:
+        lines.append(f"observed = observed[{', '.join(str(list(places)) for places in claim.summed)}].sum()")
     alone = claim.element is not None or expected.size > _MOST_COMPARED or (claim.off or 0.0) <= claim.tolerance
     if index is not None and alone:
         lines.append(f"observed = observed[{', '.join(map(str, index))}]")

@@ -1,0 +1,40 @@
+"""One finding per defect: what a reduction shows to be a defect that was filed already is only counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ..core.finding import Class, Finding
+from .reducing import Prepared
+
+
+class Distinct:
+    """The findings of a run by what they were reduced to.
+
+    Args:
+        filed: what an earlier part of the run has filed.
+    """
+
+    def __init__(self, filed: Iterable[Finding] = ()) -> None:
+        #: By signature, the finding that was the first to be reduced to it.
+        self._first = {finding.signature: finding.id for finding in filed if _told(finding) and finding.reproducer}
+        #: By signature, how often it was met again; and the findings that it would have been.
+        self.again: Counter[str] = Counter()
+        self.merged: set[str] = set()
+
+    def of(self, found: Sequence[tuple[Finding, Prepared]]) -> list[tuple[Finding, Prepared]]:
+        """Those that are no other's defect once more; what was not reduced to its end may be anything."""
+        kept: list[tuple[Finding, Prepared]] = []
+        for finding, item in found:
+            known = _told(finding) and item.is_reduced
+            if known and self._first.setdefault(finding.signature, finding.id) != finding.id:
+                self.again[finding.signature] += 1
+                self.merged.add(finding.id)
+            else:
+                kept.append((finding, item))
+        return kept
+
+
+def _told(finding: Finding) -> bool:
+    return finding.diagnosis.klass is Class.DEFECT and finding.diagnosis.api is not None
