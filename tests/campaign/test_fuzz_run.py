@@ -266,6 +266,7 @@ class TestTables:
         return run(SETTINGS, Pooled(wrong_dense), store)[0]
 
     def test_alone(self, campaign: Fuzz) -> None:
+        campaign._running = 12.0
         text = self.shown(campaign, None)
         rows = {line.strip().split("   ")[0]: line for line in text.splitlines()}
         assert rows["keras:tensorflow / keras:torch"].split()[-4:] == ["total", "1", "0", "0"]

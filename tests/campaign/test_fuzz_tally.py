@@ -15,16 +15,17 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import Runner
-from tensorparity.core.verdict import Stage
+from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.targets.replies import unsupported
 
 TARGETS = ("one", "two", "three")
 
 
-def case() -> Case:
+def case(dtype: str | None = None) -> Case:
     builder = GraphBuilder("two layers")
     y = builder.add("ReLU", builder.input("x", (2,)), name="y")
-    return Case(builder.build(builder.add("Softmax", y, name="z")), Procedure(trace=True), {"x": np.zeros((1, 2))})
+    graph = builder.build(builder.add("Softmax", y, name="z"))
+    return Case(graph, Procedure(trace=True, dtype=dtype), {"x": np.zeros((1, 2))})
 
 
 def completed(target: str, y: float = 0.0, z: float = 0.0) -> Outcome:
@@ -48,10 +49,10 @@ class Answering:
         return [self._answers[target] for _, target in pairs]
 
 
-def tallied(*answers: Outcome) -> tuple[FuzzTally, Stepped]:
+def tallied(*answers: Outcome, dtype: str | None = None) -> tuple[FuzzTally, Stepped]:
     runner: Runner = Answering({outcome.target: outcome for outcome in answers})
     targets = [outcome.target for outcome in answers]
-    (step,) = StepExaminer(runner, targets, {}, oracle="muffin", stages=(Stage.FORWARD,)).examine([case()])
+    (step,) = StepExaminer(runner, targets, {}, oracle="muffin", stages=(Stage.FORWARD,)).examine([case(dtype)])
     tally = FuzzTally(targets)
     tally.add(step, "palette", 2, 0.5)
     return tally, step
@@ -110,6 +111,16 @@ class TestInconsistencies:
             assert tables["voted"][1]["forward"] == voted
             assert [row["nan"] for row in tables["endings"] if row["target"] == "two"][-1] == nans
         assert (self.count(number), self.count(nan)) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "counted", "judgement"),
+    [("float64", 2, Judgement.FAIL), ("bfloat16", 0, Judgement.UNDECIDED), ("mixed_float16", 0, Judgement.UNDECIDED)],
+)
+def test_an_absolute_threshold_is_not_for_half_precision(dtype: str, counted: int, judgement: Judgement) -> None:
+    tally, step = tallied(completed("one"), completed("two", 0.25), completed("three"), dtype=dtype)
+    assert tally.tables()["thresholds"]["0.15"] == counted
+    assert [verdict.judgement for verdict in step.verdicts if "two" in verdict.targets] == [judgement] * 2
 
 
 def test_nan_of_a_loss_is_in_the_column_of_nan_and_not_a_distance() -> None:

@@ -94,6 +94,7 @@ def test_a_target_whose_requests_wait_while_a_core_is_free_gets_another_worker(
 def test_a_pool_that_may_not_grow_stays_as_it_is(marked_runner: LocalRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = marked_runner.pool
     monkeypatch.setattr(pool, "_grow", False)
+    monkeypatch.setattr(pool, "_workers", 3)  # more than there are targets
     monkeypatch.setitem(pool._waited, marked_runner.targets[0], 1e9)
     monkeypatch.setitem(pool._start_seconds, marked_runner.targets[0], 0.0)
     cases = [_pause(0.1), misbehave("look"), misbehave("look"), misbehave("look")]

@@ -19,10 +19,10 @@ from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.verdict import Stage
 from ..engines.muffin import MuffinEngine
-from ..generators.networks.coverage import Coverage
+from ..generators.networks.coverage import Coverage, Use
 from ..generators.networks.networks import Network, NetworkSettings
 from ..generators.networks.palettes import DATA, PAPER
-from ..operators.catalogue import has_layer, layer_names
+from ..operators.catalogue import has_layer, layer, layer_names
 from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
@@ -187,6 +187,8 @@ class Fuzz:
         self._made = 0
         self._began = self._judged = time.monotonic()
         self._round_seconds = 0.0
+        #: The time of all rounds, without confirming and reducing.
+        self._running = 0.0
         self.tally = FuzzTally(settings.targets)
         #: Confirmed and not filed yet: Ctrl-C may come in between.
         self._confirmed: list[Suspicion] = []
@@ -242,14 +244,15 @@ class Fuzz:
         alone = sum(outcome.cpu_seconds for outcome in item.beside)
         for network, step, share in zip(item.networks, steps, _shares(steps, alone), strict=True):
             self._outcomes.update({t: o for t, o in step.outcomes.items() if o.completed or t not in self._outcomes})
+            self._covered.add(_exercised(network, step))
             if any(outcome.completed for outcome in step.outcomes.values()):
-                self._covered.add(network.uses)
                 self._covered.use_network(network.case)
             self.tally.add(step, network.data, len(network.layers), share * self._round_seconds)
             self._record(step)
         if self._unconfirmed >= _CONFIRM_EVERY:
             self._confirm()
         self._judged = time.monotonic()
+        self._running += self._round_seconds
         self._progress()
 
     def _record(self, step: Stepped) -> None:
@@ -336,7 +339,7 @@ class Fuzz:
                 }
             },
             "stop_reason": self.stop.value,
-            "models_per_minute": 60.0 * tally.models / seconds if seconds else 0.0,
+            "models_per_minute": 60.0 * tally.models / self._running if self._running else 0.0,
             **tally.stats(),
             "coverage": self._covered.to_json(),
             "tables": {**tally.tables(), **_held_against(self.voted, other)},
@@ -361,6 +364,14 @@ class Fuzz:
             undecided=dict(tally.reasons),
             unsupported=dict(tally.lacks),
         )
+
+
+def _exercised(network: Network, step: Stepped) -> list[Use]:
+    """What of a network was run: all of it, or, where every target failed, the layer that they failed of."""
+    if any(outcome.completed for outcome in step.outcomes.values()):
+        return list(network.uses)
+    guilty = {suspicion.diagnosis.api for suspicion in step.convicted} | {known.api for known in step.known}
+    return [use for use in network.uses if layer(use.layer).api in guilty]
 
 
 def _shares(steps: Sequence[Stepped], alone: float) -> list[float]:

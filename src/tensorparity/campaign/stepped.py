@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..core.case import Case
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
+from ..core.policies import policy_named
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from ..oracles.muffin import Inconsistency, judge_pair
 from ..triage.endings import EndingTrial
@@ -97,6 +98,8 @@ class Pairing:
             said = gist(failure.message) if failure else ""
             kind = ENDINGS.get(ended[0].status)
             return Verdict(Judgement.UNDECIDED, pair, f"{ended[0].target} {ended[0].status.value}: {said}", kind=kind)
+        if self.oracle == "muffin" and policy_named(step.case.procedure.dtype).half:
+            return Verdict(Judgement.UNDECIDED, pair, "the paper's rule has no threshold for half precision")
         if self.oracle == "muffin":
             return judge_pair(step.inconsistent, a, b)
         doubted = [trial for trial in step.open if set(trial.suspects) & set(pair)]

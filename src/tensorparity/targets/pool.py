@@ -41,7 +41,7 @@ class Pool:
     Args:
         plans: by target name.
         workers: how many may be at work at once, over all targets.
-        grow: whether a target may get more than its share.
+        grow: whether a target may have more than one worker, and more than its share.
     """
 
     def __init__(
@@ -195,7 +195,8 @@ class Pool:
 
     def _may_launch(self, target: str) -> bool:
         mine = sum(slot.plan.target == target for slot in self._slots)
-        if mine < max(1, -(-self._workers // max(1, len(self._plans)))):
+        share = -(-self._workers // max(1, len(self._plans))) if self._grow else 1
+        if mine < max(1, share):
             return True
         if not self._grow or mine >= self._cores:
             return False

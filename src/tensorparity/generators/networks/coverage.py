@@ -33,7 +33,7 @@ class Use:
 
 
 class Coverage:
-    """Counts of layers, of (layer, parameter, value) entries and of pairs of adjacent layers.
+    """Counts of layers, of (layer, parameter, value) entries and of pairs of adjacent layers, reshaping aside.
 
     A generator's own one counts what was generated, which steers. What was run is told to another one.
 
@@ -139,13 +139,18 @@ class Coverage:
         return {
             "layers": {"used": sum(name in self.layers for name in self.names), "declared": len(self.names)},
             "values": {"used": used, "declared": len(declared)},
-            "pairs": {"used": len(self.pairs), "declared": len(self.names) ** 2},
+            "pairs": {"used": self._pairs_used(), "declared": len(self.names) ** 2},
             "policies": {
                 "used": len(self.policies),
                 "declared": len(self._policies),
                 "networks": {name: self.policies[name] for name in self._policies},
             },
         }
+
+    def _pairs_used(self) -> int:
+        """Of layers that may be chosen: an input, and layers that only fit others to each other, are none."""
+        chosen = set(self.names)
+        return sum(first in chosen and second in chosen for first, second in self.pairs)
 
     def missing(self) -> list[tuple[str, str, str]]:
         """Declared entries that no network has."""

@@ -19,7 +19,7 @@ from .support import ambiguous, hopeless, hopeless_behind_mask, lacking
 
 _FITTINGS = 6
 #: How often what no target has is taken all the same: while the layer has never been used, and later.
-_HOPELESS, _HOPELESS_AGAIN = 0.002, 0.00025
+_HOPELESS, _HOPELESS_AGAIN = 0.02, 0.00025
 #: How often a layer that reads a mask has one.
 _MASKED = 0.3
 #: How often a layer that may read more inputs, of another kind, does not.
