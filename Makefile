@@ -47,7 +47,7 @@ quality: install
 # Hundreds of uses of every layer against every installed target.
 DRAWS ?= 200
 conformance: install
-	TENSORPARITY_DRAWS=$(DRAWS) $(BIN)/python -m pytest \
+	TENSORPARITY_DRAWS=$(DRAWS) $(BIN)/python -m pytest --timeout 14400 \
 	  tests/operators/test_against_keras.py tests/operators/test_against_targets.py \
 	  tests/operators/test_against_compiled_torch.py
 

@@ -63,7 +63,9 @@ def test_layers_that_nothing_could_be_judged_of_are_not_among_them():
     assert not takes_edges("AveragePooling2D", "huge")
     assert takes_edges("MaxPooling2D", "huge")
     assert not takes_edges("MaxPooling2D", "empty")
-    assert not takes_edges("Dense", "few")
+    assert not takes_edges("Dense", "huge")
+    assert takes_edges("Dense", "nan")
+    assert takes_edges("Maximum", "empty")
     assert all(sum(takes_edges(name, style) for name in layer_names()) > 20 for style in EDGES)
 
 

@@ -156,6 +156,8 @@ def _example(name: str, rng: np.random.Generator) -> Example:
         own, called = _params(spec.parameters, rng), _params(spec.call_parameters, rng)
         params = spec.complete({**own, **called})
         shapes = _shapes(spec, params, rng)
+        if spec.unsaid(params):
+            continue
         try:
             spec.shape(params, shapes)
         except ShapeError:

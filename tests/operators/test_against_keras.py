@@ -62,8 +62,6 @@ def _keras_defect(example: Any) -> bool:
     op, params, shape = example.node.op, example.params, example.shapes[0]
     if params.get("activation") == "sparsemax":
         return True
-    if op == "ReLU":  # no defect: the documentation contradicts itself there
-        return params["max_value"] is not None and params["max_value"] < params["threshold"]
     if op == "RMSNormalization":
         return params["axis"] == 1 and len(shape) > 2
     if op == "EinsumDense":
@@ -106,6 +104,8 @@ def _tensorflow_lacks(example: Any) -> bool:
         return True
     if op == "MelSpectrogram":  # a defect: windows of odd length are not periodic (trophies/)
         return (params["sequence_length"] or params["fft_length"]) % 2 == 1
+    if op == "MultiHeadAttention" and _scores_of_six_axes(example):  # a defect: its softmax aborts (trophies/)
+        return True
     if op == "MultiHeadAttention":
         return 1 in (params["key_dim"], params["value_dim"]) and _as_many_steps(example, params["num_heads"])
     if op == "GroupQueryAttention":
@@ -118,6 +118,11 @@ def _coarse(example: Any) -> bool:
     params = example.params
     blends = example.node.op in ("Resizing", "UpSampling2D")
     return bool(blends and params["interpolation"] == "bicubic" and not params.get("antialias"))
+
+
+def _scores_of_six_axes(example: Any) -> bool:
+    """One axis is attended over, of inputs that have two more beside it."""
+    return len(example.shapes[0]) == 5 and len(fold_of(example.params, example.shapes).attended) == 1
 
 
 def _as_many_steps(example: Any, heads: int) -> bool:
@@ -211,9 +216,13 @@ EXCLUDED = {
 }
 
 
-def _examples(backend, draw_example):
-    draws = int(os.environ.get("TENSORPARITY_DRAWS", DRAWS[backend]))
-    for name in layer_names():
+def _draws(backend: str) -> int:
+    return int(os.environ.get("TENSORPARITY_DRAWS", DRAWS[backend]))
+
+
+def _examples(backend, draw_example, names):
+    draws = _draws(backend)
+    for name in names:
         rng = np.random.default_rng(zlib.crc32(name.encode()))
         candidates = (draw_example(name, rng) for _ in range(draws * ATTEMPTS))
         fitting = (example for example in candidates if not EXCLUDED[backend](example))
@@ -239,9 +248,9 @@ def _masked_defect(example: Any, backend: str) -> bool:
     return backend == "jax" and op.startswith("ConvLSTM")
 
 
-def _masked_examples(backend, draw_example):
+def _masked_examples(backend, draw_example, names):
     """Layers behind masks that the reference covers, with the masks of their inputs."""
-    for name in layer_names():
+    for name in names:
         rng = np.random.default_rng(zlib.crc32(name.encode()) + 1)
         if name.startswith(_SAME_TENSOR) or not _over_steps(name):
             continue
@@ -429,13 +438,15 @@ def _launch(backend: str, folder: Path, examples: dict[str, Any], masked: dict[s
 @pytest.fixture(scope="module")
 def launched(request, tmp_path_factory, draw_example):
     """One running process per backend that some selected test asks for, all at once: they mostly wait for a core."""
-    items = (item for item in request.session.items if hasattr(item, "callspec"))
-    wanted = {item.callspec.params["answered"] for item in items if "answered" in item.callspec.params}
+    asked = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    wanted = {params["answered"] for params in asked if "answered" in params}
+    selected = {params.get("name") for params in asked if "answered" in params}  # None asks for all of them
+    names = [name for name in layer_names() if name in selected or None in selected]
     running = {}
     for backend in sorted(wanted):
         if importlib.util.find_spec(backend) is not None and importlib.util.find_spec("keras") is not None:
-            folder, examples = tmp_path_factory.mktemp(backend), dict(_examples(backend, draw_example))
-            masked = dict(_masked_examples(backend, draw_example))
+            folder, examples = tmp_path_factory.mktemp(backend), dict(_examples(backend, draw_example, names))
+            masked = dict(_masked_examples(backend, draw_example, names))
             running[backend] = (folder, {**examples, **masked}, _launch(backend, folder, examples, masked))
     yield running
     for _, _, process in running.values():
@@ -449,7 +460,7 @@ def answered(request, launched):
     if request.param not in launched:
         pytest.skip(f"keras and {request.param} are not both installed")
     folder, examples, process = launched[request.param]
-    code = process.wait(timeout=500)
+    code = process.wait(timeout=500 * max(1, _draws(request.param) // DRAWS[request.param]))
     assert code == 0, (folder / "messages").read_text()[-2000:]
     answers = json.loads((folder / "answers.json").read_text())
     outputs = dict(np.load(folder / "outputs.npz", allow_pickle=False))

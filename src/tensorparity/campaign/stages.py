@@ -183,11 +183,13 @@ class StepExaminer:
                 self._try(step, trial, attempts)
 
     def _attempted(self, trials: Sequence[Trial]) -> dict[int, _Attempt]:
-        pairs = [(as_far_as(trial.case, target), target) for trial in trials for target in self._targets]
+        cases = {trial.case.digest: trial.case for trial in trials}  # a loss' value and gradient are of one case
+        pairs = [(as_far_as(case, target), target) for case in cases.values() for target in self._targets]
         answers = iter(self._runner.run_pairs(pairs) if pairs else ())
+        given = {digest: {target: next(answers) for target in self._targets} for digest in cases}
         found: dict[int, _Attempt] = {}
         for trial in trials:
-            outcomes = {target: next(answers) for target in self._targets}
+            outcomes = given[trial.case.digest]
             errors = trial.judge(outcomes)
             found[id(trial)] = _Attempt(trial, outcomes, errors, self._convict(trial, errors))
         return found

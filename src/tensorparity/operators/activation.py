@@ -13,7 +13,19 @@ from .arguments import known_size, number, refuse, sample_axes
 from .governed import governed
 from .masks import passed_on
 from .rounding import exact
-from .spec import Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
+from .spec import (
+    Evaluation,
+    LayerSpec,
+    Mask,
+    Masked,
+    Parameter,
+    Params,
+    Shape,
+    ShapeError,
+    WeightSpec,
+    no_weights,
+    nothing_unsaid,
+)
 
 _RANKS = (2, 3, 4, 5)
 #: The exponential of what is so far below is 0.
@@ -30,6 +42,7 @@ def _layer(
     formula: str,
     *hazards: str,
     masked: Masked | None = None,
+    unsaid: Callable[[Params], str] = nothing_unsaid,
 ) -> LayerSpec:
     """A layer with one input, no weights and an output of the same shape."""
 
@@ -53,6 +66,7 @@ def _layer(
         masked=masked,
         masks=passed_on,
         hazards=hazards,
+        unsaid=unsaid,
     )
 
 
@@ -73,10 +87,14 @@ def _check_relu(params: Params, shape: Shape) -> None:
     number(params, "threshold", least=0.0)
 
 
+def _unsaid_of_relu(params: Params) -> str:
+    top: Json = params["max_value"]
+    overlap = top is not None and float(top) < number(params, "threshold")
+    return "its cases contradict each other where max_value is below threshold" if overlap else ""
+
+
 def _relu(params: Params, x: Evaluation) -> Evaluation:
     top: Json = params["max_value"]
-    if top is not None and float(top) < number(params, "threshold"):  # which of the cases holds between them, who knows
-        raise ShapeError(f"Expected a max_value of at least the threshold. Received: {top} and {params['threshold']}")
     return functions.relu(
         None if top is None else float(top), number(params, "negative_slope"), number(params, "threshold")
     )(x)
@@ -97,6 +115,7 @@ RELU = _layer(
     ),
     "with a threshold above 0 the output jumps there, and the documentation's >= is a > in the code",
     "a max_value below the threshold contradicts itself, and has no reference",
+    unsaid=_unsaid_of_relu,
 )
 
 

@@ -160,11 +160,13 @@ def evaluate_node(
         held: what ``constants`` found at the point where a derivative is taken.
 
     Raises:
-        ShapeError: if inputs or parameters do not fit the layer.
+        ShapeError: if inputs or parameters do not fit the layer, or nobody says what it computes with them.
         DataError: if a weight is missing or has another shape.
     """
     shapes: list[Shape] = [x.shape for x in inputs]
     _node_shapes(node, shapes)
+    if unsaid := layer(node.op).unsaid(_params(layer(node.op), node)):
+        raise ShapeError(f"node {node.name!r} ({node.op}): {unsaid}")
     own = {**_own_weights(node, shapes, weights), **(held or {})}
     policy = policy_named(dtype)
     if policy.half:

@@ -46,13 +46,14 @@ class Function:
     own: Elementwise = _nothing
 
     def __call__(self, x: Evaluation) -> Evaluation:
-        near = NEIGHBOURHOOD * x.kappa
+        infinite = np.isinf(x.value)  # which rounding moves nowhere
+        near = np.where(infinite, 0.0, NEIGHBOURHOOD * x.kappa)
         slope = np.abs(self.slope(x.value))
         if np.any(near):
             for neighbour in (x.value - near, x.value + near):
                 slope = np.maximum(slope, np.abs(self.slope(neighbour)))
-        kappa = slope * (x.kappa + np.abs(x.value)) + self.own(x.value)
-        return Evaluation(self.value(x.value), kappa)
+        moved = np.where(infinite, 0.0, slope * (x.kappa + np.abs(x.value)))
+        return Evaluation(self.value(x.value), moved + self.own(x.value))
 
 
 def sigmoid(x: Array) -> Array:

@@ -128,6 +128,10 @@ Carried = Callable[
 ]
 
 
+def nothing_unsaid(params: Params) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class LayerSpec:
     """One layer type.
@@ -162,6 +166,8 @@ class LayerSpec:
         carried: the outputs and the states after the call, from the masks and the states before it (none at first), of
             layers with a parameter ``stateful`` that makes the next call start from them.
         masks: the masks of the outputs, from parameters, inputs and the inputs' masks; what is left out has none.
+        unsaid: why the documentation does not say what the layer computes with these parameters: then it has no
+            reference, and is not drawn. Nothing where it does.
         governed: the weights that have a regularizer and a constraint, by what these arguments call them.
         activity: the regularizer of the outputs, from the parameters. See ``penalties``.
     """
@@ -192,6 +198,7 @@ class LayerSpec:
     carried: Carried | None = None
     masks: Callable[[Params, Sequence[Array], Sequence[Mask]], tuple[Mask, ...]] = no_masks
     hazards: tuple[str, ...] = field(default=())
+    unsaid: Callable[[Params], str] = nothing_unsaid
     governed: Mapping[str, str] = field(default_factory=dict)
     activity: Callable[[Params], Json] = no_activity
 

@@ -116,12 +116,6 @@ def _fits(spec: LayerSpec, params: dict[str, Any], shapes: list[Shape]) -> bool:
     return True
 
 
-def _unsaid(spec: LayerSpec, params: dict[str, Any]) -> bool:
-    """A ReLU that saturates below its threshold has no reference."""
-    full = spec.complete(params)
-    return spec.name == "ReLU" and full["max_value"] is not None and full["max_value"] < full["threshold"]
-
-
 def _is_lowered(op: str, name: str, value: Any) -> bool:
     """Values that have no counterpart in ONNX are refused, by tables of the lowering's own."""
     lowered = {**LOWERED_VALUES, "Resizing": RESIZED, "UpSampling2D": UP_SAMPLED}
@@ -138,7 +132,7 @@ def _uses(name: str) -> Iterator[Case]:
             continue
         for rank in spec.ranks:
             shapes = _shapes(spec, params, rank, rng)
-            if _fits(spec, params, shapes) and not _unsaid(spec, params):
+            if _fits(spec, params, shapes) and not spec.unsaid(spec.complete(params)):
                 domains = [spec.domain_of(spec.complete(params), index) for index in range(len(shapes))]
                 yield _single(name, params, list(map(_values, domains, shapes, [rng] * len(shapes))), rng)
 

@@ -37,8 +37,9 @@ def reads_integers(name: str) -> bool:
 
 
 def takes_edges(name: str, style: str) -> bool:
-    """Whether a layer has no weights and reads any numbers, and can be judged on those of a style."""
-    return layer(name).weights is no_weights and _domain(name).low is None and not unfit(name, style)
+    """Whether a layer reads any numbers, and can be judged on those of a style; with weights only where sums can."""
+    plain = layer(name).weights is no_weights or style in ("nan", "infinite")
+    return plain and _domain(name).low is None and not unfit(name, style)
 
 
 def _domain(name: str) -> Domain:

@@ -31,7 +31,7 @@ _MORE_INPUTS, _MORE_OUTPUTS = 0.1, 0.15
 _SHARED = 0.35
 #: What a target is known not to have costs its vote for the whole network, so few networks have any of it.
 _EXOTIC = 0.12
-#: How often a network is one of edges: so many layers without weights side by side, each on an input of its own.
+#: How often a network is one of edges: so many layers side by side, each on inputs of its own.
 _EDGES, _BRANCHES, _JOINT = 1 / 10, 24, (4, 1)
 #: How often a network runs the way users get, which compilers take several times as long for.
 _AS_USERS = 1 / 16
@@ -152,13 +152,24 @@ class _Build:
         finite, empty, batch = style not in UNBOUNDED, style == "empty", self._place.net.batch
         net = Assembly(rng, batch, _MOST_ELEMENTS, self._training, finite=finite, policy=self._policy, empty=empty)
         self._place = self._placer(net, style)
-        names = [name for name in self._single if takes_edges(name, style)]
+        names = [name for name in (*self._single, *self._multiple) if takes_edges(name, style)]
         ends = [self._place.branch(names) for _ in range(_BRANCHES if names else 0)]
-        joined = [self._place.net.bring(end, _JOINT) for end in ends if end is not None]
+        joined = [self._place.net.bring(end, _JOINT) for end in self._by_shape([end for end in ends if end])]
         if not joined:
             joined = [self._place.fallback(self._place.new_input(draw_shape(rng, 2)))]
         total = self._place.net.add("Add", joined, {}) if len(joined) > 1 else None
         return self._finish(Structure(((),), template="edges"), [total or joined[0]])
+
+    def _by_shape(self, ends: Sequence[Tensor]) -> list[Tensor]:
+        """Those of one shape added up, so that fewer of them have to be fitted to each other."""
+        groups: dict[tuple[int, ...], list[Tensor]] = {}
+        for end in ends:
+            groups.setdefault(end.shape, []).append(end)
+        found: list[Tensor] = []
+        for group in groups.values():
+            total = self._place.net.add("Add", group, {}) if len(group) > 1 else None
+            found += group if total is None else [total]
+        return found
 
     # Lines 19 to 29
 

@@ -9,13 +9,14 @@ import numpy as np
 from ...core.jsontext import Json
 from ...core.policies import PLAIN, Policy
 from ...operators.catalogue import layer
-from ...operators.spec import Domain, LayerSpec
+from ...operators.spec import Domain, LayerSpec, no_weights
 from .assembly import Assembly, Tensor
 from .coverage import Coverage, Use
 from .masked import masked_sequence
+from .merges import merged_shapes
 from .palettes import SHAPES, draw_edge_shape, draw_shape, draw_values, factorized
 from .settings import NetworkSettings
-from .support import ambiguous, hopeless, hopeless_behind_mask, lacking
+from .support import hopeless, hopeless_behind_mask, lacking
 
 _FITTINGS = 6
 #: How often what no target has is taken all the same: while the layer has never been used, and later.
@@ -28,6 +29,14 @@ _PLAIN = 0.5
 _FILLS = 0.15
 #: How often a layer gets its input as it is, where the rank fits; and reshaped without cropping, where it does not.
 _AS_IT_IS, _RESHAPED_ONLY = 0.95, 0.8
+
+
+#: How often inputs are merged in the shape of one of them, and else in one of as many elements; of small ones only.
+_SHAPE_OF_ONE, _ELEMENTS_OF_ONE, _SMALL = 0.6, 0.9, 256
+
+
+#: Arguments that name a function.
+_FUNCTIONS = ("activation", "recurrent_activation")
 
 
 class Placer:
@@ -118,7 +127,8 @@ class Placer:
             if self._refuses(spec, {**chosen[0], **chosen[1]}, len(shape) + 1, shape):
                 continue
             before = self.net.mark()
-            given = [self.net.bring(source, shape) for source in sources]
+            shapes = self._merged_shapes(spec, chosen, shape, len(sources))
+            given = [self.net.bring(source, own) for source, own in zip(sources, shapes, strict=True)]
             given = self._masked_values(spec, given)
             added = self.net.add(name, given, *chosen)
             if added is not None:
@@ -127,8 +137,15 @@ class Placer:
             self.net.restore(before)
         return None
 
+    def _merged_shapes(
+        self, spec: LayerSpec, chosen: tuple[dict[str, Json], dict[str, Json]], shape: tuple[int, ...], count: int
+    ) -> list[tuple[int, ...]]:
+        if not self._settings.varied:
+            return [shape] * count
+        return merged_shapes(self._rng, spec.name, spec.complete({**chosen[0], **chosen[1]}), shape, count)
+
     def branch(self, names: Sequence[str]) -> Tensor | None:
-        """One of these layers on an input of its own; None where nothing was found that takes one."""
+        """One of these layers on inputs of its own; None where nothing was found that takes any."""
         for _ in range(_FITTINGS):
             spec = layer(self._coverage.choose_layer(self._rng, names, ["Input"]))
             chosen = self._choose(spec)
@@ -136,13 +153,16 @@ class Placer:
             if chosen is None or not ranks or spec.domain(spec.complete({**chosen[0], **chosen[1]})).low is not None:
                 continue
             params, call_params = chosen
+            if spec.weights is not no_weights:  # what functions make of NaN is asked of those alone
+                params = {name: value for name, value in params.items() if name not in _FUNCTIONS}
             before = self.net.mark()
-            fresh = self.new_input(draw_edge_shape(self._rng, int(self._rng.choice(ranks)), self.style))
-            params = self._filling(spec, params, fresh)
-            refused = self._refuses(spec, params, len(fresh.shape) + 1, fresh.shape)
-            added = None if refused else self.net.add(spec.name, [fresh], params, call_params)
+            shape = draw_edge_shape(self._rng, int(self._rng.choice(ranks)), self.style)
+            fresh = [self.new_input(own) for own in self._merged_shapes(spec, chosen, shape, spec.arity[0])]
+            params = self._filling(spec, params, fresh[0])
+            refused = self._refuses(spec, params, len(shape) + 1, shape)
+            added = None if refused else self.net.add(spec.name, fresh, params, call_params)
             if added is not None and added.shape:
-                self._count(spec, params, call_params, [fresh.op])
+                self._count(spec, params, call_params, [one.op for one in fresh])
                 return added
             self.net.restore(before)
         return None
@@ -246,11 +266,16 @@ class Placer:
         return {**params, name: sizes if len(sizes) > 1 else sizes[0]}
 
     def _common_shape(self, spec: LayerSpec, sources: Sequence[Tensor]) -> tuple[int, ...]:
-        """A random shape; steered, half of the time that of one of the inputs, which then needs no reshaping."""
-        fitting = [source.shape for source in sources if len(source.shape) + 1 in spec.ranks and source.elements <= 256]
-        if self._settings.steered and fitting and self._rng.random() < 0.5:
+        """A random shape; steered, mostly that of one of the inputs, or of as many elements: less has to be fitted."""
+        drawn, rank = self._rng.random(), int(self._rng.choice(spec.ranks))
+        small = [source for source in sources if 0 < source.elements <= _SMALL]
+        fitting = [source.shape for source in small if len(source.shape) + 1 in spec.ranks]
+        if self._settings.steered and fitting and drawn < _SHAPE_OF_ONE:
             return fitting[int(self._rng.integers(len(fitting)))]
-        return draw_shape(self._rng, int(self._rng.choice(spec.ranks)))
+        if self._settings.steered and small and drawn < _ELEMENTS_OF_ONE:
+            one = small[int(self._rng.integers(len(small)))]
+            return factorized(self._rng, one.elements, rank) or draw_shape(self._rng, rank)
+        return draw_shape(self._rng, rank)
 
     def _choose(self, spec: LayerSpec) -> tuple[dict[str, Json], dict[str, Json]] | None:
         """Parameters of the constructor and of the call; None where this network cannot have them."""
@@ -265,7 +290,7 @@ class Placer:
     def _refuses(self, spec: LayerSpec, params: dict[str, Json], rank: int, shape: Sequence[int] = ()) -> bool:
         """What costs a network votes is drawn, but rarely."""
         complete = spec.complete(params)
-        if ambiguous(spec.name, complete):
+        if spec.unsaid(complete):
             return True
         if self._settings.varied and hopeless(spec.name, complete, rank, shape[-1] if shape else None):
             return not self._dares(spec)

@@ -13,7 +13,7 @@ _TRANSPOSED = tuple(f"Conv{dims}DTranspose" for dims in (1, 2, 3))
 #: Parts of the names of layers that refuse empty inputs, by their own checks or by some library's.
 _NOT_EMPTY = ("Pooling", "Crop", "Equalization", "AutoContrast")
 _BLENDING = ("Resizing", "UpSampling2D")
-_SUMMING = ("Average", "Spectrogram", "ActivityRegularization")
+_SUMMING = ("Average", "Spectrogram", "ActivityRegularization", "Attention", "Dot")
 _DEPTHWISE = ("DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D")
 _CONVOLVING = (*_CONVOLUTIONS, *_TRANSPOSED, *_DEPTHWISE, "STFTSpectrogram")
 _COUNTING = ("CategoryEncoding", "Hashing", "IntegerLookup")
@@ -91,13 +91,6 @@ def unfit(op: str, style: str) -> str:
         return "over several axes it subtracts a logsumexp, whose rounding is then larger than what is left"
     if style == "empty" and any(part in op for part in (*_BLENDING, *_NOT_EMPTY)):
         return "an extreme of nothing, a window over nothing and less than nothing are refused in so many words"
-    return ""
-
-
-def ambiguous(op: str, params: Params) -> str:
-    """Why the documentation does not say what the layer computes; nothing could be judged."""
-    if op == "ReLU" and params["max_value"] is not None and params["max_value"] < params["threshold"]:
-        return "its cases overlap where max_value is below threshold"
     return ""
 
 
