@@ -3,8 +3,10 @@
 Usage: false_alarms.py [MODELS] [LIBRARIES] [SEED]
 
 Generated networks, all stages, on one library in four ways: as it is, with two threads, with oneDNN off (another
-instruction set for XLA), and with every batch reversed. What is wrong in all four is a defect of the library, no alarm
-of this kind, and listed apart; so is what raises in one way and completes in another. Exit code 1 for a false alarm.
+instruction set for XLA), and with every batch reversed; and beside them the single cases that ``fuzz`` runs (losses,
+metrics, functions, layers saved and loaded, kinks, what is ruled out), in the first three ways. What is wrong in all
+ways is a defect of the library, no alarm of this kind, and listed apart; so is what raises in one way and completes in
+another. Exit code 1 for a false alarm.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import sys
 import time
 
+from tensorparity.campaign.beside import Beside
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.finding import Class
@@ -29,8 +32,8 @@ OTHER_KERNELS = {
 }
 
 
-def examine(library: str, models: int, seed: int) -> tuple[list[Stepped], list[Suspicion], tuple[str, ...]]:
-    """All steps, all convictions after confirmation, and the variants."""
+def examine(library: str, models: int, seed: int) -> tuple[list[Stepped], list[Suspicion], tuple[str, ...], int]:
+    """All steps, all convictions after confirmation, the variants, and the number of single cases."""
     own = f"keras:{library}"
     started = (own, own + "{threads=2}", own + OTHER_KERNELS[library])
     variants = (*started, reversed_name(own))
@@ -39,27 +42,31 @@ def examine(library: str, models: int, seed: int) -> tuple[list[Stepped], list[S
     with open_runner(started) as local:
         runner = ReversedBatch(local, [own])
         examiner = StepExaminer(runner, variants, dict.fromkeys(variants, "keras"))
+        beside = Beside(local, started, seed)
         while len(steps) < models:
             networks = engine.networks()[: models - len(steps)]
             steps += examiner.examine([network.case for network in networks])
-        return steps, examiner.confirm(), variants
+            beside.round()
+        found = [*examiner.confirm(), *(suspicion for group in beside.confirm() for suspicion in group)]
+        return steps, found, variants, sum(beside.counts().values())
 
 
 def report(library: str, models: int, seed: int) -> int:
     began = time.monotonic()
-    steps, found, variants = examine(library, models, seed)
+    steps, found, variants, singles = examine(library, models, seed)
     groups: dict[str, list[Suspicion]] = {"FALSE ALARM": [], "raises in one way": [], "wrong in every way": []}
     for suspicion in found:
         if suspicion.diagnosis.klass is Class.DEFECT:
-            everywhere = set(suspicion.diagnosis.suspects) in ({"keras"}, set(variants))
+            everywhere = set(suspicion.diagnosis.suspects) in ({"keras"}, set(variants), set(suspicion.targets))
             alone = "raises in one way" if suspicion.kind in (Kind.ERROR, Kind.CRASH) else "FALSE ALARM"
             groups["wrong in every way" if everywhere else alone].append(suspicion)
     alarms = groups["FALSE ALARM"]
     undecided = sum(any(verdict.judgement.value == "undecided" for verdict in step.verdicts) for step in steps)
     others = sorted({s.diagnosis.klass.value for s in found} - {Class.DEFECT.value})
     print(
-        f"{library}: {len(steps)} networks in {len(variants)} ways, {time.monotonic() - began:.0f} s: "
-        f"{len(alarms)} false alarms, {undecided} networks undecided, other classes: {', '.join(others) or 'none'}"
+        f"{library}: {len(steps)} networks in {len(variants)} ways, {singles} single cases, "
+        f"{time.monotonic() - began:.0f} s: {len(alarms)} false alarms, "
+        f"{undecided} networks undecided, other classes: {', '.join(others) or 'none'}"
     )
     for name, group in groups.items():
         for suspicion in group:

@@ -68,7 +68,12 @@ def test_muffin_takes_real_samples_of_the_data_sets_it_is_asked_for():
 
 def test_a_data_set_that_cannot_be_had_gives_its_shape_and_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("KERAS_HOME", str(tmp_path))
-    engine = MuffinEngine(0, NetworkSettings(data=("cifar10", "fashion-mnist"), unit=True))
-    assert {network.case.inputs["x0"].shape[1:] for network in engine.networks()} == {(32, 32, 3), (28, 28, 1)}
-    assert engine.samples["cifar10"].startswith("by shape alone: ")
-    assert engine.samples["fashion-mnist"] == "by shape alone"
+    engine = MuffinEngine(0, NetworkSettings(data=("cifar10", "fashion-mnist", "imagenet"), unit=True))
+    assert {network.case.inputs["x0"].shape[1:] for network in engine.networks()} == {
+        (32, 32, 3),
+        (28, 28, 1),
+        (224, 224, 3),
+    }
+    for name in ("cifar10", "fashion-mnist"):
+        assert engine.samples[name].startswith("by shape alone: ")
+    assert engine.samples["imagenet"] == "by shape alone"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import pickle
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from tensorparity.core.errors import UsageError
-from tensorparity.zoo.keras_cache import cifar10, imdb, load_arrays
+from tensorparity.zoo.keras_cache import cifar10, fashion_mnist, imdb, load_arrays
 
 LABELS = [3, 1, 4, 1]
 
@@ -108,7 +109,38 @@ class TestImdb:
         assert not (folder.parent / "evil").exists()
 
 
-@pytest.mark.parametrize(("load", "loader"), [(cifar10, "cifar10"), (imdb, "imdb")])
+def idx(array: np.ndarray) -> bytes:
+    head = bytes([0, 0, 8, array.ndim]) + b"".join(size.to_bytes(4, "big") for size in array.shape)
+    return gzip.compress(head + array.tobytes())
+
+
+class TestFashion:
+    @pytest.fixture
+    def files(self, folder: Path) -> Path:
+        own = folder / "fashion-mnist"
+        own.mkdir()
+        images = np.arange(3 * 28 * 28, dtype=np.uint32).astype(np.uint8).reshape(3, 28, 28)
+        for part in ("train", "t10k"):
+            (own / f"{part}-images-idx3-ubyte.gz").write_bytes(idx(images))
+            (own / f"{part}-labels-idx1-ubyte.gz").write_bytes(idx(np.array([9, 0, 5], np.uint8)))
+        return own
+
+    def test_images_are_in_the_unit_interval(self, files: Path) -> None:
+        part = fashion_mnist().validation
+        assert part.inputs["image"].shape == (3, 28, 28, 1)
+        assert part.inputs["image"][0, 0, 3, 0] == np.float32(3 / 255)
+        assert part.labels.tolist() == [9, 0, 5]
+
+    @pytest.mark.parametrize(
+        "damaged", [b"", b"no gzip", gzip.compress(b"\0\0\x0d\1nonsense"), gzip.compress(b"\0\0\x08\3")]
+    )
+    def test_damaged(self, files: Path, damaged: bytes) -> None:
+        (files / "t10k-images-idx3-ubyte.gz").write_bytes(damaged)
+        with pytest.raises(UsageError, match="fashion-mnist cannot be read"):
+            fashion_mnist()
+
+
+@pytest.mark.parametrize(("load", "loader"), [(cifar10, "cifar10"), (fashion_mnist, "fashion_mnist"), (imdb, "imdb")])
 def test_what_is_not_there_is_not_fetched(load: Callable[[], object], loader: str, folder: Path) -> None:
     with pytest.raises(
         UsageError, match=rf"nothing is downloaded here, run keras.datasets.{loader}.load_data\(\) once"

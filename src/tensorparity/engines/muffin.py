@@ -12,7 +12,13 @@ from ..generators.networks.palettes import Samples
 from ..zoo.datasets import DATASETS
 
 #: The zoo's name of each of the paper's data sets that can be had without a network.
-_IN_THE_ZOO = {"mnist": "mnist", "cifar10": "cifar10", "sine-wave": "sine", "stock-price": "google-price"}
+_IN_THE_ZOO = {
+    "mnist": "mnist",
+    "fashion-mnist": "fashion-mnist",
+    "cifar10": "cifar10",
+    "sine-wave": "sine",
+    "stock-price": "google-price",
+}
 
 
 class MuffinEngine:

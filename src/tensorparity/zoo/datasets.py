@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .data import DataSet
-from .keras_cache import cifar10, imdb
+from .keras_cache import cifar10, fashion_mnist, imdb
 from .pictures import mnist, mnist_32, rotated_mnist
 from .series import digit_sequence, digit_tokens, google_price, sine_wave
 
@@ -33,5 +33,6 @@ DATASETS: dict[str, Source] = {
     "sine": Source("pieces of seeded sine waves, with the next value as label", sine_wave),
     "google-price": Source("windows of Google's share price 2004-2008 of matplotlib", google_price),
     "cifar10": Source("CIFAR-10 images", cifar10),
+    "fashion-mnist": Source("Fashion-MNIST images", fashion_mnist),
     "imdb": Source("IMDB reviews", imdb),
 }

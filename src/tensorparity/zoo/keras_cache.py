@@ -1,10 +1,11 @@
-"""CIFAR-10 and IMDB where Keras has downloaded them before; nothing is ever fetched.
+"""CIFAR-10, Fashion-MNIST and IMDB where Keras has downloaded them before; nothing is ever fetched.
 
-Both files are pickles inside. They are read by an unpickler that knows arrays and nothing else.
+Two of them are pickles inside. They are read by an unpickler that knows arrays and nothing else.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import pickle
@@ -26,6 +27,7 @@ T = TypeVar("T")
 
 #: How many instances of each part are used: enough to learn, few enough to train in minutes.
 CIFAR_TRAINING, CIFAR_VALIDATION = 10_000, 1_000
+FASHION_TRAINING, FASHION_VALIDATION = 10_000, 1_000
 IMDB_TRAINING, IMDB_VALIDATION = 10_000, 1_000
 
 #: Where Keras 3 and Keras 2 put it, unpacked and packed; the last is its name at the source.
@@ -66,6 +68,17 @@ def cifar10() -> DataSet:
     """
     path = _find(_CIFAR, "CIFAR-10", "keras.datasets.cifar10.load_data()")
     training, validation = _guarded(path, lambda: _read_cifar(path))
+    return DataSet(training, validation)
+
+
+def fashion_mnist() -> DataSet:
+    """Fashion-MNIST's images in [0, 1], shape (28, 28, 1), and labels.
+
+    Raises:
+        UsageError: if Keras has not downloaded them, or a file is damaged.
+    """
+    path = _find(("fashion-mnist",), "Fashion-MNIST", "keras.datasets.fashion_mnist.load_data()")
+    training, validation = _guarded(path, lambda: _read_fashion(path))
     return DataSet(training, validation)
 
 
@@ -143,6 +156,30 @@ def _cifar_batch(data: bytes) -> tuple[Array, Array]:
 def _cut_cifar(batch: tuple[Array, Array], count: int) -> Part:
     images = np.ascontiguousarray(batch[0][:count].transpose(0, 2, 3, 1))
     return Part({"image": (images / 255.0).astype(np.float32)}, batch[1][:count])
+
+
+# Fashion-MNIST
+
+
+def _read_fashion(path: Path) -> tuple[Part, Part]:
+    first, last = (
+        _fashion_part(path, name, count) for name, count in (("train", FASHION_TRAINING), ("t10k", FASHION_VALIDATION))
+    )
+    return first, last
+
+
+def _fashion_part(path: Path, name: str, count: int) -> Part:
+    images = _idx(gzip.decompress((path / f"{name}-images-idx3-ubyte.gz").read_bytes()))[:count, :, :, None]
+    labels = _idx(gzip.decompress((path / f"{name}-labels-idx1-ubyte.gz").read_bytes()))[:count]
+    return Part({"image": (images / 255.0).astype(np.float32)}, labels.astype(np.int64))
+
+
+def _idx(data: bytes) -> Array:
+    """An array of bytes behind its rank and its sizes."""
+    if data[:3] != b"\0\0\x08":
+        raise ValueError("expected an array of bytes in the idx format")
+    shape = tuple(int(size) for size in np.frombuffer(data, ">u4", data[3], 4))
+    return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape)
 
 
 # IMDB
