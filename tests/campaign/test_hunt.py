@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import pytest
 from tensorparity.campaign.events import silent
 from tensorparity.campaign.hunt import Hunt, HuntSettings, StopReason, hunt, model_oracle
 from tensorparity.campaign.reducing import ReducingSettings
+from tensorparity.campaign.stages import StepExaminer
+from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
-from tensorparity.core.errors import UsageError
+from tensorparity.core.errors import DataError, UsageError
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Status
+from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.base import ENGINES
 from tensorparity.operators.evaluate import draw_weights
@@ -235,3 +239,45 @@ def test_an_unknown_engine_is_refused_before_anything_is_written(tmp_path: Path)
     with pytest.raises(UsageError, match="unknown engine 'cradel'; known are .*cradle"):
         hunt(settings)
     assert not (tmp_path / "store").exists()
+
+
+class TrainingEngine(SmallEngine):
+    """The same layers, trained."""
+
+    def _case(self, index: int) -> Case:
+        loss = Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"))
+        return replace(super()._case(index), procedure=loss, labels={"dense": np.zeros((4, 3), np.float32)})
+
+
+class TestRoundsOfSteps:
+    """The training steps of a round are examined together."""
+
+    @pytest.fixture
+    def batches(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        sizes: list[int] = []
+
+        def examine(self: StepExaminer, cases: Sequence[Case]) -> list[Stepped]:
+            sizes.append(len(cases))
+            if any(case.seed == 3 for case in cases) and len(cases) > 1:
+                raise DataError("one of them is too much")
+            passed = Verdict(Judgement.PASS, TARGETS[:2], "well")
+            return [Stepped(case, {}, verdicts=[passed]) for case in cases]
+
+        monkeypatch.setattr(StepExaminer, "examine", examine)
+        monkeypatch.setattr(StepExaminer, "confirm", lambda self: [])
+        monkeypatch.setitem(ENGINES._loaded, "small", TrainingEngine)
+        return sizes
+
+    def test_a_round_at_a_time_and_not_beyond_the_count(self, run: Any, batches: list[int]) -> None:
+        _, results = run(cases=1)
+        assert (batches, len(results)) == ([1], 1)
+
+    def test_what_is_known_is_not_examined_again(self, run: Any, batches: list[int]) -> None:
+        run(cases=1)
+        _, results = run(cases=2, resume=True)
+        assert (batches, [result.index for result in results]) == ([1, 1], [0, 1])
+
+    def test_where_a_round_cannot_be_examined_each_case_is_its_own_answer(self, run: Any, batches: list[int]) -> None:
+        _, results = run(cases=4)
+        assert batches == [2, 2, 1, 1]
+        assert [result.verdicts[0].judgement for result in results] == [Judgement.PASS] * 4

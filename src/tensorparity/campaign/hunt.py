@@ -170,12 +170,15 @@ class Hunt:
                     self._run_beside(engine, tally)
                 cases = engine.propose(round_index)
                 verdicts: list[Sequence[Verdict]] = []
-                for case in cases:
+                ahead: dict[int, Result] = {}
+                for position, case in enumerate(cases):
                     stop = self._stop(index, time.monotonic() - began, budget)
                     if stop:
                         self.stop = stop
                         return
-                    verdicts.append(self._one(engine, index, case, known, tally))
+                    if position == 0:
+                        ahead = self._round_of_steps(engine, dict(enumerate(cases, index)), known, tally)
+                    verdicts.append(self._one(engine, index, case, known, ahead, tally))
                     index += 1
                 engine.learn(round_index, [_taught(said) for said in verdicts])
                 round_index += 1
@@ -191,20 +194,43 @@ class Hunt:
 
     def _stop(self, index: int, spent: float, budget: float) -> StopReason | None:
         if self._settings.cases is not None:
-            return StopReason.CASES if index >= self._settings.cases else None
+            return StopReason.CASES if self._is_beyond(index) else None
         return StopReason.BUDGET if spent >= budget else None
 
+    def _round_of_steps(
+        self, engine: Engine, cases: Mapping[int, Case], known: Mapping[int, Result], tally: _Tally
+    ) -> dict[int, Result]:
+        """The training steps of a round, examined together: workers stay busy, and fresh ones are started once."""
+        wanted = {
+            index: case
+            for index, case in cases.items()
+            if _is_step(case) and not _is_known(index, case, known) and not self._is_beyond(index)
+        }
+        try:
+            return self._stepped(engine, wanted, tally) if wanted else {}
+        except (DataError, CaseFileError, ValueError):
+            return {}  # one of them; alone it will be its own answer
+
+    def _is_beyond(self, index: int) -> bool:
+        return self._settings.cases is not None and index >= self._settings.cases
+
     def _one(
-        self, engine: Engine, index: int, case: Case, known: Mapping[int, Result], tally: _Tally
+        self,
+        engine: Engine,
+        index: int,
+        case: Case,
+        known: Mapping[int, Result],
+        ahead: Mapping[int, Result],
+        tally: _Tally,
     ) -> Sequence[Verdict]:
         tally.cases += 1
         if self._settings.oracle != STEPS_ALONE and not _asks_oracle(case):
             self._otherwise.setdefault(engine.name)
-        if index in known and known[index].case_digest == case.digest:
+        if _is_known(index, case, known):
             tally.resumed += 1
             result = known[index]
         else:
-            result = self._examine(engine, index, case, tally)
+            result = ahead[index] if index in ahead else self._examine(engine, index, case, tally)
         self._count_open(result, tally)
         self._tell(Progress(engine.name, tally.cases, self._settings.cases, f"{len(self.findings)} findings"))
         return result.verdicts
@@ -230,8 +256,8 @@ class Hunt:
     def _examined(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
         if isinstance(case.subject, ApiCall):
             return self._examined_call(engine, index, case, tally)
-        if case.procedure.loss is not None and case.counterpart is None:
-            return self._stepped(engine, index, case, tally)
+        if _is_step(case):
+            return self._stepped(engine, {index: case}, tally)[index]
         if case.procedure != Procedure() or case.counterpart is not None:
             raise ValueError(f"no examination of procedure {case.procedure.to_json()} exists yet")
         examination = Examination(self._cached, model_of(case), self._rules, listener=self._tell)
@@ -239,8 +265,8 @@ class Hunt:
         self.outcomes.update(examined.outcomes)
         return self._keep(engine, index, case, examined, tally)
 
-    def _stepped(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
-        """One training step: its stages are judged, not only its outputs."""
+    def _stepped(self, engine: Engine, cases: Mapping[int, Case], tally: _Tally) -> dict[int, Result]:
+        """Training steps by their index: their stages are judged, not only their outputs."""
         if engine.name not in self._examiners:
             families = families_of(self._settings.targets)
             oracle = STEPS_ALONE if self._settings.oracle == STEPS_ALONE else HuntSettings.oracle
@@ -249,15 +275,18 @@ class Hunt:
                 self._cached, self._steppers(), families, oracle=oracle, witnesses=witnesses
             )
         examiner = self._examiners[engine.name]
-        (step,) = examiner.examine([case])
-        examined = Examined(outcomes=dict(step.outcomes), suspicions=examiner.confirm())
+        steps = dict(zip(cases, examiner.examine(list(cases.values())), strict=True))
+        outcomes = {target: outcome for step in steps.values() for target, outcome in step.outcomes.items()}
+        examined = Examined(outcomes=outcomes, suspicions=examiner.confirm())
         self.outcomes.update(examined.outcomes)
         # a layer is one defect, whatever network it was found in
         self._file(engine, examined, tally, lambda found: found.diagnosis.api or found.case.digest)
-        statuses = {target: outcome.status for target, outcome in step.outcomes.items()}
-        result = Result(engine.name, index, case.digest, tuple(step.verdicts), statuses)
-        self._store.record_result(self._campaign, result)
-        return result
+        results: dict[int, Result] = {}
+        for index, step in steps.items():
+            statuses = {target: outcome.status for target, outcome in step.outcomes.items()}
+            results[index] = Result(engine.name, index, step.case.digest, tuple(step.verdicts), statuses)
+            self._store.record_result(self._campaign, results[index])
+        return results
 
     def _steppers(self) -> list[str]:
         """The targets that can train; the others have nothing to say of a training step."""
@@ -354,6 +383,14 @@ def model_oracle(name: str) -> str:
     if name not in ORACLES and name != STEPS_ALONE:
         raise UsageError(f"unknown oracle {name!r}; known are {', '.join(sorted([*ORACLES.names(), STEPS_ALONE]))}")
     return HuntSettings.oracle if name == STEPS_ALONE else name
+
+
+def _is_step(case: Case) -> bool:
+    return case.procedure.loss is not None and case.counterpart is None and not isinstance(case.subject, ApiCall)
+
+
+def _is_known(index: int, case: Case, known: Mapping[int, Result]) -> bool:
+    return index in known and known[index].case_digest == case.digest
 
 
 def _asks_oracle(case: Case) -> bool:
