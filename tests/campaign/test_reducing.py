@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import replace
 from typing import Any
@@ -23,11 +24,12 @@ from tensorparity.campaign.reducing import (
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
-from tensorparity.core.outcome import Status
+from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
+from tensorparity.triage.confirm import two_answers, unsteady
 from tensorparity.triage.reduction.reducer import Budget, Checked
 from tensorparity.triage.reproduce.script import Reproducer
 from tensorparity.triage.suspicion import Suspicion
@@ -50,6 +52,10 @@ def chain() -> Case:
     for index in range(40):
         x = build.add("Dense", x, name=f"d{index}", units=8) if index % 2 else build.add("ELU", x, name=f"e{index}")
     return case_of(build.build(x))
+
+
+def answering(value: float) -> Outcome:
+    return Outcome(TORCH, Status.COMPLETED, {"y": np.full((1, 1), value, np.float32)})
 
 
 def wrong(output: Any) -> Any:
@@ -146,6 +152,21 @@ class TestReducing:
         reduction = reduce_suspicion(runner, suspicion, Budget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.diagnosis.suspects == (TORCH,)
+
+    def test_who_answers_by_chance_is_reduced_as_wrong_whatever_it_answers(self, fake_runner: Any, chain: Case) -> None:
+        answers = itertools.cycle([np.nan, 7.0, np.nan])
+
+        def by_chance(output: Any) -> Any:
+            return np.full_like(output, next(answers))
+
+        runner = fake_runner(targets=TARGETS, planted={TORCH: {"d23": by_chance}})
+        (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
+        (note,) = two_answers((TORCH,), {}, {TORCH: answering(1.0)}, {TORCH: answering(2.0)})
+        wavering = replace(suspicion, diagnosis=unsteady(suspicion.diagnosis, note))
+        reduction = reduce_suspicion(runner, wavering, Budget())
+        assert reduction.suspicion is not None
+        assert reduction.suspicion.kind is Kind.INCONSISTENCY
+        assert len(reduction.case.subject.nodes) == 1  # type: ignore[union-attr]
 
     def test_only_needed_targets_are_asked(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions

@@ -24,7 +24,7 @@ from ..core.runner import Runner
 from ..core.verdict import Kind
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
-from ..triage.confirm import flaky
+from ..triage.confirm import flaky, wavers
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
@@ -361,6 +361,7 @@ def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Re
     First with the targets that are needed; if they cannot tell (the one that is right may not run it alone), or the
     others do not say the same of the result, with all of them.
     """
+    suspicion = _steadied(suspicion, suspicion)
     if suspicion.kind in _DEADLY:
         budget = replace(budget, checks=min(budget.checks, _DEADLY_CHECKS))
     needed = needed_targets(suspicion)
@@ -370,7 +371,7 @@ def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Re
         return reduction
     if reduction.suspicion is not None:
         checked, _ = examine_case(runner, reduction.case, everybody)
-        final = _matching(suspicion, checked)
+        final = _matching(suspicion, _all_steadied(suspicion, checked))
         if final is not None:
             return replace(reduction, suspicion=final)
     checks = budget.checks - reduction.checks if suspicion.kind in _DEADLY else budget.checks
@@ -381,7 +382,7 @@ def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Re
 
 def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget: Budget) -> Reduction:
     def check(cases: Sequence[Case]) -> list[Checked]:
-        return examine_cases(runner, cases, targets)
+        return [_all_steadied(suspicion, checked) for checked in examine_cases(runner, cases, targets)]
 
     began = time.monotonic()
     (first,) = check([suspicion.case])
@@ -396,6 +397,17 @@ def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget
     return reduce_case(suspicion.case, found.key, remembering, PASSES, budget)
 
 
+def _steadied(found: Suspicion, original: Suspicion) -> Suspicion:
+    """Where a suspect answers differently from run to run, a NaN is one more of its wrong numbers."""
+    if found.kind is Kind.NAN and wavers(original.diagnosis):
+        return replace(found, kind=Kind.INCONSISTENCY)
+    return found
+
+
+def _all_steadied(original: Suspicion, checked: Checked) -> Checked:
+    return replace(checked, suspicions=tuple(_steadied(found, original) for found in checked.suspicions))
+
+
 def _matching(suspicion: Suspicion, checked: Checked) -> Suspicion | None:
     """What a fresh look at the case says of the same defect."""
     exact = checked.of_key(suspicion.key)
@@ -404,8 +416,9 @@ def _matching(suspicion: Suspicion, checked: Checked) -> Suspicion | None:
     wanted = suspicion.diagnosis
     for other in checked.suspicions:
         found, accused = set(other.diagnosis.suspects), set(wanted.suspects)
-        # alone, whoever raises in other words is told apart
-        alike = other.kind is suspicion.kind and (found == accused or (other.kind is Kind.ERROR and found < accused))
+        # alone, whoever raises in other words is told apart; and who answers by chance may happen to be right
+        parted = other.kind is Kind.ERROR or wavers(wanted)
+        alike = other.kind is suspicion.kind and (found == accused or (parted and found < accused))
         known = wanted.api is None or other.diagnosis.api is None or wanted.api == other.diagnosis.api
         if alike and known and other.diagnosis.klass is Class.DEFECT:
             return other

@@ -67,8 +67,16 @@ def two_answers(
     ]
 
 
+_WAVERING = "gives two different answers on the same case"
+
+
 def _wavering(target: str) -> str:
-    return f"{target} gives two different answers on the same case"
+    return f"{target} {_WAVERING}"
+
+
+def wavers(diagnosis: Diagnosis) -> bool:
+    """Whether a suspect was found to answer differently from run to run."""
+    return any(line.endswith(_WAVERING) for line in diagnosis.evidence)
 
 
 def _is_suspect(target: str, suspects: Sequence[str], families: Mapping[str, str]) -> bool:

@@ -112,6 +112,17 @@ def test_candidates_that_are_not_simpler_cost_nothing() -> None:
     assert not seen
 
 
+def test_candidates_stay_within_what_a_layer_takes() -> None:
+    """Fewer classes are simpler, and not for a class that is beyond them."""
+    build = GraphBuilder()
+    graph = build.build(build.add("CategoryEncoding", build.input("x", (1,), "int32"), name="c", num_tokens=6))
+    case = Case(graph, inputs={"x": np.array([[4]], np.int32)})
+    seen: list[Case] = []
+    reduce_case(case, suspicion_of(case).key, check_by(lambda _: True, seen), PASSES, Budget())
+    classes = [(c.subject.nodes[0].params["num_tokens"], int(c.inputs["x"].max())) for c in seen]  # type: ignore[union-attr]
+    assert classes == [(6, 4), (5, 4)], "no fewer than its input needs"
+
+
 def test_an_unknown_api_may_become_known() -> None:
     key = suspicion_of(small()).key
     unknown = (*key[:3], "", *key[4:])

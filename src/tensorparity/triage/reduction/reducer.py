@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from ...core.case import Case
 from ...core.finding import Class
+from ..domains import outside
 from ..labels import unfit
 from ..suspicion import Suspicion
 from .order import elements, node_count, simpler, sort_key
@@ -116,7 +117,8 @@ class Attempts:
     def first(self, candidates: Iterable[Case | None]) -> Case | None:
         """The simplest candidate that still fails in the same way, or None; it is the best case from then on."""
         simple = [case for case in candidates if case is not None and simpler(case, self.case)]
-        offered = {case.digest: case for case in simple if not unfit(case)}
+        astray = bool(outside(self.case))  # from the start: then there is nothing to stay within
+        offered = {case.digest: case for case in simple if not unfit(case) and (astray or not outside(case))}
         wanted = sorted(offered.values(), key=sort_key)
         self._run([case for case in wanted if case.digest not in self.known])
         for case in wanted:
