@@ -197,6 +197,19 @@ def test_a_layer_in_training_has_a_formula_as_well() -> None:
     claim = claim_of(suspicion(case, Kind.INCONSISTENCY, Stage.FORWARD), {TF: own}, TF)
     assert claim is not None
     assert (claim.source, claim.expected.tolist()) == ("the float64 reference", [[0.0]])
+    assert claim.formula
+
+
+def test_the_sentence_of_a_layer_in_inference_is_not_said_of_training() -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("BatchNormalization", build.input("x", (1,)), name="b"))
+    weights = {f"b/{name}": np.ones(1, np.float32) for name in ("gamma", "beta", "moving_mean", "moving_variance")}
+    own = Outcome(TF, Status.COMPLETED, {"b": np.full((2, 1), 9.0, np.float32)})
+    for training in (True, False):
+        case = Case(graph, Procedure(training=training), {"x": np.array([[1.0], [3.0]], np.float32)}, weights=weights)
+        claim = claim_of(suspicion(case, Kind.INCONSISTENCY, Stage.FORWARD), {TF: own}, TF)
+        assert claim is not None
+        assert bool(claim.formula) is not training
 
 
 def test_a_dtype_that_was_announced_wrongly_too_is_held_against_the_policy() -> None:

@@ -148,7 +148,9 @@ def _formula(case: Case) -> str:
         return formula_of(case.subject.api)
     graph = case.subject
     if isinstance(graph, LayerGraph) and len(graph.nodes) == 1 and has_layer(graph.nodes[0].op):
-        return layer(graph.nodes[0].op).formula
+        spec = layer(graph.nodes[0].op)
+        # the sentence of a layer that computes something else in training is about inference
+        return "" if case.procedure.training and spec.training is not None else spec.formula
     return ""
 
 
