@@ -123,6 +123,11 @@ def test_an_absolute_threshold_is_not_for_half_precision(dtype: str, counted: in
     assert [verdict.judgement for verdict in step.verdicts if "two" in verdict.targets] == [judgement] * 2
 
 
+def test_nan_needs_no_threshold() -> None:
+    _, step = tallied(completed("one"), completed("two", np.nan), completed("three"), dtype="bfloat16")
+    assert [verdict.judgement for verdict in step.verdicts if "two" in verdict.targets] == [Judgement.FAIL] * 2
+
+
 def test_nan_of_a_loss_is_in_the_column_of_nan_and_not_a_distance() -> None:
     builder = GraphBuilder()
     graph = builder.build(builder.add("ReLU", builder.input("x", (2,)), name="y"))

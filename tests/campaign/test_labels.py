@@ -10,7 +10,7 @@ import pytest
 
 from tensorparity.campaign.examining import judge_case
 from tensorparity.core.case import Case
-from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.graph import GraphBuilder, Ref
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind
@@ -35,6 +35,7 @@ def held_against(loss: Recipe, labels: tuple[int, ...], predictions: tuple[int, 
         (Recipe("SparseCategoricalCrossentropy"), (2, 4, 1), (2, 4, 3)),
         (Recipe("SparseCategoricalCrossentropy", {"axis": 1}), (2, 4), (2, 3, 4)),
         (Recipe("CTC"), (2, 5), (2, 4, 3)),
+        (Recipe("MeanSquaredError"), (2, 0, 3), (2, 0, 3)),
     ],
 )
 def test_labels_that_fit(loss: Recipe, labels: tuple[int, ...], predictions: tuple[int, ...]) -> None:
@@ -71,6 +72,17 @@ def test_but_deaths_and_what_was_before_are_not_explained_by_them(status: Status
     completed = Outcome("keras:jax", Status.COMPLETED, {"y": case.inputs["x"]})
     (found,) = judge_case(None, case, {"keras:torch": ended, "keras:jax": completed}).suspicions  # type: ignore[arg-type]
     assert (found.diagnosis.suspects, found.kind) == (("keras:torch",), kind)
+
+
+def test_a_second_output_of_a_layer_has_labels_of_its_own() -> None:
+    build = GraphBuilder()
+    lstm = build.add("LSTM", build.input("x", (3, 2)), name="m", units=4, return_sequences=True, return_state=True)
+    graph = build.build(lstm, Ref("m", 1))
+    labels = {"m": np.zeros((2, 3, 4), np.float32), "m.1": np.zeros((2, 4), np.float32)}
+    procedure = Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"))
+    case = Case(graph, procedure, {"x": np.zeros((2, 3, 2), np.float32)}, labels)
+    assert not unfit(case)
+    assert unfit(Case(graph, procedure, case.inputs, {**labels, "m.1": np.zeros((2, 3), np.float32)}))
 
 
 def test_all_that_is_drawn_fits() -> None:

@@ -152,6 +152,48 @@ def test_but_the_shares_add_up_and_a_script_adds_them(gradient: tuple[float, ...
     assert "observed = observed[[0, 0], [0, 2], [0, 0]].sum()" in text
 
 
+def overlapping(cotangents: tuple[float, float], gradient: tuple[float, ...]) -> tuple[Case, Outcome]:
+    """Two windows over three equal numbers: each chooses one of its two for itself."""
+    build = GraphBuilder()
+    pooled = build.add("MaxPooling1D", build.input("x", (3, 1)), name="m", pool_size=2, strides=1)
+    case = Case(
+        build.build(pooled),
+        Procedure(goal=Goal.REPLAY, nodes=("m#0",)),
+        inputs={"m#0/0": np.full((1, 3, 1), 2.0, np.float32)},
+        cotangents={"m#0": np.array(cotangents, np.float32).reshape(1, 2, 1)},
+    )
+    trace = Trace(gradients={"input:m#0/0": np.array(gradient, np.float32).reshape(1, 3, 1)})
+    return case, Outcome(TF, Status.COMPLETED, {}, trace)
+
+
+@pytest.mark.parametrize(
+    ("cotangents", "gradient"),
+    [((1, -1), (1, -1, 0)), ((1, -1), (0, 0, 0)), ((2, -1), (0, 2, -1)), ((2, -1), (2, -1, 0))],
+)
+def test_each_output_has_a_kink_of_its_own(cotangents: tuple[float, float], gradient: tuple[float, ...]) -> None:
+    """Cotangents of both signs do not narrow what is right."""
+    case, own = overlapping(cotangents, gradient)
+    assert claim_by_formula(case, Stage.BACKWARD, own) is None
+
+
+def test_beyond_all_kinks_it_is_wrong() -> None:
+    case, own = overlapping((1, -1), (1, -2, 0))
+    assert claim_by_formula(case, Stage.BACKWARD, own) is not None
+
+
+def test_numbers_that_are_none_are_no_tie() -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("Cropping1D", build.input("x", (4, 1)), name="c", cropping=[2, 0]))
+    case = Case(
+        graph,
+        Procedure(goal=Goal.REPLAY, nodes=("c#0",)),
+        inputs={"c#0/0": np.array([np.nan, np.nan, 1.0, 2.0], np.float32).reshape(1, 4, 1)},
+        cotangents={"c#0": np.ones((1, 2, 1), np.float32)},
+    )
+    trace = Trace(gradients={"input:c#0/0": np.array([0.0, 0.0, 1.0, 1.0], np.float32).reshape(1, 4, 1)})
+    assert claim_by_formula(case, Stage.BACKWARD, Outcome(TF, Status.COMPLETED, {}, trace)) is None
+
+
 def suspicion(case: Case, kind: Kind, stage: Stage, **more: str) -> Suspicion:
     diagnosis = Diagnosis(Class.DEFECT, (TF,), api="keras.layers.X")
     return Suspicion(kind, diagnosis, case, (TF, JAX, TORCH), stage=stage, **more)  # type: ignore[arg-type]

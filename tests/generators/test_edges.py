@@ -10,6 +10,7 @@ from tensorparity.generators.networks.choices import takes_edges
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.generators.networks.palettes import EDGES, draw_edge_shape, draw_values
 from tensorparity.operators.catalogue import layer_names
+from tensorparity.operators.evaluate import evaluate
 from tensorparity.operators.losses import LOSSES
 from tensorparity.operators.spec import Domain
 
@@ -106,3 +107,21 @@ def test_edges_are_a_sixteenth_of_all_networks_and_none_of_the_plain_ones():
     assert 8 < found.count("edges") < 34
     plain = NetworkGenerator(0, NetworkSettings(max_vertices=2, data=("palette",), varied=False))
     assert "edges" not in {plain.next().template for _ in range(60)}
+
+
+def test_no_sum_of_huge_numbers_overflows_on_the_way():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generation, "_EDGES", 1.0)
+        patch.setattr(generation, "EDGES", ("huge",))
+        patch.setattr(generation, "EDGE_SHARES", (1.0,))
+        generator = NetworkGenerator(1, NetworkSettings(data=("palette",), policies=("float32",)))
+        cases = [generator.next().case for _ in range(10)]
+    sums = 0
+    for case in cases:
+        values = evaluate(case.subject, case.inputs, case.weights, training=case.procedure.training)
+        for node in (node for node in case.subject.nodes if node.op == "Add" and len(node.inputs) > 2):
+            terms = [values[case.subject.node(ref.node).key][ref.index].value for ref in node.inputs]
+            size = np.sum([np.abs(np.where(np.isfinite(term), term, 0.0)) for term in terms], axis=0)
+            assert (size < NORMAL.max).all()
+            sums += 1
+    assert sums > 3

@@ -17,6 +17,7 @@ from tensorparity.operators.multi_optimizer import chosen, optimizer_map
 from tensorparity.operators.optimizer_options import OPTIONS, Surroundings, shows_after
 from tensorparity.operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from tensorparity.operators.schedules import SCHEDULED_RATES, SCHEDULES, rate_at, scheduled
+from tensorparity.operators.spec import ShapeError
 
 
 def steps(name: str, start: object, gradients: Sequence[object], **params: object) -> list[list[float]]:
@@ -142,6 +143,12 @@ def test_an_entry_of_a_weights_own_name_comes_before_patterns() -> None:
     table["config"]["optimizer_map"]["dense/bias"] = own
     assert chosen(table, "dense/bias") is own
     assert chosen(table, "other/bias")["config"] == {"learning_rate": 10.0}
+
+
+def test_two_patterns_that_match_are_refused() -> None:
+    table = optimizer_map(inner("SGD"), bias=inner("SGD"), ias=inner("Adam"))
+    with pytest.raises(ShapeError, match="one optimizer for 'dense/bias'"):
+        chosen(table, "dense/bias")
 
 
 def test_optimizers_of_a_table_keep_their_own_slots() -> None:

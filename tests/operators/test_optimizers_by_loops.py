@@ -125,7 +125,7 @@ WEIGHTS = (2.0, -0.75)
 GRADIENTS = ((0.5, 1.25), (-1.5, 0.125), (0.25, -2.0), (-0.375, -0.0625))
 
 
-#: Their steps look at whole matrices, or at more than one step: in ``test_more_optimizers_by_hand``.
+#: Their steps look at whole matrices, at more than one step, or at names: in ``test_more_optimizers_by_hand``.
 OF_MATRICES = {"Adafactor", "LossScaleOptimizer", "MultiOptimizer", "Muon", "ScheduleFreeAdamW"}
 
 

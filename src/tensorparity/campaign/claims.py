@@ -67,7 +67,7 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
 def _in_training(case: Case) -> dict[str, Evaluation]:
     """The true outputs of layers in training, by name; nothing where one of them draws, or has no formula."""
     graph, procedure = case.subject, case.procedure
-    if not isinstance(graph, LayerGraph) or any(_draws(node) or not has_reference(node.op) for node in graph.nodes):
+    if not isinstance(graph, LayerGraph) or any(not has_reference(node.op) or _draws(node) for node in graph.nodes):
         return {}
     try:
         found = evaluate_batches(

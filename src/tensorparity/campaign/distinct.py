@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..core.finding import Class, Finding
-from .reducing import Prepared
+from .reducing import Prepared, is_whole_reduction
 
 
 class Distinct:
@@ -18,10 +18,11 @@ class Distinct:
 
     def __init__(self, filed: Iterable[Finding] = ()) -> None:
         #: By signature, the finding that was the first to be reduced to it.
-        self._first = {finding.signature: finding.id for finding in filed if _told(finding) and finding.reproducer}
-        #: By signature, how often it was met again; and the findings that it would have been.
+        self._first = {finding.signature: finding.id for finding in filed if _told(finding) and _was_reduced(finding)}
+        #: By signature, how often it was met again.
         self.again: Counter[str] = Counter()
-        self.merged: set[str] = set()
+        #: What it would have been, by the finding's id.
+        self._merged: dict[str, str] = {}
 
     def of(self, found: Sequence[tuple[Finding, Prepared]]) -> list[tuple[Finding, Prepared]]:
         """Those that are no other's defect once more; what was not reduced to its end may be anything."""
@@ -30,10 +31,20 @@ class Distinct:
             known = _told(finding) and item.is_reduced
             if known and self._first.setdefault(finding.signature, finding.id) != finding.id:
                 self.again[finding.signature] += 1
-                self.merged.add(finding.id)
+                self._merged[finding.id] = finding.signature
             else:
                 kept.append((finding, item))
         return kept
+
+    def is_merged(self, identity: str) -> bool:
+        """Whether the finding of this id was merged into another; it is counted once more then."""
+        if identity in self._merged:
+            self.again[self._merged[identity]] += 1
+        return identity in self._merged
+
+
+def _was_reduced(finding: Finding) -> bool:
+    return any(is_whole_reduction(line) for line in finding.diagnosis.evidence)
 
 
 def _told(finding: Finding) -> bool:

@@ -272,11 +272,13 @@ class Fuzz:
             self._confirmed += seen_again
         while self._confirmed:
             piece = self._confirmed[:_PIECE]
-            known = self.findings.keys() | self.distinct.merged
-            new = [s for s in piece if self._finding(s, s).id not in known]
+            new = [s for s in piece if not self._is_filed(self._finding(s, s).id)]
             self._file(self._preparation.reduce(new))
             del self._confirmed[:_PIECE]
         self._file(self._preparation.met())
+
+    def _is_filed(self, identity: str) -> bool:
+        return identity in self.findings or self.distinct.is_merged(identity)
 
     def _file(self, prepared: Sequence[Prepared]) -> None:
         """Keep what is new."""

@@ -39,6 +39,7 @@ from .precision_findings import prepared
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
 from .stages import StepExaminer
+from .stepped import Stepped
 from .witnesses import witnesses_for
 
 #: The oracle that judges training steps and nothing else.
@@ -172,7 +173,8 @@ class Hunt:
                 verdicts: list[Sequence[Verdict]] = []
                 ahead: dict[int, Result] = {}
                 for position, case in enumerate(cases):
-                    stop = self._stop(index, time.monotonic() - began, budget)
+                    # what was examined with the others of its round is counted with them
+                    stop = None if index in ahead else self._stop(index, time.monotonic() - began, budget)
                     if stop:
                         self.stop = stop
                         return
@@ -206,10 +208,14 @@ class Hunt:
             for index, case in cases.items()
             if _is_step(case) and not _is_known(index, case, known) and not self._is_beyond(index)
         }
+        if not wanted:
+            return {}
+        examiner = self._examiner(engine)
         try:
-            return self._stepped(engine, wanted, tally) if wanted else {}
+            steps = examiner.examine(list(wanted.values()))
         except (DataError, CaseFileError, ValueError):
             return {}  # one of them; alone it will be its own answer
+        return self._keep_steps(engine, dict(zip(wanted, steps, strict=True)), tally)
 
     def _is_beyond(self, index: int) -> bool:
         return self._settings.cases is not None and index >= self._settings.cases
@@ -257,7 +263,8 @@ class Hunt:
         if isinstance(case.subject, ApiCall):
             return self._examined_call(engine, index, case, tally)
         if _is_step(case):
-            return self._stepped(engine, {index: case}, tally)[index]
+            (step,) = self._examiner(engine).examine([case])
+            return self._keep_steps(engine, {index: step}, tally)[index]
         if case.procedure != Procedure() or case.counterpart is not None:
             raise ValueError(f"no examination of procedure {case.procedure.to_json()} exists yet")
         examination = Examination(self._cached, model_of(case), self._rules, listener=self._tell)
@@ -265,8 +272,8 @@ class Hunt:
         self.outcomes.update(examined.outcomes)
         return self._keep(engine, index, case, examined, tally)
 
-    def _stepped(self, engine: Engine, cases: Mapping[int, Case], tally: _Tally) -> dict[int, Result]:
-        """Training steps by their index: their stages are judged, not only their outputs."""
+    def _examiner(self, engine: Engine) -> StepExaminer:
+        """Who judges training steps: their stages, not only their outputs."""
         if engine.name not in self._examiners:
             families = families_of(self._settings.targets)
             oracle = STEPS_ALONE if self._settings.oracle == STEPS_ALONE else HuntSettings.oracle
@@ -274,11 +281,14 @@ class Hunt:
             self._examiners[engine.name] = StepExaminer(
                 self._cached, self._steppers(), families, oracle=oracle, witnesses=witnesses
             )
-        examiner = self._examiners[engine.name]
-        steps = dict(zip(cases, examiner.examine(list(cases.values())), strict=True))
+        return self._examiners[engine.name]
+
+    def _keep_steps(self, engine: Engine, steps: Mapping[int, Stepped], tally: _Tally) -> dict[int, Result]:
+        """Confirm, reduce and file what was found in these steps, and record them by their index."""
+        examiner = self._examiner(engine)
         outcomes = {target: outcome for step in steps.values() for target, outcome in step.outcomes.items()}
+        self.outcomes.update(outcomes)
         examined = Examined(outcomes=outcomes, suspicions=examiner.confirm())
-        self.outcomes.update(examined.outcomes)
         # a layer is one defect, whatever network it was found in
         self._file(engine, examined, tally, lambda found: found.diagnosis.api or found.case.digest)
         results: dict[int, Result] = {}
@@ -303,8 +313,7 @@ class Hunt:
         def finding(suspicion: Suspicion, original: Suspicion) -> Finding:
             return make_finding(suspicion, engine.name, examined.outcomes, name_of(original), original)
 
-        known = self.findings.keys() | self.distinct.merged
-        new = [found for found in examined.suspicions if finding(found, found).id not in known]
+        new = [found for found in examined.suspicions if not self._is_filed(finding(found, found).id)]
         prepared = self._preparation.prepare(new)
         found = self.distinct.of([(finding(item.suspicion, item.original), item) for item in prepared])
         filed = file_findings(self._store, self._campaign, found, self._settings.runner.faults)
@@ -312,6 +321,9 @@ class Hunt:
         for item in filed:
             tally.findings += item.id not in self.findings
             self.findings.setdefault(item.id, item)
+
+    def _is_filed(self, identity: str) -> bool:
+        return identity in self.findings or self.distinct.is_merged(identity)
 
     def _keep(self, engine: Engine, index: int, case: Case, examined: Examined, tally: _Tally) -> Result:
         """Findings first: a result that is recorded has nothing left to do."""

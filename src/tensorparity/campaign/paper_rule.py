@@ -21,19 +21,18 @@ def by_paper(
 ) -> list[Inconsistency]:
     """What the paper would report of one case, in the stages that are judged.
 
-    Its threshold is absolute and meant for float32: half precision is not held against it, where neighbouring numbers
-    may be further apart.
+    Its threshold is absolute and meant for float32: in half precision, where neighbouring numbers may be further apart,
+    only NaN and infinities are.
     """
     assert isinstance(case.subject, LayerGraph)
-    if policy_named(case.procedure.dtype).half:
-        return []
+    half = policy_named(case.procedure.dtype).half
     loss = case.procedure.loss.name if case.procedure.loss else "loss"
     found = [
         item
         for a, b in itertools.combinations(outcomes.values(), 2)
         for item in inconsistencies(case.subject, loss, a, b, threshold)
     ]
-    return [item for item in found if item.stage in stages]
+    return [item for item in found if item.stage in stages and (item.nan or not half)]
 
 
 @dataclass(frozen=True)

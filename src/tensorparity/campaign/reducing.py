@@ -50,6 +50,9 @@ _DEADLY, _DEADLY_CHECKS = (Kind.CRASH, Kind.HANG), 30
 
 _Alike = tuple[str, ...]
 
+#: How the evidence of a reduction begins.
+_REDUCED = "reduced from"
+
 
 @dataclass(frozen=True)
 class ReducingSettings:
@@ -352,7 +355,12 @@ def _ratio(original: Case, reduction: Reduction) -> str:
     before = f"{node_count(original)} node{'s' * (node_count(original) > 1)} and {elements(original):,} numbers"
     after = f"{node_count(case)} and {elements(case):,}"
     stopped = f" ({reduction.stopped})" if reduction.stopped else ""
-    return f"reduced from {before} to {after} in {reduction.checks} checks{stopped}"
+    return f"{_REDUCED} {before} to {after} in {reduction.checks} checks{stopped}"
+
+
+def is_whole_reduction(evidence: str) -> bool:
+    """Whether this line of evidence is that of a reduction that came to its end."""
+    return evidence.startswith(_REDUCED) and not evidence.endswith(")")
 
 
 def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Reduction:

@@ -98,10 +98,11 @@ class Pairing:
             said = gist(failure.message) if failure else ""
             kind = ENDINGS.get(ended[0].status)
             return Verdict(Judgement.UNDECIDED, pair, f"{ended[0].target} {ended[0].status.value}: {said}", kind=kind)
-        if self.oracle == "muffin" and policy_named(step.case.procedure.dtype).half:
-            return Verdict(Judgement.UNDECIDED, pair, "the paper's rule has no threshold for half precision")
         if self.oracle == "muffin":
-            return judge_pair(step.inconsistent, a, b)
+            verdict = judge_pair(step.inconsistent, a, b)
+            if verdict.judgement is Judgement.PASS and policy_named(step.case.procedure.dtype).half:
+                return Verdict(Judgement.UNDECIDED, pair, "the paper's rule has no threshold for half precision")
+            return verdict
         doubted = [trial for trial in step.open if set(trial.suspects) & set(pair)]
         if doubted:
             reason = f"{doubted[0].stage.value}: {doubted[0].api} differs in the network, not alone"

@@ -112,9 +112,10 @@ def _of_argument(function: Differentiated, name: str, observed: Array, share: fl
 def _of_ties(function: Differentiated, name: str, observed: Array, share: float) -> Claim | None:
     """Equal numbers may each have any slope of their kink; but moved together they have one, which is the sum."""
     values, counts = np.unique(function.arguments[name], return_counts=True)
+    tied = values[(counts > 1) & (counts <= _MOST_SUMMED) & (values == values)]  # no NaN equals another
     claims = [
         claim
-        for value in values[(counts > 1) & (counts <= _MOST_SUMMED)][:_MOST_TIES]
+        for value in tied[:_MOST_TIES]
         if (claim := _of_sum(function, name, function.arguments[name] == value, observed, share))
     ]
     return max(claims, key=lambda claim: (claim.off or 0.0) / claim.tolerance, default=None)
@@ -172,19 +173,24 @@ class _Sides:
         self._middle = self._terms(self._at)
 
     def along(self, moved: tuple[int, ...] | Array) -> _Slope | None:
-        """By one number, or by several equal ones that move together; None where a side has no slope."""
+        """By one number, or by several equal ones that move together; None where a side has no slope.
+
+        The interval is taken term by term and summed, as ``triage/kinks.py`` does: each term has a kink of its own, and
+        cotangents of both signs would narrow the interval of the sum.
+        """
         step = float(np.max(self._steps[moved]))
         above, below = (self._from_one_side(moved, own) for own in (step, -step))
         if above is None or below is None:
             return None
         lost = above[1] + below[1]
-        alike = np.isclose(above[0], below[0], rtol=_APART / 10, atol=1e-9 + 2.0 * lost)
-        return _Slope((above[0] + below[0]) / 2.0, 0.0 if alike else abs(above[0] - below[0]) / 2.0, lost)
+        low, high = (float(ends(above[0], below[0]).sum()) for ends in (np.minimum, np.maximum))
+        alike = np.isclose(low, high, rtol=_APART / 10, atol=1e-9 + 2.0 * lost)
+        return _Slope((low + high) / 2.0, 0.0 if alike else (high - low) / 2.0, lost)
 
-    def _from_one_side(self, moved: tuple[int, ...] | Array, step: float) -> tuple[float, float] | None:
+    def _from_one_side(self, moved: tuple[int, ...] | Array, step: float) -> tuple[Array, float] | None:
         direction = [np.zeros_like(array) for array in self._at]
         direction[self._place][moved] = step
         slope = one_sided(self._terms, self._at, direction, self._middle)
         if slope is None or not slope.resolved:
             return None
-        return float(slope.values.sum()) / step, slope.noise / abs(step)
+        return slope.values / step, slope.noise / abs(step)

@@ -215,3 +215,8 @@ class GraphBuilder:
 
     def build(self, *outputs: Ref) -> LayerGraph:
         return LayerGraph(tuple(self._inputs), tuple(self._nodes), tuple(outputs), self._name)
+
+
+def output_name(ref: Ref) -> str:
+    """What an output of a graph is called: by its node, with the index where it is not the first."""
+    return ref.node if ref.index == 0 else f"{ref.node}.{ref.index}"

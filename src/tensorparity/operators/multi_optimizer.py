@@ -12,7 +12,7 @@ from ..core.jsontext import Json
 from .loss_scale import inner
 from .optimizer_options import Surroundings
 from .optimizer_spec import OptimizerSpec, State
-from .spec import Evaluation, Parameter, Params
+from .spec import Evaluation, Parameter, Params, ShapeError
 
 
 def optimizer_map(default: Json, **by_pattern: Json) -> Json:
@@ -26,12 +26,18 @@ def optimizer_map(default: Json, **by_pattern: Json) -> Json:
 
 
 def chosen(table: Params, path: str) -> Json:
-    """The optimizer of the weight of this name: its own entry, else the one pattern that matches, else the default."""
+    """The optimizer of the weight of this name: its own entry, else the one pattern that matches, else the default.
+
+    Raises:
+        ShapeError: if two patterns match, which Keras refuses.
+    """
     config = table["config"]
     entries: Params = config["optimizer_map"]
     if path in entries:
         return entries[path]
     matching = [recipe for pattern, recipe in entries.items() if re.fullmatch(pattern, path)]
+    if len(matching) > 1:
+        raise ShapeError(f"Expected one optimizer for {path!r}. Received: {len(matching)}")
     return matching[0] if matching else config["default_optimizer"]
 
 

@@ -97,7 +97,8 @@ def _lines() -> Iterator[str]:
     for optimizer in OPTIMIZERS.values():
         yield from _entry(optimizer.name, optimizer.formula, optimizer.parameters)
     yield ""
-    yield "What all of them but LossScaleOptimizer can be asked for besides; what acts in a second step only is"
+    bare = " and ".join(spec.name for spec in OPTIMIZERS.values() if not spec.options)
+    yield f"What all of them but {bare} can be asked for besides; what acts in a second step only is"
     yield "tried in conformance tests of several steps, and not drawn for networks, which take one:"
     yield from _parameters(OPTIONS)
     yield from _conflicts(OPTION_CONFLICTS)

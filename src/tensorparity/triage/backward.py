@@ -18,7 +18,7 @@ from ..core.case import Case
 from ..core.channels import distance
 from ..core.errors import TensorParityError
 from ..core.finding import Class
-from ..core.graph import LayerGraph, Node
+from ..core.graph import LayerGraph, Node, output_name
 from ..core.outcome import Outcome
 from ..core.policies import PLAIN, Policy, as_computed, coarser, holds, in_range, policy_named
 from ..core.procedure import Recipe
@@ -178,7 +178,7 @@ def loss_function(case: Case) -> Differentiated | None:
         )
         predictions, masks = {}, {}
         for ref in graph.outputs:
-            name = ref.node if ref.index == 0 else f"{ref.node}.{ref.index}"
+            name = output_name(ref)
             if name in case.labels:
                 predictions[name] = values[graph.node(ref.node).key][ref.index].value
                 masks[name] = beside.mask_of(ref)

@@ -281,7 +281,10 @@ def freedom_of_node(node: Node, given: Sequence[Array]) -> Freed | None:
     if not has_layer(node.op):
         return None
     spec = layer(node.op)
-    return _find(spec.api, spec.complete({**node.params, **node.call_params}), given)
+    params = spec.complete({**node.params, **node.call_params})
+    if unsaid := spec.unsaid(params):
+        return Freed(Freedom("unsaid", (spec.api,), _never, unsaid, spec.api), np.ones((), bool), tuple(given))
+    return _find(spec.api, params, given)
 
 
 def _find(api: str | None, params: Params, inputs: Sequence[Array]) -> Freed | None:

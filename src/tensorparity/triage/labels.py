@@ -6,17 +6,22 @@ from collections.abc import Mapping
 
 from ..core.case import Case
 from ..core.errors import TensorParityError
-from ..core.graph import LayerGraph
+from ..core.graph import LayerGraph, output_name
 from ..core.outcome import Outcome
 from ..core.verdict import Kind, Stage
 from ..operators.evaluate import infer_shapes
 from ..operators.losses import LOSSES
-from ..operators.spec import ShapeError
+from ..operators.spec import Shape, ShapeError
 from .suspicion import Suspicion
 
 _AFTER_PREDICTING = (Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 #: What a target says of how far it came, where that was not as far as the loss.
 _STAGES = {"build": Stage.BUILD, "forward": Stage.FORWARD}
+
+
+def known_sizes(shape: Shape) -> tuple[int, ...]:
+    """A shape as it is for one row: a size that may vary is 1, one of 0 stays."""
+    return tuple(1 if size is None else size for size in shape)
 
 
 def unfit(case: Case) -> str:
@@ -27,7 +32,7 @@ def unfit(case: Case) -> str:
     try:
         shapes = infer_shapes(graph, len(next(iter(case.inputs.values()))))
         for ref in graph.outputs:
-            labels, predicted = case.labels.get(ref.node), tuple(size or 1 for size in shapes[ref.node][ref.index])
+            labels, predicted = case.labels.get(output_name(ref)), known_sizes(shapes[ref.node][ref.index])
             if labels is not None and not LOSSES[recipe.name].fits(recipe.params, labels.shape, predicted):
                 return f"labels of shape {labels.shape} do not fit {recipe.name} of predictions of shape {predicted}"
     except (TensorParityError, ShapeError, IndexError):

@@ -33,6 +33,8 @@ _SHARED = 0.35
 _EXOTIC = 0.12
 #: How often a network is one of edges: so many layers side by side, each on inputs of its own.
 _EDGES, _BRANCHES, _JOINT = 1 / 10, 24, (4, 1)
+#: A power of two below one over the number of branches: so many of the greatest numbers do not overflow together.
+_QUIETER = 2.0**-6
 #: How often a network runs the way users get, which compilers take several times as long for.
 _AS_USERS = 1 / 16
 
@@ -154,11 +156,18 @@ class _Build:
         self._place = self._placer(net, style)
         names = [name for name in (*self._single, *self._multiple) if takes_edges(name, style)]
         ends = [self._place.branch(names) for _ in range(_BRANCHES if names else 0)]
-        joined = [self._place.net.bring(end, _JOINT) for end in self._by_shape([end for end in ends if end])]
+        found = [end for end in ends if end is not None]
+        if style == "huge":  # whether a sum of them overflows on the way would depend on its order
+            joined = [self._place.net.bring(self._quieter(end), _JOINT) for end in found]
+        else:
+            joined = [self._place.net.bring(end, _JOINT) for end in self._by_shape(found)]
         if not joined:
             joined = [self._place.fallback(self._place.new_input(draw_shape(rng, 2)))]
         total = self._place.net.add("Add", joined, {}) if len(joined) > 1 else None
         return self._finish(Structure(((),), template="edges"), [total or joined[0]])
+
+    def _quieter(self, end: Tensor) -> Tensor:
+        return self._place.net.add("Rescaling", [end], {"scale": _QUIETER}) or end
 
     def _by_shape(self, ends: Sequence[Tensor]) -> list[Tensor]:
         """Those of one shape added up, so that fewer of them have to be fitted to each other."""

@@ -176,6 +176,8 @@ class _Lowered:
         shapes = tuple(value.shape for value in inputs)
         outputs = _output_shapes(node, shapes)
         params = spec.complete({**node.params, **node.call_params})
+        if unsaid := spec.unsaid(params):
+            raise Refusal(f"node {node.name!r} ({node.op}): {unsaid}")
         call = Call(
             writer=self._writer,
             op=node.op,

@@ -9,11 +9,12 @@ import numpy as np
 from ...core.arrays import Array, Arrays, dtype_name, is_floating
 from ...core.case import Case
 from ...core.errors import TensorParityError
-from ...core.graph import LayerGraph
+from ...core.graph import LayerGraph, output_name
 from ...core.procedure import Goal, Procedure, Recipe
 from ...operators.evaluate import infer_shapes
 from ...operators.optimizers import OPTIMIZERS
 from ...operators.spec import ShapeError
+from ..labels import known_sizes
 from .order import PLAINEST_LOSS, PLAINEST_OPTIMIZER
 from .reducer import Attempts
 
@@ -62,11 +63,12 @@ def _numbers(case: Case) -> Arrays | None:
         return None
     found: dict[str, Array] = {}
     for ref in graph.outputs:
-        if ref.node in case.labels:
-            shape = tuple(size or 1 for size in shapes[ref.node][ref.index])
-            array = case.labels[ref.node]
+        name = output_name(ref)
+        if name in case.labels:
+            shape = known_sizes(shapes[ref.node][ref.index])
+            array = case.labels[name]
             kept = array if is_floating(dtype_name(array)) else array.astype(np.float32)
-            found[ref.node] = kept if array.shape == shape else np.zeros(shape, np.float32)
+            found[name] = kept if array.shape == shape else np.zeros(shape, np.float32)
     return found
 
 

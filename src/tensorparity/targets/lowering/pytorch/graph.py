@@ -169,6 +169,8 @@ class _Lowered:
         if integers and node.op not in _TAKE_INTEGERS:
             raise Refusal(f"node {node.name!r} ({node.op}) is given integers")
         params = spec.complete({**node.params, **node.call_params})
+        if unsaid := spec.unsaid(params):
+            raise Refusal(f"node {node.name!r} ({node.op}): {unsaid}")
         shapes = tuple(value.shape for value in inputs)
         try:
             outputs = static(spec.shape(params, shapes))
