@@ -11,6 +11,7 @@ from ...core.case import Case
 from ...core.policies import PLAIN, Policy
 from ...core.procedure import Goal, Mode, Procedure
 from ...operators.catalogue import layer
+from ...operators.spec import no_weights
 from .assembly import Assembly, Tensor
 from .choices import choosable, reducing_layers, takes_edges
 from .coverage import Coverage
@@ -33,6 +34,8 @@ _SHARED = 0.35
 _EXOTIC = 0.12
 #: How often a network is one of edges: so many layers side by side, each on inputs of its own.
 _EDGES, _BRANCHES, _JOINT = 1 / 10, 24, (4, 1)
+#: One in so many of them may have weights or several inputs: most of what is told by cases has neither.
+_OTHERS = 4
 #: A power of two below one over the number of branches: so many of the greatest numbers do not overflow together.
 _QUIETER = 2.0**-6
 #: How often a network runs the way users get, which compilers take several times as long for.
@@ -155,7 +158,11 @@ class _Build:
         net = Assembly(rng, batch, _MOST_ELEMENTS, self._training, finite=finite, policy=self._policy, empty=empty)
         self._place = self._placer(net, style)
         names = [name for name in (*self._single, *self._multiple) if takes_edges(name, style)]
-        ends = [self._place.branch(names) for _ in range(_BRANCHES if names else 0)]
+        plain = [name for name in names if layer(name).arity[0] == 1 and layer(name).weights is no_weights]
+        ends = [
+            self._place.branch(plain if plain and number % _OTHERS else names)
+            for number in range(_BRANCHES if names else 0)
+        ]
         found = [end for end in ends if end is not None]
         if style == "huge":  # whether a sum of them overflows on the way would depend on its order
             joined = [self._place.net.bring(self._quieter(end), _JOINT) for end in found]
