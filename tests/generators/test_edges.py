@@ -113,7 +113,6 @@ def test_no_sum_of_huge_numbers_overflows_on_the_way():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(generation, "_EDGES", 1.0)
         patch.setattr(generation, "EDGES", ("huge",))
-        patch.setattr(generation, "EDGE_SHARES", (1.0,))
         generator = NetworkGenerator(1, NetworkSettings(data=("palette",), policies=("float32",)))
         cases = [generator.next().case for _ in range(10)]
     sums = 0

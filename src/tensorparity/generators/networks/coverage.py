@@ -51,6 +51,9 @@ class Coverage:
         self.entries: Counter[tuple[str, str, str]] = Counter()
         self.pairs: Counter[tuple[str, str]] = Counter()
         self.policies: Counter[str] = Counter()
+        #: Networks of edges, and by style and layer how often they had it: what else it is used in says nothing there.
+        self.edge_networks = 0
+        self.edges: Counter[tuple[str, str]] = Counter()
         self._declared = {name: declared_entries(layer(name)) for name in self.names}
         self._missing = {name: set(entries) for name, entries in self._declared.items()}
 
@@ -64,6 +67,11 @@ class Coverage:
             rank: of what it would be given; layers that take it need no reshaping.
         """
         scores = np.array([self._score(name, before) * self._fitness(name, rank) for name in candidates])
+        return candidates[int(rng.choice(len(candidates), p=scores / scores.sum()))]
+
+    def choose_edge(self, rng: np.random.Generator, candidates: Sequence[str], style: str) -> str:
+        """A layer for values of a style, those first that have had the fewest."""
+        scores = np.array([1.0 / (self.edges[style, name] + 1) ** 2 for name in candidates])
         return candidates[int(rng.choice(len(candidates), p=scores / scores.sum()))]
 
     def _fitness(self, name: str, rank: int | None) -> float:

@@ -15,7 +15,7 @@ from ...operators.spec import no_weights
 from .assembly import Assembly, Tensor
 from .choices import choosable, reducing_layers, takes_edges
 from .coverage import Coverage
-from .palettes import DATA, EDGE_SHARES, EDGES, UNBOUNDED, DataShape, Samples, draw_shape, draw_style
+from .palettes import DATA, EDGES, UNBOUNDED, DataShape, Samples, draw_shape, draw_style
 from .placing import Placer
 from .policies import draw_policy, furthest, optimizer_for, style_for
 from .settings import Network, NetworkSettings
@@ -33,7 +33,7 @@ _SHARED = 0.35
 #: What a target is known not to have costs its vote for the whole network, so few networks have any of it.
 _EXOTIC = 0.12
 #: How often a network is one of edges: so many layers side by side, each on inputs of its own.
-_EDGES, _BRANCHES, _JOINT = 1 / 10, 24, (4, 1)
+_EDGES, _BRANCHES, _JOINT = 1 / 8, 24, (4, 1)
 #: One in so many of them may have weights or several inputs: most of what is told by cases has neither.
 _OTHERS = 4
 #: A power of two below one over the number of branches: so many of the greatest numbers do not overflow together.
@@ -153,7 +153,8 @@ class _Build:
 
     def _edges(self) -> Network:
         rng = self._rng
-        style = style_for(self._policy, str(rng.choice(EDGES, p=EDGE_SHARES)))
+        style = style_for(self._policy, EDGES[self._coverage.edge_networks % len(EDGES)])
+        self._coverage.edge_networks += 1
         finite, empty, batch = style not in UNBOUNDED, style == "empty", self._place.net.batch
         net = Assembly(rng, batch, _MOST_ELEMENTS, self._training, finite=finite, policy=self._policy, empty=empty)
         self._place = self._placer(net, style)

@@ -114,11 +114,9 @@ STYLES: dict[str, tuple[float, Style]] = {
     "tiny": (0.0, _around(_TINY)),
     "empty": (0.0, lambda rng, shape: rng.standard_normal(shape)),
 }
-#: Those of networks of the third kind: ties, zeros of both signs, constants, what is no number or hardly one, and
-#: tensors without any.
-EDGES = ("few", "special", "constant", "nan", "infinite", "huge", "tiny", "empty")
-#: How often each: NaN most, because nothing else in a network ever is one.
-EDGE_SHARES = (0.1, 0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1)
+#: Those of networks of the third kind, in the order of their turn: NaN most, because nothing else in a network ever is
+#: one; ties, zeros of both signs, constants, numbers that are hardly any, and tensors without one.
+EDGES = ("nan", "few", "infinite", "nan", "special", "huge", "nan", "tiny", "constant", "empty")
 #: Those of which sums and squares need not be finite numbers.
 UNBOUNDED = ("nan", "infinite", "huge")
 

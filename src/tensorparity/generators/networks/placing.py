@@ -147,7 +147,7 @@ class Placer:
     def branch(self, names: Sequence[str]) -> Tensor | None:
         """One of these layers on inputs of its own; None where nothing was found that takes any."""
         for _ in range(_FITTINGS):
-            spec = layer(self._coverage.choose_layer(self._rng, names, ["Input"]))
+            spec = layer(self._coverage.choose_edge(self._rng, names, self.style))
             chosen = self._choose(spec)
             ranks = [rank for rank in spec.ranks if rank in SHAPES]
             if chosen is None or not ranks or spec.domain(spec.complete({**chosen[0], **chosen[1]})).low is not None:
@@ -163,6 +163,7 @@ class Placer:
             added = None if refused else self.net.add(spec.name, fresh, params, call_params)
             if added is not None and added.shape:
                 self._count(spec, params, call_params, [one.op for one in fresh])
+                self._coverage.edges[self.style, spec.name] += 1
                 return added
             self.net.restore(before)
         return None
