@@ -9,10 +9,10 @@ from tensorparity.generators.networks import networks as generation
 from tensorparity.generators.networks.choices import takes_edges
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.generators.networks.palettes import EDGES, draw_edge_shape, draw_values
-from tensorparity.operators.catalogue import layer_names
+from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import evaluate
 from tensorparity.operators.losses import LOSSES
-from tensorparity.operators.spec import Domain
+from tensorparity.operators.spec import Domain, no_weights
 
 NORMAL = np.finfo(np.float32)
 
@@ -101,10 +101,10 @@ def test_what_may_be_no_number_ends_in_a_loss_that_takes_any_value(networks):
             assert LOSSES[network.case.procedure.loss.name].predictions not in ("chances", "positive", "unit")
 
 
-def test_edges_are_a_sixteenth_of_all_networks_and_none_of_the_plain_ones():
+def test_edges_are_an_eighth_of_all_networks_and_none_of_the_plain_ones():
     generator = NetworkGenerator(0, NetworkSettings(max_vertices=2, data=("palette",)))
     found = [generator.next().template for _ in range(320)]
-    assert 8 < found.count("edges") < 34
+    assert 24 < found.count("edges") < 58
     plain = NetworkGenerator(0, NetworkSettings(max_vertices=2, data=("palette",), varied=False))
     assert "edges" not in {plain.next().template for _ in range(60)}
 
@@ -124,3 +124,18 @@ def test_no_sum_of_huge_numbers_overflows_on_the_way():
             assert (size < NORMAL.max).all()
             sums += 1
     assert sums > 3
+
+
+def test_every_layer_has_had_nan_before_any_has_had_many():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generation, "_EDGES", 1.0)
+        patch.setattr(generation, "EDGES", ("nan",))
+        generator = NetworkGenerator(0, NetworkSettings(data=("palette",), policies=("float32",), training=False))
+        for _ in range(14):
+            generator.next()
+    plain = [
+        n for n in layer_names() if takes_edges(n, "nan") and layer(n).weights is no_weights and layer(n).arity[0] == 1
+    ]
+    counts = [generator.coverage.edges["nan", name] for name in plain]
+    assert sum(count == 0 for count in counts) <= len(plain) / 10
+    assert np.median(counts) >= 2
