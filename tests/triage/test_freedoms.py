@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, Node, Ref
+from tensorparity.targets.lowering.onnx import lower_to_onnx
+from tensorparity.targets.lowering.pytorch.graph import lower_to_torch
 from tensorparity.triage.freedoms import FREEDOMS, GRADIENTS_AT_KINKS, excused, freedom_of, freedom_of_node
 
 
@@ -61,3 +65,22 @@ def test_nan_is_in_none_of_the_cases_a_function_is_told_by() -> None:
     assert freed is not None
     np.testing.assert_array_equal(freed.mask, [[True, False]])
     assert freedom_of_node(Node("a", "Activation", (Ref("x"),), {"activation": "tanh"}), [nan]) is None
+
+
+def test_what_the_documentation_leaves_unsaid_is_free_as_a_whole() -> None:
+    x = np.array([[0.5, 2.0]], np.float32)
+    overlap = Node("r", "ReLU", (Ref("x"),), {"max_value": 0.0, "threshold": 1.0, "negative_slope": 0.5})
+    freed = freedom_of_node(overlap, [x])
+    assert freed is not None
+    assert freed.mask.all()
+    assert "contradict" in freed.freedom.said
+    assert freedom_of_node(Node("r", "ReLU", (Ref("x"),), {"max_value": 6.0, "threshold": 1.0}), [x]) is None
+
+
+@pytest.mark.parametrize("lower", [lower_to_onnx, lower_to_torch])
+def test_and_no_lowering_chooses_a_reading_of_it(lower: Any) -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("ReLU", build.input("x", (2,)), name="r", max_value=0.0, threshold=1.0))
+    refusal = lower(Case(graph, inputs={"x": np.ones((1, 2), np.float32)}))
+    assert isinstance(refusal, str)
+    assert "contradict" in refusal
