@@ -92,6 +92,14 @@ def _lines() -> Iterator[str]:
     yield ""
     for name, reasons in undeclared.TEXT_LAYERS.items():
         yield from (f"- `{argument}` of {name}: {reason}." for argument, reason in reasons.items())
+    yield from _optimizer_lines()
+    yield ""
+    yield "## Schedules of the learning rate"
+    for schedule in SCHEDULES.values():
+        yield from _entry(schedule.name, schedule.formula, schedule.parameters)
+
+
+def _optimizer_lines() -> Iterator[str]:
     yield ""
     yield "## Optimizers"
     for optimizer in OPTIMIZERS.values():
@@ -107,10 +115,6 @@ def _lines() -> Iterator[str]:
     yield ""
     for name, reason in OPTIMIZERS_LEFT_OUT.items():
         yield f"- {name}: {reason}."
-    yield ""
-    yield "## Schedules of the learning rate"
-    for schedule in SCHEDULES.values():
-        yield from _entry(schedule.name, schedule.formula, schedule.parameters)
 
 
 def _layer(spec: LayerSpec) -> Iterator[str]:
