@@ -21,12 +21,12 @@ from tensorparity.campaign.rounds import rounds_ahead
 from tensorparity.campaign.selection import families_of
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.finding import Class
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.engines.muffin import MuffinEngine
 from tensorparity.generators.networks.networks import Network
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.testing.museum import EXHIBITS, Exhibit
-from tensorparity.triage.suspicion import Suspicion
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 #: Where it is planted, and part of the name of every layer or loss that runs the faulty code. Average pooling on torch

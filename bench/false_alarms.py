@@ -18,11 +18,11 @@ from tensorparity.campaign.beside import Beside
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.finding import Class
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.engines.muffin import MuffinEngine
 from tensorparity.targets.runner import open_runner
 from tensorparity.testing.batch_order import ReversedBatch, reversed_name
-from tensorparity.triage.suspicion import Suspicion
 
 #: The other kernels that each library has for the same operations.
 OTHER_KERNELS = {

@@ -13,9 +13,9 @@ from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.triage.reproduce.claim import Claim
-from tensorparity.triage.suspicion import Suspicion
 
 X = np.array([1e6, 1e-3], np.float32)
 

@@ -16,10 +16,10 @@ from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
-from tensorparity.triage.suspicion import Suspicion
 
 LAYERS = """
 import keras

@@ -21,12 +21,12 @@ from tensorparity.core.model import node_inputs
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.policies import cast, policy_named
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
+from tensorparity.core.signature import value_classes
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.operators.beside import Beside
 from tensorparity.operators.evaluate import draw_weights, evaluate_node
 from tensorparity.triage.confirm import HANG_FACTOR
-from tensorparity.triage.sign import value_classes
 from tensorparity.triage.steps import loss_of
 
 TARGETS = ("keras:one", "keras:two", "keras:three")

@@ -23,6 +23,7 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Outcome
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Stage
 from tensorparity.generators.networks.networks import NetworkSettings
 from tensorparity.reporting import html
@@ -30,7 +31,6 @@ from tensorparity.reporting.fuzz_tables import render
 from tensorparity.store.database import Store, open_store
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
-from tensorparity.triage.suspicion import Suspicion
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 NETWORKS = NetworkSettings(layers=("Dense", "ELU"), max_vertices=4, training=False, varied=False)

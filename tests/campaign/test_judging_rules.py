@@ -15,10 +15,10 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.api import evaluate_call
 from tensorparity.operators.losses import evaluate_loss
-from tensorparity.triage.suspicion import Suspicion
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 

@@ -19,9 +19,9 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import run_case
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Stage
 from tensorparity.triage.reduction.reducer import Budget
-from tensorparity.triage.suspicion import Suspicion
 from tensorparity.triage.trials import backward_trial
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"

@@ -19,11 +19,11 @@ from tensorparity.campaign.reducing import Prepared
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.store.casefile import CaseFile
 from tensorparity.targets.runner import RunnerSettings
 from tensorparity.triage.reduction.reducer import Checked
-from tensorparity.triage.suspicion import Suspicion
 
 TARGETS = ("keras:torch", "onnxruntime", "openvino")
 REMARK = "not reduced, shown by the file: some.exporter takes no layers of ours"

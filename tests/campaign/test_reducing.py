@@ -26,13 +26,13 @@ from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
 from tensorparity.triage.confirm import two_answers, unsteady
 from tensorparity.triage.reduction.reducer import Budget, Checked
 from tensorparity.triage.reproduce.script import Reproducer
-from tensorparity.triage.suspicion import Suspicion
 
 JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
 TARGETS = (JAX, TF, TORCH)

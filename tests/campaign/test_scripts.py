@@ -16,13 +16,13 @@ from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.reproduce.claim import Claim
-from tensorparity.triage.suspicion import Suspicion
 
 WRONG_FMOD = """
 import torch

@@ -16,11 +16,11 @@ from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Form, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.losses_alone import loss_alone
 from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.reproduce.script import Parts, assemble
-from tensorparity.triage.suspicion import Suspicion
 
 TF, JAX, TORCH = "keras:tensorflow", "keras:jax", "keras:torch"
 

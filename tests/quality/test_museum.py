@@ -21,12 +21,12 @@ import tensorparity
 from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.core.finding import Class
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.targets.faults import fault_names, load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.testing.museum import EXHIBITS, JAX, NATIVE, NATIVE_JAX, NATIVE_TENSORFLOW, TENSORFLOW, TORCH, Exhibit
 from tensorparity.triage.reduction.order import elements, node_count
 from tensorparity.triage.reduction.reducer import Budget
-from tensorparity.triage.suspicion import Suspicion
 
 pytestmark = [pytest.mark.quality, pytest.mark.tensorflow, pytest.mark.jax, pytest.mark.torch]
 

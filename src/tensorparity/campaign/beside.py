@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..core.case import Case
 from ..core.outcome import Outcome
 from ..core.runner import Runner
-from ..triage.suspicion import Suspicion
+from ..core.suspicion import Suspicion
 from . import fuzz_functions, fuzz_kinks, fuzz_losses, fuzz_metrics, fuzz_reloads
 from .case_rounds import CaseRounds
 from .fuzz_invalid import invalid_rounds

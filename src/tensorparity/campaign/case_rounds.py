@@ -10,7 +10,7 @@ from ..core.case import Case
 from ..core.finding import Class
 from ..core.outcome import Outcome
 from ..core.runner import Runner
-from ..triage.suspicion import Suspicion
+from ..core.suspicion import Suspicion
 from .examining import judge_case
 from .reducing import confirmed
 from .refusals import ruled_out

@@ -15,6 +15,7 @@ from ..core.graph import LayerGraph, Node, Ref
 from ..core.outcome import Outcome
 from ..core.policies import gradients_as_computed, policy_named
 from ..core.procedure import Goal
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
 from ..operators.api import formula_of
 from ..operators.catalogue import has_layer, has_reference, layer
@@ -26,7 +27,6 @@ from ..triage.forms import announced_shape, as_announced
 from ..triage.measuring import odd_dtype
 from ..triage.node_errors import VOTE_MARGIN
 from ..triage.reproduce.claim import Claim
-from ..triage.suspicion import Suspicion
 from ..triage.votes import accumulated
 from .judging import references
 from .reference_claims import claim_by_reference

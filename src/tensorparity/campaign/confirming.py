@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ..core.finding import Class
 from ..core.outcome import Outcome
+from ..core.suspicion import Suspicion
 from ..triage.confirm import flaky, two_answers, unsteady
 from ..triage.reduction.reducer import Checked
-from ..triage.suspicion import Suspicion
 from .examining import Outcomes, examine_case
 from .opening import OpenCase
 from .selection import families_of

@@ -19,6 +19,7 @@ from ..core.outcome import Outcome
 from ..core.policies import cast, policy_named
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
 from ..operators.beside import layer_of
 from ..operators.evaluate import evaluate
@@ -32,7 +33,6 @@ from ..triage.labels import is_of_labels, unfit
 from ..triage.node_errors import NodeErrors
 from ..triage.reduction.reducer import Checked
 from ..triage.replay import replay_nodes
-from ..triage.suspicion import Suspicion
 from .examination import model_of
 from .exports import ExportedCases
 from .judging import ENDINGS, NOBODY, judge

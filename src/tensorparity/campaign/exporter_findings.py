@@ -20,6 +20,7 @@ from ..core.model import Model
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..core.suspicion import Suspicion
 from ..targets.catalogue import spec_of
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, open_runner
@@ -34,7 +35,6 @@ from ..triage.reproduce.exporter_scripts import EXPORTERS, exporter_script
 from ..triage.reproduce.file_scripts import KERAS_FORMATS, FileScript
 from ..triage.reproduce.literals import Unprintable
 from ..triage.reproduce.script import Reproducer
-from ..triage.suspicion import Suspicion
 from .claims import claim_of
 from .examination import one_layer_case
 from .examining import examine_case, examine_cases

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..core.finding import Finding
 from ..core.messages import gist
 from ..core.outcome import Outcome
+from ..core.suspicion import Suspicion
 from ..reporting.facts import TargetFacts
 from ..store.casefile import CaseFile
 from ..store.database import Store
@@ -16,7 +17,6 @@ from ..targets.faults import Fault
 from ..targets.runner import LocalRunner
 from ..triage.reproduce.beside import Beside
 from ..triage.reproduce.script import Reproducer
-from ..triage.suspicion import Suspicion
 from .reducing import Prepared
 
 #: Larger models are not copied into the store.

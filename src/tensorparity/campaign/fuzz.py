@@ -17,6 +17,7 @@ from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
+from ..core.suspicion import Suspicion
 from ..core.verdict import Stage
 from ..engines.muffin import MuffinEngine
 from ..generators.networks.coverage import Coverage, Use
@@ -27,7 +28,6 @@ from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from ..triage.suspicion import Suspicion
 from .beside import BESIDE, Beside
 from .distinct import Distinct
 from .events import Listener, Progress, silent

@@ -18,6 +18,7 @@ from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.procedure import Procedure
+from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Verdict
 from ..engines.base import ENGINES, Engine
 from ..engines.muffin import MuffinEngine
@@ -26,7 +27,6 @@ from ..oracles.pair import ORACLES
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
-from ..triage.suspicion import Suspicion
 from .asking import can_train
 from .beside import Beside
 from .call_examination import examine_call

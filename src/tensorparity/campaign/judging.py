@@ -22,6 +22,8 @@ from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.policies import in_range, policy_named
 from ..core.procedure import Goal
+from ..core.signature import policy_parameter
+from ..core.suspicion import Suspicion, Worst
 from ..core.verdict import Judgement, Kind, Stage
 from ..generators.onnx_files import inspect_onnx_file
 from ..operators.api import evaluate_call, evaluate_rest
@@ -44,10 +46,8 @@ from ..triage.freedoms import freedom_of, tamed
 from ..triage.fusion import AMPLIFIED, relative_difference
 from ..triage.measuring import as_worth, measure_node, measure_outputs, with_dtypes
 from ..triage.node_errors import NodeErrors, absolute_error, reference_error
-from ..triage.sign import policy_parameter
 from ..triage.steps import is_loss_alone
 from ..triage.support import classed_ending, is_documented, is_refusal
-from ..triage.suspicion import Suspicion, Worst
 from ..triage.trials import judge_form, judge_layer
 from .judging_training import TRAINING, at_loss, at_optimizer, by_training
 from .refusals import accepted, ruled_out

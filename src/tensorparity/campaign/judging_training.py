@@ -19,6 +19,8 @@ from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
 from ..core.policies import policy_named
 from ..core.procedure import Goal
+from ..core.signature import policy_parameter
+from ..core.suspicion import Suspicion
 from ..core.verdict import Stage
 from ..operators.beside import layer_of
 from ..operators.catalogue import has_layer, layer
@@ -28,7 +30,6 @@ from ..triage.backward import accuse_gradients, judge_gradients, loss_function
 from ..triage.diagnose import accuse, public_name
 from ..triage.node_errors import NodeErrors
 from ..triage.penalties import has_penalties
-from ..triage.sign import policy_parameter
 from ..triage.states import judge_states
 from ..triage.steps import (
     is_loss_alone,
@@ -38,7 +39,6 @@ from ..triage.steps import (
     judge_update,
     stepped_weights,
 )
-from ..triage.suspicion import Suspicion
 from ..triage.votes import judge_by_vote
 from .selection import families_of
 

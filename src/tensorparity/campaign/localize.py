@@ -10,11 +10,11 @@ from pathlib import Path
 from ..core.case import ApiCall, ModelFile
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
+from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings, cached
-from ..triage.suspicion import Suspicion
 from .confirming import confirmed_fresh
 from .events import Listener, silent
 from .examination import Examination, Rules, model_of

@@ -13,6 +13,7 @@ from ..core.finding import Class, Diagnosis, Finding
 from ..core.messages import gist, normalised, says_no_kernel, says_unsupported
 from ..core.outcome import Failure, Outcome, Status
 from ..core.runner import Runner
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
 from ..generators.operator_inputs import inside
 from ..operators.calls.spec import TIMES, Operator
@@ -21,7 +22,6 @@ from ..targets.lowering.calls import native_name
 from ..targets.names import parse_target
 from ..triage.ballots import ballot_of
 from ..triage.confirm import HANG_FACTOR, flaky
-from ..triage.suspicion import Suspicion
 from .filing import make_finding
 from .precision_forms import WrongForm, form_again
 

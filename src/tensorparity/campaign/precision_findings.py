@@ -15,6 +15,7 @@ from ..core.finding import Class, Diagnosis, Finding
 from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.runner import Runner
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Measure, Stage
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
@@ -26,7 +27,6 @@ from ..triage.ballots import ballot_of
 from ..triage.call_reduction import reduce_call
 from ..triage.calls import CallBlame, best_truth, blame_call
 from ..triage.confirm import flaky
-from ..triage.suspicion import Suspicion
 from .filing import make_finding
 from .precision_endings import (
     ENGINE,

@@ -21,6 +21,7 @@ from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.runner import Runner
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
@@ -30,7 +31,6 @@ from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
 from ..triage.reduction.reducer import Budget, Checked, Key, Reduction, reduce_case
 from ..triage.reproduce.script import Reproducer
-from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examining import examine_case, examine_cases
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter

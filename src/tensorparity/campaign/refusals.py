@@ -10,6 +10,7 @@ from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Procedure
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
 from ..operators.api import refused_dtypes
 from ..operators.catalogue import has_layer, layer
@@ -17,7 +18,6 @@ from ..operators.declared_calls import DECLARED
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
 from ..triage.diagnose import public_name
-from ..triage.suspicion import Suspicion
 from .selection import families_of
 
 #: The stage of what has a public name and is no layer; everything else is a call.

@@ -17,6 +17,7 @@ from ..core.arrays import dtype_name
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
 from ..operators.calls.catalogue import operator_of
 from ..targets.catalogue import spec_of
@@ -35,7 +36,6 @@ from ..triage.reproduce.onnx_scripts import onnx_parts
 from ..triage.reproduce.operator_scripts import operator_parts
 from ..triage.reproduce.script import Parts, Reproducer, assemble
 from ..triage.reproduce.torch_scripts import torch_graph_parts
-from ..triage.suspicion import Suspicion
 from .claims import claim_of
 
 _SECONDS = 300.0

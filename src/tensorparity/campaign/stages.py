@@ -18,6 +18,7 @@ from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Mode, Procedure
 from ..core.runner import Runner
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
 from ..oracles.muffin import SWEEP, THRESHOLD
 from ..triage.ballots import ballot_of
@@ -28,7 +29,6 @@ from ..triage.endings import EndingSearch, EndingTrial, ending_search
 from ..triage.node_errors import NodeErrors
 from ..triage.screening import Screening
 from ..triage.support import is_refusal
-from ..triage.suspicion import Suspicion
 from ..triage.trials import KINK, Trial, step_alone
 from .asking import as_far_as
 from .paper_rule import PaperTrial, by_paper, paper_trials

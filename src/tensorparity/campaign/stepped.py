@@ -10,10 +10,10 @@ from ..core.case import Case
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.policies import policy_named
+from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from ..oracles.muffin import Inconsistency, judge_pair
 from ..triage.endings import EndingTrial
-from ..triage.suspicion import Suspicion
 from ..triage.trials import Trial
 
 ENDINGS = {Status.RAISED: Kind.ERROR, Status.CRASHED: Kind.CRASH, Status.TIMED_OUT: Kind.HANG}

@@ -23,6 +23,7 @@ from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure, Recipe
 from ..core.runner import Runner
+from ..core.suspicion import Suspicion
 from ..core.training import Parting, Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
@@ -32,7 +33,6 @@ from ..triage.confirm import confirm_ending, flaky
 from ..triage.diagnose import Accusation
 from ..triage.gradients import replay_gradients
 from ..triage.node_errors import NodeErrors
-from ..triage.suspicion import Suspicion
 from .events import Listener, Progress, silent
 from .examination import one_layer_case
 from .judging_training import by_optimizer

@@ -29,17 +29,20 @@ class ModelFile:
 
     Args:
         parts: files beside it that belong to it (ONNX's external data): relative path and digest of each.
+        exporter: who wrote it, where it was exported from another model; no part of its identity.
     """
 
     path: str
     sha256: str
     format: str = "keras"
     parts: tuple[tuple[str, str], ...] = ()
+    exporter: str = ""
 
     kind = "model-file"
 
     def to_json(self) -> Json:
-        return {**self.identity(), "path": self.path}
+        exporter = {"exporter": self.exporter} if self.exporter else {}
+        return {**self.identity(), "path": self.path, **exporter}
 
     def identity(self) -> Json:
         parts = {"parts": [list(part) for part in self.parts]} if self.parts else {}
@@ -49,7 +52,7 @@ class ModelFile:
     def from_json(cls, data: Json) -> ModelFile:
         parts = tuple((str(name), str(sha256)) for name, sha256 in fields.field(data, "parts", list, []))
         path, sha256, kind = (fields.field(data, name, str) for name in ("path", "sha256", "format"))
-        return cls(path, sha256, kind, parts)
+        return cls(path, sha256, kind, parts, fields.field(data, "exporter", str, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,26 +94,56 @@ class ApiCall:
 
 Subject = LayerGraph | ModelFile | ApiCall
 
+#: How the groups of a counterpart's arrays begin.
+_OTHER = "other-"
+
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """The other side of an equivalence: what differs from the case itself, and must not matter."""
+    """The other side of an equivalence: what differs from the case itself, and must not matter.
+
+    Args:
+        inputs: of the other side, where they are others than the case's; ``weights`` likewise.
+        rule: the name of the rule that says that both sides agree.
+    """
 
     subject: Subject | None = None
     procedure: Procedure | None = None
+    inputs: Arrays = field(default_factory=dict)
+    weights: Arrays = field(default_factory=dict)
+    rule: str = ""
+
+    GROUPS = ("inputs", "weights")
+
+    def __post_init__(self) -> None:
+        for group in self.GROUPS:
+            object.__setattr__(self, group, MappingProxyType(dict(getattr(self, group))))
 
     def to_json(self) -> Json:
+        """Without its arrays; what is empty is absent, so that old digests stand."""
         return {
             "subject": self.subject.to_json() if self.subject else None,
             "procedure": self.procedure.to_json() if self.procedure else None,
+            **({"rule": self.rule} if self.rule else {}),
+        }
+
+    def arrays(self) -> dict[str, Array]:
+        """All arrays under ``other-group:name``, sorted."""
+        return {
+            f"{_OTHER}{group}:{name}": array
+            for group in self.GROUPS
+            for name, array in sorted(getattr(self, group).items())
         }
 
     @classmethod
-    def from_json(cls, data: Json) -> Counterpart:
+    def from_json(cls, data: Json, groups: Mapping[str, Arrays]) -> Counterpart:
         subject, procedure = data["subject"], data["procedure"]
         return cls(
             subject_from_json(subject) if subject else None,
             Procedure.from_json(procedure) if procedure else None,
+            groups[f"{_OTHER}inputs"],
+            groups[f"{_OTHER}weights"],
+            fields.field(data, "rule", str, ""),
         )
 
 
@@ -169,9 +202,10 @@ class Case:
 
     def arrays(self) -> dict[str, Array]:
         """All arrays under ``group:name``, sorted."""
-        return {
+        own = {
             f"{group}:{name}": array for group in self.GROUPS for name, array in sorted(getattr(self, group).items())
         }
+        return {**own, **(self.counterpart.arrays() if self.counterpart else {})}
 
     @classmethod
     def from_parts(cls, header: Json, arrays: Arrays) -> Case:
@@ -183,7 +217,8 @@ class Case:
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             got = header.get("format") if isinstance(header, dict) else type(header).__name__
             raise CaseFileError(f"case format {got!r} is not supported; this version reads format {FORMAT}")
-        groups: dict[str, dict[str, Array]] = {group: {} for group in cls.GROUPS}
+        others = [f"{_OTHER}{group}" for group in Counterpart.GROUPS]
+        groups: dict[str, dict[str, Array]] = {group: {} for group in (*cls.GROUPS, *others)}
         for name, array in arrays.items():
             group, _, key = name.partition(":")
             if group not in groups:
@@ -195,8 +230,8 @@ class Case:
                 subject=subject_from_json(header["subject"]),
                 procedure=Procedure.from_json(header["procedure"]),
                 seed=int(header["seed"]),
-                counterpart=Counterpart.from_json(counterpart) if counterpart else None,
-                **groups,
+                counterpart=Counterpart.from_json(counterpart, groups) if counterpart else None,
+                **{group: groups[group] for group in cls.GROUPS},
             )
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             said = str(error) if isinstance(error, (TypeError, ValueError)) else repr(error)
@@ -213,6 +248,8 @@ class Case:
             alone,
             subject=self.counterpart.subject or self.subject,
             procedure=self.counterpart.procedure or self.procedure,
+            inputs=self.counterpart.inputs or self.inputs,
+            weights=self.counterpart.weights or self.weights,
         )
         return (alone, other)
 

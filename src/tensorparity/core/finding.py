@@ -25,7 +25,12 @@ class Class(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Who is wrong, where, and how we know."""
+    """Who is wrong, where, and how we know.
+
+    Args:
+        wavering: targets that gave two different answers on the same case.
+        fused: it shows only where the model runs as a whole, not layer by layer.
+    """
 
     klass: Class
     suspects: tuple[str, ...] = ()
@@ -35,6 +40,8 @@ class Diagnosis:
     evidence: tuple[str, ...] = ()
     measure: Measure | None = None
     threshold: float | None = None
+    wavering: tuple[str, ...] = ()
+    fused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

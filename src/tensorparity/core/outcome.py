@@ -118,7 +118,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One target's answer to one case; ``outputs`` is by output name and empty unless completed."""
+    """One target's answer to one case; ``outputs`` is by output name and empty unless completed.
+
+    ``reply`` is what the worker said besides arrays, as JSON (the layers of a file, a list of APIs).
+    """
 
     target: str
     status: Status
@@ -128,6 +131,7 @@ class Outcome:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     record: Record = field(default_factory=Record)
+    reply: Json = None
 
     _GROUPS = ("nodes", "gradients", "weights")
 
@@ -146,6 +150,7 @@ class Outcome:
             "seconds": self.seconds,
             "cpu_seconds": self.cpu_seconds,
             "record": self.record.to_json(),
+            **({"reply": self.reply} if self.reply is not None else {}),
         }
 
     def arrays(self) -> dict[str, Array]:
@@ -173,4 +178,5 @@ class Outcome:
             seconds=header["seconds"],
             cpu_seconds=header["cpu_seconds"],
             record=Record.from_json(header["record"]),
+            reply=header.get("reply"),
         )

@@ -55,6 +55,9 @@ class Verdict:
     """A judgement with its measure, threshold and reason.
 
     ``targets`` are those it speaks of, in the order given to the oracle.
+
+    Args:
+        judged_by: what it was measured against (``reference``, ``vote``, ``subgradient``), where that matters.
     """
 
     judgement: Judgement
@@ -64,6 +67,7 @@ class Verdict:
     threshold: float | None = None
     kind: Kind | None = None
     stage: Stage = Stage.FORWARD
+    judged_by: str = ""
 
     @property
     def failed(self) -> bool:

@@ -22,6 +22,7 @@ from ..core.graph import LayerGraph, Node, output_name
 from ..core.outcome import Outcome
 from ..core.policies import PLAIN, Policy, as_computed, coarser, holds, in_range, policy_named
 from ..core.procedure import Recipe
+from ..core.suspicion import Worst
 from ..core.verdict import Kind
 from ..operators.beside import Beside
 from ..operators.catalogue import has_reference, layer
@@ -36,7 +37,6 @@ from .diagnose import Accusation, accusation_of, blame
 from .freedoms import GRADIENTS_AT_KINKS
 from .kinks import Gradients, KinkTest, examine_gradients
 from .node_errors import NodeErrors
-from .suspicion import Worst
 from .unbent import unbent
 from .votes import judge_by_vote
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from ..core.finding import Class, Diagnosis
 from ..core.graph import Node
 from ..core.jsontext import Json, canonical
+from ..core.signature import value_classes
 from ..core.verdict import Kind, Measure
 from ..operators.catalogue import has_layer, layer
 from .node_errors import NodeErrors
-from .sign import value_classes
 
 #: Accusations of one layer type and the same suspects that are worth a confirmation and a reduction.
 _MOST_ALIKE = 3

@@ -17,6 +17,7 @@ from ..core.messages import gist, normalised
 from ..core.outcome import Failure, Outcome, Status
 from ..core.policies import policy_named
 from ..core.procedure import Goal, Procedure
+from ..core.signature import policy_parameter, value_classes
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_node
@@ -27,7 +28,6 @@ from ..operators.spec import ShapeError
 from .cuts import up_to
 from .diagnose import public_name
 from .screening import first_given
-from .sign import policy_parameter, value_classes
 from .trials import alone, stepping_alone
 
 #: Layers that are tried alone where nobody knows which one it was; those that only fit shapes to each other last.

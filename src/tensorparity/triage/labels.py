@@ -8,11 +8,11 @@ from ..core.case import Case
 from ..core.errors import TensorParityError
 from ..core.graph import LayerGraph, output_name
 from ..core.outcome import Outcome
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
 from ..operators.evaluate import infer_shapes
 from ..operators.losses import LOSSES
 from ..operators.spec import Shape, ShapeError
-from .suspicion import Suspicion
 
 _AFTER_PREDICTING = (Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 #: What a target says of how far it came, where that was not as far as the loss.

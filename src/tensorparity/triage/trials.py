@@ -22,6 +22,7 @@ from ..core.model import node_inputs
 from ..core.outcome import Outcome
 from ..core.policies import PLAIN, policy_named
 from ..core.procedure import Goal, Mode, Procedure, Recipe
+from ..core.signature import policy_parameter, value_classes
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_batches
@@ -34,7 +35,6 @@ from .backward import GradientErrors, judge_gradients, judge_pulled_back, loss_f
 from .diagnose import public_name
 from .measuring import measure_form, measure_node
 from .node_errors import NodeErrors
-from .sign import policy_parameter, value_classes
 from .states import judge_state
 from .steps import judge_constraint, judge_loss, judge_loss_gradient, judge_update, worst_weight
 from .veils import any_mask, veil

@@ -11,11 +11,11 @@ import pytest
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.triage.reduction.passes import PASSES
 from tensorparity.triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
-from tensorparity.triage.suspicion import Suspicion
 
 TARGETS = ("keras:torch", "keras:jax")
 

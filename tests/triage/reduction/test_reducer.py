@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.triage.reduction.order import simpler
 from tensorparity.triage.reduction.passes import PASSES
 from tensorparity.triage.reduction.reducer import Attempts, Budget, Checked, reduce_case, same
-from tensorparity.triage.suspicion import Suspicion
 
 from .conftest import check_by, make_case, suspicion_of
 

@@ -13,12 +13,12 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.suspicion import Worst
 from tensorparity.operators.evaluate import evaluate_node
 from tensorparity.triage.reduction.order import elements
 from tensorparity.triage.reduction.passes import PASSES
 from tensorparity.triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
 from tensorparity.triage.reduction.worst import keep_worst
-from tensorparity.triage.suspicion import Worst
 
 from .conftest import make_case, suspicion_of
 

@@ -15,6 +15,7 @@ from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Record
 from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.triage.reproduce.calls import torch_parts
@@ -23,7 +24,6 @@ from tensorparity.triage.reproduce.draft import draft
 from tensorparity.triage.reproduce.keras_scripts import keras_parts
 from tensorparity.triage.reproduce.literals import Unprintable
 from tensorparity.triage.reproduce.script import Parts, Reproducer, assemble
-from tensorparity.triage.suspicion import Suspicion
 
 ONE = np.ones((1, 2), np.float32)
 

@@ -13,13 +13,13 @@ from ...core.messages import failing_layer, failing_onnx_node, gist
 from ...core.onnx.layers import PREFIX as ONNX_PREFIX
 from ...core.outcome import Outcome, Status
 from ...core.procedure import Procedure
+from ...core.suspicion import Suspicion
 from ...core.verdict import Judgement, Kind
 from ...triage.confirm import confirm_ending, flaky
 from ...triage.diagnose import public_name
 from ...triage.exporters import doubts_about, suspects_of_ending
 from ...triage.fusion import AMPLIFIED, relative_difference
 from ...triage.support import classed_ending
-from ...triage.suspicion import Suspicion
 from ..events import Progress
 from .instances import cut
 from .setting import Examined, Setting

@@ -15,6 +15,7 @@ from ...core.finding import Class
 from ...core.model import node_inputs
 from ...core.outcome import Outcome
 from ...core.procedure import Procedure
+from ...core.suspicion import Suspicion
 from ...operators.evaluate import infer_shapes
 from ...operators.spec import ShapeError
 from ...oracles.choice import choose_inputs
@@ -27,7 +28,6 @@ from ...triage.localizers import Scene, accusations
 from ...triage.node_errors import NodeErrors
 from ...triage.rates import localization_map
 from ...triage.replay import replay_nodes
-from ...triage.suspicion import Suspicion
 from ..events import Progress
 from .cases import one_layer_case
 from .setting import Examined, Setting

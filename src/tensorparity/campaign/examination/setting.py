@@ -12,11 +12,11 @@ from ...core.model import Model
 from ...core.outcome import Outcome
 from ...core.precision import HighPrecision
 from ...core.runner import Runner
+from ...core.suspicion import Suspicion
 from ...core.training import Training
 from ...core.verdict import Verdict
 from ...oracles.pair import PairOracle, PairSettings, judge_parity
 from ...triage.node_errors import NodeErrors
-from ...triage.suspicion import Suspicion
 from ..events import Listener, silent
 
 

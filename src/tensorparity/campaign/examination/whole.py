@@ -11,12 +11,12 @@ from ...core.finding import Diagnosis
 from ...core.model import Model
 from ...core.outcome import Outcome
 from ...core.procedure import Procedure
+from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
 from ...triage.confirm import flaky
 from ...triage.discontinuity import downstream_of_discontinuity
 from ...triage.exporters import doubts_about, outputs_apart
 from ...triage.fusion import AMPLIFIED, Stretch, guilty_of_fusion, relative_difference, shortest_stretch
-from ...triage.suspicion import Suspicion
 from ..events import Progress
 from .setting import Examined, Setting
 

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 
 from ...core.case import Case
 from ...core.finding import Class
+from ...core.suspicion import Suspicion
 from ..domains import outside
 from ..labels import unfit
-from ..suspicion import Suspicion
 from .order import elements, node_count, simpler, sort_key
 
 Key = tuple[str, ...]

@@ -17,10 +17,10 @@ from ...core.arrays import Array
 from ...core.case import ApiCall, Case
 from ...core.errors import TensorParityError
 from ...core.graph import LayerGraph
+from ...core.suspicion import Worst
 from ...operators.api import evaluate_call
 from ...operators.evaluate import evaluate_node
 from ...operators.spec import ShapeError
-from ..suspicion import Worst
 from .editing import graph_inputs, graph_of, refit, with_arrays, with_params
 from .reducer import Attempts
 

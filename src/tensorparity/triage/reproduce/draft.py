@@ -8,8 +8,8 @@ import numpy as np
 
 from ...core.arrays import Array, dtype_name
 from ...core.outcome import Record
+from ...core.suspicion import Suspicion
 from ...operators.tolerances import tolerance_of
-from ..suspicion import Suspicion
 from .claim import Claim
 from .script import Reproducer
 

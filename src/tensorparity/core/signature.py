@@ -9,12 +9,21 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..core.finding import Diagnosis
-from ..core.jsontext import Json, canonical
-from ..core.verdict import Kind, Stage
+from .finding import Diagnosis
+from .jsontext import Json, canonical
+from .verdict import Kind, Stage
+
+#: What reduction keeps of a finding: kind, stage, suspects, API, exception type.
+Key = tuple[str, ...]
+_API = 3  # its place in a key
 
 
-def key(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "") -> tuple[str, ...]:
+def same_key(key: Key, other: Key) -> bool:
+    """Whether ``other`` is the failure that ``key`` names; one whose API is not known yet may gain one."""
+    return key == other or (not key[_API] and key == (*other[:_API], "", *other[_API + 1 :]))
+
+
+def key(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "") -> Key:
     """What reduction keeps: kind, stage, suspects, API, exception type.
 
     The suspects with their settings and environments: of two versions, reduction must not swap the one that is wrong.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..core.case import Case
-from ..core.finding import Diagnosis
-from ..core.graph import LayerGraph
-from ..core.verdict import Kind, Stage
-from . import sign
+from . import signature as sign
+from .case import Case
+from .finding import Diagnosis
+from .graph import LayerGraph
+from .signature import Key
+from .verdict import Kind, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,9 @@ class Suspicion:
     Args:
         features: what is special about the inputs of a reduced case; part of its signature.
         worst: the number that differs most, where one does.
+        oracle: who convicted, by name: the same one confirms, reduces and replays it.
+        known_by: the key of the check that convicted, where that is counted: see ``Check.key``.
+        row: of a population (individuals as rows), the one that failed; the examiner cuts it out first.
     """
 
     kind: Kind
@@ -43,9 +47,12 @@ class Suspicion:
     stage: Stage = Stage.FORWARD
     features: tuple[str, ...] = ()
     worst: Worst | None = None
+    oracle: str = ""
+    known_by: tuple[str, ...] = ()
+    row: int | None = None
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def key(self) -> Key:
         """What reduction keeps (decision 8)."""
         return sign.key(self.kind, self.stage, self.diagnosis, self.exception)
 

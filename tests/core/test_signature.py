@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tensorparity.core.finding import Class, Diagnosis
+from tensorparity.core.signature import key, signature, value_class
 from tensorparity.core.verdict import Kind, Measure, Stage
-from tensorparity.triage.sign import key, signature, value_class
 
 DIAGNOSIS = Diagnosis(
     Class.DEFECT,

@@ -1,0 +1,29 @@
+"""What a target is asked for: as much of a training step as it can run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .case import Case
+from .procedure import Goal, Mode
+from .traits import TargetTraits
+
+_STEPS = (Goal.GRADIENTS, Goal.UPDATE)
+
+
+def can_train(traits: TargetTraits) -> bool:
+    """Whether a target has anything to say of losses and gradients."""
+    return traits.max_goal in _STEPS
+
+
+def within_reach(case: Case, traits: TargetTraits) -> Case:
+    """The part of a training step that a target can run: some have no optimizers, some are run forward only."""
+    procedure = case.procedure
+    if traits.lowering and procedure.mode is Mode.EAGER:
+        procedure = replace(procedure, mode=Mode.USER)  # these have one mode, in which nothing is compiled at length
+    if procedure.goal in _STEPS and traits.max_goal is Goal.FORWARD:
+        procedure = replace(procedure, goal=Goal.FORWARD, trace=True, loss=None, optimizer=None)
+        return replace(case, procedure=procedure, labels={})
+    if procedure.goal is Goal.UPDATE and traits.max_goal is Goal.GRADIENTS:
+        procedure = replace(procedure, goal=Goal.GRADIENTS, optimizer=None)
+    return replace(case, procedure=procedure) if procedure is not case.procedure else case

@@ -1,0 +1,150 @@
+"""The form of an oracle: outcomes in; verdicts, suspicions and checks out.
+
+An oracle is pure. What has to be run before it can say more it asks for as *checks*: further cases with their targets
+and the oracle that judges them. The examiner runs them and calls ``judge`` again with the answers, until none is asked
+for any more; the last call's verdicts and suspicions count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .case import Case
+from .comparison import Comparison
+from .finding import Class
+from .outcome import Outcome
+from .signature import Key, same_key
+from .suspicion import Suspicion
+from .traits import Traits
+from .verdict import Judgement, Verdict
+
+#: The oracle that judges nothing: a check by it only wants the outcomes.
+OUTCOMES = "outcomes"
+
+#: name -> target (or ``a|b`` of a pair) -> a number per input row.
+Measures = Mapping[str, Mapping[str, Sequence[float]]]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an engine or an oracle is made with.
+
+    Args:
+        settings: its section of ``tensorparity.toml`` (``[engine.NAME]``, ``[oracle.NAME]``), and what
+            ``--set NAME.key=value`` says; part of a campaign's identity.
+    """
+
+    seed: int = 0
+    targets: tuple[str, ...] = ()
+    traits: Traits = field(default_factory=Traits)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A further case that has to be run before an oracle can say more.
+
+    Args:
+        oracle: who judges it, by name; ``OUTCOMES`` where only the outcomes are wanted.
+        key: what a conviction by it is known by. A key that was convicted often enough is not run again: the longer the
+            key, the closer two defects of one key are (the last part tells apart what the rest has in common).
+        deadline: multiplies the deadline of a case.
+    """
+
+    case: Case
+    targets: tuple[str, ...]
+    oracle: str = OUTCOMES
+    key: tuple[str, ...] = ()
+    deadline: float = 1.0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What an oracle says of one case.
+
+    Args:
+        verdicts: for every pair of targets, or for the whole.
+        suspicions: diagnosed differences, not confirmed yet.
+        checks: what must be run before more can be said; with any of these the rest is provisional.
+        measures: numbers for whoever searches, by name, target and input row.
+        comparisons: pairs of outputs with their maps of layers.
+        memo: saves work when ``judge`` is called again, and changes nothing.
+        notes: what a reader should know of how it was judged.
+        facts: what else an engine's or a command's tables are made of, by name.
+    """
+
+    verdicts: tuple[Verdict, ...] = ()
+    suspicions: tuple[Suspicion, ...] = ()
+    checks: tuple[Check, ...] = ()
+    measures: Measures = field(default_factory=dict)
+    comparisons: tuple[Comparison, ...] = ()
+    memo: Any = None
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def undecided(self) -> str:
+        """Why nobody can tell; empty where somebody can, or all is well."""
+        left = (verdict.reason for verdict in self.verdicts if verdict.judgement is Judgement.UNDECIDED)
+        return next(left, "")
+
+    def of_key(self, key: Key) -> Suspicion | None:
+        """The defect that a key names, if it is among the suspicions."""
+        defects = (s for s in self.suspicions if s.diagnosis.klass is Class.DEFECT)
+        return next((s for s in defects if same_key(key, s.key)), None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a check; ``judged`` is None where it was skipped, because its key was known."""
+
+    check: Check
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    judged: Judged | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an oracle judges.
+
+    Args:
+        outcomes: one mapping by target for each side of the case (an equivalence has two).
+        ran: likewise, the case that each target was really given.
+        answers: to all checks that were asked for so far, in their order.
+        claim: the key of a suspicion, when it is confirmed, reduced or replayed.
+    """
+
+    case: Case
+    outcomes: tuple[Mapping[str, Outcome], ...]
+    ran: tuple[Mapping[str, Case], ...] = ()
+    traits: Traits = field(default_factory=Traits)
+    answers: tuple[Answer, ...] = ()
+    claim: Key | None = None
+    memo: Any = None
+
+    @property
+    def own(self) -> Mapping[str, Outcome]:
+        """The outcomes of the case's first side; of most cases, all there are."""
+        return self.outcomes[0]
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return tuple(self.outcomes[0])
+
+    @property
+    def completed(self) -> dict[str, Outcome]:
+        return {target: outcome for target, outcome in self.own.items() if outcome.completed}
+
+
+class Oracle(Protocol):
+    """Made by a factory ``(setup: Setup) -> Oracle``; pure."""
+
+    def judge(self, seen: Seen) -> Judged:
+        """What is to be said of a case, or what has to be run first; an answer for every case."""
+        ...
+
+
+class OracleFactory(Protocol):
+    def __call__(self, setup: Setup) -> Oracle: ...

@@ -1,0 +1,321 @@
+"""The examiner: every case of every command goes through it.
+
+It runs cases in batches, asks their oracles, runs the checks that these ask for, all of a batch together, and asks
+again until nothing is left to run; it confirms what was convicted in one set of fresh processes. The oracle that
+convicts is the one that is asked again, whether a suspicion is confirmed, reduced or replayed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..core.capabilities import within_reach
+from ..core.case import Case
+from ..core.engine import Ask
+from ..core.errors import CaseFileError, DataError
+from ..core.finding import Class
+from ..core.messages import gist
+from ..core.oracle import OUTCOMES, Answer, Check, Judged, Oracle, Seen, Setup
+from ..core.outcome import Outcome, Status
+from ..core.runner import Pending, Runner, begin
+from ..core.signature import Key
+from ..core.suspicion import Suspicion
+from ..core.verdict import Judgement, Verdict
+from ..oracles.kinds import make_oracle, oracle_of
+from .confirm import flaky, run_fresh, two_answers, unsteady
+
+#: What each target is really given of a case: a file that was exported for it, as much of a step as it can run.
+Deliver = Callable[[Case, str], Case]
+
+#: A key convicted so often says nothing new; what only shares all but its last part may be another defect, though not
+#: more than so many convictions tell.
+ENOUGH, MORE_THAN_ENOUGH = 2, 8
+
+Outcomes = Mapping[str, Outcome]
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What came of one case; the one result type of every examination.
+
+    Args:
+        outcomes: by target, for each side of the case.
+        judged: by the first oracle; suspicions are not confirmed yet.
+        measured: by the others, which decide nothing.
+        known: keys of checks that were not run, because they had been convicted often enough.
+        shown: by digest, the outcomes of the cases of its suspicions.
+    """
+
+    ask: Ask
+    outcomes: tuple[Outcomes, ...]
+    judged: Judged
+    measured: tuple[Judged, ...] = ()
+    known: tuple[tuple[str, ...], ...] = ()
+    shown: Mapping[str, Outcomes] = field(default_factory=dict)
+
+    @property
+    def case(self) -> Case:
+        return self.ask.case
+
+    @property
+    def own(self) -> Outcomes:
+        return self.outcomes[0]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Cases that are on their way to the targets."""
+
+    asks: tuple[Ask, ...]
+    jobs: tuple[_Job, ...]
+    pending: Pending
+
+    def cancel(self) -> None:
+        self.pending.cancel()
+
+
+@dataclass
+class _Job:
+    """One case under one oracle: what is known of it so far."""
+
+    case: Case
+    targets: tuple[str, ...]
+    oracle: str
+    deadline: float = 1.0
+    claim: Key | None = None
+    ran: tuple[Mapping[str, Case], ...] = ()
+    outcomes: tuple[Outcomes, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    judged: Judged = field(default_factory=Judged)
+    known: list[tuple[str, ...]] = field(default_factory=list)
+
+
+class Examiner:
+    """Runs, judges and confirms; it keeps count of what was convicted, so that nothing is tried without end.
+
+    Args:
+        deliver: what each target is given of a case; by default as much of it as the target can run.
+        settings: by the name of an oracle, its settings.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        setup: Setup,
+        *,
+        deliver: Deliver | None = None,
+        settings: Mapping[str, Mapping[str, object]] | None = None,
+    ) -> None:
+        self._runner = runner
+        self._setup = setup
+        self._deliver = deliver or (lambda case, target: case)
+        self._settings = settings or {}
+        self._oracles: dict[str, Oracle] = {}
+        self._convicted: Counter[tuple[str, ...]] = Counter()
+
+    @property
+    def runner(self) -> Runner:
+        return self._runner
+
+    @property
+    def setup(self) -> Setup:
+        return self._setup
+
+    def on(self, runner: Runner) -> Examiner:
+        """The same examiner with another runner, and no memory of convictions."""
+        other = Examiner(runner, self._setup, deliver=self._deliver, settings=self._settings)
+        other._oracles = self._oracles
+        return other
+
+    # Running and judging
+
+    def examine(self, asks: Sequence[Ask], *, fresh: bool = False, claim: Key | None = None) -> list[Examined]:
+        """Run these cases and judge each of them.
+
+        Args:
+            fresh: in new workers, with every cache off.
+            claim: what is looked for, when a suspicion is confirmed, reduced or replayed.
+        """
+        jobs = [job for ask in asks for job in self._jobs(ask, claim)]
+        self._run(jobs, fresh)
+        return self._examined(asks, jobs, fresh)
+
+    def begin(self, asks: Sequence[Ask]) -> Begun:
+        """Send cases out without waiting for them; ``judge`` takes them up."""
+        jobs = [job for ask in asks for job in self._jobs(ask, None)]
+        pairs = list(self._pairs(jobs))
+        return Begun(tuple(asks), tuple(jobs), begin(self._runner, pairs))
+
+    def judge(self, begun: Begun) -> list[Examined]:
+        """Judge what was begun; what has to be run for that goes first."""
+        jobs = list(begun.jobs)
+        pairs = list(self._pairs(jobs))
+        self._take(jobs, dict(zip(map(_place, pairs), begun.pending.outcomes(), strict=True)))
+        return self._examined(begun.asks, jobs, fresh=False)
+
+    def _jobs(self, ask: Ask, claim: Key | None) -> list[_Job]:
+        targets = ask.targets or self._setup.targets
+        names = ask.oracles or (oracle_of(ask.case),)
+        return [_Job(ask.case, tuple(targets), name, claim=claim) for name in names]
+
+    def _examined(self, asks: Sequence[Ask], jobs: Sequence[_Job], fresh: bool) -> list[Examined]:
+        shown: dict[str, Outcomes] = {}
+        self._settle(jobs, fresh, shown)
+        waiting = iter(jobs)
+        found = []
+        for ask in asks:
+            first, *others = (next(waiting) for _ in ask.oracles or ("",))
+            measured = tuple(other.judged for other in others)
+            own = {s.case.digest: shown[s.case.digest] for s in first.judged.suspicions if s.case.digest in shown}
+            found.append(self._counted(Examined(ask, first.outcomes, first.judged, measured, tuple(first.known), own)))
+        return found
+
+    def _counted(self, examined: Examined) -> Examined:
+        """Count its convictions; what others of the same batch have shown often enough is not kept once more."""
+        kept, known = [], list(examined.known)
+        for suspicion in examined.judged.suspicions:
+            if suspicion.known_by and self.is_known(suspicion.known_by):
+                known.append(suspicion.known_by)
+                continue
+            self._count(suspicion.known_by, 1)
+            kept.append(suspicion)
+        judged = replace(examined.judged, suspicions=tuple(kept))
+        return replace(examined, judged=judged, known=tuple(known))
+
+    def is_known(self, key: tuple[str, ...]) -> bool:
+        """Whether a check of this key was convicted often enough."""
+        return self._convicted[key] >= ENOUGH or self._convicted[key[:-1]] >= MORE_THAN_ENOUGH
+
+    def _count(self, key: tuple[str, ...], amount: int) -> None:
+        if key:
+            self._convicted[key] += amount
+            self._convicted[key[:-1]] += amount
+
+    def _settle(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes]) -> None:
+        """Ask the oracles, run their checks together, and ask again, until none of them wants more."""
+        active = list(jobs)
+        while active:
+            for job in active:
+                job.judged = self._judged(job)
+            active = [job for job in active if job.judged.checks]
+            self._answer(active, fresh, shown)
+        for job in jobs:
+            if job.judged.suspicions:
+                shown.setdefault(job.case.digest, job.outcomes[0])
+
+    def _answer(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes]) -> None:
+        """Run the checks of these jobs and judge each by its own oracle."""
+        wanted: dict[tuple[object, ...], _Job] = {}
+        for job in jobs:
+            for check in job.judged.checks:
+                if not (check.key and self.is_known(check.key)):
+                    wanted.setdefault(_question(check), _Job(check.case, check.targets, check.oracle, check.deadline))
+        asked = list(wanted.values())
+        self._run(asked, fresh)
+        self._settle([job for job in asked if job.oracle != OUTCOMES], fresh, shown)
+        for job in jobs:
+            answers = []
+            for check in job.judged.checks:
+                found = wanted.get(_question(check))
+                if found is None or (check.key and self.is_known(check.key)):
+                    job.known.append(check.key)
+                    answers.append(Answer(check))
+                else:
+                    answers.append(Answer(check, found.outcomes[0], found.judged))
+            job.answers = (*job.answers, *answers)
+
+    def _judged(self, job: _Job) -> Judged:
+        seen = Seen(job.case, job.outcomes, job.ran, self._setup.traits, job.answers, job.claim, job.judged.memo)
+        try:
+            judged = self._oracle(job.oracle).judge(seen)
+        except (DataError, CaseFileError, ValueError) as error:
+            # what our own code cannot do with a case is that case's answer, not the run's end
+            reason = f"could not be examined: {type(error).__name__}: {gist(str(error))}"
+            return Judged((Verdict(Judgement.UNDECIDED, job.targets, reason),))
+        signed = tuple(s if s.oracle else replace(s, oracle=job.oracle) for s in judged.suspicions)
+        return replace(judged, suspicions=signed)
+
+    def _oracle(self, name: str) -> Oracle:
+        if name not in self._oracles:
+            setup = replace(self._setup, settings=self._settings.get(name, {}))
+            self._oracles[name] = make_oracle(name, setup)
+        return self._oracles[name]
+
+    # Outcomes
+
+    def _run(self, jobs: Sequence[_Job], fresh: bool) -> None:
+        for deadline in dict.fromkeys(job.deadline for job in jobs):
+            alike = [job for job in jobs if job.deadline == deadline]
+            pairs = list(self._pairs(alike))
+            if fresh:
+                outcomes = run_fresh(self._runner, pairs)
+            else:
+                outcomes = self._runner.run_pairs(pairs, deadline_factor=deadline) if pairs else []
+            self._take(alike, dict(zip(map(_place, pairs), outcomes, strict=True)))
+
+    def _pairs(self, jobs: Sequence[_Job]) -> list[tuple[Case, str]]:
+        """What has to be run for these jobs, each case once on each target."""
+        found: dict[tuple[str, str], tuple[Case, str]] = {}
+        for job in jobs:
+            job.ran = job.ran or tuple(self._given(side, job.targets) for side in job.case.sides())
+            for side in job.ran:
+                for target, case in side.items():
+                    found.setdefault((case.digest, target), (case, target))
+        return list(found.values())
+
+    def _given(self, case: Case, targets: Sequence[str]) -> dict[str, Case]:
+        traits = self._setup.traits
+        return {target: within_reach(self._deliver(case, target), traits[target]) for target in targets}
+
+    def _take(self, jobs: Sequence[_Job], outcomes: Mapping[tuple[str, str], Outcome]) -> None:
+        for job in jobs:
+            job.outcomes = tuple(
+                {target: outcomes[case.digest, target] for target, case in side.items()} for side in job.ran
+            )
+
+    # Confirmation
+
+    def confirm(self, found: Sequence[Examined]) -> list[Suspicion]:
+        """All suspicions of these, again in one set of fresh processes; what does not fail again is ``flaky``."""
+        pending = [(item, suspicion) for item in found for suspicion in item.judged.suspicions]
+        asks = [Ask(s.case, s.targets, (s.oracle,)) for _, s in pending]
+        jobs = [
+            _Job(ask.case, ask.targets, ask.oracles[0], claim=s.key) for ask, (_, s) in zip(asks, pending, strict=True)
+        ]
+        self._run(jobs, fresh=True)
+        self._settle(jobs, True, {})
+        return [self._seen_again(item, s, job) for (item, s), job in zip(pending, jobs, strict=True)]
+
+    def _seen_again(self, item: Examined, suspicion: Suspicion, job: _Job) -> Suspicion:
+        again = job.judged.of_key(suspicion.key) or _alike(suspicion, job.judged)
+        if again is None:
+            self._count(suspicion.known_by, -1)  # it may come again, and be real
+            return replace(suspicion, diagnosis=flaky(suspicion.diagnosis))
+        before = item.shown.get(suspicion.case.digest)
+        if before is None or suspicion.diagnosis.klass is not Class.DEFECT:
+            return suspicion
+        families = self._setup.traits.families(suspicion.targets)
+        notes = two_answers(suspicion.diagnosis.suspects, families, before, job.outcomes[0])
+        return replace(suspicion, diagnosis=unsteady(suspicion.diagnosis, *notes))
+
+
+def _alike(suspicion: Suspicion, judged: Judged) -> Suspicion | None:
+    """What is no defect (rounding, a documented freedom) shows again where the class and the key are the same."""
+    klass = suspicion.diagnosis.klass
+    same = (s for s in judged.suspicions if s.key == suspicion.key and s.diagnosis.klass is klass)
+    return next(same, None)
+
+
+def _place(pair: tuple[Case, str]) -> tuple[str, str]:
+    return pair[0].digest, pair[1]
+
+
+def _question(check: Check) -> tuple[object, ...]:
+    """Checks that ask the same are run and judged once."""
+    return check.case.digest, check.targets, check.oracle, check.deadline
+
+
+def timed_out(outcomes: Outcomes) -> list[str]:
+    return [target for target, outcome in outcomes.items() if outcome.status is Status.TIMED_OUT]
