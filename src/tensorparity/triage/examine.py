@@ -46,6 +46,7 @@ class Examined:
         measured: by the others, which decide nothing.
         known: keys of checks that were not run, because they had been convicted often enough.
         shown: by digest, the outcomes of the cases of its suspicions.
+        oracle: who decided.
     """
 
     ask: Ask
@@ -54,6 +55,7 @@ class Examined:
     measured: tuple[Judged, ...] = ()
     known: tuple[tuple[str, ...], ...] = ()
     shown: Mapping[str, Outcomes] = field(default_factory=dict)
+    oracle: str = ""
 
     @property
     def case(self) -> Case:
@@ -97,6 +99,7 @@ class Examiner:
 
     Args:
         deliver: what each target is given of a case; by default as much of it as the target can run.
+        oracle: who decides of the kinds of cases that it judges, where an Ask names nobody.
         settings: by the name of an oracle, its settings.
     """
 
@@ -106,11 +109,13 @@ class Examiner:
         setup: Setup,
         *,
         deliver: Deliver | None = None,
+        oracle: str = "",
         settings: Mapping[str, Mapping[str, object]] | None = None,
     ) -> None:
         self._runner = runner
         self._setup = setup
         self._deliver = deliver or (lambda case, target: case)
+        self._chosen = oracle
         self._settings = settings or {}
         self._oracles: dict[str, Oracle] = {}
         self._convicted: Counter[tuple[str, ...]] = Counter()
@@ -125,7 +130,7 @@ class Examiner:
 
     def on(self, runner: Runner) -> Examiner:
         """The same examiner with another runner, and no memory of convictions."""
-        other = Examiner(runner, self._setup, deliver=self._deliver, settings=self._settings)
+        other = Examiner(runner, self._setup, deliver=self._deliver, oracle=self._chosen, settings=self._settings)
         other._oracles = self._oracles
         return other
 
@@ -157,7 +162,7 @@ class Examiner:
 
     def _jobs(self, ask: Ask, claim: Key | None) -> list[_Job]:
         targets = ask.targets or self._setup.targets
-        names = ask.oracles or (oracle_of(ask.case),)
+        names = ask.oracles or (oracle_of(ask.case, self._chosen),)
         return [_Job(ask.case, tuple(targets), name, claim=claim) for name in names]
 
     def _examined(self, asks: Sequence[Ask], jobs: Sequence[_Job], fresh: bool) -> list[Examined]:
@@ -169,7 +174,11 @@ class Examiner:
             first, *others = (next(waiting) for _ in ask.oracles or ("",))
             measured = tuple(other.judged for other in others)
             own = {s.case.digest: shown[s.case.digest] for s in first.judged.suspicions if s.case.digest in shown}
-            found.append(self._counted(Examined(ask, first.outcomes, first.judged, measured, tuple(first.known), own)))
+            found.append(
+                self._counted(
+                    Examined(ask, first.outcomes, first.judged, measured, tuple(first.known), own, first.oracle)
+                )
+            )
         return found
 
     def _counted(self, examined: Examined) -> Examined:
