@@ -14,8 +14,8 @@ from tensorparity.campaign import confirming
 from tensorparity.campaign import localize as localizing
 from tensorparity.campaign import reduce as reducing
 from tensorparity.campaign.exports import ExportedCases
-from tensorparity.campaign.opening import OpenCase
 from tensorparity.campaign.reducing import Prepared
+from tensorparity.commands.opening import OpenCase
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.confirming import agreed
 from tensorparity.campaign.examining import examine_case, examine_cases
 from tensorparity.campaign.filing import make_finding, scripts_of
 from tensorparity.campaign.reducing import (
@@ -21,6 +20,7 @@ from tensorparity.campaign.reducing import (
     prepare_one,
     reduce_suspicion,
 )
+from tensorparity.commands.confirming import agreed
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph

@@ -33,6 +33,7 @@ class Session:
     Args:
         store: None keeps nothing; ``campaign`` is its number in the store.
         subject: what the whole campaign is about, in the user's words, where that is one model.
+        witnesses: targets that are accused of nothing, but asked about what was confirmed.
     """
 
     examiner: Examiner
@@ -42,6 +43,7 @@ class Session:
     campaign: int = 0
     faults: Mapping[str, Fault] = field(default_factory=dict)
     subject: str = ""
+    witnesses: Sequence[str] = ()
     findings: dict[str, Finding] = field(default_factory=dict)
     distinct: Distinct = field(default_factory=Distinct)
     #: What each target did last, for its versions.

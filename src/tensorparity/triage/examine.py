@@ -288,21 +288,31 @@ class Examiner:
 
     def confirm(self, found: Sequence[Examined]) -> list[Suspicion]:
         """All suspicions of these, again in one set of fresh processes; what does not fail again is ``flaky``."""
-        pending = [(item, suspicion) for item in found for suspicion in item.judged.suspicions]
-        asks = [Ask(s.case, s.targets, (s.oracle,)) for _, s in pending]
-        jobs = [
-            _Job(ask.case, ask.targets, ask.oracles[0], claim=s.key) for ask, (_, s) in zip(asks, pending, strict=True)
-        ]
+        shown = {digest: outcomes for item in found for digest, outcomes in item.shown.items()}
+        return self.confirm_all([suspicion for item in found for suspicion in item.judged.suspicions], shown)
+
+    def confirm_all(
+        self, suspicions: Sequence[Suspicion], shown: Mapping[str, Outcomes] | None = None
+    ) -> list[Suspicion]:
+        """Suspicions, again in one set of fresh processes, in their order.
+
+        Args:
+            shown: by digest, what the targets did when they were convicted, where that is known.
+        """
+        jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), claim=s.key) for s in suspicions]
         self._run(jobs, fresh=True)
         self._settle(jobs, True, {})
-        return [self._seen_again(item, s, job) for (item, s), job in zip(pending, jobs, strict=True)]
+        before = shown or {}
+        return [
+            self._seen_again(suspicion, job, before.get(suspicion.case.digest))
+            for suspicion, job in zip(suspicions, jobs, strict=True)
+        ]
 
-    def _seen_again(self, item: Examined, suspicion: Suspicion, job: _Job) -> Suspicion:
+    def _seen_again(self, suspicion: Suspicion, job: _Job, before: Outcomes | None) -> Suspicion:
         again = job.judged.of_key(suspicion.key) or _alike(suspicion, job.judged)
         if again is None:
             self._count(suspicion.known_by, -1)  # it may come again, and be real
             return replace(suspicion, diagnosis=flaky(suspicion.diagnosis))
-        before = item.shown.get(suspicion.case.digest)
         if before is None or suspicion.diagnosis.klass is not Class.DEFECT:
             return suspicion
         families = self._setup.traits.families(suspicion.targets)
