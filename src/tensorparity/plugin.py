@@ -1,8 +1,8 @@
 """All that a plug-in needs, and the only module whose names are promised to stay.
 
-A package adds targets, engines, oracles, rules, layers, operators and report formats through entry points in the groups
-``tensorparity.target``, ``tensorparity.engine``, ``tensorparity.oracle``, ``tensorparity.rule``, ``tensorparity.layer``,
-``tensorparity.operator`` and ``tensorparity.report``. ``examples/`` has a package with one of each kind.
+A package adds targets, engines, oracles, rules, layers, operators and report formats through entry points in the
+groups ``tensorparity.target``, ``tensorparity.engine``, ``tensorparity.oracle``, ``tensorparity.rule``,
+``tensorparity.layer``, ``tensorparity.operator`` and ``tensorparity.report``; ``examples/`` has such a package.
 """
 
 from __future__ import annotations
