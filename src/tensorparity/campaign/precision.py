@@ -211,7 +211,7 @@ class _Run:
     def _search(self) -> None:
         """What runs eagerly first, then what compiles, each with its share of the budget."""
         settings = self._settings
-        compiled = frozenset(target for target in settings.targets if spec_of(parse_target(target)).compiled)
+        compiled = frozenset(target for target in settings.targets if spec_of(parse_target(target)).traits.compiled)
         tasks = [
             SearchTask(operator, dtype, tuple(settings.targets), strategy, settings.inputs, settings.seed, compiled)
             for operator in self._operators
@@ -344,11 +344,11 @@ def choose_operator_targets(text: str | None, measure: str) -> list[str]:
         chosen = [name for name in ("tensorflow:eager",) if _installed(name)]
     else:
         specs = [TARGETS.get(name) for name in TARGETS.names()]
-        chosen = [s.name for s in specs if s.calls and not s.arbiter and _installed(s.name)]
+        chosen = [s.name for s in specs if s.traits.calls and not s.traits.arbiter and _installed(s.name)]
         if text != ALL_TARGETS:
-            chosen = [name for name in chosen if not TARGETS.get(name).compiled]
+            chosen = [name for name in chosen if not TARGETS.get(name).traits.compiled]
     for name in chosen:
-        if not spec_of(parse_target(name)).calls:
+        if not spec_of(parse_target(name)).traits.calls:
             raise UsageError(f"{name} runs no single calls")
     if not chosen:
         raise UsageError("no installed library can be called; 'tensorparity targets' says how to get one")

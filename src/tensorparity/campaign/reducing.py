@@ -23,6 +23,7 @@ from ..core.procedure import Goal
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
+from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
 from ..triage.confirm import flaky, wavers
@@ -39,7 +40,6 @@ from .scripts import Reproduced, end_scripts, reproduce
 from .selection import families_of
 
 #: Who is asked first as the one that is right: the quicker to start and to build, the earlier.
-_QUICKEST = ("onnxruntime", "torch:eager", "keras:torch", "keras:tensorflow", "openvino", "keras:openvino", "keras:jax")
 
 
 #: Reductions under way: enough that workers have something to do while others wait for their scripts.
@@ -456,5 +456,4 @@ def _has_reference(case: Case) -> bool:
 
 
 def _speed(target: str) -> int:
-    base = target.partition("@")[0].partition("{")[0]
-    return _QUICKEST.index(base) if base in _QUICKEST else len(_QUICKEST)
+    return traits_of([target])[target].start_rank

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .procedure import Goal
+from .tolerance import Tolerance
 
 #: In ``shared_kernels``, the entry that holds for every operation.
 EVERYTHING = "*"
@@ -26,6 +27,7 @@ class TargetTraits:
         library: whose kernels compute its answers; those of one library have one vote.
         shared_kernels: by type of layer or operator (or ``EVERYTHING``), another library whose kernels it borrows.
         effective_dtypes: by the dtype that a policy computes in, the dtype that its numbers are really worth.
+        documented_dtypes: by the dtype that a call is asked for in, the other one that it documents to answer in.
         max_goal: how far it runs a training step; of more, it is asked for as much. Some run single calls only.
         lowering: the form a LayerGraph is turned into before it is sent (``onnx``, ``torch``), if any.
         calls: the library whose functions it is asked for when a case names an operator; empty for none.
@@ -39,6 +41,7 @@ class TargetTraits:
         exporters: by form (``onnx``), the distributions it needs to export its models to it.
         script_writer: who writes its reproducers, by name or as ``package.module:function``; without one, the
             reproducer replays the case file.
+        tolerances: by dtype, what the library's own tests allow.
     """
 
     name: str
@@ -46,6 +49,7 @@ class TargetTraits:
     library: str = ""
     shared_kernels: Mapping[str, str] = field(default_factory=dict)
     effective_dtypes: Mapping[str, str] = field(default_factory=dict)
+    documented_dtypes: Mapping[str, str] = field(default_factory=dict)
     max_goal: Goal = Goal.UPDATE
     lowering: str | None = None
     calls: str = ""
@@ -58,6 +62,7 @@ class TargetTraits:
     start_rank: int = 100
     exporters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     script_writer: str = ""
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
 
     def implementation(self, op: str = "") -> str:
         """Whose kernel answers for this type of layer: the name that a vote is counted under."""
