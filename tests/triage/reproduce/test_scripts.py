@@ -18,6 +18,7 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.targets.catalogue import KERAS_TORCH
 from tensorparity.triage.reproduce.calls import torch_parts
 from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.reproduce.draft import draft
@@ -178,7 +179,7 @@ class TestDraft:
         suspicion = Suspicion(Kind.INCONSISTENCY, diagnosis, dense(), ("keras:torch", "keras:jax"), stage=Stage.FORWARD)
         records = {"keras:torch": record, "keras:jax": Record(versions={"jax": "0.1"})}
         script = Reproducer("print(1)\n", verified=True)
-        return draft("Dense is wrong", "keras:torch", suspicion, claim(), script, records)
+        return draft("Dense is wrong", "keras:torch", suspicion, claim(), script, records, KERAS_TORCH.traits)
 
     def test_what_a_maintainer_asks_for(self) -> None:
         text = self.text(Record(python="3.11.7 x", versions={"keras": "3.15"}, flags={"OMP": "1"}, threads=1))
