@@ -20,7 +20,7 @@ from ..operators.rounding import K
 from ..oracles.precision import MEASURES
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
-from ..targets.catalogue import TARGETS, spec_of
+from ..targets.catalogue import TARGETS, spec_of, trainers
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
@@ -241,7 +241,7 @@ class _Run:
 
     def _models(self, found: list[ModelRun]) -> None:
         models = self._settings.models
-        backends = [name for name in _KERAS if _installed(name)][:2]
+        backends = [name for name in trainers() if _installed(name)][:2]
         if models and len(backends) < 2:
             self._left_out.append("Table 3 is left out: it compares two backends of Keras, and fewer are installed")
             return
@@ -301,7 +301,6 @@ class _Run:
 
 
 #: Table 3 compares the first two that are installed.
-_KERAS = ("keras:tensorflow", "keras:jax", "keras:torch")
 _LAYERS = {"Conv2D": "conv2d", "MaxPooling2D": "pooling", "BatchNormalization": "norm", "Softmax": "softmax"}
 
 

@@ -37,6 +37,9 @@ class TargetTraits:
         arbiter: slow, but asked about single layers where the others disagree and nothing else can tell.
         witness: runs single layers without the front end of a family, and is asked about what was convicted.
         default: part of the default set of ``hunt`` and ``compare`` where installed.
+        high_precision: computes a whole model in float64 under that policy, for whoever needs a value to measure by.
+        training_rank: who trains models for us, the lower the sooner; None for whoever does not.
+        gains_by_threads: trains the quicker the more threads it has.
         start_rank: the quicker to start and to build, the lower; who is asked first as the one that is right.
         exporters: by form (``onnx``), the distributions it needs to export its models to it.
         script_writer: who writes its reproducers, by name or as ``package.module:function``; without one, the
@@ -59,6 +62,9 @@ class TargetTraits:
     arbiter: bool = False
     witness: bool = False
     default: bool = True
+    high_precision: bool = False
+    training_rank: int | None = None
+    gains_by_threads: bool = False
     start_rank: int = 100
     exporters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     script_writer: str = ""

@@ -94,11 +94,19 @@ def _with(spec: TargetSpec, **traits: object) -> TargetSpec:
     return replace(spec, traits=replace(spec.traits, **traits))  # type: ignore[arg-type]
 
 
+# Keras on torch does not compute in float64 throughout: there, the common type of float64 and float32 is float32, so
+# that BatchNormalization, for one, is of single precision; JAX would have to be started anew.
 KERAS_TENSORFLOW = _with(
-    _keras("tensorflow", "tensorflow", 3), effective_dtypes={}, documented_dtypes={}, exporters={"onnx": ("tf2onnx",)}
+    _keras("tensorflow", "tensorflow", 3),
+    effective_dtypes={},
+    documented_dtypes={},
+    high_precision=True,
+    training_rank=0,
+    gains_by_threads=True,
+    exporters={"onnx": ("tf2onnx",)},
 )
-KERAS_JAX = _with(_keras("jax", "jax", 6), unoptimized_eager=True)
-KERAS_TORCH = _with(_keras("torch", "torch", 2), exporters={"onnx": ("onnx",)})
+KERAS_JAX = _with(_keras("jax", "jax", 6), unoptimized_eager=True, training_rank=1)
+KERAS_TORCH = _with(_keras("torch", "torch", 2), training_rank=2, exporters={"onnx": ("onnx",)})
 # NumPy's backend leans on JAX for convolution and pooling; OpenVINO's compiles every operation of its own.
 KERAS_NUMPY = _with(
     replace(_keras("numpy", "jax"), extra="jax", summary="Keras 3 on NumPy, forward only: an arbiter"),
@@ -270,6 +278,13 @@ def traits_of(targets: Iterable[str]) -> Traits:
     beside = (name for name in TARGETS.names() if _asked_beside(TARGETS.get(name).traits))
     known = {target: TARGETS.get(base) for target in (*beside, *targets) if (base := base_name(target)) in TARGETS}
     return Traits({target: spec.traits for target, spec in known.items()})
+
+
+def trainers() -> list[str]:
+    """Who trains models for us, the one that does it soonest first."""
+    ranks = {name: TARGETS.get(name).traits.training_rank for name in TARGETS.names()}
+    able = {name: rank for name, rank in ranks.items() if rank is not None}
+    return sorted(able, key=lambda name: able[name])
 
 
 def _asked_beside(traits: TargetTraits) -> bool:

@@ -18,7 +18,7 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
-from tensorparity.targets.catalogue import KERAS_TORCH
+from tensorparity.targets.catalogue import KERAS_TORCH, TORCH_EAGER
 from tensorparity.triage.reproduce.calls import torch_parts
 from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.reproduce.draft import draft
@@ -204,7 +204,7 @@ class TestDraft:
         diagnosis = Diagnosis(Class.DEFECT, ("torch:eager",), "d#0", "keras.layers.Dense", {}, ())
         suspicion = Suspicion(Kind.INCONSISTENCY, diagnosis, dense(), ("torch:eager", "keras:jax"))
         vote = Claim("gradients", "x", ONE.astype(np.float16), 1e-3, "keras:jax", observed=(ONE + 1).astype(np.float16))
-        text = draft("Dense is wrong", "torch:eager", suspicion, vote, None, {})
+        text = draft("Dense is wrong", "torch:eager", suspicion, vote, None, {}, TORCH_EAGER.traits)
         assert "Higher-precision" not in text
         assert "- Baseline: what keras:jax gives on the same inputs, in float16 as well." in text
         assert "(torch.testing.assert_close: rtol=0.001, atol=1e-05) is exceeded" in text
