@@ -12,9 +12,12 @@ from tensorparity.core.finding import Class
 from tensorparity.core.model import Model
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Procedure
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.confirm import HANG_FACTOR, confirm_accusations, confirm_ending, run_fresh, two_answers
 from tensorparity.triage.diagnose import Accusation, accuse
 from tensorparity.triage.replay import replay_nodes
+
+TRAITS = traits_of(TARGETS)
 
 
 def bump(array: Array) -> Array:
@@ -25,9 +28,9 @@ def confirmed(runner: Any, network: Model, images: dict[str, Array]) -> tuple[Ac
     """An accusation before and after confirmation."""
     assert network.graph is not None
     trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
-    measured = list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets))
+    measured = list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets, traits=TRAITS))
     (before,) = accuse(measured, {})
-    (after,) = confirm_accusations(runner, network, [before], images, trace, runner.targets, {})
+    (after,) = confirm_accusations(runner, network, [before], images, trace, runner.targets, {}, traits=TRAITS)
     return before, after
 
 
@@ -92,9 +95,14 @@ def test_several_layers_are_replayed_by_one_set_of_workers(
 ) -> None:
     runner = fake_runner(planted={"fake:b": {"conv1": bump}, "fake:c": {"dense": bump}})
     trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
-    accusations = accuse(list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets)), {})
+    accusations = accuse(
+        list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets, traits=TRAITS)), {}
+    )
     assert len(accusations) == 2
-    assert confirm_accusations(runner, network, accusations, images, trace, runner.targets, {}) == accusations
+    assert (
+        confirm_accusations(runner, network, accusations, images, trace, runner.targets, {}, traits=TRAITS)
+        == accusations
+    )
     assert len([ran for ran in runner.ran if ran.fresh]) == len(runner.targets)
 
 

@@ -26,6 +26,7 @@ from ..operators.beside import layer_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
+from ..targets.catalogue import traits_of
 from ..triage.backward import accuse_gradients, judge_gradients, loss_function
 from ..triage.diagnose import accuse, public_name
 from ..triage.node_errors import NodeErrors
@@ -85,10 +86,11 @@ def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     node = Node("training", "training", ())
     if case.procedure.loss is None:
         return None
-    errors = judge_loss(node, case, completed)
+    errors = judge_loss(node, case, completed, traits_of(completed))
     if errors is None:
         dtype = policy_named(case.procedure.dtype).loss
-        errors = judge_by_vote(node, {target: _losses(outcome, dtype) for target, outcome in completed.items()})
+        losses = {target: _losses(outcome, dtype) for target, outcome in completed.items()}
+        errors = judge_by_vote(node, losses, traits_of(completed))
     for accusation in accuse([errors], families_of(list(completed))):
         if has_penalties(case):  # a loss alone has none: it is what the layers add
             diagnosis = _at_layer(accusation.diagnosis, case)
@@ -106,7 +108,7 @@ def _fit(case: Case, targets: Sequence[str], completed: Completed) -> Said:
         losses = {t: _named(_losses(outcome), f"{step}") for t, outcome in completed.items()}
         weights = {t: _starting(outcome.trace.weights, f"{step}:") for t, outcome in completed.items()}
         for stage, answers in ((Stage.LOSS, losses), (Stage.UPDATE, weights)):
-            errors = judge_by_vote(_node(case), answers, complete=True)
+            errors = judge_by_vote(_node(case), answers, traits_of(completed), complete=True)
             for accusation in accuse([errors], families_of(list(completed))):
                 diagnosis = _at_layer(accusation.diagnosis, case)
                 return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=stage)
@@ -155,7 +157,7 @@ def _of_loss(diagnosis: Diagnosis, case: Case) -> tuple[str, ...]:
 
 
 def _gradient_of_loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
-    found = judge_loss_gradient(case, completed)
+    found = judge_loss_gradient(case, completed, traits_of(completed))
     if found is None:
         return None
     accusation = accuse_gradients(found, families_of(list(completed)))
@@ -170,7 +172,9 @@ def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Said
     if is_loss_alone(case):
         return None
     answers = {target: dict(outcome.trace.gradients) for target, outcome in completed.items()}
-    found = judge_gradients(_node(case), answers, loss_function(case), disputes_only=True, of=case)
+    found = judge_gradients(
+        _node(case), answers, loss_function(case), traits_of(completed), disputes_only=True, of=case
+    )
     accusation = accuse_gradients(found, families_of(list(completed)))
     if accusation is None:
         return _doubtful(found.errors, "the gradients")
@@ -183,7 +187,7 @@ def _update(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     own = by_optimizer(case, targets, completed, families_of(list(completed)))
     if own is not None:
         return own
-    states = [*judge_constraints(case, completed), *judge_states(case, completed)]
+    states = [*judge_constraints(case, completed), *judge_states(case, completed, traits_of(completed))]
     states = states or [_voted_weights(case, completed)]
     for accusation in accuse(states, families_of(list(completed))):
         diagnosis = replace(_at_layer(accusation.diagnosis, case), **_where(accusation.first.node))
@@ -201,7 +205,7 @@ def _voted_weights(case: Case, completed: Completed) -> NodeErrors:
         target: {name: array for name, array in outcome.trace.weights.items() if name not in stepped}
         for target, outcome in completed.items()
     }
-    return judge_by_vote(_node(case), weights, complete=True)
+    return judge_by_vote(_node(case), weights, traits_of(completed), complete=True)
 
 
 def _where(node: Node) -> dict[str, Any]:

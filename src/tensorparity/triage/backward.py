@@ -23,6 +23,7 @@ from ..core.outcome import Outcome
 from ..core.policies import PLAIN, Policy, as_computed, coarser, holds, in_range, policy_named
 from ..core.procedure import Recipe
 from ..core.suspicion import Worst
+from ..core.traits import Traits
 from ..core.verdict import Kind
 from ..operators.beside import Beside
 from ..operators.catalogue import has_reference, layer
@@ -256,18 +257,19 @@ class GradientErrors:
         return right and self.differ and test is not None and (test.kink or test.otherwise)
 
 
-def judge_pulled_back(case: Case, outcomes: Mapping[str, Outcome]) -> GradientErrors:
+def judge_pulled_back(case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> GradientErrors:
     """The one judge of a cotangent pulled back through one layer alone."""
     key = case.procedure.nodes[0]
     node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
     answers = {target: outcome.trace.gradients for target, outcome in outcomes.items() if outcome.completed}
-    return judge_gradients(node, answers, pulled_back(case), of=case)
+    return judge_gradients(node, answers, pulled_back(case), traits, of=case)
 
 
 def judge_gradients(
     node: Node,
     answers: Answers,
     function: Differentiated | None,
+    traits: Traits,
     *,
     disputes_only: bool = False,
     of: Case | None = None,
@@ -280,28 +282,29 @@ def judge_gradients(
             for its numbers is not judged.
     """
     policy = policy_named(of.procedure.dtype) if of else PLAIN
-    judged = in_range(answers, policy, of.arrays().values()) if of else answers
-    judged = {target: arrays for target, arrays in judged.items() if not overflowed(target, judged, policy)}
+    judged = in_range(answers, policy, of.arrays().values(), traits) if of else answers
+    judged = {target: arrays for target, arrays in judged.items() if not overflowed(target, judged, policy, traits)}
     found = _judge_gradients(
         node,
-        {target: as_computed(arrays, policy, target) for target, arrays in judged.items()},
+        {target: as_computed(arrays, policy, traits[target]) for target, arrays in judged.items()},
         function,
+        traits,
         disputes_only,
     )
     return replace(found, errors=replace(found.errors, rough=policy.half))
 
 
-def overflowed(target: str, answers: Answers, policy: Policy) -> bool:
+def overflowed(target: str, answers: Answers, policy: Policy, traits: Traits) -> bool:
     """Whether a target gives infinities where somebody has numbers that it has no room for."""
     if all(np.isfinite(array).all() for array in answers[target].values()):
         return False
-    return not holds(target, policy, (array for arrays in answers.values() for array in arrays.values()))
+    return not holds(traits[target], policy, (array for arrays in answers.values() for array in arrays.values()))
 
 
 def _judge_gradients(
-    node: Node, answers: Answers, function: Differentiated | None, disputes_only: bool
+    node: Node, answers: Answers, function: Differentiated | None, traits: Traits, disputes_only: bool
 ) -> GradientErrors:
-    vote = judge_by_vote(node, answers)
+    vote = judge_by_vote(node, answers, traits)
     differ = vote.mutual > vote.limit
     answered = {target: arrays for target, arrays in answers.items() if arrays}
     if function is None or not answered or (disputes_only and not differ):
@@ -325,7 +328,7 @@ def _judge_gradients(
     if not test.measured:
         return GradientErrors(vote, differ=differ)
     absolute = {target: vote.absolute.get(target, 0.0) for target in test.errors}
-    errors = NodeErrors(node, test.errors, absolute, vote.mutual, "reference", vote.endings)
+    errors = replace(vote, errors=test.errors, absolute=absolute, judged_by="reference", unsettled=False)
     return GradientErrors(errors, test, differ)
 
 

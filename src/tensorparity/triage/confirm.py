@@ -14,6 +14,7 @@ from ..core.graph import Node
 from ..core.model import Model
 from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
+from ..core.traits import Traits
 from ..operators.rounding import K
 from .diagnose import Accusation, blame
 from .node_errors import VOTE_MARGIN, NodeErrors
@@ -84,7 +85,7 @@ def _is_suspect(target: str, suspects: Sequence[str], families: Mapping[str, str
 
 
 def _apart(before: Arrays, again: Arrays) -> bool:
-    votes = judge_by_vote(_ANSWER, {"before": before, "again": again}, complete=True)
+    votes = judge_by_vote(_ANSWER, {"before": before, "again": again}, Traits(), complete=True)
     return votes.mutual > K * VOTE_MARGIN
 
 
@@ -108,10 +109,11 @@ def confirm_accusations(
     activations: Mapping[str, Array],
     targets: Sequence[str],
     families: Mapping[str, str],
+    traits: Traits,
 ) -> list[Accusation]:
     """Replay the first guilty node of each in one set of fresh workers; what does not fail again is ``flaky``."""
     nodes = {accusation.first.node.key: accusation.first.node for accusation in accusations}
-    replayed = replay_nodes(runner, model, list(nodes.values()), inputs, activations, targets, fresh=True)
+    replayed = replay_nodes(runner, model, list(nodes.values()), inputs, activations, targets, traits, fresh=True)
     again = {errors.node.key: errors for errors in replayed}
     return [_confirmed(accusation, again.get(accusation.first.node.key), families) for accusation in accusations]
 

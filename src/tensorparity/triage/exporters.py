@@ -7,7 +7,7 @@ wrong. With a single runtime nobody can tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.arrays import Array, Arrays
@@ -15,8 +15,8 @@ from ..core.finding import Class, Diagnosis
 from ..core.model import Model
 from ..core.outcome import Outcome
 from ..core.runner import Runner
+from ..core.traits import Traits
 from ..core.verdict import Measure
-from .ballots import ballot_of
 from .confirm import flaky
 from .diagnose import Accusation, accusation_of
 from .node_errors import NodeErrors
@@ -49,12 +49,8 @@ def is_ambiguous(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
 
 
 def _runtimes(errors: NodeErrors, exporters: Mapping[str, str]) -> int:
-    return _implementations(target for target in errors.errors if target in exporters)
-
-
-def _implementations(targets: Iterable[str]) -> int:
     """How many independent ones: two flavours or settings of one runtime make the same mistake."""
-    return len({ballot_of(target) for target in targets})
+    return errors.votes(target for target in errors.errors if target in exporters)
 
 
 def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
@@ -67,13 +63,14 @@ def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> 
 
 
 def suspects_of_ending(
-    target: str, failed: Collection[str], completed: Collection[str], exporters: Mapping[str, str]
+    target: str, failed: Collection[str], completed: Collection[str], exporters: Mapping[str, str], traits: Traits
 ) -> tuple[str, ...]:
     """Whose fault it is that a target fails: the exporter's, where two runtimes fail on its file and none completes."""
     name = exporters.get(target)
     failing = [other for other in failed if exporters.get(other) == name]
     fine = any(exporters.get(other) == name for other in completed)
-    return (PREFIX + name,) if name is not None and not fine and _implementations(failing) > 1 else (target,)
+    alike = len(traits.implementations(failing)) > 1
+    return (PREFIX + name,) if name is not None and not fine and alike else (target,)
 
 
 def doubts_about(target: str, exporters: Mapping[str, str]) -> tuple[str, ...]:
@@ -123,11 +120,12 @@ def confirm_exporter(
     accusation: Accusation,
     inputs: Arrays,
     activations: Mapping[str, Array],
+    traits: Traits,
 ) -> Accusation:
     """Replay the first guilty node in fresh workers; what does not fail again is ``flaky``."""
     targets = list(accusation.first.errors)
     again = list(
-        replay_nodes(runner, model, [accusation.first.node], inputs, activations, targets, fresh=True),
+        replay_nodes(runner, model, [accusation.first.node], inputs, activations, targets, traits, fresh=True),
     )
     if again and exporter_at_border(again[0], model.exporters) is not None:
         return accusation
@@ -166,6 +164,7 @@ def outputs_apart(
     exporters: Mapping[str, str],
     difference: Callable[[Array, Array], float],
     threshold: float,
+    traits: Traits,
 ) -> OutputsApart | None:
     """The first output that runtimes of one exported file agree on, against the original.
 
@@ -177,7 +176,7 @@ def outputs_apart(
     originals = tuple(target for target in done if target not in exporters)
     for name in dict.fromkeys(exporters.values()):
         runtimes = tuple(target for target in done if exporters.get(target) == name)
-        if _implementations(runtimes) < 2 or not originals:
+        if len(traits.implementations(runtimes)) < 2 or not originals:
             continue
         for output in done[originals[0]]:
             if any(output not in done[target] for target in (*runtimes, *originals)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -14,7 +14,6 @@ from ..core.graph import Node
 from ..core.verdict import Kind
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation
-from .ballots import ballot_of
 from .freedoms import Freedom
 
 #: A vote has no rounding bound of its own, so it must be won by more.
@@ -40,6 +39,7 @@ class NodeErrors:
         rough: it was computed in half precision, where all targets may be far from the reference alike.
         form: ``shape`` or ``dtype``, where that is not what was announced, or not what most gave.
         said: of each target whose form is wrong, how.
+        implementations: whose code each target runs, where that is not its own: those who share it have one vote.
     """
 
     node: Node
@@ -56,6 +56,7 @@ class NodeErrors:
     rough: bool = False
     form: Kind | None = None
     said: Mapping[str, str] = field(default_factory=dict)
+    implementations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def limit(self) -> float:
@@ -74,9 +75,13 @@ class NodeErrors:
     @property
     def majority(self) -> bool:
         """More implementations within the limit than beyond it; targets that share code are one on either side."""
-        good = {ballot_of(target) for target, error in self.errors.items() if error <= self.limit}
-        bad = {ballot_of(target) for target, error in self.errors.items() if not error <= self.limit}
-        return len(good) > len(bad)
+        good = [target for target, error in self.errors.items() if error <= self.limit]
+        bad = [target for target, error in self.errors.items() if not error <= self.limit]
+        return self.votes(good) > self.votes(bad)
+
+    def votes(self, targets: Iterable[str]) -> int:
+        """How many independent implementations these targets are."""
+        return len({self.implementations.get(target, target) for target in targets})
 
 
 def reference_error(outputs: Sequence[Array], reference: Sequence[Evaluation]) -> float:

@@ -15,6 +15,7 @@ from ...core.outcome import Outcome, Status
 from ...core.procedure import Procedure
 from ...core.suspicion import Suspicion
 from ...core.verdict import Judgement, Kind
+from ...targets.catalogue import traits_of
 from ...triage.confirm import confirm_ending, flaky
 from ...triage.diagnose import public_name
 from ...triage.exporters import doubts_about, suspects_of_ending
@@ -55,7 +56,9 @@ class Endings:
         completed = [outcome.target for outcome in found.outcomes.values() if outcome.completed]
         filed: dict[tuple[tuple[str, ...], Kind], Suspicion] = {}
         for outcome in bad:
-            suspects = suspects_of_ending(outcome.target, failed, completed, self._at.model.exporters)
+            suspects = suspects_of_ending(
+                outcome.target, failed, completed, self._at.model.exporters, traits_of([*failed, *completed])
+            )
             suspicion = self._ending(outcome, suspects, found, inputs)
             flaky = suspicion.diagnosis.klass is Class.FLAKY
             # two runtimes of one exported file are one finding; one that showed again is worth more
