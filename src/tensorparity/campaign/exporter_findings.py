@@ -21,6 +21,7 @@ from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
+from ..reporting import words
 from ..targets.catalogue import spec_of
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, open_runner
@@ -152,8 +153,9 @@ def reproduce_exporter(local: LocalRunner, runner: Runner, suspicion: Suspicion,
             break
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = PREFIX + exporter
-    claim = _claim(suspicion, outcomes)
-    return Reproduced(script, draft(title_of(suspicion, name), name, suspicion, claim, script, records), suspicion.case)
+    claim, said = _claim(suspicion, outcomes), words.sentences(suspicion.diagnosis)
+    report = draft(title_of(suspicion, name), name, suspicion, claim, script, records, said)
+    return Reproduced(script, report, suspicion.case)
 
 
 def _outcomes(local: LocalRunner, runner: Runner, suspicion: Suspicion, exporter: str) -> Mapping[str, Outcome]:
@@ -173,8 +175,8 @@ def _output_names(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
 
 def _disputed(suspicion: Suspicion, names: Sequence[str]) -> str:
     """The output that the evidence speaks of; the first where it is about a layer."""
-    said = suspicion.diagnosis.evidence[0] if suspicion.diagnosis.evidence else ""
-    return next((name for name in names if said.startswith(f"output {name}:")), "")
+    told = [item.data["output"] for item in suspicion.diagnosis.observations if item.code == "exported-output"]
+    return next((name for name in names if name in told), "")
 
 
 def _smallest_first(case: Case) -> list[Case]:

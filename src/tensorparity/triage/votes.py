@@ -14,7 +14,7 @@ from ..core.graph import Node
 from ..operators.rounding import K
 from ..operators.spec import Evaluation
 from .ballots import ballot_of
-from .node_errors import VOTE_MARGIN, NodeErrors, largest_distance, reference_error
+from .node_errors import VOTE_MARGIN, NodeErrors, Place, largest_distance, reference_error, worst_place
 
 #: Roundings of the output's scale that a kernel without a formula may make, in units that the vote multiplies.
 _ACCUMULATED = 64.0
@@ -37,6 +37,7 @@ def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]], *, com
     names = sorted(set().union(*given.values())) if given else []
     errors = dict.fromkeys(given, 0.0)
     absolute = dict.fromkeys(given, 0.0)
+    worst: dict[str, Place] = {}
     decided = unsettled = False
     mutual = 0.0
     for name in names:
@@ -55,12 +56,15 @@ def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]], *, com
             continue
         decided = True
         for target, outputs in having.items():
-            errors[target] = max(errors[target], reference_error(outputs, truth))
+            error = reference_error(outputs, truth)
+            if error > max(errors[target], K * VOTE_MARGIN) and (place := worst_place(outputs, truth, name)):
+                worst[target] = place
+            errors[target] = max(errors[target], error)
             absolute[target] = max(absolute[target], largest_distance(outputs, truth))
     if not decided:
         errors = dict.fromkeys(given, float("nan"))
     judged_by = "vote" if decided else "nothing"
-    return NodeErrors(node, errors, absolute, mutual, judged_by=judged_by, unsettled=unsettled)
+    return NodeErrors(node, errors, absolute, mutual, judged_by=judged_by, unsettled=unsettled, worst=worst)
 
 
 def _outvoted(few: Iterable[str], many: Iterable[str]) -> bool:
