@@ -61,9 +61,9 @@ def sentence(evidence: Evidence) -> str:
     return said(evidence.data) if said else str(evidence)
 
 
-def sentences(diagnosis: Diagnosis) -> list[str]:
+def sentences(diagnosis: Diagnosis) -> tuple[str, ...]:
     """The evidence of a diagnosis in words."""
-    return [sentence(item) for item in diagnosis.observations]
+    return tuple(sentence(item) for item in diagnosis.observations)
 
 
 def worded(finding: Finding) -> Finding:
@@ -73,8 +73,9 @@ def worded(finding: Finding) -> Finding:
 
 
 def in_short(finding: Finding) -> str:
-    """``wrong (inconsistency, stage forward); not reduced to its end: out of time``."""
-    said = f"{finding.severity.value} ({finding.kind.value}, stage {finding.stage.value})"
+    """``wrong (inconsistency), stage forward; not reduced to its end: out of time``."""
+    severity, kind = finding.severity.value, finding.kind.value
+    said = f"{severity}{f' ({kind})' if kind != severity else ''}, stage {finding.stage.value}"
     why = f": {finding.not_reduced}" if finding.not_reduced else ""
     return f"{said}; not reduced to its end{why}" if finding.reduced is False else said
 
@@ -280,11 +281,9 @@ def _outvoted_dtype(data: Data) -> str:
 def _outside_slopes(data: Data) -> str:
     if "slope" not in data:
         return f"{data['target']} gives a gradient that is not finite along {data['along']}"
-    low, high = float(data["low"]), float(data["high"])
-    allowed = f"{low:.4g} to {high:.4g}"
-    return (
-        f"{data['target']} gives {float(data['slope']):.4g} along {data['along']}, where the formula allows {allowed}"
-    )
+    given, low, high = (float(data[name]) for name in ("slope", "low", "high"))
+    allowed = f"where the formula allows {low:.4g} to {high:.4g}"
+    return f"{data['target']} gives the slope {given:.4g} along {data['along']}, {allowed}"
 
 
 def _kink(data: Data) -> str:
