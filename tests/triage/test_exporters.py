@@ -10,6 +10,7 @@ import pytest
 from tensorparity.core.arrays import Array
 from tensorparity.core.graph import Node, Ref
 from tensorparity.core.outcome import Outcome, Status
+from tensorparity.reporting.words import sentence, sentences
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.diagnose import accuse
 from tensorparity.triage.exporters import (
@@ -43,7 +44,7 @@ def test_two_runtimes_against_the_original_are_the_exporter() -> None:
         assert accusation.diagnosis.suspects == ("exporter:torch.onnx",)
         assert accusation.diagnosis.node == "act#0"
         assert accusation.diagnosis.api == "torch.ops.aten.silu.default"
-        assert "agree with each other on the exported file" in accusation.diagnosis.evidence[0]
+        assert "agree with each other on the exported file" in sentences(accusation.diagnosis)[0]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_a_reference_keeps_a_single_runtime_accused_with_a_doubt() -> None:
     assert not is_settled_by_exporter(errors, FILES)
     (accusation,) = accuse([errors], {})
     assert doubt(accusation, FILES).diagnosis.suspects == ("ort",)
-    assert "exported by torch.onnx, which may be wrong instead" in doubt(accusation, FILES).diagnosis.evidence[-1]
+    assert "exported by torch.onnx, which may be wrong instead" in sentences(doubt(accusation, FILES).diagnosis)[-1]
     assert doubt(accusation, {}) == accusation
 
 
@@ -153,4 +154,4 @@ def test_a_file_that_no_two_runtimes_complete_is_the_exporters_fault() -> None:
 
 def test_doubts_are_about_runtimes_of_exported_files_only() -> None:
     assert doubts_about("eager", FILES) == ()
-    assert "exported by torch.onnx" in doubts_about("ort", FILES)[0]
+    assert "exported by torch.onnx" in sentence(doubts_about("ort", FILES)[0])

@@ -11,6 +11,7 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder, Node, Ref
 from tensorparity.core.outcome import Form, Outcome, Status, Trace
 from tensorparity.core.verdict import Kind
+from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.diagnose import accuse, blame
 from tensorparity.triage.forms import Forms, same_dtype
@@ -38,7 +39,7 @@ def test_the_odd_dtype_out_is_a_defect_though_its_numbers_are_right() -> None:
     errors = measured(outcome(A), outcome(B, Y.astype(np.float16)), outcome(C))
     (accusation,) = accuse([errors], KERAS)
     assert (accusation.kind, accusation.diagnosis.suspects) == (Kind.DTYPE, (B,))
-    assert accusation.diagnosis.evidence[0] == f"{B} gives float16, most others float32"
+    assert sentences(accusation.diagnosis)[0] == f"{B} gives float16, most others float32"
 
 
 def test_two_that_differ_are_disputed() -> None:

@@ -22,6 +22,7 @@ from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.traits import TargetTraits
+from ..reporting import words
 from ..targets.catalogue import spec_of, traits_of
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, open_runner
@@ -155,12 +156,10 @@ def reproduce_exporter(local: LocalRunner, runner: Runner, suspicion: Suspicion,
             break
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = PREFIX + exporter
-    claim = _claim(suspicion, outcomes)
-    return Reproduced(
-        script,
-        draft(title_of(suspicion, name), name, suspicion, claim, script, records, TargetTraits(name)),
-        suspicion.case,
-    )
+    claim, said = _claim(suspicion, outcomes), words.sentences(suspicion.diagnosis)
+    title = title_of(suspicion, name)
+    report = draft(title, name, suspicion, claim, script, records, said, TargetTraits(name))
+    return Reproduced(script, report, suspicion.case)
 
 
 def _outcomes(local: LocalRunner, runner: Runner, suspicion: Suspicion, exporter: str) -> Mapping[str, Outcome]:
@@ -180,8 +179,8 @@ def _output_names(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
 
 def _disputed(suspicion: Suspicion, names: Sequence[str]) -> str:
     """The output that the evidence speaks of; the first where it is about a layer."""
-    said = suspicion.diagnosis.evidence[0] if suspicion.diagnosis.evidence else ""
-    return next((name for name in names if said.startswith(f"output {name}:")), "")
+    told = [item.data["output"] for item in suspicion.diagnosis.observations if item.code == "exported-output"]
+    return next((name for name in names if name in told), "")
 
 
 def _smallest_first(case: Case) -> list[Case]:

@@ -91,12 +91,11 @@ def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
         dtype = policy_named(case.procedure.dtype).loss
         losses = {target: _losses(outcome, dtype) for target, outcome in completed.items()}
         errors = judge_by_vote(node, losses, traits_of(completed))
-    for accusation in accuse([errors], families_of(list(completed))):
-        if has_penalties(case):  # a loss alone has none: it is what the layers add
-            diagnosis = _at_layer(accusation.diagnosis, case)
-        else:
-            diagnosis = at_loss(accusation.diagnosis, case)
-            diagnosis = replace(diagnosis, evidence=_of_loss(diagnosis, case))
+    errors = replace(errors, node=Node("loss", case.procedure.loss.name, ()))
+    for accusation in accuse([errors], families_of(list(completed)), "own-loss"):
+        # a loss alone has no penalties: they are what the layers add
+        at = _at_layer if has_penalties(case) else at_loss
+        diagnosis = at(accusation.diagnosis, case)
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.LOSS)
     return _doubtful(errors, "the loss")
 
@@ -109,7 +108,8 @@ def _fit(case: Case, targets: Sequence[str], completed: Completed) -> Said:
         weights = {t: _starting(outcome.trace.weights, f"{step}:") for t, outcome in completed.items()}
         for stage, answers in ((Stage.LOSS, losses), (Stage.UPDATE, weights)):
             errors = judge_by_vote(_node(case), answers, traits_of(completed), complete=True)
-            for accusation in accuse([errors], families_of(list(completed))):
+            how = "fit-loss" if stage is Stage.LOSS else "fit-weights"
+            for accusation in accuse([errors], families_of(list(completed)), how):
                 diagnosis = _at_layer(accusation.diagnosis, case)
                 return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=stage)
             what = "the loss" if stage is Stage.LOSS else "the weights"
@@ -149,18 +149,11 @@ def at_optimizer(diagnosis: Diagnosis, case: Case) -> Diagnosis:
     return replace(diagnosis, api=api, parameters=parameters, node=None)
 
 
-def _of_loss(diagnosis: Diagnosis, case: Case) -> tuple[str, ...]:
-    assert case.procedure.loss is not None
-    name = case.procedure.loss.name
-    said, meant = "training (training) run alone on identical inputs", f"the loss {name} of its own outputs"
-    return tuple(line.replace(said, meant) for line in diagnosis.evidence)
-
-
 def _gradient_of_loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     found = judge_loss_gradient(case, completed, traits_of(completed))
     if found is None:
         return None
-    accusation = accuse_gradients(found, families_of(list(completed)))
+    accusation = accuse_gradients(found, families_of(list(completed)), "loss-gradient")
     if accusation is None:
         return _doubtful(found.errors, "the gradient of the loss")
     diagnosis = at_loss(accusation.diagnosis, case)
@@ -175,7 +168,7 @@ def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Said
     found = judge_gradients(
         _node(case), answers, loss_function(case), traits_of(completed), disputes_only=True, of=case
     )
-    accusation = accuse_gradients(found, families_of(list(completed)))
+    accusation = accuse_gradients(found, families_of(list(completed)), "all-gradients")
     if accusation is None:
         return _doubtful(found.errors, "the gradients")
     diagnosis = _at_layer(accusation.diagnosis, case)
@@ -189,7 +182,7 @@ def _update(case: Case, targets: Sequence[str], completed: Completed) -> Said:
         return own
     states = [*judge_constraints(case, completed), *judge_states(case, completed, traits_of(completed))]
     states = states or [_voted_weights(case, completed)]
-    for accusation in accuse(states, families_of(list(completed))):
+    for accusation in accuse(states, families_of(list(completed)), "state"):
         diagnosis = replace(_at_layer(accusation.diagnosis, case), **_where(accusation.first.node))
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
     errors = judge_update(case, completed)

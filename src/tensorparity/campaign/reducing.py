@@ -18,6 +18,7 @@ from ..core.case import Case, ModelFile
 from ..core.endings import DEADLY
 from ..core.engine import Ask
 from ..core.errors import TensorParityError
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class
 from ..core.messages import gist
 from ..core.oracle import Judged
@@ -29,7 +30,6 @@ from ..core.traits import Traits
 from ..core.verdict import Kind
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
-from ..triage.confirm import wavers
 from ..triage.examine import Examiner
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
@@ -48,9 +48,6 @@ _AT_ONCE = 4
 _DEADLY_CHECKS = 30
 
 _Alike = tuple[str, ...]
-
-#: How the evidence of a reduction begins.
-_REDUCED = "reduced from"
 
 
 @dataclass(frozen=True)
@@ -185,14 +182,14 @@ class Preparation:
         assert settings is not None
         left = settings.seconds - self._spent - (time.monotonic() - began)
         if left <= 0:
-            return Prepared(_remarked(suspicion, "not reduced: the time for reducing was used up"), suspicion)
+            return Prepared(_not_reduced(suspicion, "the time for reducing was used up"), suspicion)
         # the others have the workers for most of the time
         budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
         examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop))
         try:
             return prepare_one(self._local, examiner, suspicion, budget, settings.scripts, self._tell)
         except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
-            return Prepared(_remarked(suspicion, f"not reduced: {_in_words(error)}"), suspicion)
+            return Prepared(_not_reduced(suspicion, _in_words(error)), suspicion)
 
 
 @dataclass(frozen=True)
@@ -247,9 +244,19 @@ def _signed_like(suspicion: Suspicion, reduced: Suspicion) -> Suspicion:
     return replace(suspicion, diagnosis=diagnosis, features=reduced.features)
 
 
-def _remarked(suspicion: Suspicion, remark: str) -> Suspicion:
+def _remarked(suspicion: Suspicion, remark: Evidence) -> Suspicion:
     diagnosis = suspicion.diagnosis
     return replace(suspicion, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, remark)))
+
+
+def _not_reduced(suspicion: Suspicion, why: str, *, by_file: bool = False) -> Suspicion:
+    """As it was found.
+
+    Args:
+        by_file: the model file itself shows it.
+    """
+    remarked = _remarked(suspicion, observed("not-reduced", why=why, by_file=by_file))
+    return replace(remarked, reduced=False, not_reduced=why)
 
 
 def prepare_one(
@@ -267,7 +274,7 @@ def prepare_one(
         return _prepare_exporter(local, examiner, suspicion, exporter, budget, scripts, listener)
     reduction = reduce_suspicion(examiner, suspicion, budget)
     if reduction.suspicion is None:
-        return Prepared(_remarked(suspicion, f"not reduced: {reduction.stopped}"), suspicion, reduction)
+        return Prepared(_not_reduced(suspicion, reduction.stopped), suspicion, reduction)
     final = _as_filed(suspicion, reduction)
     if not scripts:
         return Prepared(final, suspicion, reduction)
@@ -282,8 +289,7 @@ def _with_script(
 ) -> Prepared:
     script = reproduced.script
     if not script.verified:
-        remark = "not verified" if script.text else "missing"
-        final = _remarked(final, f"reproducer {remark}: {script.remark}")
+        final = _remarked(final, observed("script-doubt", written=bool(script.text), why=script.remark))
     if reproduced.case is not None:
         final = replace(final, case=reproduced.case)
     return Prepared(final, suspicion, reduction, script if script.text else None, reproduced.draft)
@@ -301,7 +307,7 @@ def _prepare_exporter(
     """The smallest layer that it gets wrong, else the file with the smallest batch."""
     reduction = reduce_exporter(local, examiner, suspicion, exporter, budget)
     if reduction.suspicion is None:
-        final = _remarked(suspicion, f"not reduced, shown by the file: {reduction.stopped}")
+        final = _not_reduced(suspicion, reduction.stopped, by_file=True)
     else:
         final = _as_filed(suspicion, reduction)
     if not scripts:
@@ -323,9 +329,11 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
     diagnosis = suspicion.diagnosis
     evidence = [*diagnosis.evidence, _ratio(original, reduction)]
     if isinstance(reduction.case.subject, ModelFile):
-        evidence.append("the layer is not in the catalogue: the case is the model file itself, with its smallest batch")
+        evidence.append(observed("file-itself"))
     return replace(
         reduced,
+        reduced=not reduction.stopped,
+        not_reduced=reduction.stopped,
         targets=suspicion.targets,
         features=features(reduction.case, reduced.stage),
         diagnosis=replace(
@@ -335,21 +343,23 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
             evidence=tuple(evidence),
             measure=diagnosis.measure or reduced.diagnosis.measure,
             threshold=diagnosis.threshold if diagnosis.measure else reduced.diagnosis.threshold,
+            relative=diagnosis.relative if diagnosis.measure else reduced.diagnosis.relative,
+            wavering=diagnosis.wavering,
+            fused=diagnosis.fused,
         ),
     )
 
 
-def _ratio(original: Case, reduction: Reduction) -> str:
-    case = reduction.case
-    before = f"{node_count(original)} node{'s' * (node_count(original) > 1)} and {elements(original):,} numbers"
-    after = f"{node_count(case)} and {elements(case):,}"
-    stopped = f" ({reduction.stopped})" if reduction.stopped else ""
-    return f"{_REDUCED} {before} to {after} in {reduction.checks} checks{stopped}"
-
-
-def is_whole_reduction(evidence: str) -> bool:
-    """Whether this line of evidence is that of a reduction that came to its end."""
-    return evidence.startswith(_REDUCED) and not evidence.endswith(")")
+def _ratio(original: Case, reduction: Reduction) -> Evidence:
+    return observed(
+        "reduced",
+        nodes=node_count(original),
+        numbers=elements(original),
+        nodes_after=node_count(reduction.case),
+        numbers_after=elements(reduction.case),
+        checks=reduction.checks,
+        stopped=reduction.stopped,
+    )
 
 
 def reduce_suspicion(examiner: Examiner, suspicion: Suspicion, budget: Budget) -> Reduction:
@@ -402,7 +412,7 @@ def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], bu
 
 def _steadied(found: Suspicion, original: Suspicion) -> Suspicion:
     """Where a suspect answers differently from run to run, a NaN is one more of its wrong numbers."""
-    if found.kind is Kind.NAN and wavers(original.diagnosis):
+    if found.kind is Kind.NAN and original.diagnosis.wavering:
         return replace(found, kind=Kind.INCONSISTENCY)
     return found
 
@@ -420,7 +430,7 @@ def _matching(suspicion: Suspicion, checked: Judged) -> Suspicion | None:
     for other in checked.suspicions:
         found, accused = set(other.diagnosis.suspects), set(wanted.suspects)
         # alone, whoever raises in other words is told apart; and who answers by chance may happen to be right
-        parted = other.kind is Kind.ERROR or wavers(wanted)
+        parted = other.kind is Kind.ERROR or bool(wanted.wavering)
         alike = other.kind is suspicion.kind and (found == accused or (parted and found < accused))
         known = wanted.api is None or other.diagnosis.api is None or wanted.api == other.diagnosis.api
         if alike and known and other.diagnosis.klass is Class.DEFECT:

@@ -20,11 +20,11 @@ from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
 from ..operators.calls.catalogue import operator_of
+from ..reporting import words
 from ..targets.catalogue import spec_of, traits_of
 from ..targets.lowering import lower
 from ..targets.names import TargetName, parse_target
 from ..targets.runner import Desk, LocalRunner
-from ..triage.exporters import PREFIX as EXPORTER
 from ..triage.reproduce.beside import Beside, Desktop
 from ..triage.reproduce.calls import composed_parts, torch_parts
 from ..triage.reproduce.claim import Claim
@@ -81,9 +81,9 @@ def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, 
     script = _script(runner, suspicion, suspect, claim, outcomes)
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = suspect or ", ".join(suspicion.diagnosis.suspects)
-    return Reproduced(
-        script, draft(title_of(suspicion, name), name, suspicion, claim, script, records, traits_of([name])[name])
-    )
+    said, traits = words.sentences(suspicion.diagnosis), traits_of([name])[name]
+    report = draft(title_of(suspicion, name), name, suspicion, claim, script, records, said, traits)
+    return Reproduced(script, report)
 
 
 def _script(
@@ -189,18 +189,10 @@ def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> 
     return onnx_parts(name.base, subject, arrays, claim.name if claim else "", dtype, watched=watched)
 
 
-_VERBS = {Kind.ERROR: "raises", Kind.CRASH: "crashes", Kind.HANG: "hangs", Kind.NAN: "gives NaN or infinity"}
-
-
 def title_of(suspicion: Suspicion, suspect: str) -> str:
-    diagnosis = suspicion.diagnosis
     graph = suspicion.case.subject
-    what = diagnosis.api or (f"a graph of {len(graph.nodes)} layers" if isinstance(graph, LayerGraph) else "the model")
-    verb = _VERBS.get(suspicion.kind, "is wrong")
-    if suspect.startswith(EXPORTER):
-        return f"{what} is exported wrongly by {suspect.removeprefix(EXPORTER)}"
-    stage = "" if suspicion.stage.value in ("forward", "call") else f" ({suspicion.stage.value})"
-    return f"{what}{stage} {verb} on {suspect}"
+    otherwise = f"a graph of {len(graph.nodes)} layers" if isinstance(graph, LayerGraph) else "the model"
+    return words.title(suspicion, suspect, otherwise)
 
 
 def verify(text: str, desk: Desk, beside: Sequence[Beside] = ()) -> Reproducer:

@@ -24,7 +24,7 @@ from ..oracles.muffin import SWEEP, THRESHOLD
 from ..targets.catalogue import traits_of
 from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
 from ..triage.cuts import before
-from ..triage.diagnose import accusation_of, blame
+from ..triage.diagnose import accusation_of, blame, how_at
 from ..triage.endings import EndingSearch, EndingTrial, ending_search
 from ..triage.node_errors import NodeErrors
 from ..triage.screening import Screening
@@ -270,13 +270,12 @@ class StepExaminer:
         klass, suspects = self._blame(errors)
         if klass is None:
             return None
-        accusation = accusation_of(klass, suspects, [errors])
+        accusation = accusation_of(klass, suspects, [errors], how_at(trial.stage))
         diagnosis = replace(
             accusation.diagnosis,
             api=trial.api,
             parameters=trial.parameters,
             node=trial.node.key if trial.node.inputs else None,
-            evidence=tuple(_in_words(line, trial.stage) for line in accusation.diagnosis.evidence),
         )
         return Suspicion(accusation.kind, diagnosis, trial.case, tuple(self._targets), stage=trial.stage)
 
@@ -462,13 +461,3 @@ def _ended_so(trial: EndingTrial, outcomes: Mapping[str, Outcome]) -> tuple[str,
     """Who ended as expected; who says that it has no such thing is not wrong."""
     alike = {target: outcome for target, outcome in outcomes.items() if trial.ends_so(outcome)}
     return tuple(t for t, outcome in alike.items() if not is_refusal(outcome, trial.case.procedure.dtype))
-
-
-def _in_words(line: str, stage: Stage) -> str:
-    said = "run alone on identical inputs"
-    meant = {
-        Stage.BACKWARD: "pulled back alone on identical inputs and cotangents",
-        Stage.LOSS: "alone on identical predictions, in value or gradient",
-        Stage.UPDATE: "one step from identical weights with its own gradients",
-    }.get(stage, said)
-    return line.replace(said, meant)

@@ -210,7 +210,7 @@ def _look_at_gradients(
         again = look_again(case, targets, runner)
         if again.free:  # the vote was on a kink, where everybody is right
             accusation = accuse_gradients(again, families) or accusation
-        diagnosis = _backward(accusation.diagnosis)
+        diagnosis = accusation.diagnosis
         confirmed = accuse_gradients(again, families)
         said = (confirmed.diagnosis.klass, confirmed.diagnosis.suspects) if confirmed else None
         if said != (diagnosis.klass, diagnosis.suspects):
@@ -271,11 +271,6 @@ def look_again(case: Case, targets: Sequence[str], runner: Runner) -> GradientEr
     """What the targets make of a gradient case in fresh workers, held against the reference where they differ."""
     outcomes = runner.run_pairs([(case, target) for target in targets], fresh=True)
     return judge_pulled_back(case, dict(zip(targets, outcomes, strict=True)), traits_of(targets))
-
-
-def _backward(diagnosis: Diagnosis) -> Diagnosis:
-    said, meant = "run alone on identical inputs", "pulled back alone on identical inputs and cotangents"
-    return replace(diagnosis, evidence=tuple(line.replace(said, meant) for line in diagnosis.evidence))
 
 
 def _decide(

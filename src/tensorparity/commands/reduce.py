@@ -13,6 +13,7 @@ from ..core.errors import UsageError
 from ..core.finding import Class, Finding
 from ..operators.rounding import K
 from ..reporting.facts import Facts
+from ..reporting.words import sentence
 from ..store.casefile import SUFFIX, CaseFile, write_case
 from ..targets.runner import RunnerSettings, cached
 from ..triage.reduction.order import elements, node_count
@@ -57,7 +58,7 @@ def reduce(
             first = make_finding(prepared.suspicion, "reduce", outcomes, opened.case.digest, prepared.original)
             reduction = prepared.reduction
             if reduction is None or reduction.suspicion is None:
-                notes += [line for line in prepared.suspicion.diagnosis.evidence if line.startswith("not reduced")]
+                notes += [sentence(item) for item in first.diagnosis.observations if item.code == "not-reduced"]
             else:
                 stats |= _sizes(opened, reduction)
                 notes += [f"{step.name}: {step.nodes} nodes, {step.elements} numbers" for step in reduction.steps]

@@ -73,9 +73,9 @@ def summarize(facts: Facts) -> Summary:
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Defects first, then as a reader wants the classes; stable within a class."""
+    """Defects first, then as a reader wants the classes; within a class the worst first, then as they came."""
     order = list(CLASS_MEANINGS)
-    return sorted(findings, key=lambda finding: order.index(finding.diagnosis.klass))
+    return sorted(findings, key=lambda finding: (order.index(finding.diagnosis.klass), finding.severity.rank))
 
 
 def by_urgency(comparisons: Iterable[Comparison]) -> list[Comparison]:

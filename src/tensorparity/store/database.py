@@ -433,6 +433,6 @@ def _finding_row(campaign: int, finding: Finding) -> dict[str, Any]:
         "id": finding.id,
         "signature": finding.signature,
         "class": finding.diagnosis.klass.value,
-        "document": canonical(finding.to_json()),
+        "document": canonical(finding.to_stored()),
         "created": _now(),
     }

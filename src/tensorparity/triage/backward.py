@@ -17,6 +17,7 @@ from ..core.arrays import Array, Arrays, dtype_name, is_floating, unit_roundoff
 from ..core.case import Case
 from ..core.channels import distance
 from ..core.errors import TensorParityError
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node, output_name
 from ..core.outcome import Outcome
@@ -36,7 +37,7 @@ from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation, Mask, ShapeError
 from .diagnose import Accusation, accusation_of, blame
 from .freedoms import GRADIENTS_AT_KINKS
-from .kinks import Gradients, KinkTest, examine_gradients
+from .kinks import Gradients, KinkTest, Slope, examine_gradients
 from .node_errors import NodeErrors
 from .unbent import unbent
 from .votes import judge_by_vote
@@ -345,16 +346,32 @@ def _coarsest(answers: Answers) -> str:
     return max(names, key=unit_roundoff, default="float32")
 
 
-def accuse_gradients(found: GradientErrors, families: Mapping[str, str]) -> Accusation | None:
-    """An accusation, or a specification where all are right and differ; None where there is nothing to say."""
+def accuse_gradients(found: GradientErrors, families: Mapping[str, str], how: str = "backward") -> Accusation | None:
+    """An accusation, or a specification where all are right and differ; None where there is nothing to say.
+
+    Args:
+        how: the gradients came about, as for ``accusation_of``.
+    """
     errors = found.errors
     klass, suspects = blame(errors, families)
     if klass is None:
         return _freedom(found) if found.free else None
-    accusation = accusation_of(klass, suspects, [errors])
-    said = tuple(f"{target} gives {text}" for target, text in (found.test.outside if found.test else {}).items())
+    accusation = accusation_of(klass, suspects, [errors], how)
+    outside = found.test.outside if found.test else {}
+    said = [observed("outside-slopes", target=target, **slope) for target, slope in outside.items()]
     diagnosis = accusation.diagnosis
-    return replace(accusation, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, *said)))
+    far = [share for slope in outside.values() if (share := _beyond(slope)) is not None]
+    relative = max(far, default=diagnosis.relative)
+    return replace(accusation, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, *said), relative=relative))
+
+
+def _beyond(slope: Slope) -> float | None:
+    """How far a slope is outside of what the formula allows, as a share of the larger of them."""
+    if "slope" not in slope:
+        return None
+    low, high = slope["low"], slope["high"]
+    size = max(abs(low), abs(high), abs(slope["slope"]))
+    return max(low - slope["slope"], slope["slope"] - high, 0.0) / size if size else None
 
 
 def worst_gradient(answers: Answers, suspects: Sequence[str]) -> Worst | None:
@@ -378,16 +395,14 @@ def worst_gradient(answers: Answers, suspects: Sequence[str]) -> Worst | None:
 def _freedom(found: GradientErrors) -> Accusation:
     errors = found.errors
     accusation = accusation_of(Class.SPECIFICATION, (), [errors])
-    evidence: tuple[str, ...] = (
-        f"the gradients of {', '.join(errors.errors)} differ at a kink or tie of {errors.node.op}",
-        "each lies between the one-sided derivatives of the formula in every direction tried",
-        f"documented freedom: {GRADIENTS_AT_KINKS.words} ({GRADIENTS_AT_KINKS.source})",
+    targets, op = list(errors.errors), errors.node.op
+    evidence: tuple[Evidence, ...] = (
+        observed("kink", targets=targets, op=op),
+        observed("between-slopes"),
+        observed("freedom", words=GRADIENTS_AT_KINKS.words, source=GRADIENTS_AT_KINKS.source),
     )
     if found.test is not None and found.test.otherwise:
-        evidence = (
-            f"the gradients of {', '.join(errors.errors)} differ where {errors.node.op} is guarded from infinities",
-            "each is that of a formula that differs in where the guard stands, which is documented nowhere",
-        )
+        evidence = (observed("guard", targets=targets, op=op), observed("guard-formula"))
     return replace(
         accusation, kind=Kind.INCONSISTENCY, diagnosis=replace(accusation.diagnosis, evidence=evidence, measure=None)
     )

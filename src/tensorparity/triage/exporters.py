@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.arrays import Array, Arrays
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.model import Model
 from ..core.outcome import Outcome
@@ -73,11 +74,11 @@ def suspects_of_ending(
     return (PREFIX + name,) if name is not None and not fine and alike else (target,)
 
 
-def doubts_about(target: str, exporters: Mapping[str, str]) -> tuple[str, ...]:
+def doubts_about(target: str, exporters: Mapping[str, str]) -> tuple[Evidence, ...]:
     """What else may be wrong where a single runtime of an exported file is accused."""
     if target not in exporters:
         return ()
-    return (f"it runs a file exported by {exporters[target]}, which may be wrong instead: a second runtime tells",)
+    return (observed("exporter-doubt", target=target, exporter=exporters[target]),)
 
 
 def doubt(accusation: Accusation, exporters: Mapping[str, str]) -> Accusation:
@@ -104,12 +105,12 @@ def _accusation(name: str, nodes: list[NodeErrors], exporters: Mapping[str, str]
     first = nodes[0]
     runtimes = [target for target in first.errors if target in exporters]
     others = [target for target in first.errors if target not in exporters]
+    layer, op = first.node.layer, first.node.op
     evidence = [
-        f"{first.node.layer} ({first.node.op}) run alone on identical inputs: {' and '.join(runtimes)} agree with "
-        f"each other on the exported file, and not with {' and '.join(others)} on the original"
+        observed("exported-layer", layer=layer, op=op, how="forward", runtimes=runtimes, originals=others),
     ]
     if len(nodes) > 1:
-        evidence.append(f"{len(nodes)} layers of type {first.node.op} are affected; {first.node.layer} is the first")
+        evidence.append(observed("affected", count=len(nodes), op=op, layer=layer))
     accusation = accusation_of(Class.DEFECT, (PREFIX + name,), nodes)
     return replace(accusation, diagnosis=replace(accusation.diagnosis, evidence=tuple(evidence)))
 
@@ -145,10 +146,15 @@ class OutputsApart:
 
     def diagnosis(self, threshold: float) -> Diagnosis:
         evidence = (
-            f"output {self.output}: {' and '.join(self.runtimes)} agree with each other on the exported file to "
-            f"{self.together:.1g} of its scale, and differ by {self.apart:.3g} from {' and '.join(self.originals)} "
-            "on the original",
-            "no layer that could be run alone differs",
+            observed(
+                "exported-output",
+                output=self.output,
+                runtimes=list(self.runtimes),
+                originals=list(self.originals),
+                together=self.together,
+                apart=self.apart,
+            ),
+            observed("no-layer-differs"),
         )
         return Diagnosis(
             Class.DEFECT,
@@ -156,6 +162,7 @@ class OutputsApart:
             evidence=evidence,
             measure=Measure("relative", self.apart),
             threshold=threshold,
+            relative=self.apart,
         )
 
 

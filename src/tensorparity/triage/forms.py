@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.arrays import Array, dtype_name
+from ..core.evidence import Evidence, observed
 from ..core.graph import Node
 from ..core.outcome import Form, Outcome
 from ..core.traits import Traits
@@ -81,7 +82,7 @@ class Forms:
         self.kind: Kind | None = None
         self.announced = False
         self.disputed = False
-        self.said: dict[str, str] = {}
+        self.said: dict[str, Evidence] = {}
         answered = {target: outcome for target, outcome in outcomes.items() if node.key in outcome.trace.nodes}
         self.targets = tuple(answered)
         self._by_announcement(node, answered)
@@ -102,7 +103,7 @@ class Forms:
                     continue
                 self.kind, self.announced = self.kind or kind, True
                 real, form = outcome.trace.nodes[key], outcome.trace.symbolic[key]
-                self.said[target] = f"{target} gives {_form(real)}, where it says that it gives {form}"
+                self.said[target] = observed("announced", target=target, given=_form(real), announced=str(form))
 
     def _by_vote(self, node: Node, outcomes: Mapping[str, Outcome], traits: Traits) -> None:
         """Shapes are the numbers' business, where the reference knows them; here it is dtypes only."""
@@ -122,7 +123,7 @@ class Forms:
                 continue
             right = given[groups[0][0]]
             for target in (target for group in groups[1:] for target in group):
-                self.said[target] = f"{target} gives {', '.join(given[target])}, most others {', '.join(right)}"
+                self.said[target] = observed("outvoted-dtype", target=target, given=given[target], most=right)
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> bool:

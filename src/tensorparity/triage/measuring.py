@@ -15,10 +15,11 @@ from ..core.traits import TargetTraits, Traits
 from ..operators.beside import Beside
 from ..operators.catalogue import has_reference
 from ..operators.evaluate import evaluate_node
+from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .forms import Forms
 from .freedoms import Freed, freedom_of_node
-from .node_errors import NodeErrors, largest_distance, mutual_error, reference_error
+from .node_errors import NodeErrors, largest_distance, mutual_error, reference_error, worst_place
 from .votes import camps_of, shared_code, vote, widest_gap
 
 #: Numbers that are kept of an answer which is wrong, to be held against the next.
@@ -129,11 +130,13 @@ def measure_outputs(
 
 
 def _measured(node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation]) -> NodeErrors:
+    errors = {target: reference_error(outputs, truth) for target, outputs in answered.items()}
     return NodeErrors(
         node,
-        errors={target: reference_error(outputs, truth) for target, outputs in answered.items()},
+        errors=errors,
         absolute={target: largest_distance(outputs, truth) for target, outputs in answered.items()},
         mutual=mutual_error(list(answered.values()), truth),
+        worst={t: place for t, e in errors.items() if e > K and (place := worst_place(answered[t], truth))},
     )
 
 

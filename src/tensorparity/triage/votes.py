@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..core.graph import Node
 from ..core.traits import Traits
 from ..operators.rounding import K
 from ..operators.spec import Evaluation
-from .node_errors import VOTE_MARGIN, NodeErrors, largest_distance, reference_error
+from .node_errors import VOTE_MARGIN, NodeErrors, Place, largest_distance, reference_error, worst_place
 
 #: Roundings of the output's scale that a kernel without a formula may make, in units that the vote multiplies.
 _ACCUMULATED = 64.0
@@ -39,6 +40,7 @@ def judge_by_vote(
     names = sorted(set().union(*given.values())) if given else []
     errors = dict.fromkeys(given, 0.0)
     absolute = dict.fromkeys(given, 0.0)
+    worst: dict[str, Place] = {}
     decided = unsettled = False
     mutual = 0.0
     for name in names:
@@ -57,13 +59,17 @@ def judge_by_vote(
             continue
         decided = True
         for target, outputs in having.items():
-            errors[target] = max(errors[target], reference_error(outputs, truth))
+            error = reference_error(outputs, truth)
+            if error > max(errors[target], K * VOTE_MARGIN) and (place := worst_place(outputs, truth, name)):
+                worst[target] = place
+            errors[target] = max(errors[target], error)
             absolute[target] = max(absolute[target], largest_distance(outputs, truth))
     if not decided:
         errors = dict.fromkeys(given, float("nan"))
     judged_by = "vote" if decided else "nothing"
     shared = shared_code(given, traits)
-    return NodeErrors(node, errors, absolute, mutual, judged_by=judged_by, unsettled=unsettled, implementations=shared)
+    found = NodeErrors(node, errors, absolute, mutual, judged_by=judged_by, unsettled=unsettled, implementations=shared)
+    return replace(found, worst=worst)
 
 
 def shared_code(targets: Iterable[str], traits: Traits) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ...core.arrays import Array, Arrays
 from ...core.comparison import Comparison
+from ...core.evidence import Evidence
 from ...core.finding import Class, Diagnosis
 from ...core.messages import failing_layer, failing_onnx_node, gist
 from ...core.onnx.layers import PREFIX as ONNX_PREFIX
@@ -131,7 +132,9 @@ class Endings:
         node, api = self._failing_place(failure.message)
         node = failure.node or node or self._failing_node(outcome.target, few)
         others = [name for name, other in found.outcomes.items() if other.completed]
-        evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"]
+        evidence: list[Evidence | str] = [
+            f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"
+        ]
         evidence.append(f"{', '.join(others)} completed the same model on the same inputs")
         if suspects == (outcome.target,):
             evidence += doubts_about(outcome.target, self._at.model.exporters)

@@ -23,11 +23,13 @@ def draft(
     claim: Claim | None,
     script: Reproducer | None,
     records: Mapping[str, Record],
+    evidence: Sequence[str],
     traits: TargetTraits,
 ) -> str:
     """Markdown, complete but for what only a person can add.
 
     Args:
+        evidence: in words.
         records: the circumstances of every target that ran the case.
         traits: of the suspect.
     """
@@ -37,9 +39,9 @@ def draft(
         _summary(suspect, suspicion, claim),
         _section("To reproduce", _script(script)),
         _section("Expected", _expected(claim)),
-        _section("Observed", _observed(suspicion, claim)),
+        _section("Observed", _observed(claim, evidence)),
         _section("How this was judged", _judgement(traits, suspicion, claim)),
-        _section("Evidence", "\n".join(f"- {line}" for line in suspicion.diagnosis.evidence)),
+        _section("Evidence", "\n".join(f"- {line}" for line in evidence)),
         _section("Environment", _environment(suspect, records)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -83,9 +85,9 @@ def _expected(claim: Claim | None) -> str:
     return f"By {claim.source}:\n\n```\n{_shown(claim.expected, claim)}\n```{formula}"
 
 
-def _observed(suspicion: Suspicion, claim: Claim | None) -> str:
+def _observed(claim: Claim | None, evidence: Sequence[str]) -> str:
     if claim is None or claim.observed is None:
-        return suspicion.diagnosis.evidence[0] if suspicion.diagnosis.evidence else ""
+        return evidence[0] if evidence else ""
     return f"```\n{_shown(claim.observed, claim)}\n```"
 
 
