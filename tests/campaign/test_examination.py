@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.examination import Examined, layers
-from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.errors import DataError, ModelRefusedError
@@ -22,6 +21,8 @@ from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.oracles.pair import judge_cradle
+
+from ..judging import judge
 
 Examine = Callable[..., Examined]
 A, B, C = "fake:a", "fake:b", "fake:c"

@@ -14,7 +14,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Procedure
 from tensorparity.triage.confirm import HANG_FACTOR, confirm_accusations, confirm_ending, run_fresh, two_answers
 from tensorparity.triage.diagnose import Accusation, accuse
-from tensorparity.triage.replay import replay_nodes
+from tensorparity.triage.running import replay_on
 
 
 def bump(array: Array) -> Array:
@@ -25,7 +25,7 @@ def confirmed(runner: Any, network: Model, images: dict[str, Array]) -> tuple[Ac
     """An accusation before and after confirmation."""
     assert network.graph is not None
     trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
-    measured = list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets))
+    measured = list(replay_on(runner, network, network.graph.nodes, images, trace, runner.targets))
     (before,) = accuse(measured, {})
     (after,) = confirm_accusations(runner, network, [before], images, trace, runner.targets, {})
     return before, after
@@ -92,7 +92,7 @@ def test_several_layers_are_replayed_by_one_set_of_workers(
 ) -> None:
     runner = fake_runner(planted={"fake:b": {"conv1": bump}, "fake:c": {"dense": bump}})
     trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
-    accusations = accuse(list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets)), {})
+    accusations = accuse(list(replay_on(runner, network, network.graph.nodes, images, trace, runner.targets)), {})
     assert len(accusations) == 2
     assert confirm_accusations(runner, network, accusations, images, trace, runner.targets, {}) == accusations
     assert len([ran for ran in runner.ran if ran.fresh]) == len(runner.targets)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorparity.campaign.judging import judge
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
@@ -20,6 +19,8 @@ from tensorparity.operators.rounding import K
 from tensorparity.targets.runner import open_runner
 from tensorparity.triage.states import judge_states
 from tensorparity.triage.steps import loss_of
+
+from ..judging import judge
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 KERAS = dict.fromkeys((A, B, C), "keras")

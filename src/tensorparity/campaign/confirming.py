@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..core.finding import Class
+from ..core.oracle import Judged
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..triage.confirm import flaky, two_answers, unsteady
-from ..triage.reduction.reducer import Checked
 from .examining import Outcomes, examine_case
 from .opening import OpenCase
 from .selection import families_of
@@ -17,14 +17,14 @@ from .selection import families_of
 SOMETIMES = "failed in some repeats only"
 
 
-def examined_fresh(opened: OpenCase) -> tuple[Checked, Outcomes]:
+def examined_fresh(opened: OpenCase) -> tuple[Judged, Outcomes]:
     """A look at an opened case in workers of its own, every cache off."""
     return examine_case(
         opened.runner, opened.case, opened.targets, fresh=True, given=opened.given, convicted=opened.file.suspects
     )
 
 
-def confirmed_fresh(opened: OpenCase, checked: Checked, outcomes: Outcomes) -> tuple[list[Suspicion], str]:
+def confirmed_fresh(opened: OpenCase, checked: Judged, outcomes: Outcomes) -> tuple[list[Suspicion], str]:
     """What a look in fresh workers says again of a case that is suspected of something, and why nothing is left."""
     if not checked.suspicions:
         return [], checked.undecided
@@ -32,7 +32,7 @@ def confirmed_fresh(opened: OpenCase, checked: Checked, outcomes: Outcomes) -> t
     return agreed([checked, again], [outcomes, fresh])
 
 
-def agreed(examined: Sequence[Checked], outcomes: Sequence[Mapping[str, Outcome]] = ()) -> tuple[list[Suspicion], str]:
+def agreed(examined: Sequence[Judged], outcomes: Sequence[Mapping[str, Outcome]] = ()) -> tuple[list[Suspicion], str]:
     """What all looks say; what is not in each of them is flaky.
 
     Args:

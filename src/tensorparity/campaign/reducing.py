@@ -18,23 +18,25 @@ from ..core.case import Case, ModelFile
 from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.messages import gist
+from ..core.oracle import Judged
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.runner import Runner
+from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
+from ..oracles.references import references
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
 from ..triage.confirm import flaky, wavers
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
-from ..triage.reduction.reducer import Budget, Checked, Key, Reduction, reduce_case
+from ..triage.reduction.reducer import Budget, Reduction, reduce_case
 from ..triage.reproduce.script import Reproducer
 from .events import Listener, Progress, silent
 from .examining import examine_case, examine_cases
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
-from .judging import references
 from .scripts import Reproduced, end_scripts, reproduce
 from .selection import families_of
 
@@ -389,7 +391,7 @@ def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Re
 
 
 def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget: Budget) -> Reduction:
-    def check(cases: Sequence[Case]) -> list[Checked]:
+    def check(cases: Sequence[Case]) -> list[Judged]:
         return [_all_steadied(suspicion, checked) for checked in examine_cases(runner, cases, targets)]
 
     began = time.monotonic()
@@ -399,7 +401,7 @@ def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget
         why = first.undecided or "alone, it does not fail in the same way"
         return Reduction(suspicion.case, suspicion.case, None, 1, time.monotonic() - began, stopped=why)
 
-    def remembering(cases: Sequence[Case]) -> list[Checked]:
+    def remembering(cases: Sequence[Case]) -> list[Judged]:
         return [first] if [case.digest for case in cases] == [suspicion.case.digest] else check(cases)
 
     return reduce_case(suspicion.case, found.key, remembering, PASSES, budget)
@@ -412,11 +414,11 @@ def _steadied(found: Suspicion, original: Suspicion) -> Suspicion:
     return found
 
 
-def _all_steadied(original: Suspicion, checked: Checked) -> Checked:
+def _all_steadied(original: Suspicion, checked: Judged) -> Judged:
     return replace(checked, suspicions=tuple(_steadied(found, original) for found in checked.suspicions))
 
 
-def _matching(suspicion: Suspicion, checked: Checked) -> Suspicion | None:
+def _matching(suspicion: Suspicion, checked: Judged) -> Suspicion | None:
     """What a fresh look at the case says of the same defect."""
     exact = checked.of_key(suspicion.key)
     if exact is not None:

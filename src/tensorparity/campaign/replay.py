@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..core.oracle import Judged
 from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings
-from ..triage.reduction.reducer import Checked
 from .confirming import agreed, examined_fresh
 from .events import Listener, Progress, silent
 from .examining import Outcomes
@@ -39,7 +39,7 @@ def replay(
     """
     began = time.monotonic()
     with open_case(path, targets, settings) as opened:
-        examined: list[Checked] = []
+        examined: list[Judged] = []
         seen: list[Outcomes] = []
         for repeat in range(repeats):
             listener(Progress("replaying", repeat, repeats, path.name))

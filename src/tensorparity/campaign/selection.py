@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..core.case import EXPORTED_ONNX
 from ..core.errors import UnknownTargetError, UsageError
+from ..core.policies import POLICIES, worth
+from ..core.traits import TargetTraits, Traits, base_name
 from ..targets.catalogue import TARGETS, install_hint, spec_of
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target, split_targets
+from ..triage.ballots import ballot_of
 
 
 def choose_targets(text: str | None, config: Path | None = None, *, least: int = 2) -> list[str]:
@@ -99,6 +103,35 @@ def arbiters_for(targets: Sequence[str]) -> list[str]:
 def families_of(targets: Sequence[str]) -> dict[str, str]:
     """Which code each target shares with others."""
     return {target: spec_of(parse_target(target)).family or target for target in targets}
+
+
+def traits_of(targets: Sequence[str]) -> Traits:
+    """The traits of these targets; of a name that is in no table, what the name itself tells."""
+    return Traits({target: _traits(target) for target in targets})
+
+
+def _traits(target: str) -> TargetTraits:
+    plain = TargetTraits(base_name(target), library=ballot_of(target), effective_dtypes=_effective_dtypes(target))
+    name = parse_target(target)
+    if name.base not in TARGETS:
+        return plain
+    spec = spec_of(name)
+    return replace(
+        plain,
+        family=spec.family,
+        max_goal=spec.furthest,
+        lowering=spec.lowering,
+        calls=spec.calls,
+        reads=("onnx", EXPORTED_ONNX) if spec.lowering == "onnx" else (name.framework,),
+        compiled=spec.compiled,
+        arbiter=spec.arbiter,
+        default=spec.hunted,
+    )
+
+
+def _effective_dtypes(target: str) -> dict[str, str]:
+    worths = {policy.compute: worth(target, policy) for policy in POLICIES.values()}
+    return {compute: own for compute, own in worths.items() if own != compute}
 
 
 def installed_target(name: str) -> bool:

@@ -20,7 +20,7 @@ from .ballots import ballot_of
 from .confirm import flaky
 from .diagnose import Accusation, accusation_of
 from .node_errors import NodeErrors
-from .replay import replay_nodes
+from .running import replay_on
 
 PREFIX = "exporter:"
 #: How much closer to each other than to the original the runtimes must be.
@@ -127,7 +127,7 @@ def confirm_exporter(
     """Replay the first guilty node in fresh workers; what does not fail again is ``flaky``."""
     targets = list(accusation.first.errors)
     again = list(
-        replay_nodes(runner, model, [accusation.first.node], inputs, activations, targets, fresh=True),
+        replay_on(runner, model, [accusation.first.node], inputs, activations, targets, fresh=True),
     )
     if again and exporter_at_border(again[0], model.exporters) is not None:
         return accusation
