@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.judging import judge
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
@@ -18,6 +17,8 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import evaluate
+
+from ..judging import judge
 
 TF, JAX, TORCH = TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 FAMILIES = dict.fromkeys(TARGETS, "keras")

@@ -11,9 +11,9 @@ from ..core.finding import Class
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
+from ..operators.ruled_out import ruled_out
 from .examining import judge_case
 from .reducing import confirmed
-from .refusals import ruled_out
 
 
 class CaseRounds:
