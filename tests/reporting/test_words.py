@@ -79,7 +79,8 @@ class TestSentences:
                     api="keras.layers.MaxPooling2D",
                     parameters={"pool_size": 3, "padding": "same"},
                 ),
-                "keras:tensorflow: the process died of SIGFPE in keras.layers.MaxPooling2D(pool_size=3, padding='same')",
+                "keras:tensorflow: the process died of SIGFPE "
+                "in keras.layers.MaxPooling2D(pool_size=3, padding='same')",
             ),
             (
                 observed("ended", target=TORCH, status="raised", type="ValueError", message="no such axis"),
