@@ -214,6 +214,8 @@ class TestReducing:
         prepared = prepare_one(healthy, healthy, suspicion, Budget(), scripts=False)
         assert prepared.suspicion.case is chain
         assert sentences(prepared.suspicion.diagnosis) == ("not reduced: alone, it does not fail in the same way",)
+        finding = make_finding(prepared.suspicion, "cradle", {}, "m")
+        assert (finding.reduced, finding.not_reduced) == (False, "alone, it does not fail in the same way")
 
     def test_an_exporter_is_shown_by_the_whole_file(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS)
@@ -290,6 +292,8 @@ class TestFiling:
         assert found.signature == item.suspicion.signature == found.cluster
         assert found.diagnosis.node == "d23#0"
         assert sentences(found.diagnosis)[-1].startswith("reduced from 40 nodes and ")
+        assert (found.reduced, found.not_reduced) == (True, "")
+        assert make_finding(item.original, "cradle", {}, "m").reduced is None
 
     def test_seeds_and_shapes_make_no_other_defect(self, fake_runner: Any) -> None:
         signatures = set()
