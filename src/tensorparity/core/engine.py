@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from .case import Case
 from .jsontext import Json
@@ -20,11 +20,14 @@ class Ask:
     Args:
         targets: none means all targets of the run.
         oracles: none means the oracle of that kind of case. The first decides, others only measure.
+        counted: it is one of the cases that ``--cases N`` (``fuzz --models N``) counts. A stream is cut behind its
+            N-th counted case; what is not counted of that round is still run.
     """
 
     case: Case
     targets: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
+    counted: bool = True
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Result:
         endings: by target, how it ended; time-outs and memory kills are blanked, because they never teach.
         measures: by name, target (or ``a|b``) and input row.
         replies: by target, what its worker said besides (lists of APIs, coverage).
+        facts: what else the oracle said, by name (``Judged.facts``), as JSON; for tables, never to learn from.
     """
 
     index: int
@@ -44,6 +48,12 @@ class Result:
     endings: Mapping[str, Status | None] = field(default_factory=dict)
     measures: Measures = field(default_factory=dict)
     replies: Mapping[str, Json] = field(default_factory=dict)
+    facts: Mapping[str, Json] = field(default_factory=dict)
+
+
+def facts_to_json(facts: Mapping[str, Any]) -> dict[str, Json]:
+    """The facts of a ``Judged`` as a ``Result`` keeps them: who has a form in JSON says so by ``to_json``."""
+    return {name: fact.to_json() if hasattr(fact, "to_json") else fact for name, fact in facts.items()}
 
 
 class Engine(Protocol):

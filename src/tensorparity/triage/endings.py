@@ -90,31 +90,42 @@ class EndingTrial:
         return here and not other and self._alike(failure.type)
 
     def _alike(self, kind: str) -> bool:
-        """Another target raises the same in its own words, so types need not be equal; a signal must be.
-
-        A loss may have an error of its own, which has nothing to do with how the network ended.
-        """
-        return (self.ending[0] == "raised" and self.stage is not Stage.LOSS) or kind == self.ending[1]
+        return alike_in_type(Status(self.ending[0]), self.stage, kind, self.ending[1])
 
     def diagnosis(self, suspects: tuple[str, ...], outcomes: Mapping[str, Outcome]) -> Diagnosis:
-        evidence = [
-            f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
-            for target, outcome in outcomes.items()
-            if self.ends_so(outcome) and outcome.failure
-        ]
-        others = [target for target, outcome in outcomes.items() if outcome.completed]
-        if others:
-            evidence.append(f"{', '.join(others)} completed the same on the same inputs")
-        else:
-            evidence.append("the documented shape rule and formula accept it")
+        alike = {target: outcome for target, outcome in outcomes.items() if self.ends_so(outcome)}
         return Diagnosis(
             Class.DEFECT,
             suspects,
             node=self.node.key if self.node and self.node.inputs else None,
             api=self.api or None,
             parameters=self.parameters,
-            evidence=tuple(evidence),
+            evidence=failure_evidence(alike, outcomes),
         )
+
+
+def alike_in_type(status: Status, stage: Stage, kind: str, other: str) -> bool:
+    """Another target raises the same in its own words, so types need not be equal; a signal must be.
+
+    A loss may have an error of its own, which has nothing to do with how the network ended.
+    """
+    return (status is Status.RAISED and stage is not Stage.LOSS) or kind == other
+
+
+def failure_evidence(alike: Mapping[str, Outcome], outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
+    """In words: how those who end alike do, and who is well.
+
+    Args:
+        outcomes: of everybody.
+    """
+    said = [
+        f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
+        for target, outcome in alike.items()
+        if outcome.failure
+    ]
+    others = [target for target, outcome in outcomes.items() if outcome.completed]
+    well = f"{', '.join(others)} completed the same on the same inputs"
+    return (*said, well if others else "the documented shape rule and formula accept it")
 
 
 @dataclass(frozen=True)
