@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.judging import judge
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
@@ -18,6 +17,8 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import evaluate
+
+from ..stepping import ExaminedSteps
 
 TF, JAX, TORCH = TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 FAMILIES = dict.fromkeys(TARGETS, "keras")
@@ -71,7 +72,7 @@ def holds_op(case: Case, op: str) -> bool:
 
 
 def found(runner: Targets, case: Case) -> list[tuple[Any, ...]]:
-    (step,) = StepExaminer(runner, TARGETS, FAMILIES).examine([case])
+    (step,) = ExaminedSteps(runner, TARGETS, FAMILIES).examine([case])
     return [(s.kind, s.stage, s.diagnosis.suspects, s.diagnosis.api) for s in step.convicted]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.fuzz_tally import FuzzTally
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
@@ -17,6 +16,8 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import Runner
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.targets.replies import unsupported
+
+from ..stepping import ExaminedSteps
 
 TARGETS = ("one", "two", "three")
 
@@ -52,7 +53,7 @@ class Answering:
 def tallied(*answers: Outcome, dtype: str | None = None) -> tuple[FuzzTally, Stepped]:
     runner: Runner = Answering({outcome.target: outcome for outcome in answers})
     targets = [outcome.target for outcome in answers]
-    (step,) = StepExaminer(runner, targets, {}, oracle="muffin", stages=(Stage.FORWARD,)).examine([case(dtype)])
+    (step,) = ExaminedSteps(runner, targets, {}, oracle="muffin", stages=(Stage.FORWARD,)).examine([case(dtype)])
     tally = FuzzTally(targets)
     tally.add(step, "palette", 2, 0.5)
     return tally, step
@@ -138,7 +139,7 @@ def test_nan_of_a_loss_is_in_the_column_of_nan_and_not_a_distance() -> None:
         return Outcome(target, Status.COMPLETED, {"y": nodes["y#0"]}, Trace(nodes, loss, {"node:y#0": nodes["y#0"]}))
 
     answers = {target: answer(target, np.nan if target == "two" else 1.0) for target in TARGETS}
-    examiner = StepExaminer(Answering(answers), TARGETS, {}, oracle="muffin")
+    examiner = ExaminedSteps(Answering(answers), TARGETS, {}, oracle="muffin")
     tally = FuzzTally(TARGETS)
     tally.add(examiner.examine([subject])[0], "palette", 1, 0.5)
     tables = tally.tables()

@@ -11,7 +11,6 @@ import pytest
 from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.judging import judge
 from tensorparity.campaign.reducing import reduce_suspicion
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
@@ -23,6 +22,8 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Stage
 from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.trials import backward_trial
+
+from ..stepping import ExaminedSteps
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 KERAS = dict.fromkeys((A, B, C), "keras")
@@ -89,7 +90,7 @@ def step() -> Case:
 
 
 def found(runner: Steps, step: Case) -> list[Suspicion]:
-    examiner = StepExaminer(runner, runner.targets, KERAS)
+    examiner = ExaminedSteps(runner, runner.targets, KERAS)
     examiner.examine([step])
     return examiner.confirm()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
@@ -13,6 +12,8 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.triage.own_gradients import is_right
 from tensorparity.triage.screening import Screening
+
+from ..stepping import ExaminedSteps
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 KERAS = dict.fromkeys((A, B, C), "keras")
@@ -91,7 +92,7 @@ def test_what_cannot_be_tried_stays_open(case: Case) -> None:
     loud = outcomes[B].trace
     back = {**loud.gradients, "input:x": X, "node:a#0": X}
     outcomes[B] = Outcome(B, Status.COMPLETED, outcomes[B].outputs, Trace(loud.nodes, loud.loss, back))
-    (step,) = StepExaminer(Silent(), (A, B, C), KERAS).judge([case], list(outcomes.values()))
+    (step,) = ExaminedSteps(Silent(), (A, B, C), KERAS).judge([case], list(outcomes.values()))
     assert Stage.BACKWARD in [trial.stage for trial in step.open if not trial.runs]
     assert {v.judgement for v in step.verdicts if B in v.targets} == {Judgement.UNDECIDED}
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.judging import judge
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
@@ -20,6 +19,8 @@ from tensorparity.operators.rounding import K
 from tensorparity.targets.runner import open_runner
 from tensorparity.triage.states import judge_states
 from tensorparity.triage.steps import loss_of
+
+from ..stepping import ExaminedSteps
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 KERAS = dict.fromkeys((A, B, C), "keras")
@@ -80,7 +81,7 @@ def test_moving_statistics_have_a_formula(case: Case, training: bool) -> None:
 @pytest.mark.parametrize("name", ["moving_mean", "moving_variance", "gamma"])
 def test_fuzz_and_replay_convict_the_layer_that_holds_something_wrong(case: Case, name: str) -> None:
     runner = Stepping(**{name: 7.0})
-    examiner = StepExaminer(runner, runner.targets, KERAS)
+    examiner = ExaminedSteps(runner, runner.targets, KERAS)
     (step,) = examiner.examine([case])
     (found,) = examiner.confirm()
     assert (found.stage, found.diagnosis.api) == (Stage.UPDATE, "keras.layers.BatchNormalization")
@@ -92,7 +93,7 @@ def test_fuzz_and_replay_convict_the_layer_that_holds_something_wrong(case: Case
 
 def test_nothing_is_found_where_they_are_right(case: Case) -> None:
     runner = Stepping()
-    examiner = StepExaminer(runner, runner.targets, KERAS)
+    examiner = ExaminedSteps(runner, runner.targets, KERAS)
     (step,) = examiner.examine([case])
     assert {verdict.judgement for verdict in step.verdicts} == {Judgement.PASS}
     assert examiner.confirm() == []

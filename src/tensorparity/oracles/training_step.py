@@ -17,7 +17,7 @@ from ..core.graph import LayerGraph
 from ..core.oracle import OUTCOMES, Answer, Check, Judged, Seen, Setup
 from ..core.procedure import Goal, Mode
 from ..core.suspicion import Suspicion
-from ..core.verdict import Stage
+from ..core.verdict import Judgement, Stage
 from ..triage.screening import Screening
 from ..triage.trials import Trial, step_alone
 from .base import Steps, Stepwise
@@ -114,8 +114,14 @@ def _attempt(trial: Trial, answer: Answer) -> _Attempt:
     here = [v for v in judged.verdicts if v.stage is trial.stage or not judged.suspicions]
     free = trial.stage is Stage.BACKWARD and any(verdict.judged_by == SUBGRADIENT for verdict in here)
     suspicion = _suspicion(trial, judged, free)
-    by_reference = any(verdict.judged_by == "reference" for verdict in judged.verdicts)
+    by_reference = _is_cleared(trial, judged)
     return _Attempt(trial, answer, suspicion, free and suspicion is None, by_reference)
+
+
+def _is_cleared(trial: Trial, judged: Judged) -> bool:
+    """Held against a reference; what is added to a loss always is, whatever else of the step is not."""
+    passed = trial.stage is Stage.LOSS and all(verdict.judgement is Judgement.PASS for verdict in judged.verdicts)
+    return passed or any(verdict.judged_by == "reference" for verdict in judged.verdicts)
 
 
 def _suspicion(trial: Trial, judged: Judged, free: bool) -> Suspicion | None:
