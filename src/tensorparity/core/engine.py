@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from .case import Case
 from .jsontext import Json
@@ -20,8 +20,7 @@ class Ask:
     Args:
         targets: none means all targets of the run.
         oracles: none means the oracle of that kind of case. The first decides, others only measure.
-        counted: it is one of the cases that ``--cases N`` (``fuzz --models N``) counts. A stream is cut behind its
-            N-th counted case; what is not counted of that round is still run.
+        counted: it is one of the cases that ``--cases`` counts; single cases beside networks are not.
     """
 
     case: Case
@@ -39,7 +38,7 @@ class Result:
         endings: by target, how it ended; time-outs and memory kills are blanked, because they never teach.
         measures: by name, target (or ``a|b``) and input row.
         replies: by target, what its worker said besides (lists of APIs, coverage).
-        facts: what else the oracle said, by name (``Judged.facts``), as JSON; for tables, never to learn from.
+        facts: what else its oracle found out that the engine's tables need.
     """
 
     index: int
@@ -49,11 +48,6 @@ class Result:
     measures: Measures = field(default_factory=dict)
     replies: Mapping[str, Json] = field(default_factory=dict)
     facts: Mapping[str, Json] = field(default_factory=dict)
-
-
-def facts_to_json(facts: Mapping[str, Any]) -> dict[str, Json]:
-    """The facts of a ``Judged`` as a ``Result`` keeps them: who has a form in JSON says so by ``to_json``."""
-    return {name: fact.to_json() if hasattr(fact, "to_json") else fact for name, fact in facts.items()}
 
 
 class Engine(Protocol):

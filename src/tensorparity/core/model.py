@@ -9,6 +9,7 @@ from .arrays import Array, Arrays
 from .case import Case, ModelFile
 from .graph import LayerGraph, Node, Ref
 from .procedure import Procedure
+from .traits import Traits
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Model:
         files: by target, the file that target is given (the user's own, or one exported from it).
         exporters: by target, who wrote the file it is given, where that is not the user's own.
         batch: the only batch size the model takes; None where it takes any.
+        traits: of the targets: who reads its file as it is.
     """
 
     name: str
@@ -32,12 +34,13 @@ class Model:
     files: Mapping[str, ModelFile] = field(default_factory=dict)
     exporters: Mapping[str, str] = field(default_factory=dict)
     batch: int | None = None
+    traits: Traits = field(default_factory=Traits)
 
     def file_for(self, target: str) -> ModelFile | None:
         """The file ``target`` runs; None where it runs the graph."""
         if target in self.files:
             return self.files[target]
-        reads = self.file is not None and target.partition(":")[0] == self.file.format
+        reads = self.file is not None and self.file.format in self.traits[target].reads
         return self.file if reads else None
 
     def reads_file(self, target: str) -> bool:

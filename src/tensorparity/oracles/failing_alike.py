@@ -77,13 +77,14 @@ class FailingAlike:
     def _suspicion(self, seen: Seen, manner: _Manner, group: Mapping[str, Outcome]) -> Suspicion:
         suspects = accused(list(group), seen.targets, seen.traits)
         node = _node_of(seen.case, manner.stage)
+        parameters = _parameters(seen.case, manner.stage)
         diagnosis = Diagnosis(
             Class.DEFECT,
             suspects,
             node=node.key if node else None,
             api=manner.api or None,
-            parameters=_parameters(seen.case, manner.stage),
-            evidence=failure_evidence(group, seen.own),
+            parameters=parameters,
+            evidence=failure_evidence(group, seen.own, manner.api, parameters),
         )
         kind = KIND_OF_ENDING[manner.status]
         return Suspicion(kind, diagnosis, seen.case, seen.targets, manner.exception, manner.stage, oracle=FAILURE)

@@ -84,7 +84,7 @@ class Stepped:
             settled=tuple(self.settled),
         )
         facts = counted(facts, self.case, self.outcomes)
-        return Judged(tuple(verdicts), tuple(self.convicted), facts={STEP: facts})
+        return Judged(tuple(verdicts), tuple(self.convicted), told={STEP: facts.to_json()}, facts={STEP: facts})
 
 
 def screened(seen: Seen, stages: Collection[Stage], threshold: float = THRESHOLD, epsilon: float = EPSILON) -> Stepped:

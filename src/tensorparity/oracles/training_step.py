@@ -75,7 +75,7 @@ class TrainingStep(Stepwise):
 
     def _convict_doubts(self, step: Stepped) -> Generator[Sequence[Check], Sequence[Answer], None]:
         """Check all doubts at once; judge them in the order of the stages."""
-        screening = Screening(step.case, step.outcomes)
+        screening = Screening(step.case, step.outcomes, step.traits)
         doubts = [trial for trial in screening.trials() if trial.is_part_of(self._stages)]
         tried = yield from _attempted([trial.again or trial for trial in doubts], step)
         more = [trial for trial in doubts if trial.again and _asks_for_more(trial, tried)]

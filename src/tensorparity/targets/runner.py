@@ -23,7 +23,15 @@ from ..core.runner import Runner
 from .begun import Begun, nobody
 from .cache import CachedRunner, OutcomeCache, drop_unused
 from .catalogue import TargetSpec, install_hint, spec_of
-from .environments import Environment, base_variables, cpu_features, find_environment, installed, inventory
+from .environments import (
+    Environment,
+    adapter_of,
+    base_variables,
+    cpu_features,
+    find_environment,
+    installed,
+    inventory,
+)
 from .faults import Fault
 from .limits import Limits
 from .lowering import lower
@@ -112,11 +120,22 @@ class Desk:
                 sorted({**_inherited(), **self._variables()}.items()),
                 cpu_features(),
                 worker_code_digest(),
-                _file_digest(self.spec.adapter) if self.spec.adapter.endswith(".py") else None,
+                _file_digest(self.adapter) if self.adapter.endswith(".py") else None,
                 self.fault.digest if self.fault else None,
                 self._settings.trust,
             ]
         )
+
+    @functools.cached_property
+    def adapter(self) -> str:
+        """The adapter for what the environment holds: a module's name, or a file.
+
+        Raises:
+            UsageError: if there is none for it.
+        """
+        if isinstance(self.spec.adapter, str):
+            return self.spec.adapter
+        return adapter_of(self.spec, inventory(self.environment), self.name.environment)
 
     @functools.cached_property
     def accountable(self) -> bool:
@@ -143,7 +162,7 @@ class Desk:
         start: dict[str, Any] = {
             "do": "start",
             "target": str(self.name),
-            "adapter": self.spec.adapter,
+            "adapter": self.adapter,
             "flavour": self.name.flavour,
             "options": self.name.options,
             "imports": list(settings.imports),
@@ -279,10 +298,10 @@ class LocalRunner:
 
     def prepare(self, case: Case, target: str, deadline_factor: float = 1.0) -> Request | Outcome:
         """The request of a case; or the outcome, if the target need not even be asked."""
-        spec = self._desks[target].spec
+        traits = self._desks[target].spec.traits
         arrays: Arrays = case.arrays()
         header: dict[str, Any] = {**case.header(), "trust": self._settings.trust}
-        lowered = lower(spec.lowering, case, spec.calls)
+        lowered = lower(traits.lowering, case, traits.calls)
         if isinstance(lowered, str):
             return unsupported(target, lowered)
         if lowered is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.arrays import Array, dtype_name, dtype_named
 from ..core.case import Case
 from ..core.errors import TensorParityError
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json, canonical
@@ -35,6 +36,25 @@ _MOST_ALONE = 48
 _FITTING = ("Reshape", "Cropping1D", "ZeroPadding1D")
 #: By how far the target says that it came.
 _STAGES = {"build": Stage.BUILD, "loss": Stage.LOSS, "backward": Stage.BACKWARD, "update": Stage.UPDATE}
+
+
+def ending_of(outcome: Outcome, api: str = "", parameters: Mapping[str, Json] | None = None) -> Evidence:
+    """How a target ended, in which call.
+
+    Args:
+        api: the public name of what was at work, where it is known.
+    """
+    failure = outcome.failure
+    assert failure is not None
+    return observed(
+        "ended",
+        target=outcome.target,
+        status=outcome.status.value,
+        type=failure.type,
+        message=gist(failure.message),
+        api=api,
+        parameters=dict(parameters or {}),
+    )
 
 
 @dataclass(frozen=True)
@@ -100,7 +120,7 @@ class EndingTrial:
             node=self.node.key if self.node and self.node.inputs else None,
             api=self.api or None,
             parameters=self.parameters,
-            evidence=failure_evidence(alike, outcomes),
+            evidence=failure_evidence(alike, outcomes, self.api, self.parameters),
         )
 
 
@@ -112,20 +132,21 @@ def alike_in_type(status: Status, stage: Stage, kind: str, other: str) -> bool:
     return (status is Status.RAISED and stage is not Stage.LOSS) or kind == other
 
 
-def failure_evidence(alike: Mapping[str, Outcome], outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
-    """In words: how those who end alike do, and who is well.
+def failure_evidence(
+    alike: Mapping[str, Outcome],
+    outcomes: Mapping[str, Outcome],
+    api: str = "",
+    parameters: Mapping[str, Json] | None = None,
+) -> tuple[Evidence, ...]:
+    """How those who end alike do, and who is well.
 
     Args:
         outcomes: of everybody.
+        api: the public name of what was at work, where it is known.
     """
-    said = [
-        f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
-        for target, outcome in alike.items()
-        if outcome.failure
-    ]
+    said = [ending_of(outcome, api, parameters) for outcome in alike.values() if outcome.failure]
     others = [target for target, outcome in outcomes.items() if outcome.completed]
-    well = f"{', '.join(others)} completed the same on the same inputs"
-    return (*said, well if others else "the documented shape rule and formula accept it")
+    return (*said, observed("completed", targets=others) if others else observed("accepted"))
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from ..core.outcome import Outcome
 from ..core.policies import PLAIN, policy_named
 from ..core.procedure import Goal, Mode, Procedure, Recipe
 from ..core.signature import policy_parameter, value_classes
+from ..core.traits import Traits
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_batches
@@ -134,7 +135,7 @@ def _layer_trial(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
     return Trial(Stage.FORWARD, case, _single_node(case), public_name(node.op), significant, tuple(suspects))
 
 
-def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
+def judge_layer(case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
     """The one judge of the outputs of a layer that runs alone, in training or not."""
     own = _single_node(case)
     traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
@@ -143,8 +144,8 @@ def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     asked = _asked(case, own)
     if not _needs_more(case):
         training = case.procedure.training
-        return measure_node(own, given, case.weights, traced, training=training, dtype=dtype, asked=asked)
-    return measure_node(own, given, case.weights, traced, dtype=dtype, truth=_truth(case), asked=asked)
+        return measure_node(own, given, case.weights, traced, traits, training=training, dtype=dtype, asked=asked)
+    return measure_node(own, given, case.weights, traced, traits, dtype=dtype, truth=_truth(case), asked=asked)
 
 
 def _asked(case: Case, node: Node) -> int:
@@ -154,10 +155,10 @@ def _asked(case: Case, node: Node) -> int:
     return next(count for count in range(len(indices) + 1) if count not in indices)
 
 
-def judge_form(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
+def judge_form(case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors | None:
     """Of a layer that runs alone and whose numbers are right, its shape and dtype; None where they are as well."""
     own = _single_node(case)
-    return measure_form(own, {target: _as_trace(own, outcome) for target, outcome in outcomes.items()})
+    return measure_form(own, {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}, traits)
 
 
 def _needs_more(case: Case) -> bool:
