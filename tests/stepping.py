@@ -1,39 +1,33 @@
-"""Training steps examined on fake targets: by the examiner, with traits made by hand."""
+"""Training steps examined on fake targets: by the examiner, with families made by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from unittest.mock import patch
 
-from tensorparity.core.engine import Ask
 from tensorparity.core.case import Case
-from tensorparity.core.oracle import Setup
+from tensorparity.core.engine import Ask
+from tensorparity.core.finding import Class
+from tensorparity.core.oracle import Judged, Seen, Setup
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.suspicion import Suspicion
-from tensorparity.core.traits import TargetTraits, Traits, base_name
-from tensorparity.core.verdict import Stage, Verdict
+from tensorparity.core.traits import Traits
+from tensorparity.core.verdict import Judgement, Stage, Verdict
+from tensorparity.oracles.kinds import ORACLES
 from tensorparity.oracles.step_facts import STEP, StepFacts
-from tensorparity.targets.catalogue import TARGETS
-from tensorparity.triage.ballots import ballot_of
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.examine import Examined, Examiner
 
 #: By what ``--oracle`` says.
-ORACLES = {"parity": "training_step", "muffin": "muffin"}
+OF_STEPS = {"parity": "training_step", "muffin": "muffin"}
 
 
-def traits_of(targets: Sequence[str], families: Mapping[str, str]) -> Traits:
-    """As the catalogue has them, where it knows the target."""
-    return Traits({target: _traits(target, families.get(target, "")) for target in targets})
-
-
-def _traits(target: str, family: str) -> TargetTraits:
-    base = base_name(target)
-    known = TARGETS.get(base) if base in TARGETS else None
-    more: dict[str, Any] = {"max_goal": known.furthest, "lowering": known.lowering} if known else {}
-    witness = base in ("torch:eager", "onnxruntime")
-    hurried = base == "keras:jax"
-    return TargetTraits(base, family, ballot_of(target), unoptimized_eager=hurried, witness=witness, **more)
+def traits(targets: Sequence[str], families: Mapping[str, str]) -> Traits:
+    """As the catalogue has them, with these families."""
+    known = traits_of(targets)
+    return Traits({target: replace(known[target], family=families.get(target, "")) for target in targets})
 
 
 @dataclass(frozen=True)
@@ -41,10 +35,6 @@ class Step:
     """What came of one case."""
 
     examined: Examined
-
-    @property
-    def case(self) -> Case:
-        return self.examined.case
 
     @property
     def facts(self) -> StepFacts:
@@ -68,6 +58,10 @@ class Step:
     def open(self) -> tuple[tuple[str, str], ...]:
         return self.facts.open
 
+    @property
+    def inconsistent(self) -> list[Any]:
+        return list(self.facts.inconsistent)
+
 
 class ExaminedSteps:
     """Examines training steps, and confirms what was convicted since the last time."""
@@ -82,10 +76,10 @@ class ExaminedSteps:
         stages: Sequence[Stage] = (),
         others: Sequence[str] = (),
     ) -> None:
-        setup = Setup(targets=tuple(targets), traits=traits_of([*targets, *others], families))
-        settings = {name: {"stages": [stage.value for stage in stages]} for name in ORACLES.values() if stages}
+        setup = Setup(targets=tuple(targets), traits=traits([*targets, *others], families))
+        settings = {name: {"stages": [stage.value for stage in stages]} for name in OF_STEPS.values() if stages}
         self.examiner = Examiner(runner, setup, settings=settings)
-        self._oracle = ORACLES[oracle]
+        self._oracle = OF_STEPS[oracle]
         self._found: list[Examined] = []
 
     def examine(self, cases: Sequence[Case]) -> list[Step]:
@@ -99,20 +93,47 @@ class ExaminedSteps:
         return found
 
 
-class Prepared:
-    """A runner that answers a whole network with these outcomes, and everything else as another runner does."""
+class Answering:
+    """A runner that answers one network with these outcomes, and lacks everything else."""
 
-    def __init__(self, case: Case, outcomes: Mapping[str, Outcome], inner: Any = None) -> None:
-        self._digest, self._outcomes, self._inner = case.digest, outcomes, inner
+    def __init__(self, case: Case, outcomes: Mapping[str, Outcome]) -> None:
+        self._digest, self._outcomes = case.digest, outcomes
         self.targets = tuple(outcomes)
 
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], **more: Any) -> list[Outcome]:
-        return [self._run(case, target, more) for case, target in pairs]
+        known = [(case.digest == self._digest, target) for case, target in pairs]
+        return [self._outcomes[target] if own else Outcome(target, Status.UNSUPPORTED) for own, target in known]
 
-    def _run(self, case: Case, target: str, more: dict[str, Any]) -> Outcome:
-        if case.digest == self._digest:
-            return self._outcomes[target]
-        if self._inner is None:
-            return Outcome(target, Status.UNSUPPORTED)
-        (outcome,) = self._inner.run_pairs([(case, target)], **more)
-        return outcome  # type: ignore[no-any-return]
+
+class _StandIn:
+    """In the place of an oracle of single cases: the judge of replay."""
+
+    def __init__(self, setup: Setup) -> None:
+        """It needs nothing of it."""
+
+    def judge(self, seen: Seen) -> Judged:
+        from tensorparity.campaign import examining, judging, judging_training
+
+        def families_of(targets: Sequence[str]) -> dict[str, str]:
+            return seen.traits.families(targets)
+
+        with (
+            patch.object(examining, "families_of", families_of),
+            patch.object(judging, "families_of", families_of),
+            patch.object(judging_training, "families_of", families_of),
+        ):
+            checked = examining.judge_case(None, seen.case, dict(seen.own))  # type: ignore[arg-type]
+        free = any(s.diagnosis.klass is Class.SPECIFICATION and s.stage is Stage.BACKWARD for s in checked.suspicions)
+        by = "subgradient" if free else "nothing" if checked.undecided else "reference"
+        said = Judgement.UNDECIDED if checked.undecided else Judgement.PASS
+        found = [
+            Verdict(Judgement.FAIL, s.targets, "wrong", kind=s.kind, stage=s.stage, judged_by=by)
+            for s in checked.suspicions
+        ]
+        whole = Verdict(said, seen.targets, checked.undecided, judged_by=by)
+        return Judged(tuple(found) or (whole,), checked.suspicions)
+
+
+for _name in ("layer", "layers", "trained_layer", "replayed"):
+    if _name not in ORACLES:
+        ORACLES._paths[_name], ORACLES._loaded[_name] = _name, _StandIn

@@ -83,7 +83,7 @@ def test_an_ending_that_no_trial_shows_teaches_nothing() -> None:
         (step,) = examiner.examine([_case()])
         assert step.open
         assert not step.convicted
-        assert not examiner._places
+        assert not any(examiner.examiner._convicted.values())
 
 
 def test_an_interrupted_confirmation_can_be_asked_for_again() -> None:

@@ -131,7 +131,7 @@ def test_a_gradient_that_all_double_is_convicted_and_reduced(step: Case) -> None
     checked, _ = examine_case(runner, trial.case, runner.targets)
     (suspicion,) = checked.suspicions
     assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, ("keras",))
-    reduction = reduce_suspicion(runner, suspicion, Budget(checks=4))
+    reduction = reduce_suspicion(ExaminedSteps(runner, runner.targets, KERAS).examiner, suspicion, Budget(checks=4))
     assert reduction.suspicion is not None
 
 

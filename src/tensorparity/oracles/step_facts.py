@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import Case
+from ..core.endings import without_limits
 from ..core.graph import LayerGraph
 from ..core.jsontext import Json, tag, untag
 from ..core.messages import normalised
@@ -51,7 +52,8 @@ class StepFacts:
     """What the tables of a fuzzing run count of one training step.
 
     Args:
-        statuses: by target, how it ended; a refusal is ``unsupported``.
+        statuses: by target, how it ended; a refusal is ``unsupported``. Who ran into a limit of time or memory is left
+            out: that depends on how loaded the machine is.
         unsupported: by target, what it says that it lacks.
         inconsistent: what the paper's rule says, whatever the verdicts are by.
         parting: what it would say with the smallest of figure 5's thresholds.
@@ -64,7 +66,6 @@ class StepFacts:
     """
 
     statuses: Mapping[str, str] = field(default_factory=dict)
-    cpu_seconds: Mapping[str, float] = field(default_factory=dict)
     unsupported: Mapping[str, str] = field(default_factory=dict)
     unbuildable: bool = False
     inconsistent: tuple[Inconsistency, ...] = ()
@@ -82,8 +83,7 @@ class StepFacts:
         return Status.COMPLETED.value in self.statuses.values()
 
     def to_json(self) -> Json:
-        plain = {**vars(self), "statuses": dict(self.statuses), "cpu_seconds": dict(self.cpu_seconds)}
-        plain["unsupported"] = dict(self.unsupported)
+        plain = {**vars(self), "statuses": dict(self.statuses), "unsupported": dict(self.unsupported)}
         plain["known"] = [known.to_json() for known in self.known]
         for name in ("inconsistent", "parting"):
             plain[name] = [_item_to_json(item) for item in plain[name]]
@@ -117,11 +117,11 @@ def _item_from_json(data: Json) -> Inconsistency:
 def counted(facts: StepFacts, case: Case, outcomes: Outcomes) -> StepFacts:
     """The facts, with what the outcomes themselves say."""
     numbers = [item for item in facts.inconsistent if not item.nan]
+    endings = {target: outcome.status for target, outcome in outcomes.items()}
     voted = {(odd, place[0].value, place[1]) for place, odd in odd_ones(numbers, outcomes).items()}
     return replace(
         facts,
-        statuses={target: outcome.status.value for target, outcome in outcomes.items()},
-        cpu_seconds={target: outcome.cpu_seconds for target, outcome in outcomes.items()},
+        statuses={target: status.value for target, status in without_limits(endings).items() if status is not None},
         unbuildable=all(_failed_to_build(outcome) for outcome in outcomes.values()),
         voted=tuple(sorted(voted)),
         ended=tuple(sorted(_ended(facts, case, outcomes))),

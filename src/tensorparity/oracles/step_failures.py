@@ -150,8 +150,7 @@ def _is_wrong_before(step: Stepped, ending: _Ending, trial: EndingTrial, earlier
     if answer is None or answer.judged is None:
         return False
     facts = answer.judged.facts.get(STEP, StepFacts())
-    new = [suspicion for suspicion in answer.judged.suspicions if suspicion not in step.convicted]
-    step.convicted += new
+    step.convicted += [new for new in answer.judged.suspicions if not any(new is old for old in step.convicted)]
     step.known += [known for known in facts.known if known not in step.known]
     blamed = [*(s.diagnosis.suspects for s in answer.judged.suspicions), *(known.suspects for known in facts.known)]
     own = (ending.outcome.target, ending.outcome.target)

@@ -114,6 +114,7 @@ class MuffinEngine:
         self._singles = SingleCases(setup.seed, self.settings.single_cases, networks.layers)
         self._targets = self._steppers(setup)
         self._rounds: deque[dict[str, Network]] = deque()
+        self._data: dict[str, str] = {}
         #: What was really run: networks are made ahead, and some run nowhere.
         self._covered = Coverage(networks.names(), policies=networks.policy_names())
         self.tally = Tally(self._targets or setup.targets)
@@ -124,11 +125,13 @@ class MuffinEngine:
         return able if self.settings.only_trainable and len(able) > 1 else ()
 
     def ask(self) -> Sequence[Ask]:
+        """The single cases first: a count cuts the stream behind a network, and they go with it."""
         networks = [self._generator.next() for _ in range(_ROUND)]
         self._rounds.append({network.case.digest: network for network in networks})
+        self._data.update({network.case.digest: network.data for network in networks})
         oracles = (ORACLES[self.settings.oracle],)
         steps = [Ask(network.case, self._targets, oracles) for network in networks]
-        return [*steps, *(Ask(case, counted=False) for case in self._singles.round())]
+        return [*(Ask(case, counted=False) for case in self._singles.round()), *steps]
 
     def tell(self, results: Sequence[Result]) -> None:
         """Count the networks of the round; of one that was cut short, those that were run."""
@@ -144,6 +147,10 @@ class MuffinEngine:
         if facts.completed:
             self._covered.use_network(network.case)
         self.tally.add(facts, result.verdicts, network.data, len(network.layers), _nodes(network.case))
+
+    def data_of(self, digest: str) -> str | None:
+        """The data set that a network was made for; None of single cases."""
+        return self._data.get(digest)
 
     def tables(self) -> Mapping[str, Json]:
         return {

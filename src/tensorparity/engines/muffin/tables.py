@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -33,9 +33,8 @@ class Tally:
         self.lacks: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.again: Counter[str] = Counter()
-        #: What networks cost the libraries, by target, and by the data set that they were made for.
-        self.cpu: Counter[str] = Counter()
-        self.cost: Counter[str] = Counter()
+        #: By the data set that they were made for, how many networks there were.
+        self.networks: Counter[str] = Counter()
         self._inconsistent: set[tuple[str, str, str, str]] = set()
         self._endings: set[tuple[str, str, str, str]] = set()
         self._voted: set[tuple[str, str, str]] = set()
@@ -53,8 +52,7 @@ class Tally:
         self.nodes.append(nodes)
         self.unbuildable += facts.unbuildable
         self.executions.update(facts.statuses.values())
-        self.cpu.update(facts.cpu_seconds)
-        self.cost.update({data: sum(facts.cpu_seconds.values())})
+        self.networks[data] += 1
         self.lacks.update(f"{target}: {normalised(said)}" for target, said in facts.unsupported.items())
         self.again.update("/".join(known.place[:3]) for known in facts.known)
         self._count_open(facts, verdicts)
@@ -80,7 +78,7 @@ class Tally:
 
     def tables(self) -> dict[str, Json]:
         pairs = [f"{a} / {b}" for a, b in itertools.combinations(self._targets, 2)]
-        names = [*sorted(self.cost), "total"]
+        names = [*sorted(self.networks), "total"]
         return {
             "inconsistencies": [
                 {"pair": pair, "data": name, **{s.value: self._layers(pair, s.value, name) for s in _PAPER}}
@@ -89,7 +87,7 @@ class Tally:
             ],
             "endings": [self._endings_of(target, name) for target in self._targets for name in names],
             "voted": self.voted(),
-            "cost": {name: round(seconds, 3) for name, seconds in sorted(self.cost.items())},
+            "networks": dict(sorted(self.networks.items())),
             "thresholds": {f"{threshold:g}": len(found) for threshold, found in self._sweep.items()},
         }
 
@@ -127,7 +125,6 @@ class Tally:
             "unsupported_share": self.executions[_UNSUPPORTED] / executions if executions else 0.0,
             "unsupported_reasons": dict(self.lacks.most_common()),
             "undecided_reasons": dict(self.reasons.most_common()),
-            "cpu_seconds": {target: round(seconds, 3) for target, seconds in self.cpu.items()},
             "again": dict(self.again),
         }
 
@@ -136,11 +133,11 @@ def _pair(item: Inconsistency) -> str:
     return f"{item.a} / {item.b}"
 
 
-def seconds_by_data(cost: dict[str, float], seconds: float, alone: float = 0.0) -> dict[str, float]:
+def seconds_by_data(cost: Mapping[str, float], seconds: float, alone: float = 0.0) -> dict[str, float]:
     """The time of a run by data set, by what the networks cost the libraries: they are run side by side.
 
     Args:
-        cost: the table ``cost``.
+        cost: CPU seconds by data set; ``MuffinEngine.data_of`` tells which one a case was made for.
         seconds: what all rounds took.
         alone: what single cases beside them cost.
     """
