@@ -29,10 +29,10 @@ from pathlib import Path
 import psutil
 from measuring import cpu_of, spending, table
 
-from tensorparity.campaign.asking import as_far_as
 from tensorparity.campaign.selection import families_of
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.campaign.stepped import Stepped
+from tensorparity.core.capabilities import within_reach
 from tensorparity.core.case import Case
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.onnx.model import parse_model
@@ -40,6 +40,7 @@ from tensorparity.core.policies import PLAIN
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.generators.networks.networks import Network, NetworkGenerator, NetworkSettings
+from tensorparity.targets.catalogue import ONNXRUNTIME
 from tensorparity.targets.lowering.onnx import lower_to_onnx
 from tensorparity.targets.lowering.onnx_layers import LAYERS as IN_ONNX
 from tensorparity.targets.lowering.pytorch.layers import LAYERS as IN_TORCH
@@ -76,7 +77,7 @@ class Counts:
         self.failing += any(verdict.judgement is Judgement.FAIL for verdict in step.verdicts)
 
     def look_into(self, case: Case) -> None:
-        lowered = lower_to_onnx(as_far_as(case, "onnxruntime"))
+        lowered = lower_to_onnx(within_reach(case, ONNXRUNTIME.traits))
         if isinstance(lowered, str):
             return
         for node in parse_model(lowered[1]["weights:model"].tobytes()).graph.nodes:

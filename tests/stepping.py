@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from unittest.mock import patch
 
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class
-from tensorparity.core.oracle import Judged, Seen, Setup
+from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.traits import Traits
-from tensorparity.core.verdict import Judgement, Stage, Verdict
-from tensorparity.oracles.kinds import ORACLES
+from tensorparity.core.verdict import Stage, Verdict
 from tensorparity.oracles.step_facts import STEP, StepFacts
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.examine import Examined, Examiner
@@ -93,6 +91,31 @@ class ExaminedSteps:
         return found
 
 
+class ExaminedCases:
+    """Single cases, each judged by the oracle of its kind: what is doubted of them, and confirmed."""
+
+    def __init__(self, runner: Any, targets: Sequence[str]) -> None:
+        self._examiner = Examiner(runner, Setup(targets=tuple(targets), traits=traits_of(targets)))
+        self._found: list[Examined] = []
+
+    def examine(self, cases: Iterable[Case]) -> ExaminedCases:
+        self._found += self._examiner.examine([Ask(case) for case in cases])
+        return self
+
+    @property
+    def doubted(self) -> list[Suspicion]:
+        """Of each defect the first suspicion."""
+        defects = [s for e in self._found for s in e.judged.suspicions if s.diagnosis.klass is Class.DEFECT]
+        return list({suspicion.key: suspicion for suspicion in reversed(defects)}.values())[::-1]
+
+    @property
+    def undecided(self) -> list[str]:
+        return [examined.judged.undecided for examined in self._found if examined.judged.undecided]
+
+    def confirm(self) -> list[Suspicion]:
+        return self._examiner.confirm_all(self.doubted)
+
+
 class Answering:
     """A runner that answers one network with these outcomes, and lacks everything else."""
 
@@ -103,37 +126,3 @@ class Answering:
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], **more: Any) -> list[Outcome]:
         known = [(case.digest == self._digest, target) for case, target in pairs]
         return [self._outcomes[target] if own else Outcome(target, Status.UNSUPPORTED) for own, target in known]
-
-
-class _StandIn:
-    """In the place of an oracle of single cases: the judge of replay."""
-
-    def __init__(self, setup: Setup) -> None:
-        """It needs nothing of it."""
-
-    def judge(self, seen: Seen) -> Judged:
-        from tensorparity.campaign import examining, judging, judging_training
-
-        def families_of(targets: Sequence[str]) -> dict[str, str]:
-            return seen.traits.families(targets)
-
-        with (
-            patch.object(examining, "families_of", families_of),
-            patch.object(judging, "families_of", families_of),
-            patch.object(judging_training, "families_of", families_of),
-        ):
-            checked = examining.judge_case(None, seen.case, dict(seen.own))  # type: ignore[arg-type]
-        free = any(s.diagnosis.klass is Class.SPECIFICATION and s.stage is Stage.BACKWARD for s in checked.suspicions)
-        by = "subgradient" if free else "nothing" if checked.undecided else "reference"
-        said = Judgement.UNDECIDED if checked.undecided else Judgement.PASS
-        found = [
-            Verdict(Judgement.FAIL, s.targets, "wrong", kind=s.kind, stage=s.stage, judged_by=by)
-            for s in checked.suspicions
-        ]
-        whole = Verdict(said, seen.targets, checked.undecided, judged_by=by)
-        return Judged(tuple(found) or (whole,), checked.suspicions)
-
-
-for _name in ("layer", "layers", "trained_layer", "replayed"):
-    if _name not in ORACLES:
-        ORACLES._paths[_name], ORACLES._loaded[_name] = _name, _StandIn

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.examination import Examined, layers
-from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.errors import DataError, ModelRefusedError
@@ -23,6 +22,8 @@ from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.oracles.pair import judge_cradle
 from tensorparity.reporting.words import sentences
+
+from ..judging import judge
 
 Examine = Callable[..., Examined]
 A, B, C = "fake:a", "fake:b", "fake:c"

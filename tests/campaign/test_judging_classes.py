@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class, Diagnosis
@@ -19,6 +18,8 @@ from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.operators.losses_alone import loss_alone
 from tensorparity.reporting.words import sentences
+
+from ..judging import judge
 
 TF, JAX, TORCH = "keras:tensorflow", "keras:jax", "keras:torch"
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.examining import judge_case
-from tensorparity.campaign.judging import judge, stage_of
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class
@@ -19,7 +18,10 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.api import evaluate_call
 from tensorparity.operators.losses import evaluate_loss
+from tensorparity.oracles.subjects import stage_of
 from tensorparity.reporting.words import sentences
+
+from ..judging import judge
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.examining import examine_case
-from tensorparity.campaign.judging import judge
 from tensorparity.campaign.reducing import reduce_suspicion
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
@@ -23,6 +22,7 @@ from tensorparity.core.verdict import Stage
 from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.trials import backward_trial
 
+from ..judging import judge
 from ..stepping import ExaminedSteps
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"

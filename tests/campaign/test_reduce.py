@@ -19,12 +19,12 @@ from tensorparity.commands.opening import OpenCase
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.oracle import Judged
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.reporting.words import sentences
 from tensorparity.store.casefile import CaseFile
 from tensorparity.targets.runner import RunnerSettings
-from tensorparity.triage.reduction.reducer import Checked
 
 TARGETS = ("keras:torch", "onnxruntime", "openvino")
 REMARK = "not reduced, shown by the file: some.exporter takes no layers of ours"
@@ -45,7 +45,7 @@ def test_an_exporter_is_shown_by_the_whole_file(
 
     monkeypatch.setattr(reducing, "open_case", opened)
     for module in (reducing, confirming):
-        monkeypatch.setattr(module, "examine_case", lambda *_, **__: (Checked((suspicion,)), {}))
+        monkeypatch.setattr(module, "examine_case", lambda *_, **__: (Judged((), (suspicion,)), {}))
     out = tmp_path / "out"
     reduced = reducing.reduce(tmp_path / "a.tpcase", None, RunnerSettings(), out)
     (finding,) = reduced.facts.findings

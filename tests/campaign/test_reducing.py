@@ -24,6 +24,7 @@ from tensorparity.commands.confirming import agreed
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.oracle import Judged
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
@@ -32,7 +33,7 @@ from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
 from tensorparity.reporting.words import sentences
 from tensorparity.triage.confirm import two_answers, unsteady
-from tensorparity.triage.reduction.reducer import Budget, Checked
+from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.reproduce.script import Reproducer
 
 JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
@@ -76,7 +77,7 @@ class TestExamining:
         assert set(outcomes) == set(TARGETS)
 
     def test_a_graph_that_is_right(self, fake_runner: Any, chain: Case) -> None:
-        assert examine_cases(fake_runner(targets=TARGETS), [chain], TARGETS) == [Checked()]
+        assert examine_cases(fake_runner(targets=TARGETS), [chain], TARGETS) == [Judged()]
 
     def test_a_graph_that_raises_is_located(self, fake_runner: Any, chain: Case) -> None:
         checked, _ = examine_case(fake_runner(targets=TARGETS, raising={TORCH: ["d23"]}), chain, TARGETS)
@@ -103,7 +104,7 @@ class TestExamining:
         assert "d23 is not as the reference says" in examine_case(wrong_alone, chain, [TORCH])[0].undecided
         (suspicion,) = examine_case(wrong_alone, chain, [TORCH], convicted=[TORCH])[0].suspicions
         assert (suspicion.diagnosis.node, suspicion.diagnosis.suspects) == ("d23#0", (TORCH,))
-        assert examine_case(fake_runner(targets=TARGETS), chain, [TORCH])[0] == Checked()
+        assert examine_case(fake_runner(targets=TARGETS), chain, [TORCH])[0] == Judged()
 
     def test_an_infinite_input_is_no_breakage(self, fake_runner: Any, chain: Case) -> None:
         """What the case itself gives is the same everywhere; only what a layer made of it hides those behind."""
@@ -123,7 +124,7 @@ class TestExamining:
         (suspicion,) = examine_case(runner, both, TARGETS)[0].suspicions
         assert suspicion.diagnosis.suspects == (TORCH,)
         stepped = replace(both, subject=replace(both.subject, outputs=(level,)))  # type: ignore[type-var]
-        assert examine_cases(runner, [stepped], TARGETS) == [Checked()]
+        assert examine_cases(runner, [stepped], TARGETS) == [Judged()]
 
     def test_several_cases_in_one_round_trip(self, runner: Any, chain: Case) -> None:
         single = reduce_suspicion(runner, examine_case(runner, chain, TARGETS)[0].suspicions[0], Budget()).case
@@ -423,7 +424,7 @@ def test_what_ends_a_process_is_checked_less_often(fake_runner: Any, chain: Case
 
 
 class TestRepeats:
-    def checked(self, runner: Any, chain: Case) -> Checked:
+    def checked(self, runner: Any, chain: Case) -> Judged:
         return examine_case(runner, chain, TARGETS)[0]
 
     def test_what_fails_each_time(self, runner: Any, chain: Case) -> None:
@@ -431,11 +432,11 @@ class TestRepeats:
         assert [s.diagnosis.klass for s in suspicions] == [Class.DEFECT]
 
     def test_what_fails_once_is_flaky(self, runner: Any, chain: Case) -> None:
-        suspicions, _ = agreed([self.checked(runner, chain), Checked()])
+        suspicions, _ = agreed([self.checked(runner, chain)()])
         assert [s.diagnosis.klass for s in suspicions] == [Class.FLAKY]
 
     def test_what_nobody_can_tell(self) -> None:
-        assert agreed([Checked(undecided="why"), Checked(undecided="why")]) == ([], "why")
+        assert agreed([Judged(undecided="why")(undecided="why")]) == ([], "why")
 
 
 def test_hangs_are_asked_again_at_ten_times_their_deadline(fake_runner: Any, chain: Case) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case, ModelFile
 from tensorparity.core.finding import Class
@@ -17,6 +16,8 @@ from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.words import sentences
+
+from ..judging import judge
 
 JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)

@@ -11,7 +11,7 @@ from tensorparity.core.case import Case
 from tensorparity.core.procedure import Goal, Recipe
 from tensorparity.generators.networks.loss_cases import EXACT, PREDICTIONS, loss_case, loss_cases, styles_of
 from tensorparity.operators.losses import LOSSES, evaluate_loss
-from tensorparity.triage.steps import is_loss_alone
+from tensorparity.operators.losses_alone import is_loss_alone
 
 
 def names(cases: list[Case]) -> list[str]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tensorparity.campaign.fuzz_invalid import layer_case, step_case
-from tensorparity.campaign.judging import judge
-from tensorparity.campaign.refusals import ruled_out
 from tensorparity.core.case import Case
 from tensorparity.core.procedure import Recipe
 from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import infer_shapes
 from tensorparity.operators.optimizer_options import OPTION_CONFLICTS
 from tensorparity.operators.page import page
+from tensorparity.operators.ruled_out import ruled_out
 from tensorparity.operators.spec import Conflict, LayerSpec, Parameter, ShapeError
 from tensorparity.operators.spec import ruled_out as values_ruled_out
 from tensorparity.targets.runner import open_runner
+
+from ..judging import judge
 
 CONFLICTS = [(name, conflict) for name in layer_names() for conflict in layer(name).conflicts]
 COMBINED = [layer_case(name, dict(conflict.params), 0) for name, conflict in CONFLICTS]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.judging import judge
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
@@ -18,6 +17,7 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import evaluate
 
+from ..judging import judge
 from ..stepping import ExaminedSteps
 
 TF, JAX, TORCH = TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")

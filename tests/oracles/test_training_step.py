@@ -9,10 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorparity.campaign.fuzz import goal_of, read_data, read_layers, read_stages
-from tensorparity.campaign.fuzz_tally import FuzzTally
 from tensorparity.core.case import Case
-from tensorparity.core.errors import UsageError
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.jsontext import canonical
@@ -22,6 +19,7 @@ from tensorparity.core.policies import cast, policy_named
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.signature import value_classes
 from tensorparity.core.verdict import Judgement, Kind, Stage
+from tensorparity.engines.muffin.tables import Tally
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.operators.beside import Beside
 from tensorparity.operators.evaluate import draw_weights, evaluate_node
@@ -360,9 +358,9 @@ def test_a_documented_lack_is_counted_and_not_reported():
 
     steps, found, _ = examined(lacks)
     assert found == []
-    tally = FuzzTally(TARGETS)
+    tally = Tally(TARGETS)
     for step in steps:
-        tally.add(step, "palette", 3, 0.1)
+        tally.add(step.facts, step.verdicts, "palette", 3, 3)
     assert tally.stats()["unsupported_share"] > 0
     assert list(tally.stats()["unsupported_reasons"]) == [
         "keras:one: Current implementations do not yet support N of these"
@@ -371,9 +369,9 @@ def test_a_documented_lack_is_counted_and_not_reported():
 
 def test_tables_count_a_layer_once():
     steps, _, _ = examined(dense_off)
-    tally = FuzzTally(TARGETS)
+    tally = Tally(TARGETS)
     for step in steps:
-        tally.add(step, "palette", 3, 0.1)
+        tally.add(step.facts, step.verdicts, "palette", 3, 3)
     tables = tally.tables()
     totals = {row["pair"]: row["forward"] for row in tables["inconsistencies"] if row["data"] == "total"}
     assert totals == {
@@ -384,17 +382,6 @@ def test_tables_count_a_layer_once():
     assert tables["voted"][1]["forward"] == ["Dense"]
     counts = list(tables["thresholds"].values())
     assert counts == sorted(counts, reverse=True)
-
-
-def test_options():
-    assert goal_of(read_stages("forward")) is Goal.FORWARD
-    assert goal_of(read_stages("backward")) is Goal.GRADIENTS
-    assert goal_of(read_stages("forward,update")) is Goal.UPDATE
-    assert read_layers("Dense, Add") == ("Dense", "Add")
-    assert len(read_data("paper")) == 6
-    for read, text in ((read_stages, "sideways"), (read_layers, "Lambda"), (read_data, "cats")):
-        with pytest.raises(UsageError, match="unknown"):
-            read(text)
 
 
 class OnlyInNetworks(ReferenceRunner):

@@ -16,7 +16,7 @@ from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.confirm import HANG_FACTOR, confirm_accusations, confirm_ending, run_fresh, two_answers
 from tensorparity.triage.diagnose import Accusation, accuse
-from tensorparity.triage.replay import replay_nodes
+from tensorparity.triage.running import replay_on
 
 TRAITS = traits_of(TARGETS)
 
@@ -29,7 +29,7 @@ def confirmed(runner: Any, network: Model, images: dict[str, Array]) -> tuple[Ac
     """An accusation before and after confirmation."""
     assert network.graph is not None
     trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
-    measured = list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets, traits=TRAITS))
+    measured = list(replay_on(runner, network, network.graph.nodes, images, trace, runner.targets, TRAITS))
     (before,) = accuse(measured, {})
     (after,) = confirm_accusations(runner, network, [before], images, trace, runner.targets, {}, traits=TRAITS)
     return before, after
@@ -96,9 +96,8 @@ def test_several_layers_are_replayed_by_one_set_of_workers(
 ) -> None:
     runner = fake_runner(planted={"fake:b": {"conv1": bump}, "fake:c": {"dense": bump}})
     trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
-    accusations = accuse(
-        list(replay_nodes(runner, network, network.graph.nodes, images, trace, runner.targets, traits=TRAITS)), {}
-    )
+    replayed = replay_on(runner, network, network.graph.nodes, images, trace, runner.targets, TRAITS)
+    accusations = accuse(list(replayed), {})
     assert len(accusations) == 2
     assert (
         confirm_accusations(runner, network, accusations, images, trace, runner.targets, {}, traits=TRAITS)

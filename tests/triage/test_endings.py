@@ -12,9 +12,9 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
+from tensorparity.operators.losses_alone import is_loss_alone
 from tensorparity.reporting.words import sentences
 from tensorparity.triage.endings import EndingTrial, ending_search, stage_of_ending
-from tensorparity.triage.steps import is_loss_alone
 
 RAISED, DONE = "keras:jax", "keras:torch"
 

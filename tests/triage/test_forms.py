@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.campaign.judging import judge
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder, Node, Ref
@@ -16,6 +15,8 @@ from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.diagnose import accuse, blame
 from tensorparity.triage.forms import Forms, same_dtype
 from tensorparity.triage.measuring import measure_node
+
+from ..judging import judge
 
 TRAITS = traits_of(TARGETS)
 

@@ -15,7 +15,8 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.words import sentence
-from tensorparity.triage.fusion import _first, shortest_stretch
+from tensorparity.triage.fusion import _first
+from tensorparity.triage.running import stretch_on
 
 TARGET = "fake:b"
 
@@ -44,7 +45,7 @@ def has(*names: str) -> Any:
 @pytest.mark.parametrize(("first", "last"), [(0, 1), (7, 8), (3, 6), (18, 19), (0, 19)])
 def test_the_two_layers_that_must_stand_together(fake_runner: Any, first: int, last: int) -> None:
     runner = fake_runner(whole={TARGET: wrong}, fuses=has(f"n{first}", f"n{last}"))
-    stretch = shortest_stretch(runner, chain(20), TARGET)
+    stretch = stretch_on(runner, chain(20), TARGET)
     assert stretch is not None
     assert [node.name for node in stretch.nodes] == [f"n{index}" for index in range(first, last + 1)]
     assert stretch.checks <= 3 + 2 * math.ceil(math.log2(20))
@@ -54,7 +55,7 @@ def test_the_two_layers_that_must_stand_together(fake_runner: Any, first: int, l
 def test_what_flowed_in_becomes_the_input(fake_runner: Any) -> None:
     case = chain(6)
     runner = fake_runner(whole={TARGET: wrong}, fuses=has("n3", "n4"))
-    stretch = shortest_stretch(runner, case, TARGET)
+    stretch = stretch_on(runner, case, TARGET)
     assert stretch is not None
     traced = fake_runner()._nodes(case, TARGET, healthy=True)
     np.testing.assert_array_equal(stretch.case.inputs["n2"], traced["n2#0"])
@@ -70,17 +71,17 @@ def test_a_branch_that_only_stands_by_is_left_out(fake_runner: Any) -> None:
     aside = build.add("ELU", x, name="aside")
     right = build.add("Dense", left, name="right", units=3)
     graph = build.build(build.add("Add", right, aside, name="sum"))
-    stretch = shortest_stretch(fake_runner(whole={TARGET: wrong}, fuses=has("left", "right")), case_of(graph), TARGET)
+    stretch = stretch_on(fake_runner(whole={TARGET: wrong}, fuses=has("left", "right")), case_of(graph), TARGET)
     assert stretch is not None
     assert [node.name for node in stretch.nodes] == ["left", "right"]
 
 
 def test_nothing_to_cut_where_the_graph_itself_is_right(fake_runner: Any) -> None:
-    assert shortest_stretch(fake_runner(), chain(4), TARGET) is None
+    assert stretch_on(fake_runner(), chain(4), TARGET) is None
 
 
 def test_a_target_that_cannot_be_traced(fake_runner: Any) -> None:
-    assert shortest_stretch(fake_runner(raising={TARGET: ["n2"]}), chain(4), TARGET) is None
+    assert stretch_on(fake_runner(raising={TARGET: ["n2"]}), chain(4), TARGET) is None
 
 
 @given(st.integers(1, 60).flatmap(lambda high: st.tuples(st.just(high), st.integers(1, high))))

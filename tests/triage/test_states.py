@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorparity.campaign.judging import judge
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
@@ -21,6 +20,7 @@ from tensorparity.targets.runner import open_runner
 from tensorparity.triage.states import judge_states
 from tensorparity.triage.steps import loss_of
 
+from ..judging import judge
 from ..stepping import ExaminedSteps
 
 TRAITS = traits_of(TARGETS)

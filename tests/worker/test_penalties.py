@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.judging_training import by_training
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome
@@ -21,6 +20,7 @@ from tensorparity.operators.constraints import constrained
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.operators.governed import CONSTRAINTS, REGULARIZERS
 from tensorparity.operators.rounding import K, exact
+from tensorparity.oracles.trained_layer import Step
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import LocalRunner, open_runner
 from tensorparity.triage.backward import judge_gradients, loss_function
@@ -165,8 +165,12 @@ def test_weights_are_held_to_their_constraints_after_the_step(ran: tuple[Case, O
 
 def test_nothing_is_doubted_nor_accused(ran: tuple[Case, Outcome]) -> None:
     case, outcome = ran
-    assert [trial.api for trial in Screening(case, {outcome.target: outcome}, traits=TRAITS).trials()] == []
-    assert by_training(case, [outcome.target], {outcome.target: outcome}) == (None, "")
+    assert [trial.api for trial in Screening(case, {outcome.target: outcome}).trials()] == []
+    step = Step(
+        case, traits_of([outcome.target]), (outcome.target,), {outcome.target: outcome}, {outcome.target: outcome}
+    )
+    said = [step.loss(), step.gradient_of_loss(), step.gradients(), step.update()]
+    assert [(one.convictions, one.undecided) for one in said] == [((), "")] * 4
 
 
 def test_a_loss_without_the_penalties_is_doubted_in_the_layers_that_add_them(ran: tuple[Case, Outcome]) -> None:

@@ -12,13 +12,13 @@ from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..operators.evaluate import draw_weights
 from ..operators.rounding import K, error_units
+from ..oracles.references import references
 from ..reporting.facts import Facts, TargetFacts
 from ..targets.catalogue import TARGETS, install_hint
 from ..targets.environments import find_environment, inventory
 from ..targets.limits import Limits
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from .events import Listener, Progress, silent
-from .judging import references
 from .selection import named_targets
 
 

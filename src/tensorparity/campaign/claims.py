@@ -22,13 +22,13 @@ from ..operators.catalogue import has_layer, has_reference, layer
 from ..operators.evaluate import evaluate_batches
 from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation, ShapeError
+from ..oracles.references import references
 from ..targets.catalogue import traits_of
 from ..triage.forms import announced_shape, as_announced
 from ..triage.measuring import odd_dtype
 from ..triage.node_errors import VOTE_MARGIN
 from ..triage.reproduce.claim import Claim
 from ..triage.votes import accumulated
-from .judging import references
 from .reference_claims import claim_by_reference
 from .training_claims import claim_by_formula
 

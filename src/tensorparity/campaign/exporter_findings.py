@@ -17,6 +17,7 @@ from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph
 from ..core.model import Model
+from ..core.oracle import Judged
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
@@ -28,7 +29,7 @@ from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, open_runner
 from ..triage.exporters import PREFIX
 from ..triage.reduction.passes import PASSES
-from ..triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
+from ..triage.reduction.reducer import Budget, Reduction, reduce_case
 from ..triage.reproduce.beside import Desktop
 from ..triage.reproduce.claim import Claim
 from ..triage.reproduce.draft import draft
@@ -66,7 +67,7 @@ def reduce_exporter(
         return _stopped(suspicion.case, case, began)
     with _exporting(local, runner, exporter) as exporting:
 
-        def check(cases: Sequence[Case]) -> list[Checked]:
+        def check(cases: Sequence[Case]) -> list[Judged]:
             answers = examine_cases(exporting, cases, list(suspicion.targets))
             return [_by_exporter(answer, exporter) for answer in answers]
 
@@ -128,7 +129,7 @@ def _exporting(local: LocalRunner, runner: Runner, exporter: str) -> Iterator[Ex
             yield ExportingRunner(runner, home, target, Path(folder))
 
 
-def _by_exporter(checked: Checked, exporter: str) -> Checked:
+def _by_exporter(checked: Judged, exporter: str) -> Judged:
     """What two runtimes of the exported file are blamed for is the exporter's."""
     suspicions = []
     for suspicion in checked.suspicions:

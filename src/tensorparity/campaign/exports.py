@@ -158,7 +158,8 @@ def _export(runner: LocalRunner, target: str, file: ModelFile, cache: Path) -> E
         _make(runner, target, file, path, note)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     told = json.loads(note.read_text())
-    return Exported(ModelFile(str(path.resolve()), sha256, EXPORTED_ONNX), told["exporter"], tuple(told["layers"]))
+    file = ModelFile(str(path.resolve()), sha256, EXPORTED_ONNX, exporter=told["exporter"])
+    return Exported(file, told["exporter"], tuple(told["layers"]))
 
 
 def _make(runner: LocalRunner, target: str, file: ModelFile, path: Path, note: Path) -> None:

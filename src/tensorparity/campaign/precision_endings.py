@@ -16,9 +16,9 @@ from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
 from ..generators.operator_inputs import inside
+from ..operators.calls.native import native_name
 from ..operators.calls.spec import TIMES, Operator
 from ..targets.catalogue import spec_of, traits_of
-from ..targets.lowering.calls import native_name
 from ..targets.names import parse_target
 from ..triage.confirm import HANG_FACTOR, flaky
 from .filing import make_finding

@@ -17,12 +17,12 @@ from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Measure, Stage
+from ..operators.calls.native import native_name
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
 from ..oracles.precision import measure_rows
 from ..oracles.special_values import missed, special
 from ..targets.catalogue import traits_of
-from ..targets.lowering.calls import native_name
 from ..targets.runner import LocalRunner
 from ..triage.call_reduction import reduce_call
 from ..triage.calls import CallBlame, best_truth, blame_call

@@ -25,20 +25,21 @@ from ..core.oracle import Judged
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.runner import Runner
+from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Kind
+from ..oracles.references import references
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
 from ..triage.examine import Examiner
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
-from ..triage.reduction.reducer import Budget, Key, Reduction, reduce_case
+from ..triage.reduction.reducer import Budget, Reduction, reduce_case
 from ..triage.reproduce.script import Reproducer
 from .events import Listener, Progress, silent
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
-from .judging import references
 from .scripts import Reproduced, end_scripts, reproduce
 
 #: Reductions under way: enough that workers have something to do while others wait for their scripts.

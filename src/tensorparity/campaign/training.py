@@ -28,6 +28,7 @@ from ..core.training import Parting, Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
+from ..oracles.trained_layer import by_optimizer
 from ..targets.catalogue import traits_of
 from ..triage.backward import GradientErrors, accuse_gradients, judge_pulled_back
 from ..triage.confirm import confirm_ending, flaky
@@ -36,7 +37,6 @@ from ..triage.gradients import replay_gradients
 from ..triage.node_errors import NodeErrors
 from .events import Listener, Progress, silent
 from .examination import one_layer_case
-from .judging_training import by_optimizer
 
 _LOSS_APART = "loss-apart"
 
@@ -97,7 +97,7 @@ def train_everywhere(
         suspicions += guilty
         if not any(suspicion.diagnosis.klass is Class.DEFECT for suspicion in guilty):
             one = {name: array[: schedule.batch_size] for name, array in truth.items()}
-            guilty += _look_at_update(runner, model, first, one, list(done), families, procedure, schedule.seed)
+            guilty += _look_at_update(runner, model, first, one, list(done), procedure, schedule.seed)
             suspicions += [item for item in guilty if item.stage is Stage.UPDATE]
         comparisons = [_decide(comparison, measured, guilty, model) for comparison in comparisons]
     training = compare_trainings(list(done.values()), model.weights, schedule.steps)
@@ -236,7 +236,6 @@ def _look_at_update(
     batch: Arrays,
     labels: Arrays,
     targets: Sequence[str],
-    families: Mapping[str, str],
     procedure: Procedure,
     seed: int,
 ) -> list[Suspicion]:
@@ -247,7 +246,7 @@ def _look_at_update(
     case = Case(model.graph, one, batch, labels, model.weights, seed=seed)
     outcomes = runner.run_pairs([(case, target) for target in targets], fresh=True)
     done = {outcome.target: outcome for outcome in outcomes if outcome.completed}
-    suspicion = by_optimizer(case, targets, done, families) if len(done) > 1 else None
+    suspicion = by_optimizer(case, targets, done, traits_of(targets)) if len(done) > 1 else None
     return [suspicion] if suspicion else []
 
 

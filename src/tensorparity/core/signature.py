@@ -15,7 +15,7 @@ from .verdict import Kind, Stage
 
 #: What reduction keeps of a finding: kind, stage, suspects, API, exception type.
 Key = tuple[str, ...]
-_API = 3  # its place in a key
+_SUSPECTS, _API = 2, 3  # their places in a key
 
 
 def claim_against(suspects: Iterable[str]) -> Key:
@@ -31,6 +31,11 @@ def accused_by(claim: Key | None) -> tuple[str, ...]:
 def same_key(key: Key, other: Key) -> bool:
     """Whether ``other`` is the failure that ``key`` names; one whose API is not known yet may gain one."""
     return key == other or (not key[_API] and key == (*other[:_API], "", *other[_API + 1 :]))
+
+
+def suspects_of(key: Key | None) -> tuple[str, ...]:
+    """Whom a key accuses; nobody without one."""
+    return tuple(key[_SUSPECTS].split(",")) if key and key[_SUSPECTS] else ()
 
 
 def key(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "") -> Key:

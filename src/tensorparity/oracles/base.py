@@ -10,11 +10,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from ..core.oracle import Answer, Check, Judged, Seen, Setup
+from ..core.oracle import OUTCOMES, Answer, Check, Judged, Seen, Setup
+from ..core.runner import Runner
 
-#: Yields checks, is sent one answer for each of them in their order, returns what it has to say.
-Steps = Generator[Sequence[Check], Sequence[Answer], Judged]
+T = TypeVar("T")
+
+#: A part of an oracle: yields checks, is sent one answer for each of them in their order, returns what it found.
+Asking = Generator[Sequence[Check], Sequence[Answer], T]
+#: A whole oracle.
+Steps = Asking[Judged]
 
 
 class Stepwise(ABC):
@@ -59,3 +65,32 @@ class _Progress:
             judged: Judged = ended.value
             return judged
         return Judged(checks=self._checks, memo=self)
+
+
+def run_steps(runner: Runner, steps: Asking[T], *, fresh: bool = False) -> T:
+    """Run a part of an oracle that asks for nothing but outcomes, for whoever has a runner and no examiner.
+
+    Raises:
+        ValueError: if it asks for another oracle's word.
+    """
+    try:
+        checks = next(steps)
+        while True:
+            checks = steps.send(_answers(runner, checks, fresh))
+    except StopIteration as ended:
+        found: T = ended.value
+        return found
+
+
+def _answers(runner: Runner, checks: Sequence[Check], fresh: bool) -> list[Answer]:
+    others = [check.oracle for check in checks if check.oracle != OUTCOMES]
+    if others:
+        raise ValueError(f"the oracle {others[0]!r} is the examiner's to ask")
+    found: dict[int, Answer] = {}
+    for deadline in dict.fromkeys(check.deadline for check in checks):
+        alike = [check for check in checks if check.deadline == deadline]
+        pairs = [(check.case, target) for check in alike for target in check.targets]
+        outcomes = iter(runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline))
+        for check in alike:
+            found[id(check)] = Answer(check, {target: next(outcomes) for target in check.targets})
+    return [found[id(check)] for check in checks]

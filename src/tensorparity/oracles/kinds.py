@@ -11,6 +11,8 @@ from ..core.oracle import Oracle, OracleFactory, Setup
 from ..core.procedure import Goal
 from ..core.registry import Registry
 from ..operators.beside import layer_of
+from ..operators.losses_alone import is_loss_alone
+from ..operators.ruled_out import ruled_out
 
 _HERE = __name__.rpartition(".")[0]
 
@@ -21,6 +23,15 @@ ORACLES: Registry[OracleFactory] = Registry(
         "failure": f"{_HERE}.failing_alike:FailingAlike",
         "muffin": f"{_HERE}.muffin_step:Muffin",
         "training_step": f"{_HERE}.training_step:TrainingStep",
+        "refusal": f"{_HERE}.refusal:RefusalOracle",
+        "equivalence": f"{_HERE}.equivalence:EquivalenceOracle",
+        "call": f"{_HERE}.call:CallOracle",
+        "layer": f"{_HERE}.layer:LayerOracle",
+        "layers": f"{_HERE}.layers:LayersOracle",
+        "trained_layer": f"{_HERE}.trained_layer:TrainedLayerOracle",
+        "training": f"{_HERE}.training:TrainingOracle",
+        "replayed": f"{_HERE}.replayed:ReplayedOracle",
+        "file": f"{_HERE}.file:FileOracle",
     },
 )
 
@@ -31,6 +42,7 @@ DEFAULT_ORACLE = "parity"
 class CaseKind(Enum):
     """What a case is, as far as judging goes."""
 
+    RULED_OUT = "what documentation rules out"
     EQUIVALENCE = "two sides that must agree"
     CALL = "one call of a public function"
     LAYER = "one layer, forward"
@@ -44,6 +56,7 @@ class CaseKind(Enum):
 
 #: The oracle of each kind.
 ORACLE_OF_KIND: Mapping[CaseKind, str] = {
+    CaseKind.RULED_OUT: "refusal",
     CaseKind.EQUIVALENCE: "equivalence",
     CaseKind.CALL: "call",
     CaseKind.LAYER: "layer",
@@ -60,6 +73,8 @@ _STEPS = (Goal.GRADIENTS, Goal.UPDATE)
 
 def kind_of(case: Case) -> CaseKind:
     """What a case is."""
+    if ruled_out(case):
+        return CaseKind.RULED_OUT
     if case.counterpart is not None:
         return CaseKind.EQUIVALENCE
     if isinstance(case.subject, ApiCall):
@@ -69,16 +84,15 @@ def kind_of(case: Case) -> CaseKind:
         return CaseKind.REPLAYED
     if goal is Goal.FIT:
         return CaseKind.TRAINING
-    if isinstance(case.subject, ModelFile):
-        return CaseKind.FILE
-    return _of_graph(case.subject, goal)
-
-
-def _of_graph(graph: LayerGraph, goal: Goal) -> CaseKind:
-    alone = layer_of(graph) is not None or not graph.nodes
+    if isinstance(case.subject, ModelFile):  # its layers are nobody's to take apart while it is trained
+        return CaseKind.TRAINED_LAYER if goal in _STEPS else CaseKind.FILE
     if goal in _STEPS:
-        return CaseKind.TRAINED_LAYER if alone else CaseKind.NETWORK_STEP
-    return CaseKind.LAYER if alone else CaseKind.LAYERS
+        return CaseKind.TRAINED_LAYER if is_loss_alone(case) or _is_one(case.subject) else CaseKind.NETWORK_STEP
+    return CaseKind.LAYER if _is_one(case.subject) else CaseKind.LAYERS
+
+
+def _is_one(graph: LayerGraph) -> bool:
+    return not graph.nodes or layer_of(graph) is not None
 
 
 def oracle_of(case: Case, chosen: str = "") -> str:

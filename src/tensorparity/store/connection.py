@@ -160,13 +160,8 @@ def _patiently(action: Callable[[], None], seconds: float = BUSY_SECONDS) -> Non
 
 def _ensure_schema(engine: Engine, location: Location, create: bool) -> None:
     with engine.connect() as connection:
-        current = _is_current(connection, location)
-        complete = inspect(connection).has_table(schema.result_details.name)
-    if current and not complete and create:
-        with engine.begin() as connection:  # a store of an earlier version, which has fewer tables
-            connection.execute(CreateTable(schema.result_details, if_not_exists=True))
-    if current:
-        return
+        if _is_current(connection, location):
+            return
     if not create:
         raise StoreError(f"{location} is not a store of tensorparity; give the folder of an earlier run")
     # The row comes last: a store whose creation was interrupted has none, and is completed here.

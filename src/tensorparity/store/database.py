@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Row, insert, inspect, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.schema import CreateTable
 
 from ..core.atomic import replacing
 from ..core.endings import without_limits
@@ -187,6 +188,7 @@ class Store:
         with self._writing() as connection:
             connection.execute(insert(schema.results), rows)
             if details:
+                connection.execute(CreateTable(schema.result_details, if_not_exists=True))
                 connection.execute(insert(schema.result_details), details)
 
     def _record_one(self, campaign: int, engine: str, result: Result) -> None:

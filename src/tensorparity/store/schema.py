@@ -43,7 +43,7 @@ results = Table(
     PrimaryKeyConstraint("campaign", "engine", "index"),
 )
 
-#: What a result has besides; a store of an earlier version gets the table when it is opened for writing.
+#: What a result has besides; a store of an earlier version gets the table with the first of them.
 result_details = Table(
     "result_details",
     metadata,

@@ -19,7 +19,7 @@ from ..core.traits import Traits
 from ..operators.rounding import K
 from .diagnose import Accusation, blame
 from .node_errors import VOTE_MARGIN, NodeErrors
-from .replay import replay_nodes
+from .running import replay_on
 from .votes import judge_by_vote
 
 #: A hang must hang alone at this many times the deadline.
@@ -107,7 +107,7 @@ def confirm_accusations(
 ) -> list[Accusation]:
     """Replay the first guilty node of each in one set of fresh workers; what does not fail again is ``flaky``."""
     nodes = {accusation.first.node.key: accusation.first.node for accusation in accusations}
-    replayed = replay_nodes(runner, model, list(nodes.values()), inputs, activations, targets, traits, fresh=True)
+    replayed = replay_on(runner, model, list(nodes.values()), inputs, activations, targets, traits, fresh=True)
     again = {errors.node.key: errors for errors in replayed}
     return [_confirmed(accusation, again.get(accusation.first.node.key), families) for accusation in accusations]
 

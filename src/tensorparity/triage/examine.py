@@ -160,6 +160,15 @@ class Examiner:
         self._take(jobs, dict(zip(map(_place, pairs), begun.pending.outcomes(), strict=True)))
         return self._examined(begun.asks, jobs, fresh=False)
 
+    def judge_known(self, ask: Ask, outcomes: Outcomes, claim: Key | None = None) -> Examined:
+        """Judge a case that somebody has run, as it is, on all of these targets; what else has to be run is."""
+        ask = replace(ask, targets=tuple(outcomes))
+        jobs = self._jobs(ask, claim)
+        for job in jobs:
+            job.ran, job.outcomes = (dict.fromkeys(outcomes, ask.case),), (outcomes,)
+        (examined,) = self._examined([ask], jobs, fresh=False)
+        return examined
+
     def _jobs(self, ask: Ask, claim: Key | None) -> list[_Job]:
         targets = ask.targets or self._setup.targets
         names = ask.oracles or (oracle_of(ask.case, self._chosen),)

@@ -21,7 +21,7 @@ from ..core.verdict import Measure
 from .confirm import flaky
 from .diagnose import Accusation, accusation_of
 from .node_errors import NodeErrors
-from .replay import replay_nodes
+from .running import replay_on
 
 PREFIX = "exporter:"
 #: How much closer to each other than to the original the runtimes must be.
@@ -126,7 +126,7 @@ def confirm_exporter(
     """Replay the first guilty node in fresh workers; what does not fail again is ``flaky``."""
     targets = list(accusation.first.errors)
     again = list(
-        replay_nodes(runner, model, [accusation.first.node], inputs, activations, targets, traits, fresh=True),
+        replay_on(runner, model, [accusation.first.node], inputs, activations, targets, traits, fresh=True),
     )
     if again and exporter_at_border(again[0], model.exporters) is not None:
         return accusation

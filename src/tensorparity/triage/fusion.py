@@ -14,10 +14,11 @@ from ..core.case import Case
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
+from ..core.oracle import Check
 from ..core.outcome import Outcome
 from ..core.procedure import Procedure
-from ..core.runner import Runner
 from ..core.verdict import Measure
+from ..oracles.base import Asking
 from ..oracles.roundoff import SCREEN, output_units, scaled_difference
 from .diagnose import public_name
 from .reduction.editing import graph_of, subgraph
@@ -120,45 +121,49 @@ def relative_difference(a: Array, b: Array) -> float:
     return float(scaled_difference(a, b).max(initial=0.0)) if a.shape == b.shape else float("inf")
 
 
-def shortest_stretch(runner: Runner, case: Case, target: str, *, fresh: bool = False) -> Stretch | None:
+def shortest_stretch(case: Case, target: str) -> Asking[Stretch | None]:
     """The stretch of the case's graph that ``target`` still gets wrong as a whole.
 
     None where the graph cannot be cut: it has layers unknown to the catalogue, it cannot be traced on the target, or
     the difference does not show in the graph (a file that an exporter wrote may be fused in other ways).
-
-    Args:
-        fresh: ask new workers, with every cache off.
     """
     graph = graph_of(case)
     if graph is None:
         return None
     procedure = case.procedure
     plain = replace(case, procedure=Procedure(mode=procedure.mode, training=procedure.training, dtype=procedure.dtype))
-    traced = runner.run_pairs([(replace(plain, procedure=replace(plain.procedure, trace=True)), target)], fresh=fresh)
-    values = {node.name: array for node in graph.nodes if (array := traced[0].trace.nodes.get(node.key)) is not None}
+    traced = yield from _outcome(replace(plain, procedure=replace(plain.procedure, trace=True)), target)
+    values = {node.name: array for node in graph.nodes if (array := traced.trace.nodes.get(node.key)) is not None}
     if len(values) < len(graph.nodes):
         return None
-    return _Cutting(runner, plain, target, values, fresh).shortest(graph)
+    return (yield from _Cutting(plain, target, values).shortest(graph))
+
+
+def _outcome(case: Case, target: str) -> Asking[Outcome]:
+    (answer,) = yield [Check(case, (target,))]
+    return answer.outcomes[target]
 
 
 class _Cutting:
-    def __init__(self, runner: Runner, case: Case, target: str, values: Arrays, fresh: bool) -> None:
-        self._runner, self._case, self._target = runner, case, target
-        self._values, self._fresh = values, fresh
+    def __init__(self, case: Case, target: str, values: Arrays) -> None:
+        self._case, self._target, self._values = case, target, values
         self._checks = 0
 
-    def shortest(self, graph: LayerGraph) -> Stretch | None:
+    def shortest(self, graph: LayerGraph) -> Asking[Stretch | None]:
         names = [node.name for node in graph.nodes]
-        if self._differing(names) is None:
+        if not (yield from self._differs(names)):
             return None
         # An end at the last layer differs, and so does a beginning at the first.
-        end = _first(1, len(names), lambda end: self._differing(names[:end]) is not None)
-        start = end - _first(1, end, lambda length: self._differing(names[end - length : end]) is not None)
-        kept = self._without_bystanders(graph, names[start:end])
-        case = self._differing(kept) or self._differing(names[start:end])
+        end = yield from _first(1, len(names), lambda end: self._differs(names[:end]))
+        length = yield from _first(1, end, lambda length: self._differs(names[end - length : end]))
+        kept = self._without_bystanders(graph, names[end - length : end])
+        case = (yield from self._differing(kept)) or (yield from self._differing(names[end - length : end]))
         return Stretch(case, self._checks) if case else None
 
-    def _differing(self, names: Sequence[str]) -> Case | None:
+    def _differs(self, names: Sequence[str]) -> Asking[bool]:
+        return (yield from self._differing(names)) is not None
+
+    def _differing(self, names: Sequence[str]) -> Asking[Case | None]:
         """The case of these layers, if the target's whole run of them is not what its steps gave."""
         case = subgraph(self._case, set(names), self._values)
         if case is None:
@@ -167,7 +172,7 @@ class _Cutting:
         if {node.name for node in case.subject.nodes} != set(names):
             return None  # a later call of a shared layer has become its first: the values are another's
         self._checks += 1
-        (outcome,) = self._runner.run_pairs([(case, self._target)], fresh=self._fresh)
+        outcome = yield from _outcome(case, self._target)
         for ref in case.subject.outputs:
             whole, stepwise = outcome.outputs.get(ref.node), self._values.get(ref.node)
             if whole is not None and stepwise is not None and relative_difference(whole, stepwise) > AMPLIFIED:
@@ -180,11 +185,11 @@ class _Cutting:
         return [name for name in names if name in needed]
 
 
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+def _first(low: int, high: int, holds: Callable[[int], Asking[bool]]) -> Asking[int]:
     """The smallest number in ``low..high`` that holds, if all above it do; ``high`` is known to."""
     while low < high:
         middle = (low + high) // 2
-        if holds(middle):
+        if (yield from holds(middle)):
             high = middle
         else:
             low = middle + 1

@@ -11,22 +11,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..core.arrays import Array, Arrays
+from ..core.case import Case
 from ..core.channels import is_finite
 from ..core.graph import Node
 from ..core.model import Model, node_inputs
+from ..core.oracle import Check
 from ..core.outcome import Outcome, Trace
 from ..core.procedure import Goal, Procedure
-from ..core.runner import Runner
 from ..core.traits import Traits
+from ..oracles.base import Asking
 from .measuring import measure_node
 from .node_errors import NodeErrors
 
 _BATCH_BYTES = 48 << 20
 _PLAIN = Procedure()
 
+#: Nodes, each with what flows into it.
+_Batch = Sequence[tuple[Node, list[Array]]]
+
 
 def replay_nodes(
-    runner: Runner,
     model: Model,
     nodes: Sequence[Node],
     inputs: Arrays,
@@ -34,28 +38,62 @@ def replay_nodes(
     targets: Sequence[str],
     traits: Traits,
     *,
-    fresh: bool = False,
-    deadline_factor: float = 1.0,
+    deadline: float = 1.0,
     like: Procedure = _PLAIN,
-) -> Iterator[NodeErrors]:
+) -> Asking[list[NodeErrors]]:
     """Replay the nodes on the targets; one NodeErrors per node that no other node gives a NaN or an infinity.
 
     Args:
+        deadline: multiplies the deadline of a batch.
         like: how the whole is run; its mode, dtype, data format and training flag are those of every node, and
             with ``reload`` the nodes are those of the model as it comes back when it is saved and loaded.
     """
     assert model.graph is not None
+    found: list[NodeErrors] = []
     for batch in _batches(model, nodes, inputs, activations):
-        arrays = {f"{node.key}/{i}": array for node, given in batch for i, array in enumerate(given)}
-        procedure = _alone(like, *(node for node, _ in batch))
-        pairs = [(model.case(target, procedure, arrays), target) for target in targets]
-        answers = runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor)
-        outcomes = dict(zip(targets, answers, strict=True))
-        if len(batch) > 1 and any(not outcome.completed for outcome in outcomes.values()):
-            outcomes = _one_by_one(runner, model, batch, outcomes, fresh, deadline_factor, like)
+        outcomes = yield from _replayed(model, [batch], targets, like, deadline)
+        spoiled = [target for target, outcome in outcomes.items() if not outcome.completed]
+        if len(batch) > 1 and spoiled:  # by one of its nodes: the others answer alone
+            outcomes |= yield from _replayed(model, [[item] for item in batch], spoiled, like, deadline)
         for node, given in batch:
             training, dtype = like.training, like.dtype
-            yield measure_node(node, given, model.weights, outcomes, traits, training=training, dtype=dtype)
+            found.append(measure_node(node, given, model.weights, outcomes, traits, training=training, dtype=dtype))
+    return found
+
+
+def _replayed(
+    model: Model, batches: Sequence[_Batch], targets: Sequence[str], like: Procedure, deadline: float
+) -> Asking[dict[str, Outcome]]:
+    """By target, what became of these batches, each run apart."""
+    checks = [check for batch in batches for check in _checks(model, batch, targets, like, deadline)]
+    answers = yield checks
+    found: dict[str, list[Outcome]] = {target: [] for target in targets}
+    for answer in answers:
+        for target, outcome in answer.outcomes.items():
+            found[target].append(outcome)
+    return {target: _joined(outcomes) for target, outcomes in found.items()}
+
+
+def _checks(model: Model, batch: _Batch, targets: Sequence[str], like: Procedure, deadline: float) -> list[Check]:
+    """One per case: targets that are given other files of the model are asked apart."""
+    arrays = {f"{node.key}/{i}": array for node, given in batch for i, array in enumerate(given)}
+    procedure = _alone(like, *(node for node, _ in batch))
+    cases: dict[str, tuple[Case, list[str]]] = {}
+    for target in targets:
+        case = model.case(target, procedure, arrays)
+        cases.setdefault(case.digest, (case, []))[1].append(target)
+    return [Check(case, tuple(sharing), deadline=deadline) for case, sharing in cases.values()]
+
+
+def _joined(outcomes: Sequence[Outcome]) -> Outcome:
+    """Several replays of one target as one: all nodes that it answered, and how the first that failed ended."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    nodes: dict[str, Array] = {}
+    for outcome in outcomes:
+        nodes.update(outcome.trace.nodes)
+    failed = next((outcome for outcome in outcomes if not outcome.completed), outcomes[0])
+    return replace(failed, trace=Trace(nodes=nodes))
 
 
 def _alone(like: Procedure, *nodes: Node) -> Procedure:
@@ -95,27 +133,3 @@ def _batches(
 
 def _finite(array: Array) -> bool:
     return bool(is_finite(array).all())
-
-
-def _one_by_one(
-    runner: Runner,
-    model: Model,
-    batch: Sequence[tuple[Node, list[Array]]],
-    outcomes: dict[str, Outcome],
-    fresh: bool,
-    deadline_factor: float,
-    like: Procedure,
-) -> dict[str, Outcome]:
-    """A batch that one node spoils for a target is repeated node by node there."""
-    for target in [target for target, outcome in outcomes.items() if not outcome.completed]:
-        nodes: dict[str, Array] = {}
-        pairs = []
-        for node, given in batch:
-            arrays = {f"{node.key}/{i}": array for i, array in enumerate(given)}
-            pairs.append((model.case(target, _alone(like, node), arrays), target))
-        alone = runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor)
-        for outcome in alone:
-            nodes.update(outcome.trace.nodes)
-        failed = next((outcome for outcome in alone if not outcome.completed), alone[0])
-        outcomes[target] = replace(failed, trace=Trace(nodes=nodes))
-    return outcomes

@@ -21,10 +21,10 @@ from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.policies import cast, coarser, policy_named
-from ..core.procedure import Goal
 from ..core.traits import Traits
 from ..operators.constraints import constrained, constraint_on, has_unknown_constraint
 from ..operators.losses import LOSSES, evaluate_loss, told_twice
+from ..operators.losses_alone import is_loss_alone
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
 from ..operators.rounding import error_units
 from ..operators.spec import Evaluation, Mask, ShapeError
@@ -153,23 +153,6 @@ def judge_loss(node: Node, case: Case, completed: Outcomes, traits: Traits) -> N
 
 
 # The gradient of the loss
-
-
-def is_loss_alone(case: Case) -> bool:
-    """Every output is an input, so that the graph's gradients are the loss' own."""
-    graph, procedure = case.subject, case.procedure
-    if not isinstance(graph, LayerGraph) or procedure.loss is None:
-        return False
-    if procedure.reload or procedure.goal not in (Goal.GRADIENTS, Goal.UPDATE):
-        return False
-    given = {spec.name for spec in graph.inputs}
-    return all(_passes_on(node) and node.inputs[0].node in given for node in graph.nodes)
-
-
-def _passes_on(node: Node) -> bool:
-    if node.op == "Identity":
-        return True
-    return node.op == "Activation" and node.params.get("activation") == "linear"
 
 
 def judge_loss_gradient(case: Case, completed: Outcomes, traits: Traits) -> GradientErrors | None:

@@ -10,7 +10,8 @@ import pytest
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.targets.lowering.calls import lower_call, native_name
+from tensorparity.operators.calls.native import native_name
+from tensorparity.targets.lowering.calls import lower_call
 
 
 def case_of(name: str, dtype: str = "float32", procedure: Procedure | None = None, **params: Any) -> Case:

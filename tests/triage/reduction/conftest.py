@@ -11,11 +11,12 @@ import pytest
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.oracle import Judged
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.triage.reduction.passes import PASSES
-from tensorparity.triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
+from tensorparity.triage.reduction.reducer import Budget, Reduction, reduce_case
 
 TARGETS = ("keras:torch", "keras:jax")
 
@@ -30,11 +31,11 @@ def suspicion_of(case: Case, api: str = "keras.layers.Conv2D", node: str | None 
     return Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("keras:torch",), node, api), case, TARGETS)
 
 
-def check_by(fails: Callable[[Case], bool], seen: list[Case] | None = None) -> Callable[..., list[Checked]]:
-    def check(cases: Sequence[Case]) -> list[Checked]:
+def check_by(fails: Callable[[Case], bool], seen: list[Case] | None = None) -> Callable[..., list[Judged]]:
+    def check(cases: Sequence[Case]) -> list[Judged]:
         if seen is not None:
             seen.extend(cases)
-        return [Checked((suspicion_of(case),)) if fails(case) else Checked() for case in cases]
+        return [Judged((), (suspicion_of(case),)) if fails(case) else Judged() for case in cases]
 
     return check
 

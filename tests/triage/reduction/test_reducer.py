@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.oracle import Judged
+from tensorparity.core.signature import same_key
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.triage.reduction.order import simpler
 from tensorparity.triage.reduction.passes import PASSES
-from tensorparity.triage.reduction.reducer import Attempts, Budget, Checked, reduce_case, same
+from tensorparity.triage.reduction.reducer import Attempts, Budget, reduce_case
 
 from .conftest import check_by, make_case, suspicion_of
 
@@ -95,8 +97,8 @@ def test_another_failure_met_on_the_way_is_kept() -> None:
     start = small()
     other = "keras.layers.Dense"
 
-    def check(cases: Sequence[Case]) -> list[Checked]:
-        return [Checked((suspicion_of(case),) if case is start else (suspicion_of(case, other),)) for case in cases]
+    def check(cases: Sequence[Case]) -> list[Judged]:
+        return [Judged((), (suspicion_of(case),) if case is start else (suspicion_of(case, other),)) for case in cases]
 
     result = reduce_case(start, suspicion_of(start).key, check, PASSES, Budget())
     assert result.case is start
@@ -126,9 +128,9 @@ def test_candidates_stay_within_what_a_layer_takes() -> None:
 def test_an_unknown_api_may_become_known() -> None:
     key = suspicion_of(small()).key
     unknown = (*key[:3], "", *key[4:])
-    assert same(unknown, key)
-    assert not same(key, unknown)
-    assert not same(unknown, (*key[:2], "keras:jax", *key[3:]))
+    assert same_key(unknown, key)
+    assert not same_key(key, unknown)
+    assert not same_key(unknown, (*key[:2], "keras:jax", *key[3:]))
 
 
 def test_suspicions_of_another_class_do_not_hold() -> None:
@@ -136,4 +138,4 @@ def test_suspicions_of_another_class_do_not_hold() -> None:
     from tensorparity.core.finding import Class
 
     flaky = Suspicion(found.kind, replace(found.diagnosis, klass=Class.FLAKY), found.case, found.targets)
-    assert Checked((flaky,)).of_key(found.key) is None
+    assert Judged((), (flaky,)).of_key(found.key) is None

@@ -12,12 +12,13 @@ import pytest
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.oracle import Judged
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Worst
 from tensorparity.operators.evaluate import evaluate_node
 from tensorparity.triage.reduction.order import elements
 from tensorparity.triage.reduction.passes import PASSES
-from tensorparity.triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
+from tensorparity.triage.reduction.reducer import Budget, Reduction, reduce_case
 from tensorparity.triage.reduction.worst import keep_worst
 
 from .conftest import make_case, suspicion_of
@@ -36,15 +37,15 @@ def outputs(case: Case) -> Array:
 def reduce_by(case: Case, wrong: Callable[[Case], Array], passes: Any = PASSES) -> Reduction:
     """Reduce a case that is wrong wherever ``wrong`` is positive; the most positive is the worst."""
 
-    def check(cases: Sequence[Case]) -> list[Checked]:
+    def check(cases: Sequence[Case]) -> list[Judged]:
         return [examined(case) for case in cases]
 
-    def examined(case: Case) -> Checked:
+    def examined(case: Case) -> Judged:
         apart = wrong(case)
         if not (apart > 0).any():
-            return Checked()
+            return Judged()
         index = np.unravel_index(int(np.argmax(apart)), apart.shape)
-        return Checked((replace(suspicion_of(case), worst=Worst(tuple(int(part) for part in index))),))
+        return Judged((), (replace(suspicion_of(case), worst=Worst(tuple(int(part) for part in index))),))
 
     return reduce_case(case, suspicion_of(case).key, check, passes, Budget(60))
 
@@ -141,11 +142,11 @@ def test_gradient_of_a_window(pool: int) -> None:
         cotangents={"layer#0": cotangent},
     )
 
-    def check(cases: Sequence[Case]) -> list[Checked]:
+    def check(cases: Sequence[Case]) -> list[Judged]:
         kept = [x[place] in case.inputs["layer#0/0"] for case in cases]
         worst = Worst(place, argument=0)
         return [
-            Checked((replace(suspicion_of(c), worst=worst),)) if k else Checked()
+            Judged((), (replace(suspicion_of(c), worst=worst),)) if k else Judged()
             for c, k in zip(cases, kept, strict=True)
         ]
 

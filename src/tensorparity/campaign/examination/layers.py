@@ -28,7 +28,7 @@ from ...triage.in_place import clear_in_place
 from ...triage.localizers import Scene, accusations
 from ...triage.node_errors import NodeErrors
 from ...triage.rates import localization_map
-from ...triage.replay import replay_nodes
+from ...triage.running import replay_on
 from ..events import Progress
 from .cases import one_layer_case
 from .setting import Examined, Setting
@@ -115,7 +115,7 @@ class Layers:
         graph = self._at.model.graph
         assert graph is not None
         measured: list[NodeErrors] = []
-        for errors in replay_nodes(
+        for errors in replay_on(
             self._at.runner, self._at.model, graph.nodes, few, activations, targets, traits_of(targets)
         ):
             measured.append(errors)
@@ -129,7 +129,7 @@ class Layers:
         if not disputed or not arbiters:
             return
         self._at.tell(Progress("asking the arbiter", 0, None, ", ".join(arbiters)))
-        again = replay_nodes(
+        again = replay_on(
             self._at.runner,
             self._at.model,
             disputed,

@@ -17,7 +17,8 @@ from ...targets.catalogue import traits_of
 from ...triage.confirm import flaky
 from ...triage.discontinuity import downstream_of_discontinuity
 from ...triage.exporters import doubts_about, outputs_apart
-from ...triage.fusion import AMPLIFIED, Stretch, guilty_of_fusion, relative_difference, shortest_stretch
+from ...triage.fusion import AMPLIFIED, Stretch, guilty_of_fusion, relative_difference
+from ...triage.running import stretch_on
 from ..events import Progress
 from .setting import Examined, Setting
 
@@ -69,7 +70,7 @@ class WholeRuns:
         assert graph is not None
         self._at.tell(Progress("bisecting cut points", 0, None, target))
         case = Case(graph, inputs=few, weights=self._at.model.weights, seed=self._at.rules.seed)
-        return shortest_stretch(self._at.runner, case, target)
+        return stretch_on(self._at.runner, case, target)
 
     def _confirm_fused(self, diagnosis: Diagnosis, case: Case, target: str, name: str) -> Diagnosis:
         """The same few inputs as a whole and step by step, in fresh workers: do they differ again?"""

@@ -22,33 +22,15 @@ from dataclasses import dataclass, field
 
 from ...core.case import Case
 from ...core.finding import Class
+from ...core.oracle import Judged
+from ...core.signature import Key, same_key
 from ...core.suspicion import Suspicion
 from ..domains import outside
 from ..labels import unfit
 from .order import elements, node_count, simpler, sort_key
 
-Key = tuple[str, ...]
-_API = 3  # its place in a key
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What examining one case said: all that is wrong with it, or why nobody can tell."""
-
-    suspicions: tuple[Suspicion, ...] = ()
-    undecided: str = ""
-
-    def of_key(self, key: Key) -> Suspicion | None:
-        return next((s for s in self.suspicions if same(key, s.key) and s.diagnosis.klass is Class.DEFECT), None)
-
-
-def same(key: Key, other: Key) -> bool:
-    """Whether ``other`` is the failure ``key`` names; one whose API is not known yet may gain one."""
-    return key == other or (not key[_API] and key == (*other[:_API], "", *other[_API + 1 :]))
-
-
 #: Examines cases, all in one round trip; answers in their order.
-Check = Callable[[Sequence[Case]], Sequence[Checked]]
+Check = Callable[[Sequence[Case]], Sequence[Judged]]
 
 
 @dataclass(frozen=True)
@@ -108,7 +90,7 @@ class Attempts:
     began: float = field(default_factory=time.monotonic)
     checks: int = 0
     also: dict[Key, Suspicion] = field(default_factory=dict)
-    known: dict[str, Checked] = field(default_factory=dict)
+    known: dict[str, Judged] = field(default_factory=dict)
 
     @property
     def case(self) -> Case:
@@ -139,7 +121,7 @@ class Attempts:
         for case, checked in zip(cases, self.check(cases), strict=True):
             self.known[case.digest] = checked
             for other in checked.suspicions:
-                if other.diagnosis.klass is Class.DEFECT and not same(self.key, other.key):
+                if other.diagnosis.klass is Class.DEFECT and not same_key(self.key, other.key):
                     self.also.setdefault(other.key, other)
 
 
@@ -156,7 +138,7 @@ def reduce_case(case: Case, key: Key, check: Check, passes: Sequence[tuple[str, 
         also = tuple(s for s in first.suspicions if s.diagnosis.klass is Class.DEFECT)
         return Reduction(case, case, None, 1, time.monotonic() - began, also, stopped=why)
     attempts = Attempts(check, key, found, budget, began, checks=1, known={case.digest: first})
-    others = [s for s in first.suspicions if s.diagnosis.klass is Class.DEFECT and not same(key, s.key)]
+    others = [s for s in first.suspicions if s.diagnosis.klass is Class.DEFECT and not same_key(key, s.key)]
     attempts.also.update({s.key: s for s in others})
     steps, stopped = _run_passes(attempts, passes)
     seconds = time.monotonic() - began

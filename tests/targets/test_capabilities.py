@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tensorparity.campaign.asking import as_far_as, can_train
 
+from tensorparity.core.capabilities import can_train, within_reach
 from tensorparity.core.procedure import Goal, Mode
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
-from tensorparity.targets.catalogue import TARGETS
+from tensorparity.targets.catalogue import TARGETS, traits_of
+
+TRAITS = traits_of(TARGETS)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +28,7 @@ from tensorparity.targets.catalogue import TARGETS
 def test_as_far_as_it_goes(target: str, goal: Goal) -> None:
     case = NetworkGenerator(0, NetworkSettings(goal=Goal.UPDATE)).next().case
     case = replace(case, procedure=replace(case.procedure, mode=Mode.EAGER))
-    asked = as_far_as(case, target)
+    asked = within_reach(case, TRAITS[target])
     assert asked.procedure.goal is goal
     assert asked.procedure.training == case.procedure.training
     assert (asked.procedure.loss is None) == (goal is Goal.FORWARD)
@@ -37,7 +39,7 @@ def test_as_far_as_it_goes(target: str, goal: Goal) -> None:
 
 
 def test_who_can_train() -> None:
-    assert can_train("keras:torch")
-    assert can_train("torch:eager")
-    assert not can_train("openvino")
-    assert not can_train("tensorflow:eager")
+    assert can_train(TRAITS["keras:torch"])
+    assert can_train(TRAITS["torch:eager"])
+    assert not can_train(TRAITS["openvino"])
+    assert not can_train(TRAITS["tensorflow:eager"])

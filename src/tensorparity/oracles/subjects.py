@@ -1,0 +1,76 @@
+"""What a case is about, in a user's words: the public name, the parameters that matter, the stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..core.case import ApiCall, Case, ModelFile
+from ..core.graph import LayerGraph, Node
+from ..core.jsontext import Json
+from ..core.oracle import Seen
+from ..core.procedure import Goal
+from ..core.signature import policy_parameter
+from ..core.traits import Traits
+from ..core.verdict import Stage
+from ..operators.beside import layer_of
+from ..operators.calls.catalogue import operator_of
+from ..operators.calls.native import native_name
+from ..operators.catalogue import has_layer, layer
+from ..operators.declared_calls import significant
+from ..operators.losses_alone import is_loss_alone
+from ..triage.diagnose import public_name
+
+#: Goals of training: what is done before the weights are as they should be.
+TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)
+
+
+def only_layer(case: Case) -> Node | None:
+    """The one layer of a case; None of a call, a file or several layers."""
+    graph = case.subject
+    return layer_of(graph) if isinstance(graph, LayerGraph) and graph.nodes else None
+
+
+def node_key(case: Case) -> str | None:
+    """Of a case of one layer, its key."""
+    node = only_layer(case)
+    return node.key if node else None
+
+
+def api_of(case: Case, traits: Traits, suspects: Sequence[str] = ()) -> str | None:
+    """The public name: of an operator, what it is called in the library of the first suspect."""
+    if not isinstance(case.subject, ApiCall):
+        node = only_layer(case)
+        return public_name(node.op) if node else None
+    operator = operator_of(case.subject.api)
+    library = traits[suspects[0]].calls if suspects else ""  # code that several share calls nothing
+    return native_name(operator, library, case) if operator and library else case.subject.api
+
+
+def parameters_of(case: Case) -> dict[str, Json]:
+    """What its call, or its one layer, is given that is not the default."""
+    if isinstance(case.subject, ApiCall):
+        operator = operator_of(case.subject.api)
+        return operator.significant(dict(case.subject.kwargs)) if operator else significant(case.subject)
+    node = only_layer(case)
+    own = layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
+    return {**own, **policy_parameter(case.procedure.dtype)}
+
+
+def stage_of(case: Case) -> Stage:
+    """Where a case goes wrong, as long as nothing more is known."""
+    if isinstance(case.subject, ApiCall):
+        return Stage.CALL
+    if is_loss_alone(case):
+        return Stage.LOSS
+    if case.procedure.goal in TRAINING:
+        return Stage.UPDATE
+    if case.procedure.reload:
+        return Stage.SAVE_LOAD
+    return Stage.BACKWARD if case.cotangents else Stage.FORWARD
+
+
+def exporters_of(seen: Seen) -> Mapping[str, str]:
+    """By target, who wrote the file that it ran instead of the case's own."""
+    ran = seen.ran[0] if seen.ran else {}
+    files = {target: case.subject for target, case in ran.items() if case.subject != seen.case.subject}
+    return {target: file.exporter for target, file in files.items() if isinstance(file, ModelFile) and file.exporter}
