@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
@@ -23,6 +22,8 @@ BACKENDS = [
 #: The model is built with a last axis that is one too long; the layer computes as ever.
 FAULT = """
 import keras
+
+from ..stepping import ExaminedSteps
 
 true_shape = keras.layers.ZeroPadding1D.compute_output_shape
 keras.layers.ZeroPadding1D.compute_output_shape = lambda self, shape: true_shape(self, shape)[:-1] + (shape[-1] + 1,)
@@ -44,7 +45,7 @@ def test_another_shape_than_was_announced_is_found(backend: str) -> None:
     case = Case(graph, procedure, inputs, labels, draw_weights(graph, rng))
     settings = RunnerSettings(faults={target: Fault("announces-more", FAULT)}, cache=None)
     with open_runner([target, "keras:numpy"], settings) as runner:
-        examiner = StepExaminer(runner, [target, "keras:numpy"], {target: "keras", "keras:numpy": "keras"})
+        examiner = ExaminedSteps(runner, [target, "keras:numpy"], {target: "keras", "keras:numpy": "keras"})
         examiner.examine([case])
         (found,) = examiner.confirm()
     assert (found.kind, found.diagnosis.klass, found.diagnosis.suspects) == (Kind.SHAPE, Class.DEFECT, (target,))

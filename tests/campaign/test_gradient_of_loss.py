@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Stage
+
+from ..stepping import ExaminedSteps
 
 TARGETS = ["one", "two", "bad"]
 
@@ -46,7 +47,7 @@ def test_the_gradient_of_a_loss_is_judged_in_its_stage(stages: tuple[Stage, ...]
     x, labels = (rng.standard_normal((4, 3)).astype(np.float32) for _ in range(2))
     procedure = Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"))
     case = Case(build.build(y), procedure, {"x": x}, {"y": labels})
-    examiner = StepExaminer(HandMade(), TARGETS, {}, stages=stages)  # type: ignore[arg-type]
+    examiner = ExaminedSteps(HandMade(), TARGETS, {}, stages=stages)  # type: ignore[arg-type]
     (step,) = examiner.examine([case])
     assert {verdict.targets: verdict.judgement for verdict in step.verdicts}["one", "bad"] is judgement
     if judgement is Judgement.FAIL:

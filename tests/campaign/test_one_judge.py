@@ -10,7 +10,6 @@ import pytest
 
 from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import reduce_suspicion
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
@@ -24,6 +23,7 @@ from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.trials import backward_trial
 
 from ..judging import judge
+from ..stepping import ExaminedSteps
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 KERAS = dict.fromkeys((A, B, C), "keras")
@@ -90,7 +90,7 @@ def step() -> Case:
 
 
 def found(runner: Steps, step: Case) -> list[Suspicion]:
-    examiner = StepExaminer(runner, runner.targets, KERAS)
+    examiner = ExaminedSteps(runner, runner.targets, KERAS)
     examiner.examine([step])
     return examiner.confirm()
 
@@ -131,7 +131,7 @@ def test_a_gradient_that_all_double_is_convicted_and_reduced(step: Case) -> None
     checked, _ = examine_case(runner, trial.case, runner.targets)
     (suspicion,) = checked.suspicions
     assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, ("keras",))
-    reduction = reduce_suspicion(runner, suspicion, Budget(checks=4))
+    reduction = reduce_suspicion(ExaminedSteps(runner, runner.targets, KERAS).examiner, suspicion, Budget(checks=4))
     assert reduction.suspicion is not None
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.procedure import Goal, Procedure, Recipe
@@ -20,6 +19,8 @@ from tensorparity.operators.rounding import K
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import open_runner
 from tensorparity.triage.states import judge_states
+
+from ..stepping import ExaminedSteps
 
 TRAITS = traits_of(TARGETS)
 
@@ -48,7 +49,7 @@ def _step(op: str, shape: tuple[int, ...], **params: Any) -> Case:
 def test_batch_renormalization(runner: Runner, clipping: Any) -> None:
     """Outputs, gradients and what the layer holds after the step, each against the reference."""
     case = _step("BatchNormalization", (4, 3), renorm=True, renorm_clipping=clipping, renorm_momentum=0.9)
-    examiner = StepExaminer(runner, TARGETS, dict.fromkeys(TARGETS, "keras"))
+    examiner = ExaminedSteps(runner, TARGETS, dict.fromkeys(TARGETS, "keras"))
     (step,) = examiner.examine([case])
     assert {verdict.judgement for verdict in step.verdicts} == {Judgement.PASS}
     assert examiner.confirm() == []

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
@@ -15,6 +14,8 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.targets.faults import parse_faults
 from tensorparity.targets.runner import RunnerSettings, open_runner
+
+from ..stepping import ExaminedSteps
 
 pytestmark = [pytest.mark.quality, pytest.mark.tensorflow, pytest.mark.torch]
 
@@ -53,7 +54,7 @@ def test_the_layer_is_named(fault: str, stage: str, tmp_path: Path) -> None:
     planted.write_text(f"import keras\n\n{fault}\n", encoding="utf-8")
     faults = parse_faults([f"keras:torch={planted}"])
     with open_runner(TARGETS, RunnerSettings(faults=faults)) as runner:
-        examiner = StepExaminer(runner, TARGETS, dict.fromkeys(TARGETS, "keras"))
+        examiner = ExaminedSteps(runner, TARGETS, dict.fromkeys(TARGETS, "keras"))
         (stepped,) = examiner.examine([step()])
         found = examiner.confirm()
     assert [(s.diagnosis.klass, s.stage.value, s.diagnosis.suspects, s.diagnosis.api) for s in found] == [

@@ -160,8 +160,11 @@ def test_a_layer_alone_is_tried_with_its_penalty():
     (node,) = case.subject.nodes
     trial = penalty_trial(node, [X], OUTPUT, case.weights, False, ["one"], 0)
     alone = Outcome("one", Status.COMPLETED, {"d": OUTPUT}, Trace(nodes={"d#0": OUTPUT}, loss=0.05))
-    assert trial.judge({"one": alone}, TRAITS).errors["one"] <= 1.0
-    assert trial.judge({"one": replace(alone, trace=replace(alone.trace, loss=0.0))}, TRAITS).errors["one"] > K
+    without = replace(alone, trace=replace(alone.trace, loss=0.0))
+    for given, right in ((alone, True), (without, False)):
+        errors = judge_loss(trial.node, trial.case, {"one": given}, TRAITS)
+        assert errors is not None
+        assert errors.errors["one"] <= 1.0 if right else errors.errors["one"] > K
     backward = backward_trial(node, [X], OUTPUT, case.weights, False, ["one"], 0)
     assert backward.case.procedure.goal is Goal.GRADIENTS
     assert backward.again is not None

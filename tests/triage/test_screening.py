@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
@@ -14,6 +13,8 @@ from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.own_gradients import is_right
 from tensorparity.triage.screening import Screening
+
+from ..stepping import Answering, ExaminedSteps
 
 TRAITS = traits_of(TARGETS)
 
@@ -79,23 +80,14 @@ def test_a_tensor_that_is_read_twice_has_the_gradients_of_both() -> None:
     assert not is_right(case, "input:x", Outcome(A, Status.COMPLETED, {}, trace))
 
 
-class Silent:
-    """Whatever is asked of it alone, it does not answer."""
-
-    targets = (A, B, C)
-
-    def run_pairs(self, pairs, *, fresh=False, deadline_factor=1.0, on_outcome=None):
-        return [Outcome(target, Status.UNSUPPORTED) for _, target in pairs]
-
-
 def test_what_cannot_be_tried_stays_open(case: Case) -> None:
     """Nobody has finite inputs of the dense layer, and yet one of them passes a number back."""
     outcomes = {target: outcome(target, finite=False) for target in (A, B, C)}
     loud = outcomes[B].trace
     back = {**loud.gradients, "input:x": X, "node:a#0": X}
     outcomes[B] = Outcome(B, Status.COMPLETED, outcomes[B].outputs, Trace(loud.nodes, loud.loss, back))
-    (step,) = StepExaminer(Silent(), (A, B, C), KERAS).judge([case], list(outcomes.values()))
-    assert Stage.BACKWARD in [trial.stage for trial in step.open if not trial.runs]
+    (step,) = ExaminedSteps(Answering(case, outcomes), (A, B, C), KERAS).examine([case])
+    assert (Stage.BACKWARD.value, "keras.layers.Dense") in step.open
     assert {v.judgement for v in step.verdicts if B in v.targets} == {Judgement.UNDECIDED}
 
 

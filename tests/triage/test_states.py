@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
@@ -22,6 +21,7 @@ from tensorparity.triage.states import judge_states
 from tensorparity.triage.steps import loss_of
 
 from ..judging import judge
+from ..stepping import ExaminedSteps
 
 TRAITS = traits_of(TARGETS)
 
@@ -84,7 +84,7 @@ def test_moving_statistics_have_a_formula(case: Case, training: bool) -> None:
 @pytest.mark.parametrize("name", ["moving_mean", "moving_variance", "gamma"])
 def test_fuzz_and_replay_convict_the_layer_that_holds_something_wrong(case: Case, name: str) -> None:
     runner = Stepping(**{name: 7.0})
-    examiner = StepExaminer(runner, runner.targets, KERAS)
+    examiner = ExaminedSteps(runner, runner.targets, KERAS)
     (step,) = examiner.examine([case])
     (found,) = examiner.confirm()
     assert (found.stage, found.diagnosis.api) == (Stage.UPDATE, "keras.layers.BatchNormalization")
@@ -96,7 +96,7 @@ def test_fuzz_and_replay_convict_the_layer_that_holds_something_wrong(case: Case
 
 def test_nothing_is_found_where_they_are_right(case: Case) -> None:
     runner = Stepping()
-    examiner = StepExaminer(runner, runner.targets, KERAS)
+    examiner = ExaminedSteps(runner, runner.targets, KERAS)
     (step,) = examiner.examine([case])
     assert {verdict.judgement for verdict in step.verdicts} == {Judgement.PASS}
     assert examiner.confirm() == []

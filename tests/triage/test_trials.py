@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from tensorparity.core.verdict import Stage
 from tensorparity.operators.rounding import K
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.diagnose import blame
-from tensorparity.triage.steps import judge_update, update_error
+from tensorparity.triage.steps import judge_loss, judge_loss_gradient, judge_update, update_error
 from tensorparity.triage.trials import backward_trial, loss_trials, step_alone, update_trial
 
 TRAITS = traits_of(TARGETS)
@@ -133,11 +135,17 @@ def test_a_loss_is_judged_by_its_value_and_by_its_gradient(case):
     assert (value.stage, gradient.stage) == (Stage.LOSS, Stage.BACKWARD)
     right = loss_outcome("one", 5.0, [[1.0], [3.0]])
     wrong_value, wrong_gradient = loss_outcome("two", 5.1, [[1.0], [3.0]]), loss_outcome("two", 5.0, [[2.0], [6.0]])
-    for trial, wrong in ((value, wrong_value), (gradient, wrong_gradient)):
-        assert blame(trial.judge({"one": right, "two": wrong}, TRAITS), {})[1] == ("two",)
-        assert blame(trial.judge({"one": right, "two": right}, TRAITS), {})[1] == ()
-    assert blame(value.judge({"one": right, "two": wrong_gradient}, TRAITS), {})[1] == ()
-    assert blame(gradient.judge({"one": right, "two": wrong_value}, TRAITS), {})[1] == ()
+    assert value.case.digest == gradient.case.digest
+
+    def blamed(other):
+        outcomes = {"one": right, "two": other}
+        of_value = judge_loss(value.node, value.case, outcomes, TRAITS)
+        of_gradient = judge_loss_gradient(gradient.case, outcomes, TRAITS)
+        return blame(of_value, {})[1], blame(of_gradient.errors, {})[1]
+
+    assert blamed(replace(right, target="two")) == ((), ())
+    assert blamed(wrong_value) == (("two",), ())
+    assert blamed(wrong_gradient) == ((), ("two",))
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [("mixed_float16", 1.0), ("mixed_bfloat16", 2.0**-12), (None, 2.0**-12)])

@@ -14,7 +14,7 @@ from tensorparity.operators.evaluate import draw_weights, evaluate, evaluate_bat
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.lowering import lower
 from tensorparity.triage.screening import Screening
-from tensorparity.triage.trials import alone
+from tensorparity.triage.trials import alone, judge_layer
 from tensorparity.triage.veils import veil
 
 TRAITS = traits_of(TARGETS)
@@ -79,7 +79,8 @@ def test_what_a_layer_keeps_is_tried_on_its_next_call():
     carried = evaluate_batches(graph, rows, trial.case.weights, 1)["r#0"][0].value
     anew = evaluate_batches(graph, rows, trial.case.weights, None)["r#0"][0].value
     for observed, guilty in ((carried, False), (anew, True)):
-        found = trial.judge({"t": Outcome("t", Status.COMPLETED, {"r": observed.astype(np.float32)})}, TRAITS)
+        answer = Outcome("t", Status.COMPLETED, {"r": observed.astype(np.float32)})
+        found = judge_layer(trial.case, {"t": answer}, TRAITS)
         assert (found.errors["t"] > found.limit) is guilty
 
 

@@ -9,7 +9,7 @@ ENGINES: Registry[EngineFactory] = Registry(
     "engine",
     {
         "cradle": "tensorparity.engines.cradle:CradleEngine",
-        "muffin": "tensorparity.engines.muffin:MuffinEngine",
+        "muffin": "tensorparity.engines.muffin.engine:MuffinEngine",
         "predoo": "tensorparity.engines.predoo.engine:PredooEngine",
     },
 )

@@ -20,6 +20,9 @@ ORACLES: Registry[OracleFactory] = Registry(
     "oracle",
     {
         "outcomes": f"{_HERE}.outcomes:Outcomes",
+        "failure": f"{_HERE}.failing_alike:FailingAlike",
+        "muffin": f"{_HERE}.muffin_step:Muffin",
+        "training_step": f"{_HERE}.training_step:TrainingStep",
         "refusal": f"{_HERE}.refusal:RefusalOracle",
         "equivalence": f"{_HERE}.equivalence:EquivalenceOracle",
         "call": f"{_HERE}.call:CallOracle",

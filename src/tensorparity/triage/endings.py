@@ -110,31 +110,43 @@ class EndingTrial:
         return here and not other and self._alike(failure.type)
 
     def _alike(self, kind: str) -> bool:
-        """Another target raises the same in its own words, so types need not be equal; a signal must be.
-
-        A loss may have an error of its own, which has nothing to do with how the network ended.
-        """
-        return (self.ending[0] == "raised" and self.stage is not Stage.LOSS) or kind == self.ending[1]
+        return alike_in_type(Status(self.ending[0]), self.stage, kind, self.ending[1])
 
     def diagnosis(self, suspects: tuple[str, ...], outcomes: Mapping[str, Outcome]) -> Diagnosis:
-        evidence = [
-            ending_of(outcome, self.api, self.parameters)
-            for outcome in outcomes.values()
-            if self.ends_so(outcome) and outcome.failure
-        ]
-        others = [target for target, outcome in outcomes.items() if outcome.completed]
-        if others:
-            evidence.append(observed("completed", targets=others))
-        else:
-            evidence.append(observed("accepted"))
+        alike = {target: outcome for target, outcome in outcomes.items() if self.ends_so(outcome)}
         return Diagnosis(
             Class.DEFECT,
             suspects,
             node=self.node.key if self.node and self.node.inputs else None,
             api=self.api or None,
             parameters=self.parameters,
-            evidence=tuple(evidence),
+            evidence=failure_evidence(alike, outcomes, self.api, self.parameters),
         )
+
+
+def alike_in_type(status: Status, stage: Stage, kind: str, other: str) -> bool:
+    """Another target raises the same in its own words, so types need not be equal; a signal must be.
+
+    A loss may have an error of its own, which has nothing to do with how the network ended.
+    """
+    return (status is Status.RAISED and stage is not Stage.LOSS) or kind == other
+
+
+def failure_evidence(
+    alike: Mapping[str, Outcome],
+    outcomes: Mapping[str, Outcome],
+    api: str = "",
+    parameters: Mapping[str, Json] | None = None,
+) -> tuple[Evidence, ...]:
+    """How those who end alike do, and who is well.
+
+    Args:
+        outcomes: of everybody.
+        api: the public name of what was at work, where it is known.
+    """
+    said = [ending_of(outcome, api, parameters) for outcome in alike.values() if outcome.failure]
+    others = [target for target, outcome in outcomes.items() if outcome.completed]
+    return (*said, observed("completed", targets=others) if others else observed("accepted"))
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,11 @@ from .steps import holds_numbers, judge_constraints, loss_error, update_error
 from .trials import (
     Trial,
     backward_trial,
-    constraint_trial,
     forward_trial,
+    held_trial,
     loss_trials,
     next_call_trial,
     penalty_trial,
-    state_trial,
     untried,
     update_trial,
 )
@@ -380,11 +379,11 @@ class Screening:
             others = [t for t, error in errors.errors.items() if not error <= errors.limit and t not in wrong]
             others = [t for t in others if holds_numbers(self._case, errors.node, self._done[t])]
             if others:  # where the optimizer is wrong, its steps are whatever is made of them
-                yield constraint_trial(self._case, errors.node, others)
+                yield held_trial(self._case, errors.node, others)
         for errors in judge_states(self._case, self._done, self._traits):
             wrong = [target for target, error in errors.errors.items() if not error <= errors.limit]
             if errors.disputed or (wrong and errors.judged_by != "nothing"):
-                yield state_trial(self._case, errors.node, list(errors.errors) if errors.disputed else wrong)
+                yield held_trial(self._case, errors.node, list(errors.errors) if errors.disputed else wrong)
 
 
 def _far(arrays: Mapping[str, Array | None], whole: float, share: float) -> list[str]:

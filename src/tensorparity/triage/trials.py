@@ -1,7 +1,7 @@
-"""Trials: one layer, loss or optimizer alone, on identical numbers everywhere, and how its outcomes are judged.
+"""Isolated checks: one layer, loss or optimizer alone, on identical numbers everywhere.
 
-A screening of a whole training step only raises doubts. A trial is what decides: it is run, judged, and run again in
-fresh processes, always by the same judge, and its case is what a finding keeps.
+A screening of a whole training step only raises doubts. An isolated check is what decides: its case is run and judged
+by the oracle of its kind, which confirms, reduces and replays it as well, and its case is what a finding keeps.
 """
 
 from __future__ import annotations
@@ -32,23 +32,17 @@ from ..operators.losses_alone import loss_alone
 from ..operators.optimizers import OPTIMIZERS
 from ..operators.penalties import adds_penalties
 from ..operators.spec import Evaluation, Mask, ShapeError
-from .backward import GradientErrors, judge_gradients, judge_pulled_back, loss_function
+from .backward import loss_function
 from .diagnose import public_name
 from .measuring import measure_form, measure_node
 from .node_errors import NodeErrors
-from .states import judge_state
-from .steps import judge_constraint, judge_loss, judge_loss_gradient, judge_update, worst_weight
+from .steps import worst_weight
 from .veils import any_mask, veil
-
-#: Judged by nothing, because there every gradient between two is as good as another.
-KINK = "kink"
-
-Judge = Callable[[Mapping[str, Outcome], Traits], NodeErrors]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A case that runs one thing alone, and its judge.
+    """A case that runs one thing alone, and what is doubted of it.
 
     Args:
         suspects: whom the screening doubts.
@@ -60,13 +54,11 @@ class Trial:
         doubted: something in the network is not as it should be; otherwise a look at what the network does not show.
         runs: there are numbers to run it on; otherwise the doubt stays open as it is.
         also: another stage that it is a part of: to the paper, the gradient of a loss is one of the loss.
-        remade: makes the same trial of a layer in another case, where it is of a whole step.
     """
 
     stage: Stage
     case: Case
     node: Node
-    judge: Judge
     api: str
     parameters: Mapping[str, Json] = field(default_factory=dict)
     suspects: tuple[str, ...] = ()
@@ -75,16 +67,19 @@ class Trial:
     doubted: bool = True
     runs: bool = True
     also: Stage | None = None
-    remade: Callable[[Case, Node, Sequence[str]], Trial] | None = None
 
     def is_part_of(self, stages: Collection[Stage]) -> bool:
         """Whether one of these stages asks for it."""
         return self.stage in stages or self.also in stages
 
-    def is_explained(self, errors: NodeErrors) -> bool:
-        """Whether nothing is left to doubt where nobody is convicted."""
+    def is_explained(self, by_reference: bool) -> bool:
+        """Whether nothing is left to doubt where nobody is convicted.
+
+        Args:
+            by_reference: it was held against a reference.
+        """
         if not self.doubted:
-            return errors.judged_by == "reference"
+            return by_reference
         return self.explained is not None and self.explained()
 
     @property
@@ -136,14 +131,8 @@ def next_call_trial(
 
 
 def _layer_trial(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
-    own = _single_node(case)
-
-    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        return judge_layer(case, outcomes, traits)
-
-    return Trial(
-        Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node, case.procedure.dtype), tuple(suspects)
-    )
+    significant = _significant(node, case.procedure.dtype)
+    return Trial(Stage.FORWARD, case, _single_node(case), public_name(node.op), significant, tuple(suspects))
 
 
 def judge_layer(case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
@@ -259,20 +248,13 @@ def _raised(cotangent: Array) -> Array:
 
 
 def _backward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
-    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        return _settled(judge_pulled_back(case, outcomes, traits))
-
     own, significant = _single_node(case), _significant(node, case.procedure.dtype)
-    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), significant, tuple(suspects))
+    return Trial(Stage.BACKWARD, case, own, public_name(node.op), significant, tuple(suspects))
 
 
 def untried(stage: Stage, case: Case, node: Node, api: str, suspects: Sequence[str]) -> Trial:
     """A doubt that no numbers are there to try."""
-
-    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        return _unknown(node, outcomes)
-
-    return Trial(stage, case, node, judge, api, suspects=tuple(suspects), runs=False)
+    return Trial(stage, case, node, api, suspects=tuple(suspects), runs=False)
 
 
 def _trained_alone(
@@ -300,24 +282,7 @@ def _trained_alone(
         procedure=Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"), training=training, dtype=dtype),
         labels={own.name: np.asarray(labels, np.float32)},
     )
-
-    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        answers = {target: outcome.trace.gradients for target, outcome in _completed(outcomes).items()}
-        named = {
-            target: {name: array for name, array in arrays.items() if not name.startswith("node:")}
-            for target, arrays in answers.items()
-        }
-        return _settled(judge_gradients(own, named, loss_function(case), traits, of=case))
-
-    return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
-
-
-def _settled(found: GradientErrors) -> NodeErrors:
-    """Errors, or none where the targets differ at a kink and all of them are right."""
-    errors = found.errors
-    if not found.free:
-        return errors
-    return NodeErrors(errors.node, dict.fromkeys(errors.errors, float("nan")), mutual=errors.mutual, judged_by=KINK)
+    return Trial(Stage.BACKWARD, case, own, public_name(node.op), _significant(node, dtype), tuple(suspects))
 
 
 def alone(node: Node, given: Sequence[Array], weights: Arrays, seed: int, masks: Sequence[Mask] = ()) -> Case:
@@ -370,18 +335,10 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
     dtype = case.procedure.dtype
     single = loss_alone(recipe, outputs, case.labels, dtype=dtype, seed=case.seed)
     node = Node(recipe.name, recipe.name, ())
-
-    def value(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        return judge_loss(node, single, _completed(outcomes), traits) or _unknown(node, outcomes)
-
-    def gradient(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        found = judge_loss_gradient(single, _completed(outcomes), traits)
-        return _settled(found) if found else _unknown(node, outcomes)
-
     api, params = LOSSES[recipe.name].api, {**recipe.params, **policy_parameter(dtype)}
     return (
-        Trial(Stage.LOSS, single, node, value, api, params, tuple(suspects)),
-        Trial(Stage.BACKWARD, single, node, gradient, api, params, tuple(suspects), also=Stage.LOSS),
+        Trial(Stage.LOSS, single, node, api, params, tuple(suspects)),
+        Trial(Stage.BACKWARD, single, node, api, params, tuple(suspects), also=Stage.LOSS),
     )
 
 
@@ -404,19 +361,7 @@ def penalty_trial(
         procedure=Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"), training=training),
         labels={own.name: np.asarray(output)},
     )
-
-    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        return judge_loss(own, case, _completed(outcomes), traits) or _unknown(own, outcomes)
-
-    return Trial(Stage.LOSS, case, own, judge, public_name(node.op), _significant(node, None), tuple(suspects))
-
-
-def _completed(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
-    return {target: outcome for target, outcome in outcomes.items() if outcome.completed}
-
-
-def _unknown(node: Node, outcomes: Mapping[str, Outcome]) -> NodeErrors:
-    return NodeErrors(node, dict.fromkeys(_completed(outcomes), float("nan")), judged_by="nothing")
+    return Trial(Stage.LOSS, case, own, public_name(node.op), _significant(node, None), tuple(suspects))
 
 
 # Optimizers
@@ -427,12 +372,8 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
     recipe = case.procedure.optimizer
     assert recipe is not None
     node = Node(recipe.name, recipe.name, ())
-
-    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        return judge_update(case, _completed(outcomes)) or _unknown(node, outcomes)
-
     api, params = OPTIMIZERS[recipe.name].api, {**recipe.params, **policy_parameter(case.procedure.dtype)}
-    return Trial(Stage.UPDATE, case, node, judge, api, params, tuple(suspects))
+    return Trial(Stage.UPDATE, case, node, api, params, tuple(suspects))
 
 
 def step_alone(trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial | None:
@@ -460,9 +401,7 @@ def step_alone(trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial | None:
         single = stepping_alone(trial.case, node, given, suspect.trace.nodes[node.key], pull)
     except (KeyError, ValueError, ShapeError):
         return None
-    if of_optimizer:
-        return update_trial(single, trial.suspects)
-    return trial.remade(single, _single_node(single), trial.suspects) if trial.remade else None
+    return replace(trial, case=single, node=trial.node if of_optimizer else _single_node(single))
 
 
 def stepping_alone(case: Case, node: Node, given: Sequence[Array], output: Array, pull: Array | None = None) -> Case:
@@ -493,23 +432,7 @@ def _labels_for(pull: Array, output: Array) -> Array | None:
     return labels if same else None
 
 
-def constraint_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
-    """The whole step again: what the layer holds its weights to."""
-
-    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        return judge_constraint(case, node, _completed(outcomes))
-
+def held_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
+    """The whole step again: what the layer holds its weights to, or holds that no optimizer moved."""
     significant = _significant(node, case.procedure.dtype)
-    api = public_name(node.op)
-    return Trial(Stage.UPDATE, case, node, judge, api, significant, tuple(suspects), remade=constraint_trial)
-
-
-def state_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
-    """The whole step again: what the layer holds that no optimizer moved."""
-
-    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
-        return judge_state(case, node, _completed(outcomes), traits)
-
-    significant = _significant(node, case.procedure.dtype)
-    api = public_name(node.op)
-    return Trial(Stage.UPDATE, case, node, judge, api, significant, tuple(suspects), remade=state_trial)
+    return Trial(Stage.UPDATE, case, node, public_name(node.op), significant, tuple(suspects))

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Procedure
 from tensorparity.operators.evaluate import draw_weights, evaluate
 from tensorparity.testing.batch_order import ReversedBatch, reversed_name
+
+from ..stepping import ExaminedSteps
 
 OWN = "keras:one"
 
@@ -71,6 +72,6 @@ def test_batches_stay_in_their_order_because_states_go_from_one_to_the_next():
 def test_a_target_that_knows_the_order_is_caught_and_an_honest_one_is_not():
     targets = (OWN, reversed_name(OWN))
     for bias, found in ((0.0, False), (1.0, True)):
-        examiner = StepExaminer(ReversedBatch(OneTarget(bias), [OWN]), targets, dict.fromkeys(targets, "keras"))
+        examiner = ExaminedSteps(ReversedBatch(OneTarget(bias), [OWN]), targets, dict.fromkeys(targets, "keras"))
         examiner.examine([dense()])
         assert bool(examiner.confirm()) is found

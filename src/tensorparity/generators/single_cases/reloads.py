@@ -1,4 +1,4 @@
-"""Layers saved and loaded again, beside the networks of ``fuzz`` and ``hunt``: all of the catalogue's in turn.
+"""Layers saved and loaded again: all of the catalogue's in turn.
 
 A configuration that loses a setting shows in no network, which is run as it was built.
 """
@@ -8,17 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..core.case import Case
-from ..core.policies import PLAIN
-from ..core.procedure import Goal, Mode
-from ..core.runner import Runner
-from ..generators.networks.networks import NetworkGenerator, NetworkSettings
-from ..operators.catalogue import layer_names
-from .case_rounds import CaseRounds
+from ...core.case import Case
+from ...core.policies import PLAIN
+from ...core.procedure import Goal, Mode
+from ...operators.catalogue import layer_names
+from ..networks.networks import NetworkGenerator, NetworkSettings
 
-#: What ``--stages`` calls them.
-STAGE = "reloads"
-_PER_ROUND = 1
 #: Networks of one layer that are drawn for one that has it; shapes may come out that it does not take.
 _ATTEMPTS = 12
 
@@ -40,7 +35,3 @@ def reload_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
 
 def _settings(name: str) -> NetworkSettings:
     return NetworkSettings(layers=(name,), unit=True, policies=(PLAIN.name,), goal=Goal.FORWARD, training=False)
-
-
-def reload_rounds(runner: Runner, seed: int, layers: Sequence[str] = ()) -> CaseRounds:
-    return CaseRounds(runner, reload_cases(seed, layers), _PER_ROUND)

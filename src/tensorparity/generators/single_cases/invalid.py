@@ -1,4 +1,4 @@
-"""What documentation rules out, tried beside the networks: whoever accepts it is wrong."""
+"""What documentation rules out: whoever accepts it is wrong."""
 
 from __future__ import annotations
 
@@ -8,29 +8,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.arrays import Array
-from ..core.case import ApiCall, Case
-from ..core.graph import GraphBuilder, LayerGraph, Node, Ref
-from ..core.jsontext import Json
-from ..core.procedure import Goal, Procedure, Recipe
-from ..core.runner import Runner
-from ..generators.networks.networks import NetworkGenerator, NetworkSettings
-from ..operators.activation_calls import ACTIVATIONS, ActivationSpec
-from ..operators.activation_cases import activation_case
-from ..operators.catalogue import layer, layer_names
-from ..operators.evaluate import draw_weights, infer_shapes
-from ..operators.loss_spec import REDUCTION
-from ..operators.losses import LOSSES
-from ..operators.metrics.catalogue import METRICS, metric_case
-from ..operators.metrics.spec import MetricSpec
-from ..operators.optimizer_options import OPTION_CONFLICTS, OPTIONS
-from ..operators.optimizers import OPTIMIZERS
-from ..operators.spec import Conflict, Parameter, Shape, ShapeError
-from ..operators.text_cases import text_case
-from ..operators.text_layers import TEXT_LAYERS, TextLayerSpec
-from .case_rounds import CaseRounds
+from ...core.arrays import Array
+from ...core.case import ApiCall, Case
+from ...core.graph import GraphBuilder, LayerGraph, Node, Ref
+from ...core.jsontext import Json
+from ...core.procedure import Goal, Procedure, Recipe
+from ...operators.activation_calls import ACTIVATIONS, ActivationSpec
+from ...operators.activation_cases import activation_case
+from ...operators.catalogue import layer, layer_names
+from ...operators.evaluate import draw_weights, infer_shapes
+from ...operators.loss_spec import REDUCTION
+from ...operators.losses import LOSSES
+from ...operators.metrics.catalogue import METRICS, metric_case
+from ...operators.metrics.spec import MetricSpec
+from ...operators.optimizer_options import OPTION_CONFLICTS, OPTIONS
+from ...operators.optimizers import OPTIMIZERS
+from ...operators.spec import Conflict, Parameter, Shape, ShapeError
+from ...operators.text_cases import text_case
+from ...operators.text_layers import TEXT_LAYERS, TextLayerSpec
+from ..networks.networks import NetworkGenerator, NetworkSettings
 
-_PER_ROUND = 4
 #: Networks of one layer that are drawn for one that has it, and in which each of the wrong values alone is right.
 _ATTEMPTS = 24
 
@@ -121,10 +118,6 @@ def _fitting_weights(case: Case, node: Node, shapes: Sequence[Shape]) -> dict[st
     keys = {f"{node.layer}/{name}": weight.shape for name, weight in declared.items()}
     fitting = {key: weight for key, weight in own.items() if keys.get(key) == weight.shape}
     return {key: np.ones(shape, dtype=np.float32) for key, shape in keys.items()} | fitting
-
-
-def invalid_rounds(runner: Runner, seed: int) -> CaseRounds:
-    return CaseRounds(runner, invalid_cases(seed), _PER_ROUND)
 
 
 def _losses() -> Iterator[tuple[Recipe, Recipe]]:

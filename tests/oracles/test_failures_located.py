@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
@@ -19,6 +18,7 @@ from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import evaluate
 
 from ..judging import judge
+from ..stepping import ExaminedSteps
 
 TF, JAX, TORCH = TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 FAMILIES = dict.fromkeys(TARGETS, "keras")
@@ -72,7 +72,7 @@ def holds_op(case: Case, op: str) -> bool:
 
 
 def found(runner: Targets, case: Case) -> list[tuple[Any, ...]]:
-    (step,) = StepExaminer(runner, TARGETS, FAMILIES).examine([case])
+    (step,) = ExaminedSteps(runner, TARGETS, FAMILIES).examine([case])
     return [(s.kind, s.stage, s.diagnosis.suspects, s.diagnosis.api) for s in step.convicted]
 
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Procedure
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.reporting.words import sentences
+
+from ..stepping import ExaminedSteps
 
 VERSIONS = ("onnxruntime", "onnxruntime@old", "torch:eager")
 FAMILIES = {"onnxruntime": "onnxruntime", "onnxruntime@old": "onnxruntime", "torch:eager": "torch"}
@@ -46,7 +47,7 @@ class Ending:
 @pytest.mark.parametrize("guilty", VERSIONS)
 def test_an_ending_that_is_known_still_fails_those_it_concerns_and_no_others(guilty: str) -> None:
     """One version of a library is called as both are: the other one is innocent."""
-    examiner = StepExaminer(Ending(guilty), VERSIONS, FAMILIES)
+    examiner = ExaminedSteps(Ending(guilty), VERSIONS, FAMILIES)
     steps = [examiner.examine([_case()])[0] for _ in range(4)]
     assert steps[-1].known
     for step in steps:
@@ -57,7 +58,7 @@ def test_an_ending_that_is_known_still_fails_those_it_concerns_and_no_others(gui
 
 
 def test_what_turns_out_to_be_flaky_is_tried_again() -> None:
-    examiner = StepExaminer(Ending("torch:eager", fresh_too=False), VERSIONS, FAMILIES)
+    examiner = ExaminedSteps(Ending("torch:eager", fresh_too=False), VERSIONS, FAMILIES)
     for _ in range(3):
         (step,) = examiner.examine([_case()])
         assert step.convicted, "not known: a real one of this kind would be hidden"
@@ -78,11 +79,11 @@ def test_an_ending_that_no_trial_shows_teaches_nothing() -> None:
             return outcome if self._runs == 1 else super()._run(case, VERSIONS[0], fresh)
 
     for _ in range(4):
-        examiner = StepExaminer(Once(), VERSIONS, FAMILIES)
+        examiner = ExaminedSteps(Once(), VERSIONS, FAMILIES)
         (step,) = examiner.examine([_case()])
         assert step.open
         assert not step.convicted
-        assert not examiner._places
+        assert not any(examiner.examiner._convicted.values())
 
 
 def test_an_interrupted_confirmation_can_be_asked_for_again() -> None:
@@ -95,7 +96,7 @@ def test_an_interrupted_confirmation_can_be_asked_for_again() -> None:
             return super().run_pairs(pairs)
 
     runner = Interrupted("torch:eager")
-    examiner = StepExaminer(runner, VERSIONS, FAMILIES)
+    examiner = ExaminedSteps(runner, VERSIONS, FAMILIES)
     examiner.examine([_case()])
     with pytest.raises(KeyboardInterrupt):
         examiner.confirm()
@@ -124,7 +125,7 @@ class Saying(Ending):
 
 def test_another_message_in_the_same_layer_is_another_crash() -> None:
     messages = ["axis 3 of 'a' is out of range", "axis 7 of 'b' is out of range", "axis 1 of 'c' is out of range"]
-    examiner = StepExaminer(Saying(*messages, "a negative dimension"), VERSIONS, FAMILIES)
+    examiner = ExaminedSteps(Saying(*messages, "a negative dimension"), VERSIONS, FAMILIES)
     steps = [examiner.examine([_case()])[0] for _ in range(4)]
     assert [bool(step.known) for step in steps] == [False, False, True, False]
     assert "a negative dimension" in sentences(steps[-1].convicted[0].diagnosis)[0]

@@ -1,4 +1,4 @@
-"""Metrics beside the networks of ``fuzz`` and ``hunt``, all of them in turn, judged by references."""
+"""Metrics alone, all of them in turn, judged by references."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..core.case import Case
-from ..core.runner import Runner
-from ..operators.metrics.catalogue import METRICS, draw_params, metric_case
-from ..operators.metrics.palettes import draw_style
-from .case_rounds import CaseRounds
-
-#: What ``--stages`` calls them.
-STAGE = "metrics"
-_PER_ROUND = 2
+from ...core.case import Case
+from ...operators.metrics.catalogue import METRICS, draw_params, metric_case
+from ...operators.metrics.palettes import draw_style
 
 
 def metric_cases(seed: int) -> Iterator[Case]:
@@ -27,7 +21,3 @@ def metric_cases(seed: int) -> Iterator[Case]:
         params, weighted = draw_params(spec, rng), bool(rng.random() < 0.5)
         yield metric_case(spec, params, rng, weighted=weighted, style=draw_style(spec, params, rng))
         index += 1
-
-
-def metric_rounds(runner: Runner, seed: int) -> CaseRounds:
-    return CaseRounds(runner, metric_cases(seed), _PER_ROUND)

@@ -1,4 +1,4 @@
-"""Functions called alone, beside the networks of ``fuzz`` and ``hunt``, all of them in turn, judged by references."""
+"""Functions called alone: activations and layers of strings, all of them in turn, judged by references."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..core.case import Case
-from ..core.runner import Runner
-from ..operators.activation_calls import ACTIVATIONS, ActivationSpec
-from ..operators.activation_cases import activation_case, draw_style
-from ..operators.draws import draw_params
-from ..operators.text_cases import draw_arguments, text_case
-from ..operators.text_layers import TEXT_LAYERS, TextLayerSpec
-from .case_rounds import CaseRounds
-
-#: What ``--stages`` calls them.
-STAGE = "functions"
-_PER_ROUND = 4
+from ...core.case import Case
+from ...operators.activation_calls import ACTIVATIONS, ActivationSpec
+from ...operators.activation_cases import activation_case, draw_style
+from ...operators.draws import draw_params
+from ...operators.text_cases import draw_arguments, text_case
+from ...operators.text_layers import TEXT_LAYERS, TextLayerSpec
 
 #: After so many activations, the layers of strings again: they have far more arguments.
 _BETWEEN = 8
@@ -46,7 +40,3 @@ def function_cases(seed: int) -> Iterator[Case]:
         else:
             yield text_case(spec, draw_arguments(spec, rng), rng)
         index += 1
-
-
-def function_rounds(runner: Runner, seed: int) -> CaseRounds:
-    return CaseRounds(runner, function_cases(seed), _PER_ROUND)

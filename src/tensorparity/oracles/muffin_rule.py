@@ -1,4 +1,4 @@
-"""The paper's rule in a run (``--oracle muffin``): what it finds in a training step, and whether it finds it again."""
+"""The paper's rule in a run (``--oracle muffin``): what it finds in a training step, as suspicions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
 from ..core.policies import policy_named
+from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Measure, Stage
-from ..oracles.muffin import THRESHOLD, Inconsistency, inconsistencies, odd_ones
 from ..triage.diagnose import public_name
+from .muffin import EPSILON, THRESHOLD, Inconsistency, inconsistencies, odd_ones
 
 
 def by_paper(
-    case: Case, outcomes: Mapping[str, Outcome], stages: Collection[Stage], threshold: float = THRESHOLD
+    case: Case,
+    outcomes: Mapping[str, Outcome],
+    stages: Collection[Stage],
+    threshold: float = THRESHOLD,
+    epsilon: float = EPSILON,
 ) -> list[Inconsistency]:
     """What the paper would report of one case, in the stages that are judged.
 
@@ -30,13 +35,13 @@ def by_paper(
     found = [
         item
         for a, b in itertools.combinations(outcomes.values(), 2)
-        for item in inconsistencies(case.subject, loss, a, b, threshold)
+        for item in inconsistencies(case.subject, loss, a, b, threshold, epsilon)
     ]
     return [item for item in found if item.stage in stages and (item.nan or not half)]
 
 
 @dataclass(frozen=True)
-class PaperTrial:
+class Parting:
     """An inconsistency, and the target that a vote names for it; its case is the whole network.
 
     Args:
@@ -46,6 +51,11 @@ class PaperTrial:
     case: Case
     item: Inconsistency
     odd: str | None
+    threshold: float = THRESHOLD
+
+    @property
+    def stage(self) -> Stage:
+        return self.item.stage
 
     @property
     def api(self) -> str:
@@ -53,12 +63,12 @@ class PaperTrial:
         return f"keras.losses.{name}" if self.item.stage is Stage.LOSS else public_name(name)
 
     @property
-    def parted(self) -> tuple[str, str]:
-        return (self.item.a, self.item.b)
+    def suspects(self) -> tuple[str, ...]:
+        return (self.odd,) if self.odd else ()
 
     @property
     def place(self) -> tuple[str, ...]:
-        return (self.item.stage.value, self.api, self.odd or ",".join(self.parted))
+        return (self.item.stage.value, self.api, self.odd or f"{self.item.a},{self.item.b}")
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -77,27 +87,24 @@ class PaperTrial:
         vote = f"all others agree against {self.odd}" if self.odd else "no majority says which of them is wrong"
         return Diagnosis(
             Class.DEFECT if self.odd else Class.PRECISION,
-            (self.odd,) if self.odd else (),
+            self.suspects,
             node=item.node or None,
             api=self.api,
             evidence=(parting, vote),
             measure=Measure("chebyshev", item.distance),
-            threshold=THRESHOLD,
+            threshold=self.threshold,
         )
 
-    def shows_in(self, outcomes: Mapping[str, Outcome]) -> bool:
-        """The same pair parts at the same place in the same way, and the vote is the same."""
-        found = by_paper(self.case, outcomes, [self.item.stage])
-        return any(trial.same_as(self) for trial in paper_trials(self.case, found, outcomes))
-
-    def same_as(self, other: PaperTrial) -> bool:
-        mine, its = self.item, other.item
-        parting = (mine.stage, mine.layer, mine.node, mine.a, mine.b, mine.nan, self.odd)
-        return parting == (its.stage, its.layer, its.node, its.a, its.b, its.nan, other.odd)
+    def suspicion(self, targets: Sequence[str]) -> Suspicion:
+        return Suspicion(
+            self.kind, self.diagnosis, self.case, tuple(targets), stage=self.stage, oracle="muffin", known_by=self.key
+        )
 
 
-def paper_trials(case: Case, found: Sequence[Inconsistency], outcomes: Mapping[str, Outcome]) -> Iterator[PaperTrial]:
+def partings(
+    case: Case, found: Sequence[Inconsistency], outcomes: Mapping[str, Outcome], threshold: float = THRESHOLD
+) -> Iterator[Parting]:
     """Each inconsistency with what the vote says of it."""
     voted = odd_ones(found, outcomes)
     for item in found:
-        yield PaperTrial(case, item, voted.get((item.stage, item.layer, item.node)))
+        yield Parting(case, item, voted.get((item.stage, item.layer, item.node)), threshold)

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from tensorparity.campaign.fuzz_tally import FuzzTally
-from tensorparity.campaign.stages import StepExaminer
-from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import Runner
 from tensorparity.core.verdict import Judgement, Stage
+from tensorparity.engines.muffin.tables import Tally
 from tensorparity.targets.replies import unsupported
+
+from ...stepping import ExaminedSteps, Step
 
 TARGETS = ("one", "two", "three")
 
@@ -49,12 +49,12 @@ class Answering:
         return [self._answers[target] for _, target in pairs]
 
 
-def tallied(*answers: Outcome, dtype: str | None = None) -> tuple[FuzzTally, Stepped]:
+def tallied(*answers: Outcome, dtype: str | None = None) -> tuple[Tally, Step]:
     runner: Runner = Answering({outcome.target: outcome for outcome in answers})
     targets = [outcome.target for outcome in answers]
-    (step,) = StepExaminer(runner, targets, {}, oracle="muffin", stages=(Stage.FORWARD,)).examine([case(dtype)])
-    tally = FuzzTally(targets)
-    tally.add(step, "palette", 2, 0.5)
+    (step,) = ExaminedSteps(runner, targets, {}, oracle="muffin", stages=(Stage.FORWARD,)).examine([case(dtype)])
+    tally = Tally(targets)
+    tally.add(step.facts, step.verdicts, "palette", 2, 2)
     return tally, step
 
 
@@ -87,7 +87,7 @@ class TestUnbuildable:
 
 
 class TestInconsistencies:
-    def count(self, tally: FuzzTally) -> int:
+    def count(self, tally: Tally) -> int:
         rows = [row for row in tally.tables()["inconsistencies"] if row["data"] == "total"]
         return sum(row[stage] for row in rows for stage in ("forward", "loss", "backward"))
 
@@ -138,9 +138,10 @@ def test_nan_of_a_loss_is_in_the_column_of_nan_and_not_a_distance() -> None:
         return Outcome(target, Status.COMPLETED, {"y": nodes["y#0"]}, Trace(nodes, loss, {"node:y#0": nodes["y#0"]}))
 
     answers = {target: answer(target, np.nan if target == "two" else 1.0) for target in TARGETS}
-    examiner = StepExaminer(Answering(answers), TARGETS, {}, oracle="muffin")
-    tally = FuzzTally(TARGETS)
-    tally.add(examiner.examine([subject])[0], "palette", 1, 0.5)
+    examiner = ExaminedSteps(Answering(answers), TARGETS, {}, oracle="muffin")
+    tally = Tally(TARGETS)
+    (step,) = examiner.examine([subject])
+    tally.add(step.facts, step.verdicts, "palette", 1, 1)
     tables = tally.tables()
     assert {row["target"]: row["nan"] for row in tables["endings"] if row["data"] == "total"} == {
         "one": 0,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.campaign.witnesses import Witnesses, with_testimony, witnesses_for
+
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Mode, Procedure
 from tensorparity.operators.evaluate import evaluate
+
+from ..stepping import ExaminedSteps
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 
@@ -51,6 +52,6 @@ def test_the_mode_that_users_get_decides(guilty: str, modes: list[Mode], convict
     build = GraphBuilder()
     graph = build.build(build.add("ELU", build.input("x", (3,)), name="e"))
     case = Case(graph, Procedure(trace=True, mode=Mode.EAGER), {"x": np.ones((2, 3), np.float32)})
-    (step,) = StepExaminer(Networks(guilty, modes), TARGETS, dict.fromkeys(TARGETS, "keras")).examine([case])
+    (step,) = ExaminedSteps(Networks(guilty, modes), TARGETS, dict.fromkeys(TARGETS, "keras")).examine([case])
     assert bool(step.convicted) is convicted
     assert bool(step.open) is not convicted, "what nobody is convicted of stays an open doubt"

@@ -1,4 +1,4 @@
-"""Layers alone beside the networks of ``fuzz`` and ``hunt``, pulled back where they bend: at ties, zeros, thresholds.
+"""Layers alone, pulled back where they bend: at ties, zeros, thresholds.
 
 What flows through a network is seldom the same number twice, so a gradient that goes to the wrong one of two maxima, or
 to both, shows in one network of a hundred.
@@ -11,27 +11,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.arrays import Array, dtype_name, is_floating
-from ..core.case import Case
-from ..core.errors import TensorParityError
-from ..core.graph import LayerGraph, Node
-from ..core.policies import PLAIN
-from ..core.procedure import Goal, Mode, Procedure
-from ..core.runner import Runner
-from ..generators.networks.networks import NetworkGenerator, NetworkSettings
-from ..operators.catalogue import layer, layer_names
-from ..operators.directional import one_sided, scales
-from ..operators.evaluate import evaluate_node
-from ..operators.spec import ShapeError
-from ..triage.backward import pulled_back
-from ..triage.discontinuity import is_discontinuous
-from ..triage.screening import true_inputs
-from ..triage.trials import alone
-from .case_rounds import CaseRounds
+from ...core.arrays import Array, dtype_name, is_floating
+from ...core.case import Case
+from ...core.errors import TensorParityError
+from ...core.graph import LayerGraph, Node
+from ...core.policies import PLAIN
+from ...core.procedure import Goal, Mode, Procedure
+from ...operators.catalogue import layer, layer_names
+from ...operators.directional import one_sided, scales
+from ...operators.evaluate import evaluate_node
+from ...operators.spec import ShapeError
+from ...triage.backward import pulled_back
+from ...triage.discontinuity import is_discontinuous
+from ...triage.screening import true_inputs
+from ...triage.trials import alone
+from ..networks.networks import NetworkGenerator, NetworkSettings
 
-#: What ``--stages`` calls them.
-STAGE = "kinks"
-_PER_ROUND = 4
 #: Few, so that they meet each other: zero most often, and where activations are cut off.
 _VALUES = (0.0, 0.0, 1.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 6.0)
 #: Networks that a layer is looked for in at its turn, and turns that it may miss: then it does not bend.
@@ -123,7 +118,3 @@ def _bends(case: Case, rng: np.random.Generator) -> bool:
     if there is None or back is None:
         return False
     return bool(np.abs(there.values + back.values).sum() > _SHARE * (there.size + back.size) + there.noise + back.noise)
-
-
-def kink_rounds(runner: Runner, seed: int, layers: Sequence[str] = ()) -> CaseRounds:
-    return CaseRounds(runner, kink_cases(seed, layers), _PER_ROUND)

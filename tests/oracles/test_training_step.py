@@ -9,11 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorparity.campaign.fuzz import goal_of, read_data, read_layers, read_stages
-from tensorparity.campaign.fuzz_tally import FuzzTally
-from tensorparity.campaign.stages import StepExaminer
 from tensorparity.core.case import Case
-from tensorparity.core.errors import UsageError
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.jsontext import canonical
@@ -23,12 +19,15 @@ from tensorparity.core.policies import cast, policy_named
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.signature import value_classes
 from tensorparity.core.verdict import Judgement, Kind, Stage
+from tensorparity.engines.muffin.tables import Tally
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.operators.beside import Beside
 from tensorparity.operators.evaluate import draw_weights, evaluate_node
 from tensorparity.reporting.words import sentences
 from tensorparity.triage.confirm import HANG_FACTOR
 from tensorparity.triage.steps import loss_of
+
+from ..stepping import ExaminedSteps
 
 TARGETS = ("keras:one", "keras:two", "keras:three")
 FAMILIES = dict.fromkeys(TARGETS, "keras")
@@ -87,7 +86,7 @@ def generated(count: int, goal: Goal = Goal.FORWARD) -> list[Case]:
 
 def examined(spoil: Spoil, *, flaky: bool = False, oracle: str = "parity", count: int = 14):
     runner = ReferenceRunner(spoil, flaky)
-    examiner = StepExaminer(runner, TARGETS, FAMILIES, oracle=oracle)
+    examiner = ExaminedSteps(runner, TARGETS, FAMILIES, oracle=oracle)
     steps = examiner.examine(generated(count))
     return steps, examiner.confirm(), runner
 
@@ -131,7 +130,7 @@ def test_one_defect_of_a_layer_does_not_hide_another():
             return value
         return value * np.float32(np.nan if value.shape[1] == 5 else 1.5)
 
-    examiner = StepExaminer(ReferenceRunner(wrong), TARGETS, FAMILIES)
+    examiner = ExaminedSteps(ReferenceRunner(wrong), TARGETS, FAMILIES)
     steps = [examiner.examine([case])[0] for case in cases]
     found = examiner.confirm()
     assert [s.kind for s in found] == [Kind.INCONSISTENCY, Kind.INCONSISTENCY, Kind.NAN]
@@ -170,7 +169,7 @@ def test_a_suspect_that_recovers_is_not_blamed():
         return value
 
     runner = ReferenceRunner(recovering)
-    examiner = StepExaminer(runner, TARGETS, FAMILIES)
+    examiner = ExaminedSteps(runner, TARGETS, FAMILIES)
     examiner.examine(generated(14))
     found = examiner.confirm()
     assert found
@@ -194,7 +193,7 @@ def test_a_hang_is_confirmed_at_ten_times_its_deadline():
                 return Outcome(target, Status.TIMED_OUT, failure=Failure("Deadline", "too slow", dense.key))
             return super()._run(case, target, fresh)
 
-    examiner = StepExaminer(Slow(), TARGETS, FAMILIES)
+    examiner = ExaminedSteps(Slow(), TARGETS, FAMILIES)
     examiner.examine(generated(14))
     found = examiner.confirm()
     assert {(s.kind, s.diagnosis.klass) for s in found} == {(Kind.HANG, Class.FLAKY)}
@@ -215,7 +214,7 @@ def last_bit(target: str, op: str, value: np.ndarray) -> np.ndarray:
 
 
 def test_the_papers_false_positive_is_not_reported():
-    examiner = StepExaminer(ReferenceRunner(last_bit), TARGETS, FAMILIES)
+    examiner = ExaminedSteps(ReferenceRunner(last_bit), TARGETS, FAMILIES)
     (step,) = examiner.examine([percentages()])
     assert any(item.stage is Stage.LOSS and item.distance > 0.15 for item in step.inconsistent), "by the paper's rule"
     assert {verdict.judgement for verdict in step.verdicts} == {Judgement.PASS}
@@ -234,7 +233,7 @@ def test_a_layer_that_loses_nan_is_found_unless_all_do():
         return lambda target, op, value: np.nan_to_num(value, nan=3.0) if target in guilty else value
 
     for guilty, blamed in ((("keras:two",), {("keras:two",)}), (TARGETS, set())):
-        examiner = StepExaminer(ReferenceRunner(loses(guilty)), TARGETS, FAMILIES)
+        examiner = ExaminedSteps(ReferenceRunner(loses(guilty)), TARGETS, FAMILIES)
         examiner.examine([with_nan("GlobalMaxPooling1D")])
         assert {s.diagnosis.suspects for s in examiner.confirm() if s.kind is Kind.NAN} == blamed
 
@@ -254,7 +253,7 @@ def test_the_papers_inconsistencies_are_seen_again_or_flaky():
 
 def test_what_was_flaky_by_the_papers_rule_may_come_again_and_be_real():
     runner = ReferenceRunner(dense_off, flaky=True)
-    examiner = StepExaminer(runner, TARGETS, FAMILIES, oracle="muffin")
+    examiner = ExaminedSteps(runner, TARGETS, FAMILIES, oracle="muffin")
     cases = generated(14)
     examiner.examine(cases)
     assert {s.diagnosis.klass for s in examiner.confirm()} == {Class.FLAKY}
@@ -274,14 +273,14 @@ def test_another_vote_is_no_confirmation(again):
         return value * np.float32(1.5) if (target, op) == (guilty, "Dense") else value
 
     runner = ReferenceRunner(moving)
-    examiner = StepExaminer(runner, TARGETS, FAMILIES, oracle="muffin")
+    examiner = ExaminedSteps(runner, TARGETS, FAMILIES, oracle="muffin")
     examiner.examine(generated(14))
     assert {s.diagnosis.klass for s in examiner.confirm()} == {Class.FLAKY}
 
 
 def test_without_a_majority_the_papers_oracle_blames_nobody():
     runner = ReferenceRunner(dense_off)
-    examiner = StepExaminer(runner, TARGETS[:2], FAMILIES, oracle="muffin")
+    examiner = ExaminedSteps(runner, TARGETS[:2], FAMILIES, oracle="muffin")
     steps = examiner.examine(generated(14))
     found = examiner.confirm()
     assert {(s.diagnosis.klass, s.diagnosis.suspects) for s in found} == {(Class.PRECISION, ())}
@@ -298,7 +297,7 @@ def test_the_whole_network_is_run_again_only_as_far_as_a_target_can():
             return super()._run(case, {"keras:tensorflow": "keras:two"}.get(target, target), fresh)
 
     targets = ("keras:tensorflow", "keras:torch", "onnxruntime")
-    examiner = StepExaminer(Watched(dense_off), targets, {}, oracle="muffin")
+    examiner = ExaminedSteps(Watched(dense_off), targets, {}, oracle="muffin")
     examiner.examine(generated(8, Goal.GRADIENTS))
     assert examiner.confirm()
     assert {goal for fresh, target, goal in goals if fresh and target == "onnxruntime"} == {Goal.FORWARD}
@@ -339,7 +338,7 @@ def test_a_layer_that_raises_behind_another_only_is_named_and_cut_out():
     graph = builder.build(builder.add("ReLU", builder.add("Flatten", dense)))
     x = np.ones((2, 3), np.float32)
     case = Case(graph, Procedure(trace=True), {"x": x}, weights=draw_weights(graph, np.random.default_rng(0)))
-    examiner = StepExaminer(AfterRescaling(), TARGETS, FAMILIES)
+    examiner = ExaminedSteps(AfterRescaling(), TARGETS, FAMILIES)
     examiner.examine([case])
     (found,) = examiner.confirm()
     assert (found.kind, found.diagnosis.suspects, found.diagnosis.api, found.diagnosis.node) == (
@@ -359,9 +358,9 @@ def test_a_documented_lack_is_counted_and_not_reported():
 
     steps, found, _ = examined(lacks)
     assert found == []
-    tally = FuzzTally(TARGETS)
+    tally = Tally(TARGETS)
     for step in steps:
-        tally.add(step, "palette", 3, 0.1)
+        tally.add(step.facts, step.verdicts, "palette", 3, 3)
     assert tally.stats()["unsupported_share"] > 0
     assert list(tally.stats()["unsupported_reasons"]) == [
         "keras:one: Current implementations do not yet support N of these"
@@ -370,9 +369,9 @@ def test_a_documented_lack_is_counted_and_not_reported():
 
 def test_tables_count_a_layer_once():
     steps, _, _ = examined(dense_off)
-    tally = FuzzTally(TARGETS)
+    tally = Tally(TARGETS)
     for step in steps:
-        tally.add(step, "palette", 3, 0.1)
+        tally.add(step.facts, step.verdicts, "palette", 3, 3)
     tables = tally.tables()
     totals = {row["pair"]: row["forward"] for row in tables["inconsistencies"] if row["data"] == "total"}
     assert totals == {
@@ -383,17 +382,6 @@ def test_tables_count_a_layer_once():
     assert tables["voted"][1]["forward"] == ["Dense"]
     counts = list(tables["thresholds"].values())
     assert counts == sorted(counts, reverse=True)
-
-
-def test_options():
-    assert goal_of(read_stages("forward")) is Goal.FORWARD
-    assert goal_of(read_stages("backward")) is Goal.GRADIENTS
-    assert goal_of(read_stages("forward,update")) is Goal.UPDATE
-    assert read_layers("Dense, Add") == ("Dense", "Add")
-    assert len(read_data("paper")) == 6
-    for read, text in ((read_stages, "sideways"), (read_layers, "Lambda"), (read_data, "cats")):
-        with pytest.raises(UsageError, match="unknown"):
-            read(text)
 
 
 class OnlyInNetworks(ReferenceRunner):
@@ -419,7 +407,7 @@ def behind_an_activation(mode: Mode) -> Case:
 
 
 def test_what_differs_in_the_network_only_is_not_passed():
-    examiner = StepExaminer(OnlyInNetworks(), TARGETS, FAMILIES)
+    examiner = ExaminedSteps(OnlyInNetworks(), TARGETS, FAMILIES)
     (step,) = examiner.examine([behind_an_activation(Mode.EAGER)])
     assert examiner.confirm() == []
     assert {v.judgement for v in step.verdicts if "keras:two" in v.targets} == {Judgement.UNDECIDED}
@@ -427,7 +415,7 @@ def test_what_differs_in_the_network_only_is_not_passed():
 
 
 def test_a_layer_is_tried_in_the_mode_of_its_network_too():
-    examiner = StepExaminer(OnlyInNetworks(Mode.EAGER), TARGETS, FAMILIES)
+    examiner = ExaminedSteps(OnlyInNetworks(Mode.EAGER), TARGETS, FAMILIES)
     examiner.examine([behind_an_activation(Mode.EAGER)])
     (found,) = examiner.confirm()
     assert (found.diagnosis.klass, found.diagnosis.suspects) == (Class.DEFECT, ("keras:two",))
@@ -441,7 +429,7 @@ def test_a_layer_that_gives_another_dtype_is_found():
     builder = GraphBuilder("flat")
     graph = builder.build(builder.add("Flatten", builder.input("x", (2, 3)), name="y"))
     case = Case(graph, Procedure(trace=True), {"x": np.arange(12, dtype=np.float32).reshape(2, 2, 3)})
-    examiner = StepExaminer(ReferenceRunner(narrow), TARGETS, FAMILIES)
+    examiner = ExaminedSteps(ReferenceRunner(narrow), TARGETS, FAMILIES)
     (step,) = examiner.examine([case])
     (found,) = examiner.confirm()
     assert (found.kind, found.diagnosis.klass, found.diagnosis.suspects) == (Kind.DTYPE, Class.DEFECT, ("keras:two",))

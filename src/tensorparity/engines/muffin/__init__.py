@@ -1,0 +1,1 @@
+"""Muffin: generated networks, one training step of each."""

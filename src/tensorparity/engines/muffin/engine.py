@@ -1,0 +1,175 @@
+"""Muffin: networks of layers, made from structure templates, and a training step of each on all targets.
+
+A round is a handful of networks, and a few single cases of what networks seldom show.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+from ...core.capabilities import can_train
+from ...core.case import Case
+from ...core.engine import Ask, Result
+from ...core.errors import UsageError
+from ...core.graph import LayerGraph
+from ...core.jsontext import Json
+from ...core.oracle import Setup
+from ...core.procedure import Goal
+from ...core.verdict import Stage
+from ...generators.networks.coverage import Coverage, Use
+from ...generators.networks.networks import Network, NetworkGenerator, NetworkSettings
+from ...generators.single_cases.streams import STREAMS, SingleCases
+from ...operators.catalogue import layer
+from ...oracles.step_facts import STEP, StepFacts
+from .samples import samples_of
+from .tables import Tally
+
+STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
+#: By what ``--oracle`` says: who judges a training step.
+ORACLES = {"parity": "training_step", "muffin": "muffin"}
+_ROUND = 8
+
+
+def goal_of(stages: Sequence[Stage]) -> Goal:
+    """How far a network has to be run for these stages."""
+    if Stage.UPDATE in stages:
+        return Goal.UPDATE
+    return Goal.GRADIENTS if {Stage.LOSS, Stage.BACKWARD} & set(stages) else Goal.FORWARD
+
+
+@dataclass(frozen=True)
+class MuffinSettings:
+    """What ``[engine.muffin]`` says.
+
+    Args:
+        networks: what networks are made of.
+        stages: those of a training step that are judged; they say how far networks are run.
+        oracle: ``parity`` or ``muffin``: the paper's rule alone.
+        single_cases: kinds of cases that are run beside networks (``single_cases.STREAMS``).
+        only_trainable: networks are run by those targets that can train, where these are two or more.
+    """
+
+    networks: NetworkSettings = field(default_factory=NetworkSettings)
+    stages: tuple[Stage, ...] = STAGES
+    oracle: str = "parity"
+    single_cases: tuple[str, ...] = tuple(STREAMS)
+    only_trainable: bool = False
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Json]) -> MuffinSettings:
+        """From a section of a configuration file.
+
+        Raises:
+            UsageError: for a setting that there is not, or a value that it cannot have.
+        """
+        own = {name.name for name in fields(cls)} - {"networks"}
+        of_networks = {name.name for name in fields(NetworkSettings)} - {"goal"}
+        for name in settings:
+            if name not in own | of_networks:
+                raise UsageError(f"muffin has no setting {name!r}; known are {', '.join(sorted(own | of_networks))}")
+        given = {name: _frozen(value) for name, value in settings.items()}
+        try:
+            stages = tuple(map(Stage, given.get("stages", STAGES)))
+        except ValueError as error:
+            raise UsageError(f"{error}; known are {', '.join(stage.value for stage in STAGES)}") from None
+        networks = NetworkSettings(**{name: given[name] for name in of_networks & set(given)}, goal=goal_of(stages))
+        rest = {name: given[name] for name in own & set(given) - {"stages"}}
+        return cls(networks, stages, **rest)._checked()
+
+    def _checked(self) -> MuffinSettings:
+        unknown = [name for name in self.single_cases if name not in STREAMS]
+        if unknown:
+            raise UsageError(f"unknown single cases {unknown[0]!r}; known are {', '.join(STREAMS)}")
+        if self.oracle not in ORACLES:
+            raise UsageError(f"unknown oracle {self.oracle!r}; known are {', '.join(ORACLES)}")
+        return self
+
+    def oracle_settings(self) -> dict[str, dict[str, Json]]:
+        """What the oracles of its cases have to be told, by their names."""
+        return {name: {"stages": [stage.value for stage in self.stages]} for name in ORACLES.values()}
+
+
+def _frozen(value: Json) -> Json:
+    return tuple(value) if isinstance(value, list) else value
+
+
+class MuffinEngine:
+    """What networks are depends on the seed and on those before them; coverage alone steers.
+
+    A fitness of verdicts would have it revisit what is known to be wrong. Data sets that are asked for by name give
+    real samples where they can be had: by default networks do not depend on what else is installed.
+    """
+
+    name = "muffin"
+    #: Enough that a check that takes long, and goes first, does not leave the others without work.
+    ahead = 4
+
+    def __init__(self, setup: Setup) -> None:
+        self.settings = MuffinSettings.from_mapping(setup.settings)
+        networks = self.settings.networks
+        samples, self.samples = samples_of(networks.data)
+        self._generator = NetworkGenerator(setup.seed, networks, samples)
+        self._singles = SingleCases(setup.seed, self.settings.single_cases, networks.layers)
+        self._targets = self._steppers(setup)
+        self._rounds: deque[dict[str, Network]] = deque()
+        self._data: dict[str, str] = {}
+        #: What was really run: networks are made ahead, and some run nowhere.
+        self._covered = Coverage(networks.names(), policies=networks.policy_names())
+        self.tally = Tally(self._targets or setup.targets)
+
+    def _steppers(self, setup: Setup) -> tuple[str, ...]:
+        """The targets that can train; none, which means all, where networks are to be run by everybody."""
+        able = tuple(target for target in setup.targets if can_train(setup.traits[target]))
+        return able if self.settings.only_trainable and len(able) > 1 else ()
+
+    def ask(self) -> Sequence[Ask]:
+        """The single cases first: a count cuts the stream behind a network, and they go with it."""
+        networks = [self._generator.next() for _ in range(_ROUND)]
+        self._rounds.append({network.case.digest: network for network in networks})
+        self._data.update({network.case.digest: network.data for network in networks})
+        oracles = (ORACLES[self.settings.oracle],)
+        steps = [Ask(network.case, self._targets, oracles) for network in networks]
+        return [*(Ask(case, counted=False) for case in self._singles.round()), *steps]
+
+    def tell(self, results: Sequence[Result]) -> None:
+        """Count the networks of the round; of one that was cut short, those that were run."""
+        networks = self._rounds.popleft()
+        for result in results:
+            network = networks.get(result.digest)
+            if network is not None:
+                self._count(network, result)
+
+    def _count(self, network: Network, result: Result) -> None:
+        facts = StepFacts.from_json(result.facts[STEP]) if STEP in result.facts else StepFacts()
+        self._covered.add(_exercised(network, facts))
+        if facts.completed:
+            self._covered.use_network(network.case)
+        self.tally.add(facts, result.verdicts, network.data, len(network.layers), _nodes(network.case))
+
+    def data_of(self, digest: str) -> str | None:
+        """The data set that a network was made for; None of single cases."""
+        return self._data.get(digest)
+
+    def tables(self) -> Mapping[str, Json]:
+        return {
+            **self.tally.stats(),
+            "coverage": self._covered.to_json(),
+            "tables": self.tally.tables(),
+            "samples": dict(self.samples),
+            "single_cases": self._singles.counts(),
+        }
+
+
+def _nodes(case: Case) -> int:
+    assert isinstance(case.subject, LayerGraph)
+    return len(case.subject.nodes)
+
+
+def _exercised(network: Network, facts: StepFacts) -> list[Use]:
+    """What of a network was run: all of it, or, where every target failed, the layer that they failed of."""
+    if facts.completed:
+        return list(network.uses)
+    guilty = {*facts.convicted, *(known.api for known in facts.known)}
+    return [use for use in network.uses if layer(use.layer).api in guilty]
