@@ -17,17 +17,17 @@ from ..core.jsontext import Json
 from ..core.oracle import Judged, Seen, Setup
 from ..core.outcome import Failure, Outcome, Status
 from ..core.procedure import Goal
-from ..core.signature import policy_parameter
+from ..core.signature import Key, policy_parameter
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from ..operators.beside import layer_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.losses import LOSSES
+from ..operators.losses_alone import is_loss_alone
 from ..operators.optimizers import OPTIMIZERS
 from ..triage.diagnose import public_name
 from ..triage.endings import alike_in_type, failure_evidence, stage_of_ending
-from ..triage.steps import is_loss_alone
 from ..triage.support import is_refusal
 
 #: The name of this oracle.
@@ -92,11 +92,8 @@ class FailingAlike:
 
 def _manners(seen: Seen) -> Iterator[_Manner]:
     """The one that is claimed, unless the case is of something else by now; else all that there are."""
-    if seen.claim is not None:
-        kind, stage, _, api, exception = seen.claim
-        own = _api(seen.case, Stage(stage))
-        if Kind(kind) in _STATUS_OF_KIND and (not own or not api or own == api):
-            yield _Manner(_STATUS_OF_KIND[Kind(kind)], Stage(stage), own or api, exception)
+    if seen.claim is not None and seen.claim[0]:  # of a case file, only the suspects are known
+        yield from _claimed(seen, seen.claim)
         return
     told: list[_Manner] = []
     for outcome in seen.own.values():
@@ -107,6 +104,13 @@ def _manners(seen: Seen) -> Iterator[_Manner]:
         if not any(one.stage is stage and one.fits(outcome, seen.case.procedure.dtype) for one in told):
             told.append(_Manner(outcome.status, stage, _api(seen.case, stage), failure.type))
     yield from told
+
+
+def _claimed(seen: Seen, claim: Key) -> Iterator[_Manner]:
+    kind, stage, _, api, exception = claim
+    own = _api(seen.case, Stage(stage))
+    if Kind(kind) in _STATUS_OF_KIND and (not own or not api or own == api):
+        yield _Manner(_STATUS_OF_KIND[Kind(kind)], Stage(stage), own or api, exception)
 
 
 def _groups(seen: Seen, manner: _Manner) -> list[dict[str, Outcome]]:

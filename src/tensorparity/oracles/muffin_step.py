@@ -24,6 +24,9 @@ class Muffin(Stepwise):
         stages: those that are judged, by name.
     """
 
+    replaces = frozenset(["training_step"])
+    of_networks = True
+
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._threshold = float(setup.settings.get("t", THRESHOLD))
@@ -37,7 +40,7 @@ class Muffin(Stepwise):
             if parting.key not in told:
                 step.convicted.append(parting.suspicion(step.targets))
             told.add(parting.key)
-        if seen.claim is None or Kind(seen.claim[0]) in ENDING_KINDS:
+        if seen.claim is None or not seen.claim[0] or Kind(seen.claim[0]) in ENDING_KINDS:
             yield from convict_failures(step, look_before=False)
         return step.judged(list(self._verdicts(step)))
 

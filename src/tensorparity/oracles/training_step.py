@@ -63,6 +63,8 @@ class TrainingStep(Stepwise):
         stages: those that are judged, by name; the earlier ones are always run.
     """
 
+    replaces = frozenset(["muffin"])
+
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._stages = frozenset(map(Stage, setup.settings.get("stages", STAGES)))

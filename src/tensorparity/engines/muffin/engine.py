@@ -27,8 +27,8 @@ from .samples import samples_of
 from .tables import Tally
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
-#: By what ``--oracle`` says: who judges a training step.
-ORACLES = {"parity": "training_step", "muffin": "muffin"}
+#: Who judges a training step, unless the user chose somebody else.
+_ORACLE = "training_step"
 _ROUND = 8
 
 
@@ -46,16 +46,14 @@ class MuffinSettings:
     Args:
         networks: what networks are made of.
         stages: those of a training step that are judged; they say how far networks are run.
-        oracle: ``parity`` or ``muffin``: the paper's rule alone.
         single_cases: kinds of cases that are run beside networks (``single_cases.STREAMS``).
         only_trainable: networks are run by those targets that can train, where these are two or more.
     """
 
     networks: NetworkSettings = field(default_factory=NetworkSettings)
     stages: tuple[Stage, ...] = STAGES
-    oracle: str = "parity"
     single_cases: tuple[str, ...] = tuple(STREAMS)
-    only_trainable: bool = False
+    only_trainable: bool = True
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Json]) -> MuffinSettings:
@@ -82,13 +80,7 @@ class MuffinSettings:
         unknown = [name for name in self.single_cases if name not in STREAMS]
         if unknown:
             raise UsageError(f"unknown single cases {unknown[0]!r}; known are {', '.join(STREAMS)}")
-        if self.oracle not in ORACLES:
-            raise UsageError(f"unknown oracle {self.oracle!r}; known are {', '.join(ORACLES)}")
         return self
-
-    def oracle_settings(self) -> dict[str, dict[str, Json]]:
-        """What the oracles of its cases have to be told, by their names."""
-        return {name: {"stages": [stage.value for stage in self.stages]} for name in ORACLES.values()}
 
 
 def _frozen(value: Json) -> Json:
@@ -129,8 +121,7 @@ class MuffinEngine:
         networks = [self._generator.next() for _ in range(_ROUND)]
         self._rounds.append({network.case.digest: network for network in networks})
         self._data.update({network.case.digest: network.data for network in networks})
-        oracles = (ORACLES[self.settings.oracle],)
-        steps = [Ask(network.case, self._targets, oracles) for network in networks]
+        steps = [Ask(network.case, self._targets, (_ORACLE,)) for network in networks]
         return [*(Ask(case, counted=False) for case in self._singles.round()), *steps]
 
     def tell(self, results: Sequence[Result]) -> None:
@@ -148,18 +139,22 @@ class MuffinEngine:
             self._covered.use_network(network.case)
         self.tally.add(facts, result.verdicts, network.data, len(network.layers), _nodes(network.case))
 
-    def data_of(self, digest: str) -> str | None:
-        """The data set that a network was made for; None of single cases."""
-        return self._data.get(digest)
-
     def tables(self) -> Mapping[str, Json]:
         return {
             **self.tally.stats(),
             "coverage": self._covered.to_json(),
             "tables": self.tally.tables(),
             "samples": dict(self.samples),
-            "single_cases": self._singles.counts(),
+            **self._singles.counts(),
+            "digests": self._digests(),
         }
+
+    def _digests(self) -> dict[str, Json]:
+        """By data set, the networks that were made for it: whoever has a clock adds their times up."""
+        found: dict[str, list[Json]] = {}
+        for digest, data in self._data.items():
+            found.setdefault(data, []).append(digest)
+        return dict(found)
 
 
 def _nodes(case: Case) -> int:
