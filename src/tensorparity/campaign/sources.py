@@ -163,7 +163,7 @@ def _with_keras_export(model: Model, runtimes: Sequence[str], context: Context, 
 
 def _given(model: Model, runtimes: Sequence[str], exported: Exported) -> Model:
     files = {**model.files, **dict.fromkeys(runtimes, exported.file)}
-    return replace(model, files=files, exporters=dict.fromkeys(runtimes, exported.exporter))
+    return replace(model, files=files)
 
 
 def _factory(text: str, context: Context) -> Source:

@@ -18,6 +18,14 @@ ORACLES: Registry[OracleFactory] = Registry(
     "oracle",
     {
         "outcomes": f"{_HERE}.outcomes:Outcomes",
+        "layer": f"{_HERE}.interim:LayerAlone",
+        "layers": f"{_HERE}.output_pair:Parity",
+        "file": f"{_HERE}.output_pair:Parity",
+        "parity": f"{_HERE}.output_pair:Parity",
+        "cradle": f"{_HERE}.output_pair:Cradle",
+        "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
+        "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
+        "training": f"{_HERE}.training:Trainings",
     },
 )
 

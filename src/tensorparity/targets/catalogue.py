@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from ..core.case import EXPORTED_ONNX
 from ..core.errors import UnknownTargetError
 from ..core.procedure import Goal
 from ..core.registry import Registry
+from ..core.traits import TargetTraits, Traits, base_name
 from .names import TargetName
 
 
@@ -195,6 +197,31 @@ def spec_of(name: TargetName) -> TargetSpec:
             "('tensorparity targets' shows which are installed)"
         )
     return TARGETS.get(name.base)
+
+
+def traits_of(targets: Iterable[str]) -> Traits:
+    """The traits of the targets of a run; unknown names have plain ones."""
+    known = {target: TARGETS.get(base) for target in targets if (base := base_name(target)) in TARGETS}
+    return Traits({target: _traits(spec) for target, spec in known.items()})
+
+
+def _traits(spec: TargetSpec) -> TargetTraits:
+    reads = ("onnx", EXPORTED_ONNX) if spec.lowering == "onnx" else ("torch",) if spec.lowering else _KERAS_FILES
+    return TargetTraits(
+        spec.name,
+        family=spec.family,
+        library=spec.name.partition(":")[2] if spec.family == "keras" else spec.family,
+        max_goal=spec.furthest,
+        lowering=spec.lowering,
+        calls=spec.calls,
+        reads=reads,
+        compiled=spec.compiled,
+        arbiter=spec.arbiter,
+        default=spec.hunted,
+    )
+
+
+_KERAS_FILES = ("keras", "h5")
 
 
 def install_hint(spec: TargetSpec) -> str:
