@@ -100,7 +100,7 @@ def _shown(at: Sight) -> Asking[list[Suspicion]]:
     waiting = dict(enumerate(at.found))
     done: dict[int, Suspicion] = {}
     for depth in range(max((len(item.places) for item in at.found), default=0)):
-        tried = {index: item for index, item in waiting.items() if _is_tried(item, depth)}
+        tried = {index: item for index, item in waiting.items() if _is_tried(at, item, depth)}
         answers = yield [_look(item, depth) for item in tried.values()]
         shows = {
             index for index, answer in zip(tried, answers, strict=True) if answer.judged is None
@@ -111,9 +111,11 @@ def _shown(at: Sight) -> Asking[list[Suspicion]]:
     return [done[index] for index in sorted(done)]
 
 
-def _is_tried(item: Found, depth: int) -> bool:
-    """Only defects are confirmed; and the last place is taken without a look."""
-    return item.suspicion.diagnosis.klass is Class.DEFECT and depth < len(item.places) - 1
+def _is_tried(at: Sight, item: Found, depth: int) -> bool:
+    """Only defects are confirmed; the last place, and the case that is being looked at, are taken without a look."""
+    if item.suspicion.diagnosis.klass is not Class.DEFECT or depth == len(item.places) - 1:
+        return False
+    return item.places[depth].case.digest != at.seen.case.digest
 
 
 def _look(item: Found, depth: int) -> Check:

@@ -16,14 +16,14 @@ from typing import Any
 import platformdirs
 
 from ..core.arrays import Arrays
-from ..core.case import Case
+from ..core.case import Case, ModelFile
 from ..core.errors import UsageError, WorkerStartError
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.runner import Runner
 from .begun import Begun, nobody
 from .cache import CachedRunner, OutcomeCache, drop_unused
-from .catalogue import TargetSpec, install_hint, spec_of
+from .catalogue import TargetSpec, install_hint, spec_of, traits_of
 from .environments import Environment, base_variables, cpu_features, find_environment, installed, inventory
 from .faults import Fault
 from .limits import Limits
@@ -284,6 +284,9 @@ class LocalRunner:
         if case.procedure.goal is Goal.LAYERS:
             return reading_request(case, target, trust=self._settings.trust, deadline_factor=deadline_factor)
         spec = self._desks[target].spec
+        reads = traits_of([target])[target].reads
+        if isinstance(case.subject, ModelFile) and reads and case.subject.format not in reads:
+            return unsupported(target, f"it reads no .{case.subject.format} files")
         arrays: Arrays = case.arrays()
         header: dict[str, Any] = {**case.header(), "trust": self._settings.trust}
         lowered = lower(spec.lowering, case, spec.calls)
