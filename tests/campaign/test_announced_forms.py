@@ -12,6 +12,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.reporting.words import sentences
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
@@ -48,4 +49,4 @@ def test_another_shape_than_was_announced_is_found(backend: str) -> None:
         (found,) = examiner.confirm()
     assert (found.kind, found.diagnosis.klass, found.diagnosis.suspects) == (Kind.SHAPE, Class.DEFECT, (target,))
     assert found.diagnosis.api == "keras.layers.ZeroPadding1D"
-    assert "where it says that it gives float32 (any, 5, 3)" in found.diagnosis.evidence[0]
+    assert "where it says that it gives float32 (any, 5, 3)" in sentences(found.diagnosis)[0]

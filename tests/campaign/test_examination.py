@@ -22,6 +22,7 @@ from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.oracles.whole import layers
+from tensorparity.reporting.words import sentences
 
 Examine = Callable[..., Examined]
 A, B, C = "fake:a", "fake:b", "fake:c"
@@ -149,7 +150,7 @@ class TestDecisions:
         examined = examine(fake_runner(whole={B: lambda y: y * np.float32(1.5)}))
         (suspicion,) = examined.suspicions
         assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, (B,))
-        assert "only when fused" in suspicion.diagnosis.evidence
+        assert suspicion.diagnosis.fused
         assert judgements(examined) == {(A, B): Judgement.FAIL, (A, C): Judgement.PASS, (B, C): Judgement.FAIL}
         assert suspicion.case.subject.name == "classifier"  # type: ignore[union-attr]
 
@@ -283,7 +284,7 @@ class TestEndings:
         (suspicion,) = examine(fake_runner(ends={B: status})).suspicions
         assert (suspicion.kind, suspicion.exception) == (kind, "FakeError")
         assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, (B,))
-        assert suspicion.diagnosis.evidence == (
+        assert sentences(suspicion.diagnosis) == (
             f"{B} {status.value}: FakeError: {B} does not feel like it",
             f"{A}, {C} completed the same model on the same inputs",
         )

@@ -15,6 +15,7 @@ from tensorparity.core.case import ModelFile
 from tensorparity.core.finding import Class
 from tensorparity.core.model import Model
 from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.reporting.words import sentences
 
 Examine = Callable[..., Examined]
 A, B, C = "fake:a", "fake:b", "fake:c"
@@ -105,5 +106,5 @@ def test_who_is_blamed_for_a_file_that_does_not_run(
     examined = examine(runner, exported(classifier))
     (suspicion,) = examined.suspicions
     assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.ERROR, suspects)
-    doubtful = any("a second runtime tells" in line for line in suspicion.diagnosis.evidence)
+    doubtful = any("a second runtime tells" in line for line in sentences(suspicion.diagnosis))
     assert doubtful == (failing == (B,))

@@ -26,6 +26,7 @@ from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.operators.beside import Beside
 from tensorparity.operators.evaluate import draw_weights, evaluate_node
+from tensorparity.reporting.words import sentences
 from tensorparity.triage.confirm import HANG_FACTOR
 from tensorparity.triage.steps import loss_of
 
@@ -159,7 +160,7 @@ def test_noise_that_is_always_wrong_says_so():
 
     _, found, _ = examined(noisy)
     assert {s.diagnosis.klass for s in found} == {Class.DEFECT}
-    assert {s.diagnosis.evidence[-1] for s in found} == {"keras:two gives two different answers on the same case"}
+    assert {sentences(s.diagnosis)[-1] for s in found} == {"keras:two gives two different answers on the same case"}
 
 
 def test_a_suspect_that_recovers_is_not_blamed():
@@ -284,7 +285,7 @@ def test_without_a_majority_the_papers_oracle_blames_nobody():
     steps = examiner.examine(generated(14))
     found = examiner.confirm()
     assert {(s.diagnosis.klass, s.diagnosis.suspects) for s in found} == {(Class.PRECISION, ())}
-    assert {s.diagnosis.evidence[-1] for s in found} == {"no majority says which of them is wrong"}
+    assert {sentences(s.diagnosis)[-1] for s in found} == {"no majority says which of them is wrong"}
     assert any(verdict.failed for step in steps for verdict in step.verdicts), "the pair is inconsistent all the same"
 
 

@@ -17,6 +17,7 @@ from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.errors import UsageError
 from tensorparity.core.outcome import Outcome, Record, Status
 from tensorparity.operators.api import evaluate_call
+from tensorparity.reporting.words import sentences
 
 from .single_rounds import run_round
 
@@ -63,7 +64,7 @@ def rounds(runner: References, count: int) -> CaseRounds:
 def test_nothing_is_found_where_nothing_is_wrong():
     runner = References()
     found = rounds(runner, 3 * len(FUNCTIONS))
-    assert [suspicion.diagnosis.evidence for suspicion in found.confirm()] == []
+    assert [sentences(suspicion.diagnosis) for suspicion in found.confirm()] == []
     assert not runner.fresh
 
 

@@ -15,6 +15,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.metrics.catalogue import METRICS
+from tensorparity.reporting.words import sentences
 
 EVERYTHING = list(invalid_cases(0))
 #: Of layers a few: there are hundreds.
@@ -69,7 +70,7 @@ def test_who_accepts_is_wrong(case: Case):
     assert suspicion.stage is _stage(case)
     assert suspicion.diagnosis.suspects == ("keras:torch",)
     assert suspicion.diagnosis.api.startswith("keras.")
-    assert "keras:tensorflow refuses it" in suspicion.diagnosis.evidence
+    assert "keras:tensorflow refuses it" in sentences(suspicion.diagnosis)
 
 
 def _stage(case: Case) -> Stage:

@@ -28,6 +28,7 @@ from tensorparity.core.verdict import Stage
 from tensorparity.generators.networks.networks import NetworkSettings
 from tensorparity.reporting import html
 from tensorparity.reporting.fuzz_tables import render
+from tensorparity.reporting.words import sentences
 from tensorparity.store.database import Store, open_store
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
@@ -216,7 +217,7 @@ class TestInterrupted:
         settings = replace(SETTINGS, models=40, reducing=ReducingSettings(scripts=False))
         campaign, _ = run(settings, Pooled(wrong_dense), store)
         assert campaign.stop is StopReason.INTERRUPTED
-        evidence = [" ".join(finding.diagnosis.evidence) for finding in campaign.findings.values()]
+        evidence = [" ".join(sentences(finding.diagnosis)) for finding in campaign.findings.values()]
         assert any("reduced from" in text for text in evidence)
         assert any("reduced from" not in text for text in evidence)
 

@@ -18,6 +18,7 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.operators.losses_alone import loss_alone
+from tensorparity.reporting.words import sentences
 
 TF, JAX, TORCH = "keras:tensorflow", "keras:jax", "keras:torch"
 
@@ -62,7 +63,7 @@ class TestFreedoms:
     def test_any_answer_to_a_division_by_zero(self) -> None:
         first, second = gave("torch:eager", np.array([3, -5])), gave("torch:compile", np.array([3, 77]))
         assert verdict(self.FMOD, first, second) == (Class.SPECIFICATION, ())
-        assert "documented freedom" in " ".join(judged(self.FMOD, first, second).diagnosis.evidence)
+        assert "documented freedom" in " ".join(sentences(judged(self.FMOD, first, second).diagnosis))
 
     def test_a_wrong_answer_beside_it_is_wrong(self) -> None:
         first, second = gave("torch:eager", np.array([99, 0])), gave("torch:compile", np.array([3, 0]))
@@ -111,7 +112,7 @@ class TestEndings:
             suspicion = judged(self.CASE, *outcomes, self.RIGHT)
             assert (suspicion.kind, suspicion.exception) == (Kind.CRASH, "SIGSEGV")
             assert suspicion.diagnosis.suspects == (JAX,)
-            assert len(suspicion.diagnosis.evidence) == 2
+            assert len(sentences(suspicion.diagnosis)) == 2
 
     def test_those_who_end_alike_are_suspects_together(self) -> None:
         assert judged(

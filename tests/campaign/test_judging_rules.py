@@ -19,6 +19,7 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.api import evaluate_call
 from tensorparity.operators.losses import evaluate_loss
+from tensorparity.reporting.words import sentences
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 
@@ -89,7 +90,7 @@ class TestRuledOut:
         assert (suspicion.kind, suspicion.stage) == (Kind.ACCEPTS_INVALID, Stage.BUILD)
         assert suspicion.diagnosis.suspects == (B,)
         assert suspicion.diagnosis.parameters == {"dilation_rate": 0}
-        assert f"{A} refuses it" in suspicion.diagnosis.evidence
+        assert f"{A} refuses it" in sentences(suspicion.diagnosis)
 
     def test_where_nobody_refuses_the_shared_code_is(self) -> None:
         outputs = {target: done(target, layer=np.zeros(1, np.float32)) for target in (A, B)}
@@ -110,7 +111,7 @@ class TestRuledOut:
         suspicion, _ = judge(convolution(kernel_size=0), outcomes)
         assert suspicion is not None
         assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.CRASH, (A,))
-        assert not any("refuses" in line for line in suspicion.diagnosis.evidence)
+        assert not any("refuses" in line for line in sentences(suspicion.diagnosis))
 
     @pytest.mark.parametrize("status", [Status.TIMED_OUT, Status.OUT_OF_MEMORY, Status.UNSUPPORTED])
     def test_only_raising_is_refusing(self, status: Status) -> None:
@@ -118,7 +119,7 @@ class TestRuledOut:
         suspicion, _ = judge(convolution(kernel_size=0), outcomes)
         assert suspicion is not None
         assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.ACCEPTS_INVALID, (B,))
-        assert not any("refuses" in line for line in suspicion.diagnosis.evidence)
+        assert not any("refuses" in line for line in sentences(suspicion.diagnosis))
 
     def test_a_pair_is_not_ruled_out_because_another_rank_is(self) -> None:
         case = convolution(kernel_size=[2, 2])
@@ -150,7 +151,7 @@ class TestLosses:
         assert suspicion is not None
         assert (suspicion.stage, suspicion.diagnosis.suspects) == (Stage.LOSS, (B,))
         assert suspicion.diagnosis.api == "keras.losses.CategoricalHinge"
-        assert "the loss CategoricalHinge of its own outputs" in suspicion.diagnosis.evidence[0]
+        assert "the loss CategoricalHinge of its own outputs" in sentences(suspicion.diagnosis)[0]
 
     def test_a_tie_is_a_freedom_of_the_loss(self) -> None:
         suspicion, _ = judge(self.CASE, {A: stepped(A, self.CASE, self.ONE), B: stepped(B, self.CASE, self.SPLIT)})

@@ -14,6 +14,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Procedure
 from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.reporting.words import sentences
 
 VERSIONS = ("onnxruntime", "onnxruntime@old", "torch:eager")
 FAMILIES = {"onnxruntime": "onnxruntime", "onnxruntime@old": "onnxruntime", "torch:eager": "torch"}
@@ -126,4 +127,4 @@ def test_another_message_in_the_same_layer_is_another_crash() -> None:
     examiner = StepExaminer(Saying(*messages, "a negative dimension"), VERSIONS, FAMILIES)
     steps = [examiner.examine([_case()])[0] for _ in range(4)]
     assert [bool(step.known) for step in steps] == [False, False, True, False]
-    assert "a negative dimension" in steps[-1].convicted[0].diagnosis.evidence[0]
+    assert "a negative dimension" in sentences(steps[-1].convicted[0].diagnosis)[0]

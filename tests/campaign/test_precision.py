@@ -25,6 +25,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.engines.predoo.engine import PredooEngine
 from tensorparity.operators.calls.catalogue import OPERATORS, operator_of
+from tensorparity.reporting.words import sentences
 
 Answer = Callable[[Case], Outcome | Array]
 
@@ -108,7 +109,7 @@ class TestOperatorMeasure:
         assert item.finding.kind is Kind.PRECISION
         assert item.suspicion.case.inputs["x"].size == 1
         assert runner.fresh == 1
-        assert "torch:eager says" in diagnosis.evidence[1]
+        assert "torch:eager says" in sentences(diagnosis)[1]
 
     def test_what_is_known_is_not_reduced_and_confirmed_again(self) -> None:
         runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": absolute_sigmoid})
@@ -125,7 +126,7 @@ class TestOperatorMeasure:
         diagnosis = item.finding.diagnosis
         assert (diagnosis.klass, diagnosis.suspects, item.finding.kind) == (Class.DEFECT, ("onnxruntime",), Kind.NAN)
         assert np.isnan(item.suspicion.case.inputs["x"]).tolist() == [[True]]
-        assert diagnosis.evidence[0] == "exp(nan) = nan, and onnxruntime says 0 in float32"
+        assert sentences(diagnosis)[0] == "exp(nan) = nan, and onnxruntime says 0 in float32"
         assert searched(runner, "exp")[0].records["onnxruntime"].units <= 1  # no part of the largest error
 
     def test_an_early_overflow_and_a_lost_nan_are_two_findings(self) -> None:
@@ -151,7 +152,7 @@ class TestOperatorMeasure:
         runner = Exact(["torch:eager", "tensorflow:eager"], {"tensorflow:eager": literal})
         (item,) = findings_of(runner, searched(runner, "bce_with_logits"))
         assert item.finding.diagnosis.klass is Class.SPECIFICATION
-        assert "documented: " in item.finding.diagnosis.evidence[-1]
+        assert "documented: " in sentences(item.finding.diagnosis)[-1]
 
     def test_what_does_not_happen_again_is_flaky(self) -> None:
         calls = {"count": 0}
@@ -223,7 +224,7 @@ class TestCompiled:
         runner = Exact(["jax:eager", "torch:eager", "torch:compile"], {"torch:compile": absolute_sigmoid})
         (item,) = findings_of(runner, self.searched(runner, ["sigmoid"]))
         assert item.finding.diagnosis.suspects == ("torch:compile",)
-        assert "jax:eager says" in item.finding.diagnosis.evidence[1]
+        assert "jax:eager says" in sentences(item.finding.diagnosis)[1]
 
     def test_who_raises_on_nan_is_asked_on_numbers_and_a_lack_is_said(self) -> None:
         def raising(case: Case) -> Outcome | Array:

@@ -11,6 +11,7 @@ from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.reporting.words import sentences
 
 from .test_precision import Exact, exact, searched
 
@@ -67,7 +68,7 @@ def test_two_unrelated_exceptions_of_one_type_are_two_findings() -> None:
     runner = Exact(["torch:eager", "jax:jit"], {"jax:jit": two})
     filed = findings_of(runner, searched(runner, "conv1d"))
     assert len(filed) == len({item.finding.id for item in filed}) == 2
-    assert {item.finding.diagnosis.evidence[0].partition(": ")[2] for item in filed} == {
+    assert {sentences(item.finding.diagnosis)[0].partition(": ")[2] for item in filed} == {
         "RuntimeError: padding of 3 is wrong",
         "RuntimeError: stride out of memory",
     }

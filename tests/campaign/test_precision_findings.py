@@ -17,6 +17,7 @@ from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.engines.predoo.batch import Batch
 from tensorparity.engines.predoo.specials import special_batch
 from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.reporting.words import sentences
 
 NORM = OPERATORS.get("l2_norm")
 TARGET = "torch:eager"
@@ -65,8 +66,8 @@ def test_the_value_that_is_told_is_the_one_that_was_judged_by() -> None:
     """In float64 arithmetic the squares vanish, and so would the length."""
     (item,) = findings_of(Fifth(), [noted("float64", [3e-200, 4e-200])])  # type: ignore[arg-type]
     assert item.finding.diagnosis.klass is Class.PRECISION
-    value = float(item.finding.diagnosis.evidence[0].split(" = ")[1].split(",")[0])
-    said = float(item.finding.diagnosis.evidence[0].split(" says ")[1].split(" ")[0])
+    value = float(sentences(item.finding.diagnosis)[0].split(" = ")[1].split(",")[0])
+    said = float(sentences(item.finding.diagnosis)[0].split(" says ")[1].split(" ")[0])
     assert said == pytest.approx(1.2 * value, rel=1e-6, abs=0.0)
 
 

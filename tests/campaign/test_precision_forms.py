@@ -18,6 +18,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.operators.spec import Evaluation
+from tensorparity.reporting.words import sentences
 from tensorparity.triage.reproduce.literals import Unprintable
 
 from .test_precision import Exact, exact, searched
@@ -49,7 +50,7 @@ def test_a_wrong_shape_of_one_variant_is_a_finding() -> None:
     assert (item.finding.kind, item.finding.diagnosis.klass) == (Kind.SHAPE, Class.DEFECT)
     assert item.finding.diagnosis.suspects == ("jax:jit",)
     assert item.finding.diagnosis.parameters["padding"] == "same"
-    assert item.finding.diagnosis.evidence[0].startswith("jax:jit wrong shape: shape (")
+    assert sentences(item.finding.diagnosis)[0].startswith("jax:jit wrong shape: shape (")
     assert set(item.suspicion.case.inputs["x"].ravel().tolist()) == {1.0}
     assert runner.fresh == 1
     run = next(run for run in notebooks[0].runs() if run.target == "jax:jit")

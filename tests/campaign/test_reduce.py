@@ -14,13 +14,14 @@ from tensorparity.campaign import confirming
 from tensorparity.campaign import localize as localizing
 from tensorparity.campaign import reduce as reducing
 from tensorparity.campaign.exports import ExportedCases
-from tensorparity.campaign.opening import OpenCase
 from tensorparity.campaign.reducing import Prepared
+from tensorparity.commands.opening import OpenCase
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
+from tensorparity.reporting.words import sentences
 from tensorparity.store.casefile import CaseFile
 from tensorparity.targets.runner import RunnerSettings
 from tensorparity.triage.reduction.reducer import Checked
@@ -49,7 +50,7 @@ def test_an_exporter_is_shown_by_the_whole_file(
     reduced = reducing.reduce(tmp_path / "a.tpcase", None, RunnerSettings(), out)
     (finding,) = reduced.facts.findings
     missing = "reproducer missing: no script: there is none for the exporter some.exporter"
-    assert finding.diagnosis.evidence == (REMARK, missing)
+    assert sentences(finding.diagnosis) == (REMARK, missing)
     assert REMARK in reduced.facts.notes
     assert "checks" not in reduced.facts.stats
     assert not out.exists()

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.confirming import agreed
 from tensorparity.campaign.examining import examine_case, examine_cases
 from tensorparity.campaign.filing import make_finding, scripts_of
 from tensorparity.campaign.reducing import (
@@ -21,6 +20,7 @@ from tensorparity.campaign.reducing import (
     prepare_one,
     reduce_suspicion,
 )
+from tensorparity.commands.confirming import agreed
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
@@ -30,6 +30,7 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
+from tensorparity.reporting.words import sentences
 from tensorparity.triage.confirm import two_answers, unsteady
 from tensorparity.triage.reduction.reducer import Budget, Checked
 from tensorparity.triage.reproduce.script import Reproducer
@@ -87,7 +88,7 @@ class TestExamining:
         checked, _ = examine_case(fake_runner(targets=TARGETS, whole={TORCH: wrong}), chain, TARGETS)
         (suspicion,) = checked.suspicions
         assert suspicion.diagnosis.suspects == (TORCH,)
-        assert "only when fused" in suspicion.diagnosis.evidence
+        assert suspicion.diagnosis.fused
 
     def test_layers_are_replayed_as_the_whole_is_run(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS)
@@ -207,7 +208,7 @@ class TestReducing:
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, (TORCH,), api="x.y"), chain, TARGETS)
         prepared = prepare_one(healthy, healthy, suspicion, Budget(), scripts=False)
         assert prepared.suspicion.case is chain
-        assert prepared.suspicion.diagnosis.evidence == ("not reduced: alone, it does not fail in the same way",)
+        assert sentences(prepared.suspicion.diagnosis) == ("not reduced: alone, it does not fail in the same way",)
 
     def test_an_exporter_is_shown_by_the_whole_file(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS)
@@ -216,7 +217,7 @@ class TestReducing:
         assert runner.ran == []
         assert prepared.suspicion.case is chain
         said = "not reduced, shown by the file: torch.onnx takes no layers of ours"
-        assert prepared.suspicion.diagnosis.evidence[-1] == said
+        assert sentences(prepared.suspicion.diagnosis)[-1] == said
 
     def test_classes_that_blame_nobody_are_not_reduced(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS)
@@ -235,7 +236,7 @@ class TestReducing:
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, (TORCH,), api="x.y"), chain, TARGETS)
         (prepared,) = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare([suspicion])
         assert prepared.suspicion.case is chain
-        (remark,) = prepared.suspicion.diagnosis.evidence
+        (remark,) = sentences(prepared.suspicion.diagnosis)
         assert remark.startswith("not reduced: a bug in tensorparity (test_reducing.py, line ")
         assert remark.endswith("): ZeroDivisionError: by none")
 
@@ -263,7 +264,7 @@ class TestMetOnTheWay:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}}, only_once=True)
         (again,) = confirmed(runner, [self.met(runner, chain)])
         assert again.diagnosis.klass is Class.FLAKY
-        assert again.diagnosis.evidence[-1] == "did not fail again in fresh processes"
+        assert sentences(again.diagnosis)[-1] == "did not fail again in fresh processes"
 
     def test_a_hang_is_left_out(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS, ends={TORCH: Status.TIMED_OUT})
@@ -283,7 +284,7 @@ class TestFiling:
         assert found.id == make_finding(item.original, "cradle", {}, "m").id
         assert found.signature == item.suspicion.signature == found.cluster
         assert found.diagnosis.node == "d23#0"
-        assert found.diagnosis.evidence[-1].startswith("reduced from 40 nodes and ")
+        assert sentences(found.diagnosis)[-1].startswith("reduced from 40 nodes and ")
 
     def test_seeds_and_shapes_make_no_other_defect(self, fake_runner: Any) -> None:
         signatures = set()
@@ -347,7 +348,7 @@ class TestFiling:
     def test_the_time_for_all_is_bounded(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         (item,) = Preparation(runner, runner, ReducingSettings(seconds=0.0)).prepare([suspicion])
-        assert item.suspicion.diagnosis.evidence[-1] == "not reduced: the time for reducing was used up"
+        assert sentences(item.suspicion.diagnosis)[-1] == "not reduced: the time for reducing was used up"
 
 
 class TestSeveralAtATime:

@@ -16,6 +16,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.reporting.words import sentences
 
 JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
@@ -42,7 +43,7 @@ class TestCalls:
         assert suspicion is not None
         diagnosis = suspicion.diagnosis
         assert (diagnosis.klass, diagnosis.suspects, diagnosis.api) == (Class.DEFECT, (TORCH,), "keras.ops.softmax")
-        assert diagnosis.evidence[-1] == "keras:jax agrees with the float64 reference to 4e-08"
+        assert sentences(diagnosis)[-1] == "keras:jax agrees with the float64 reference to 4e-08"
 
     def test_one_target_is_judged_by_the_reference(self) -> None:
         assert judge(SOFTMAX, completed(jax=RIGHT)) == (None, "")

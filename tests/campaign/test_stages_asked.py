@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from tensorparity.campaign.asking import as_far_as, can_train
+
 from tensorparity.core.procedure import Goal, Mode
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.targets.catalogue import TARGETS
@@ -32,7 +32,7 @@ def test_as_far_as_it_goes(target: str, goal: Goal) -> None:
     assert (asked.procedure.loss is None) == (goal is Goal.FORWARD)
     assert asked.procedure.trace == (goal is Goal.FORWARD)
     assert bool(asked.labels) == (goal is not Goal.FORWARD)
-    one_mode = target in TARGETS and bool(TARGETS.get(target).lowering)
+    one_mode = target in TARGETS and bool(TARGETS.get(target).traits.lowering)
     assert asked.procedure.mode is (Mode.USER if one_mode else Mode.EAGER)
 
 

@@ -15,6 +15,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
+from tensorparity.reporting.words import sentences
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.endings import EndingTrial
@@ -45,7 +46,7 @@ def relu(numbers: list[float]) -> tuple[Trial, dict[str, Outcome]]:
 def test_a_witness_is_evidence_and_nothing_more(numbers: list[float], said: str) -> None:
     trial, heard = relu(numbers)
     found = with_testimony(ACCUSED, trial, {}, heard)
-    assert f"torch:eager, without Keras, {said}" in found.evidence[-1]
+    assert f"torch:eager, without Keras, {said}" in sentences(found)[-1]
     assert replace(found, evidence=ACCUSED.evidence) == ACCUSED
 
 
@@ -70,7 +71,7 @@ def test_torch_itself_is_right_where_keras_on_torch_is_not() -> None:
         (found,) = examiner.confirm()
         assert Witnesses(runner, ["torch:eager"]).heard([network()])[0]["torch:eager"].completed
     assert found.diagnosis.suspects == ("keras:torch",)
-    assert any(line.startswith("torch:eager, without Keras, is right about") for line in found.diagnosis.evidence)
+    assert any(line.startswith("torch:eager, without Keras, is right about") for line in sentences(found.diagnosis))
 
 
 @pytest.mark.parametrize(("goal", "quoted"), [(Goal.FORWARD, True), (Goal.UPDATE, False)])
@@ -78,4 +79,4 @@ def test_a_witness_of_an_ending_has_run_as_far(goal: Goal, quoted: bool) -> None
     case = replace(network(), procedure=replace(network().procedure, goal=goal))
     trial = EndingTrial(case, Stage.FORWARD, "keras:jax", ("raised", "ValueError", "no"))
     heard = {"torch:eager": Outcome("torch:eager", Status.COMPLETED)}
-    assert any("runs the same" in line for line in with_testimony(ACCUSED, trial, {}, heard).evidence) == quoted
+    assert any("runs the same" in line for line in sentences(with_testimony(ACCUSED, trial, {}, heard))) == quoted

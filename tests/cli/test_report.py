@@ -10,11 +10,12 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tensorparity.core.engine import Result
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.outcome import Status
 from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
 from tensorparity.reporting.json_document import load_schema
-from tensorparity.store.database import Result, open_store
+from tensorparity.store.database import open_store
 
 TORCH, JAX = "keras:torch", "keras:jax"
 HOSTILE = "x|y <b>`\x1b[31m]]>"
@@ -41,7 +42,9 @@ def store(tmp_path: Path) -> Path:
         second = opened.begin_campaign("hunt", 3, {"targets": [TORCH]})
         for index in range(4):
             verdict = Verdict(Judgement.UNDECIDED if index else Judgement.PASS, (TORCH,), "so")
-            opened.record_result(second, Result("muffin", index, f"{index}" * 8, (verdict,), {TORCH: Status.COMPLETED}))
+            opened.record_results(
+                second, "muffin", [Result(index, f"{index}" * 8, (verdict,), {TORCH: Status.COMPLETED})]
+            )
         opened.add_finding(second, finding("muffin-1", signature="crash/x", engine="muffin"))
     return folder
 
@@ -97,7 +100,7 @@ def test_junit(tensorparity: Any, store: Path) -> None:
     assert [case.get("name") for case in suites["muffin"]][0] == "4 cases run, 3 undecided"
     failure = suites["cradle"].find("testcase/failure")
     assert failure is not None
-    assert failure.get("message") == "keras:torch: inconsistency in forward"
+    assert failure.get("message") == "keras.layers.Dense with units=1 gives wrong numbers on keras:torch"
     assert "off by 3" in (failure.text or "")
 
 

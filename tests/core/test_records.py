@@ -85,15 +85,15 @@ FINDINGS = [
 
 @pytest.mark.parametrize("finding", FINDINGS)
 def test_finding_round_trip(finding: Finding) -> None:
-    assert Finding.from_json(parse(canonical(finding.to_json()))) == finding
-    assert Finding.from_json(json.loads(document(finding.to_json()))) == finding
+    assert Finding.from_json(parse(canonical(finding.to_stored()))) == finding
+    assert Finding.from_json(json.loads(document(finding.to_stored()))) == finding
     assert finding.is_defect is (finding.diagnosis.klass is Class.DEFECT)
 
 
 def test_finding_has_the_fields_of_the_contract() -> None:
     contract = (
         "id engine kind stage targets suspects class api node parameters measure threshold signature cluster "
-        "evidence versions case reproducer"
+        "evidence versions case reproducer title severity reduced"
     )
     assert list(FINDINGS[1].to_json()) == contract.split()
 

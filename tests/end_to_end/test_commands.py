@@ -70,7 +70,7 @@ class TestHunt:
     def test_cases_and_verdicts_are_identical(self, hunts: Any, name: str) -> None:
         _, expected = hunts["one"]
         _, results = hunts[name]
-        assert [result.case_digest for result in results] == [result.case_digest for result in expected]
+        assert [result.digest for result in results] == [result.digest for result in expected]
         assert [result.verdicts for result in results] == [result.verdicts for result in expected]
 
     def test_the_resumed_one_ran_only_what_was_left(self, hunts: Any) -> None:

@@ -29,7 +29,7 @@ def planted(tensorparity: Any, folder: Path) -> Any:
 def verdicts(out: Path) -> list[Any]:
     with open_store(out) as store:
         results = store.results(store.campaigns()[-1].id, "muffin")
-        return [(r.case_digest, [v.judgement for v in r.verdicts]) for r in results]
+        return [(r.digest, [v.judgement for v in r.verdicts]) for r in results]
 
 
 def test_a_planted_fault_is_found_in_its_layer(planted: Any, valid: Callable[[Any], Any]) -> None:

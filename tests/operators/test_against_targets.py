@@ -50,7 +50,9 @@ TARGET_MARKS = [
 
 def test_every_target_that_runs_layers_is_here() -> None:
     specs = map(TARGETS.get, TARGETS.names())
-    layers = {spec.name for spec in specs if spec.lowering in ("onnx", "torch") or spec.name.startswith("keras:")}
+    layers = {
+        spec.name for spec in specs if spec.traits.lowering in ("onnx", "torch") or spec.name.startswith("keras:")
+    }
     assert layers == ELSEWHERE | set(LEAST)
 
 
@@ -151,7 +153,7 @@ def test_what_does_not_run_is_refused_with_a_reason(ran_on: tuple[str, list[Outc
 
 def test_values_are_what_the_reference_says(ran_on: tuple[str, list[Outcome]], uses: list[Use]) -> None:
     target, outcomes = ran_on
-    if TARGETS.get(target).lowering is None:
+    if TARGETS.get(target).traits.lowering is None:
         pytest.skip("Keras' own values are compared where the catalogue is")
     held = 0
     for use, outcome in zip(uses, outcomes, strict=True):

@@ -9,10 +9,13 @@ from tensorparity.core.graph import Node, Ref
 from tensorparity.core.policies import policy_named
 from tensorparity.operators.evaluate import evaluate_node
 from tensorparity.operators.rounding import K, error_units
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.backward import layer_function
 from tensorparity.triage.diagnose import blame
 from tensorparity.triage.measuring import with_dtypes
 from tensorparity.triage.node_errors import NodeErrors
+
+TRAITS = traits_of(TARGETS)
 
 DENSE = Node("dense", "Dense", (Ref("x"),), {"units": 3})
 
@@ -63,7 +66,7 @@ def test_the_derivative_is_taken_where_the_casts_have_led():
 
 def test_another_dtype_than_the_policy_s_is_wrong_whatever_the_values():
     answers = {"keras:one": [np.ones(1, np.float32)], "keras:two": [np.ones(1, np.float16)]}
-    errors = with_dtypes(NodeErrors(DENSE, dict.fromkeys(answers, 0.0)), answers, "mixed_float16")
+    errors = with_dtypes(NodeErrors(DENSE, dict.fromkeys(answers, 0.0)), answers, "mixed_float16", traits=TRAITS)
     assert dict(errors.dtypes) == {"keras:one": "float32"}
     klass, suspects = blame(errors, dict.fromkeys(answers, "keras"))
     assert klass is not None

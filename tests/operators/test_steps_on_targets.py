@@ -17,8 +17,11 @@ from tensorparity.core.verdict import Judgement
 from tensorparity.operators.catalogue import layer
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.operators.rounding import K
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import open_runner
 from tensorparity.triage.states import judge_states
+
+TRAITS = traits_of(TARGETS)
 
 TARGETS = ("keras:tensorflow", "keras:torch", "keras:jax")
 CLIPPINGS = next(p for p in layer("BatchNormalization").parameters if p.name == "renorm_clipping").valid
@@ -50,7 +53,7 @@ def test_batch_renormalization(runner: Runner, clipping: Any) -> None:
     assert {verdict.judgement for verdict in step.verdicts} == {Judgement.PASS}
     assert examiner.confirm() == []
     outcomes = dict(zip(TARGETS, runner.run_pairs([(case, target) for target in TARGETS]), strict=True))
-    (held,) = [found for found in judge_states(case, outcomes) if found.node.op == "BatchNormalization"]
+    (held,) = [found for found in judge_states(case, outcomes, traits=TRAITS) if found.node.op == "BatchNormalization"]
     assert held.judged_by == "reference"
     assert set(held.errors) == set(TARGETS)
     assert all(error <= K for error in held.errors.values()), held.errors

@@ -14,6 +14,7 @@ from tensorparity.campaign.selection import families_of
 from tensorparity.campaign.sources import Context, open_source
 from tensorparity.core.arrays import Array
 from tensorparity.core.finding import Class
+from tensorparity.reporting.words import sentences
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
 pytestmark = [pytest.mark.onnxruntime]
@@ -68,7 +69,9 @@ def examine(seeds: range, folder: Path) -> tuple[list[str], int]:
             assert all(outcome.completed for outcome in examined.outcomes.values())
             apart += _differ([outcome.outputs for outcome in examined.outcomes.values()])
             found += [
-                f"seed {seed}: {s.diagnosis.evidence}" for s in examined.suspicions if s.diagnosis.klass is Class.DEFECT
+                f"seed {seed}: {sentences(s.diagnosis)}"
+                for s in examined.suspicions
+                if s.diagnosis.klass is Class.DEFECT
             ]
             path.unlink()
     return found, apart

@@ -22,6 +22,7 @@ from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.core.finding import Class
 from tensorparity.core.suspicion import Suspicion
+from tensorparity.reporting.words import sentences
 from tensorparity.targets.faults import fault_names, load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.testing.museum import EXHIBITS, JAX, NATIVE, NATIVE_JAX, NATIVE_TENSORFLOW, TENSORFLOW, TORCH, Exhibit
@@ -139,7 +140,7 @@ def _check(shown: Shown) -> None:
     assert (shown.suspicion.kind, shown.suspicion.stage) == (exhibit.kind, exhibit.stage)
     assert diagnosis.suspects == exhibit.suspects
     assert (diagnosis.api, diagnosis.node) == (exhibit.api, exhibit.node)
-    assert diagnosis.evidence
+    assert sentences(diagnosis)
     if shown.prepared is None:
         return
     reduced = shown.prepared.suspicion
@@ -148,7 +149,7 @@ def _check(shown: Shown) -> None:
     if exhibit.parameter:
         assert exhibit.parameter in reduced.diagnosis.parameters
     script = shown.prepared.reproducer
-    assert script is not None, reduced.diagnosis.evidence
+    assert script is not None, sentences(reduced.diagnosis)
     assert script.verified, script.remark  # it ended with 1 with the fault and with 0 without
 
 

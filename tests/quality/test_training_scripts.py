@@ -12,6 +12,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.reporting.words import sentences
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.reduction.reducer import Budget
@@ -66,7 +67,7 @@ def test_several_steps() -> None:
     found = prepared(training(procedure, 8), ["keras:tensorflow", "keras:jax", TORCH], FORGETS)
     assert (found.suspicion.stage, found.suspicion.diagnosis.suspects) == (Stage.UPDATE, (TORCH,))
     assert found.suspicion.case.procedure.steps != 1  # the first step is right
-    assert found.reproducer is not None, found.suspicion.diagnosis.evidence
+    assert found.reproducer is not None, sentences(found.suspicion.diagnosis)
     assert found.reproducer.verified, (found.reproducer.remark, found.reproducer.text)
     assert "for k in range(2):" in found.reproducer.text
 
@@ -77,5 +78,5 @@ def test_one_step_by_its_formula_on_two_targets() -> None:
     diagnosis = found.suspicion.diagnosis
     assert (found.suspicion.stage, diagnosis.suspects) == (Stage.UPDATE, (TORCH,))
     assert diagnosis.api == "keras.optimizers.SGD"
-    assert found.reproducer is not None, diagnosis.evidence
+    assert found.reproducer is not None, sentences(diagnosis)
     assert found.reproducer.verified, (found.reproducer.remark, found.reproducer.text)

@@ -64,7 +64,9 @@ def test_one_defect(sample: Sample) -> None:
         keras:tensorflow  pass     1.2e-7      0/1000    98.9%     0         -
         keras:jax
 
-        Defect 1: inconsistency, stage forward (7f3a)
+        Defect 1: keras.layers.Conv2D with padding='same', strides=2 gives wrong numbers
+        on keras:torch
+          finding    7f3a: wrong (inconsistency), stage forward
           suspect    keras:torch
           where      layer conv2d_4 (Conv2D), keras.layers.Conv2D
           parameters padding='same', strides=2
@@ -115,7 +117,8 @@ def test_crash_of_one_target(sample: Sample) -> None:
         ──────────────────────────────────────────────────────────────────────────────
         keras:tensorflow / keras:jax  pass     1.2e-7      0/1000   98.9%     0
 
-        Defect 1: crash, stage forward (c0de)
+        Defect 1: keras.layers.Conv2D kills the process on keras:torch
+          finding    c0de: crash, stage forward
           suspect    keras:torch
           where      layer conv2d_4 (Conv2D), keras.layers.Conv2D
           evidence   killed by SIGSEGV in 3 of 3 fresh processes
@@ -167,7 +170,9 @@ def test_hunt_with_findings(sample: Sample) -> None:
         precision     11        rounding or an ill-conditioned case; nobody is to blame
         flaky         1         failed in some repeats only; not counted as new
 
-        Defect 1: inconsistency, stage forward (d0)
+        Defect 1: keras.layers.Conv2D with padding='same', strides=2 gives wrong numbers
+        on keras:torch
+          finding    d0: wrong (inconsistency), stage forward
           suspect    keras:torch
           where      layer conv2d_4 (Conv2D), keras.layers.Conv2D
           parameters padding='same', strides=2
@@ -179,7 +184,9 @@ def test_hunt_with_findings(sample: Sample) -> None:
           case       findings/d0/case.zip
           script     findings/d0/reproducer.py
 
-        Defect 2: inconsistency, stage forward (d1)
+        Defect 2: keras.layers.Conv2D with padding='same', strides=2 gives wrong numbers
+        on keras:torch
+          finding    d1: wrong (inconsistency), stage forward
           suspect    keras:torch
           where      layer conv2d_4 (Conv2D), keras.layers.Conv2D
           parameters padding='same', strides=2
@@ -191,7 +198,9 @@ def test_hunt_with_findings(sample: Sample) -> None:
           case       findings/d1/case.zip
           script     findings/d1/reproducer.py
 
-        Defect 3: inconsistency, stage forward (d2)
+        Defect 3: keras.layers.Conv2D with padding='same', strides=2 gives wrong numbers
+        on keras:torch
+          finding    d2: wrong (inconsistency), stage forward
           suspect    keras:torch
           where      layer conv2d_4 (Conv2D), keras.layers.Conv2D
           parameters padding='same', strides=2
@@ -203,7 +212,9 @@ def test_hunt_with_findings(sample: Sample) -> None:
           case       findings/d2/case.zip
           script     findings/d2/reproducer.py
 
-        Defect 4: nan, stage backward (beef)
+        Defect 4: the gradient of keras.ops.logaddexp with x=Infinity gives NaN or
+        infinity on every Keras backend
+          finding    beef: nan, stage backward
           suspect    keras
           where      keras.ops.logaddexp
           parameters x=Infinity
@@ -261,7 +272,9 @@ def test_replay(sample: Sample) -> None:
         findings/7f3a/case.zip still fails. keras:torch differs: layer conv2d_4 (Conv2D)
         is wrong there.
 
-        Defect 1: inconsistency, stage forward (7f3a)
+        Defect 1: keras.layers.Conv2D with padding='same', strides=2 gives wrong numbers
+        on keras:torch
+          finding    7f3a: wrong (inconsistency), stage forward
           suspect    keras:torch
           where      layer conv2d_4 (Conv2D), keras.layers.Conv2D
           parameters padding='same', strides=2

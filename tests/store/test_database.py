@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import pytest
 
 import tensorparity
 from tensorparity.core.case import Case, ModelFile
+from tensorparity.core.engine import Result
 from tensorparity.core.errors import ModelRefusedError, StoreError, UsageError
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.graph import GraphBuilder
@@ -26,7 +28,7 @@ from tensorparity.core.outcome import Status
 from tensorparity.core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from tensorparity.store.casefile import CaseFile, read_case
 from tensorparity.store.connection import locate
-from tensorparity.store.database import Result, Store, open_store
+from tensorparity.store.database import Store, open_store
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -36,9 +38,9 @@ VERDICT = Verdict(
 )
 
 
-def result(index: int, engine: str = "muffin", digest: str = "") -> Result:
-    statuses = {"a": Status.COMPLETED, "b": Status.TIMED_OUT}
-    return Result(engine, index, digest or f"digest-{index}", (VERDICT,), statuses)
+def result(index: int, digest: str = "") -> Result:
+    endings = {"a": Status.COMPLETED, "b": None}
+    return Result(index, digest or f"digest-{index}", (VERDICT,), endings, {"units": {"a": (1.5, float("inf"))}})
 
 
 def finding(identity: str = "f-1", klass: Class = Class.DEFECT) -> Finding:
@@ -173,13 +175,15 @@ def test_sample_of_schema_1_reads_for_ever(tmp_path: Path) -> None:
         assert (first.command, first.seed, first.stop_reason) == ("hunt", 2**70, "budget")
         assert store.find_campaign("hunt", 2**70, SETTINGS) == first
         assert second.finished is None
-        assert store.results(first.id, "muffin") == [result(0), result(1)]
+        old = [replace(result(index), measures={}) for index in range(2)]
+        assert store.results(first.id, "muffin") == old
         (kept,) = store.findings()
         assert kept.to_json()["suspects"] == ["keras:jax"]
         path = store.case_path(kept)
         assert path is not None
         assert read_case(path).case.digest == case_file().case.digest
-        store.record_result(second.id, result(0))  # and it can be continued
+        store.record_results(second.id, "muffin", [result(0)])  # and it can be continued
+        assert store.results(second.id, "muffin") == [result(0)]
 
 
 # Campaigns
@@ -219,7 +223,7 @@ def test_unknown_campaign(store: Store) -> None:
     for action in (
         lambda: store.campaign(9),
         lambda: store.finish_campaign(9, "x"),
-        lambda: store.record_result(9, result(0)),
+        lambda: store.record_results(9, "muffin", [result(0)]),
         lambda: store.add_finding(9, finding()),
     ):
         with pytest.raises(StoreError, match="has no campaign 9"):
@@ -231,25 +235,25 @@ def test_unknown_campaign(store: Store) -> None:
 
 def test_results_come_in_order_of_index(store: Store, campaign: int) -> None:
     for index in (2, 0, 10, 1):
-        store.record_result(campaign, result(index))
-    store.record_result(campaign, result(0, "eagle"))
+        store.record_results(campaign, "muffin", [result(index)])
+    store.record_results(campaign, "eagle", [result(0)])
     assert store.results(campaign, "muffin") == [result(index) for index in (0, 1, 2, 10)]
-    assert store.results(campaign, "eagle") == [result(0, "eagle")]
+    assert store.results(campaign, "eagle") == [result(0)]
     assert store.results(campaign, "audee") == []
 
 
 def test_recording_again_changes_nothing(store: Store, campaign: int) -> None:
-    store.record_result(campaign, result(0))
-    store.record_result(campaign, Result("muffin", 0, "digest-0"))
-    store.record_results(campaign, [result(0), result(1)])
-    store.record_results(campaign, [])
+    store.record_results(campaign, "muffin", [result(0)])
+    store.record_results(campaign, "muffin", [Result(0, "digest-0")])
+    store.record_results(campaign, "muffin", [result(0), result(1)])
+    store.record_results(campaign, "muffin", [])
     assert store.results(campaign, "muffin") == [result(0), result(1)]
 
 
 def test_another_case_in_the_same_place_is_refused(store: Store, campaign: int) -> None:
-    store.record_result(campaign, result(3))
+    store.record_results(campaign, "muffin", [result(3)])
     with pytest.raises(StoreError, match="generator has changed; start a new campaign"):
-        store.record_result(campaign, result(3, digest="another"))
+        store.record_results(campaign, "muffin", [result(3, digest="another")])
 
 
 # Findings
@@ -313,7 +317,7 @@ def test_no_row_without_its_case_file(store: Store, campaign: int) -> None:
 def test_threads_share_a_store(store: Store, campaign: int) -> None:
     def write(engine: str) -> None:
         for index in range(20):
-            store.record_result(campaign, result(index, engine))
+            store.record_results(campaign, engine, [result(index)])
 
     threads = [threading.Thread(target=write, args=(engine,)) for engine in "abcd"]
     for thread in threads:
@@ -327,15 +331,16 @@ WRITER = """
     import sys
     from tensorparity.core.finding import Class, Diagnosis, Finding
     from tensorparity.core.verdict import Kind, Stage
-    from tensorparity.store.database import Result, open_store
+    from tensorparity.core.engine import Result
+    from tensorparity.store.database import open_store
 
     folder, engine, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
     with open_store(folder) as store:
         campaign = store.begin_campaign("hunt", 0, {"writer": engine})
         print(campaign, flush=True)
         for index in range(count):
-            store.record_result(campaign, Result(engine, index, f"{engine}-{index}"))
-            store.record_result(1, Result("shared", index, f"shared-{index}"))
+            store.record_results(campaign, engine, [Result(index, f"{engine}-{index}")])
+            store.record_results(1, "shared", [Result(index, f"shared-{index}")])
             diagnosis = Diagnosis(Class.DEFECT)
             store.add_finding(1, Finding(f"f{index}", engine, Kind.NAN, Stage.CALL, (), diagnosis, "s"))
             print(index, flush=True)
@@ -376,4 +381,4 @@ def test_kill_leaves_a_readable_store_with_all_that_was_acknowledged(tmp_path: P
         resumed = store.find_campaign("hunt", 0, {"writer": "a"})
         assert resumed is not None
         assert resumed.id == campaign
-        store.record_result(campaign, Result("a", len(indices), "next"))
+        store.record_results(campaign, "a", [Result(len(indices), "next")])

@@ -13,8 +13,11 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.procedure import Procedure
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.node_errors import NodeErrors
 from tensorparity.triage.replay import replay_nodes
+
+TRAITS = traits_of(TARGETS)
 
 Measure = Callable[..., dict[str, NodeErrors]]
 
@@ -49,7 +52,7 @@ def measure(network: Model, images: dict[str, Array]) -> Measure:
         trace = runner.run_pairs([(model.case(first, Procedure(trace=True), images), first)])[0]
         changed = {**trace.trace.nodes, **{f"{layer}#0": array for layer, array in changes.items()}}
         activations = {key: array for key, array in changed.items() if array is not None}
-        found = replay_nodes(runner, model, model.graph.nodes, images, activations, runner.targets)
+        found = replay_nodes(runner, model, model.graph.nodes, images, activations, runner.targets, traits=TRAITS)
         return {errors.node.layer: errors for errors in found}
 
     return replayed

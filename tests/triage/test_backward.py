@@ -14,10 +14,13 @@ from tensorparity.core.graph import GraphBuilder, Node, Ref
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.operators.rounding import K
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.backward import judge_pulled_back
 from tensorparity.triage.diagnose import blame
 from tensorparity.triage.node_errors import NodeErrors
 from tensorparity.triage.trials import KINK, Trial, backward_trial
+
+TRAITS = traits_of(TARGETS)
 
 KERAS = dict.fromkeys(["one", "two", "three"], "keras")
 
@@ -27,7 +30,7 @@ def outcome(target: str, gradients: Mapping[str, Array]) -> Outcome:
 
 
 def judged(trial: Trial, **answers: Mapping[str, Array]) -> NodeErrors:
-    return trial.judge({target: outcome(target, gradients) for target, gradients in answers.items()})
+    return trial.judge({target: outcome(target, gradients) for target, gradients in answers.items()}, TRAITS)
 
 
 def dense(units: int, batch: int = 8) -> tuple[Trial, dict[str, Array]]:
@@ -127,7 +130,9 @@ def test_numbers_beyond_float32_say_nothing_of_who_computes_in_it() -> None:
     )
     true, infinite = np.array([[1.0, 1e64]]), np.array([[1.0, np.inf]])
     given = {"keras:tensorflow": true, "keras:jax": infinite, "keras:torch": true}
-    found = judge_pulled_back(case, {t: outcome(t, {"input:r#0/0": array}) for t, array in given.items()})
+    found = judge_pulled_back(
+        case, {t: outcome(t, {"input:r#0/0": array}) for t, array in given.items()}, traits=TRAITS
+    )
     assert set(found.errors.errors) == {"keras:tensorflow"}
     assert found.errors.errors["keras:tensorflow"] <= K
 
@@ -144,7 +149,7 @@ def scaled(**answers: Array) -> NodeErrors:
     )
     named = {f"keras:{backend}": array for backend, array in answers.items()}
     outcomes = {target: outcome(target, {"input:r#0/0": array}) for target, array in named.items()}
-    return judge_pulled_back(case, outcomes).errors
+    return judge_pulled_back(case, outcomes, traits=TRAITS).errors
 
 
 def test_what_overflows_on_the_way_is_not_judged_either() -> None:
@@ -171,5 +176,5 @@ def test_where_the_formula_jumps_within_a_step_any_number_may_be_right() -> None
     )
     given = {"right": np.array([[1e12, 2e12]], np.float32), "other": zeros}
     outcomes = {target: outcome(target, {"input:u#0/0": array}) for target, array in given.items()}
-    errors = judge_pulled_back(case, outcomes).errors.errors
+    errors = judge_pulled_back(case, outcomes, traits=TRAITS).errors.errors
     assert max(errors.values()) <= K

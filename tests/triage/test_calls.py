@@ -17,8 +17,11 @@ from tensorparity.operators.calls.numbers import FLOAT, Numbers
 from tensorparity.operators.calls.spec import Operator
 from tensorparity.operators.rounding import K
 from tensorparity.operators.spec import Evaluation
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.call_reduction import reduce_call
 from tensorparity.triage.calls import CallBlame, blame_call
+
+TRAITS = traits_of(TARGETS)
 
 SIGMOID = OPERATORS.get("sigmoid")
 
@@ -31,7 +34,7 @@ def case_of(operator: Operator, *arrays: Array) -> Case:
 def blame(accused: str, **outputs: float) -> CallBlame:
     case = case_of(SIGMOID, np.array([[-20.0]], np.float32))
     named = {name.replace("_", ":"): np.array([[value]], np.float32) for name, value in outputs.items()}
-    return blame_call(SIGMOID, case, "float32", named, accused)
+    return blame_call(SIGMOID, case, "float32", named, accused, traits=TRAITS)
 
 
 RIGHT, WRONG = 2.0611536e-9, 0.0
@@ -64,7 +67,7 @@ def test_what_no_careful_evaluation_can_do_blames_nobody() -> None:
     x = np.array([[1e8, 1.0, -1e8]], np.float32)
     case = case_of(total, x)
     outputs = {"torch:eager": np.array([0.0], np.float32), "jax:jit": np.array([0.0], np.float32)}
-    assert blame_call(total, case, "float32", outputs, "torch:eager").klass is None
+    assert blame_call(total, case, "float32", outputs, "torch:eager", traits=TRAITS).klass is None
 
 
 def judged(name: str, dtype: str, x: list[float], **outputs: list[float]) -> CallBlame:
@@ -72,7 +75,7 @@ def judged(name: str, dtype: str, x: list[float], **outputs: list[float]) -> Cal
     operator = OPERATORS.get(name)
     shape = np.shape(operator.evaluate({}, [np.array([x])]).value)
     named = {target.replace("_", ":"): np.array(y, dtype).reshape(shape) for target, y in outputs.items()}
-    return blame_call(operator, case_of(operator, np.array([x], dtype)), dtype, named, next(iter(named)))
+    return blame_call(operator, case_of(operator, np.array([x], dtype)), dtype, named, next(iter(named)), traits=TRAITS)
 
 
 @pytest.mark.parametrize("name", ["ndtr", "gelu", "log_ndtr", "erfc"])
@@ -92,7 +95,7 @@ def test_where_fifty_digits_fail_float64_judges_and_says_so() -> None:
     operator = replace(SIGMOID, reference=fails)
     case = case_of(SIGMOID, np.array([[2.0]]))
     outputs = {"torch:eager": np.array([[3.0]]), "jax:jit": np.array([[2.0]])}
-    found = blame_call(operator, case, "float64", outputs, "torch:eager")
+    found = blame_call(operator, case, "float64", outputs, "torch:eager", traits=TRAITS)
     assert (found.klass, found.suspects) == (Class.DEFECT, ("torch:eager",))
     assert "OverflowError: too far" in found.note
 

@@ -15,6 +15,7 @@ from tensorparity.core.model import Model
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.operators.rounding import K
+from tensorparity.reporting.words import sentences
 from tensorparity.triage.diagnose import Accusation, accuse, doubts
 from tensorparity.triage.node_errors import VOTE_MARGIN, NodeErrors
 
@@ -45,8 +46,8 @@ def test_right_suspect_and_right_node(measure: Measure, fake_runner: Any, target
     assert diagnosis.threshold == K
     assert diagnosis.measure is not None
     assert diagnosis.measure.value > K
-    assert diagnosis.evidence[0].startswith(f"{target} is off by 0.01 in {layer} (")
-    assert "agree with the float64 reference" in diagnosis.evidence[1]
+    assert sentences(diagnosis)[0].startswith(f"{target} is off by 0.01 in {layer} (")
+    assert "agree with the float64 reference" in sentences(diagnosis)[1]
 
 
 def test_api_and_the_parameters_that_matter(measure: Measure, fake_runner: Any) -> None:
@@ -71,7 +72,7 @@ def test_layers_of_one_type_are_one_defect(measure: Measure, fake_runner: Any) -
     (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"Conv2D": bump()}}), model))
     assert [errors.node.layer for errors in accusation.nodes] == ["conv0", "conv1", "conv2"]
     assert accusation.diagnosis.node == "conv0#0"
-    assert "3 layers of type Conv2D are affected; conv0 is the first" in accusation.diagnosis.evidence
+    assert "3 layers of type Conv2D are affected; conv0 is the first" in sentences(accusation.diagnosis)
 
 
 def test_other_parameters_may_be_another_defect(measure: Measure, fake_runner: Any) -> None:
@@ -95,7 +96,7 @@ def test_another_way_to_fail_is_another_defect_and_a_few_are_enough(measure: Mea
         ("conv5#0", Kind.NAN),
     ]
     assert [errors.node.layer for errors in found[0].nodes] == ["conv0", "conv2", "conv3", "conv4"]
-    assert "4 layers of type Conv2D are affected; conv0 is the first" in found[0].diagnosis.evidence
+    assert "4 layers of type Conv2D are affected; conv0 is the first" in sentences(found[0].diagnosis)
 
 
 def test_other_types_and_other_suspects_are_other_defects(measure: Measure, fake_runner: Any) -> None:
@@ -115,7 +116,7 @@ def test_all_alike_against_the_reference_blames_the_code_they_share(measure: Mea
     planted = {target: {"conv1": bump()} for target in TARGETS}
     (accusation,) = accused(measure(fake_runner(planted=planted)))
     assert (accusation.diagnosis.klass, accusation.diagnosis.suspects) == (Class.DEFECT, ("keras",))
-    assert "all of them agree with each other" in accusation.diagnosis.evidence[-1]
+    assert "all of them agree with each other" in sentences(accusation.diagnosis)[-1]
 
 
 def test_all_alike_without_shared_code_points_at_our_reference(measure: Measure, fake_runner: Any) -> None:
@@ -148,7 +149,7 @@ def test_all_scattered_is_ill_conditioned_and_blames_nobody(measure: Measure, fa
     planted = {target: {"conv1": bump(0.01 * (index + 1))} for index, target in enumerate(TARGETS)}
     (accusation,) = accused(measure(fake_runner(planted=planted)))
     assert (accusation.diagnosis.klass, accusation.diagnosis.suspects) == (Class.PRECISION, ())
-    assert len(accusation.diagnosis.evidence) == 3
+    assert len(sentences(accusation.diagnosis)) == 3
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_a_target_that_raises_alone_does_not_change_who_is_wrong(measure: Measur
     runner = fake_runner(planted={"fake:b": {"conv1": bump()}}, raising={"fake:c": ["conv1"]})
     (accusation,) = accused(measure(runner))
     assert accusation.diagnosis.suspects == ("fake:b",)
-    assert "fake:c raised: NodeError: no conv1#0 here" in accusation.diagnosis.evidence
+    assert "fake:c raised: NodeError: no conv1#0 here" in sentences(accusation.diagnosis)
 
 
 class TestVote:
@@ -184,7 +185,7 @@ class TestVote:
         diagnosis = accusation.diagnosis
         assert (diagnosis.klass, diagnosis.suspects) == (Class.DEFECT, ("fake:c",))
         assert diagnosis.threshold == K * VOTE_MARGIN
-        assert "the vote of the targets" in diagnosis.evidence[1]
+        assert "what most targets give" in sentences(diagnosis)[1]
 
     def test_all_scattered_has_no_winner_to_blame_everybody(
         self, measure: Measure, fake_runner: Any, model: Model

@@ -12,6 +12,7 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
+from tensorparity.reporting.words import sentences
 from tensorparity.triage.endings import EndingTrial, ending_search, stage_of_ending
 from tensorparity.triage.steps import is_loss_alone
 
@@ -51,7 +52,7 @@ def test_what_is_said_of_it_names_the_loss_and_no_layer() -> None:
     first = tried(network(), raised(), [done()])[0]
     diagnosis = first.diagnosis((RAISED,), {RAISED: raised(), DONE: done()})
     assert (diagnosis.api, diagnosis.node) == ("keras.losses.Huber", None)
-    assert diagnosis.evidence[-1] == f"{DONE} completed the same on the same inputs"
+    assert sentences(diagnosis)[-1] == f"{DONE} completed the same on the same inputs"
 
 
 def test_there_is_no_loss_to_try_before_anybody_predicted_something() -> None:

@@ -10,6 +10,8 @@ import pytest
 from tensorparity.core.arrays import Array
 from tensorparity.core.graph import Node, Ref
 from tensorparity.core.outcome import Outcome, Status
+from tensorparity.reporting.words import sentence, sentences
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.diagnose import accuse
 from tensorparity.triage.exporters import (
     accuse_exporters,
@@ -22,6 +24,9 @@ from tensorparity.triage.exporters import (
     suspects_of_ending,
 )
 from tensorparity.triage.node_errors import NodeErrors
+from tensorparity.triage.votes import shared_code
+
+TRAITS = traits_of(TARGETS)
 
 FILES = {"ort": "torch.onnx", "ov": "torch.onnx"}
 
@@ -39,7 +44,7 @@ def test_two_runtimes_against_the_original_are_the_exporter() -> None:
         assert accusation.diagnosis.suspects == ("exporter:torch.onnx",)
         assert accusation.diagnosis.node == "act#0"
         assert accusation.diagnosis.api == "torch.ops.aten.silu.default"
-        assert "agree with each other on the exported file" in accusation.diagnosis.evidence[0]
+        assert "agree with each other on the exported file" in sentences(accusation.diagnosis)[0]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,8 @@ def test_two_settings_of_one_runtime_are_one() -> None:
     files = {one: "torch.onnx", two: "torch.onnx"}
     groups = (frozenset(["eager"]), frozenset(files))
     known = {"eager": 0.0, one: 1e6, two: 1e6}
-    errors = NodeErrors(Node("act", "Softmax", (Ref("x"),)), known, known, judged_by="vote", camps=groups)
+    node, shared = Node("act", "Softmax", (Ref("x"),)), shared_code(known, TRAITS)
+    errors = NodeErrors(node, known, known, judged_by="vote", camps=groups, implementations=shared)
     assert is_ambiguous(errors, files)
     assert not accuse_exporters([errors], files)
 
@@ -79,7 +85,7 @@ def test_a_reference_keeps_a_single_runtime_accused_with_a_doubt() -> None:
     assert not is_settled_by_exporter(errors, FILES)
     (accusation,) = accuse([errors], {})
     assert doubt(accusation, FILES).diagnosis.suspects == ("ort",)
-    assert "exported by torch.onnx, which may be wrong instead" in doubt(accusation, FILES).diagnosis.evidence[-1]
+    assert "exported by torch.onnx, which may be wrong instead" in sentences(doubt(accusation, FILES).diagnosis)[-1]
     assert doubt(accusation, {}) == accusation
 
 
@@ -109,7 +115,7 @@ def outcomes() -> Callable[..., dict[str, Outcome]]:
 
 
 def test_outputs_that_runtimes_agree_on_against_the_original(outcomes: Callable[..., dict[str, Outcome]]) -> None:
-    apart = outputs_apart(outcomes(eager=1.0, ort=1.5, ov=1.5001), FILES, difference, 0.01)
+    apart = outputs_apart(outcomes(eager=1.0, ort=1.5, ov=1.5001), FILES, difference, 0.01, traits=TRAITS)
     assert apart is not None
     assert (apart.output, apart.exporter, apart.runtimes, apart.originals) == (
         "out",
@@ -132,20 +138,20 @@ def test_outputs_that_runtimes_agree_on_against_the_original(outcomes: Callable[
     ],
 )
 def test_outputs_that_blame_no_exporter(outcomes: Callable[..., dict[str, Outcome]], values: dict[str, float]) -> None:
-    assert outputs_apart(outcomes(**values), FILES, difference, 0.01) is None
+    assert outputs_apart(outcomes(**values), FILES, difference, 0.01, traits=TRAITS) is None
 
 
 def test_a_file_that_no_two_runtimes_complete_is_the_exporters_fault() -> None:
-    assert suspects_of_ending("ort", ["ort", "ov"], ["eager"], FILES) == ("exporter:torch.onnx",)
-    assert suspects_of_ending("ort", ["ort"], ["ov"], FILES) == ("ort",)
-    assert suspects_of_ending("ort", ["ort", "eager"], [], FILES) == ("ort",)
-    assert suspects_of_ending("eager", ["eager", "compiled"], ["ort", "ov"], FILES) == ("eager",)
+    assert suspects_of_ending("ort", ["ort", "ov"], ["eager"], FILES, traits=TRAITS) == ("exporter:torch.onnx",)
+    assert suspects_of_ending("ort", ["ort"], ["ov"], FILES, traits=TRAITS) == ("ort",)
+    assert suspects_of_ending("ort", ["ort", "eager"], [], FILES, traits=TRAITS) == ("ort",)
+    assert suspects_of_ending("eager", ["eager", "compiled"], ["ort", "ov"], FILES, traits=TRAITS) == ("eager",)
     third = {**FILES, "reference": "torch.onnx"}
-    assert suspects_of_ending("ort", ["ort", "ov"], ["reference"], third) == ("ort",)
+    assert suspects_of_ending("ort", ["ort", "ov"], ["reference"], third, traits=TRAITS) == ("ort",)
     settings = {"onnxruntime": "e", "onnxruntime{A=1}": "e"}  # one implementation twice is one
-    assert suspects_of_ending("onnxruntime", list(settings), [], settings) == ("onnxruntime",)
+    assert suspects_of_ending("onnxruntime", list(settings), [], settings, traits=TRAITS) == ("onnxruntime",)
 
 
 def test_doubts_are_about_runtimes_of_exported_files_only() -> None:
     assert doubts_about("eager", FILES) == ()
-    assert "exported by torch.onnx" in doubts_about("ort", FILES)[0]
+    assert "exported by torch.onnx" in sentence(doubts_about("ort", FILES)[0])

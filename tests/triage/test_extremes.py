@@ -9,7 +9,10 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Procedure
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.screening import Screening
+
+TRAITS = traits_of(TARGETS)
 
 
 def _graph() -> LayerGraph:
@@ -23,7 +26,7 @@ def _doubted(values: list[float], **answers: list[float]) -> set[str]:
     for target, answer in answers.items():
         value = np.array([answer], np.float32)
         outcomes[target] = Outcome(target, Status.COMPLETED, {"end": value}, Trace(nodes={"end#0": value}))
-    return {target for trial in Screening(case, outcomes).forward() for target in trial.suspects}
+    return {target for trial in Screening(case, outcomes, traits=TRAITS).forward() for target in trial.suspects}
 
 
 @pytest.mark.parametrize("extreme", [1e20, np.inf])

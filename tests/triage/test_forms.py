@@ -11,9 +11,13 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder, Node, Ref
 from tensorparity.core.outcome import Form, Outcome, Status, Trace
 from tensorparity.core.verdict import Kind
+from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.diagnose import accuse, blame
 from tensorparity.triage.forms import Forms, same_dtype
 from tensorparity.triage.measuring import measure_node
+
+TRAITS = traits_of(TARGETS)
 
 NODE = Node("flat", "Flatten", (Ref("x"),))
 X = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
@@ -28,14 +32,14 @@ def outcome(target: str, value: np.ndarray = Y, form: Form | None = None) -> Out
 
 
 def measured(*outcomes: Outcome):
-    return measure_node(NODE, [X], {}, {item.target: item for item in outcomes})
+    return measure_node(NODE, [X], {}, {item.target: item for item in outcomes}, traits=TRAITS)
 
 
 def test_the_odd_dtype_out_is_a_defect_though_its_numbers_are_right() -> None:
     errors = measured(outcome(A), outcome(B, Y.astype(np.float16)), outcome(C))
     (accusation,) = accuse([errors], KERAS)
     assert (accusation.kind, accusation.diagnosis.suspects) == (Kind.DTYPE, (B,))
-    assert accusation.diagnosis.evidence[0] == f"{B} gives float16, most others float32"
+    assert sentences(accusation.diagnosis)[0] == f"{B} gives float16, most others float32"
 
 
 def test_two_that_differ_are_disputed() -> None:
@@ -78,7 +82,7 @@ def test_wrong_numbers_come_first() -> None:
 
 
 def test_nothing_is_said_where_nothing_is_wrong() -> None:
-    assert Forms(NODE, {A: outcome(A), B: outcome(B)}).kind is None
+    assert Forms(NODE, {A: outcome(A), B: outcome(B)}, traits=TRAITS).kind is None
     assert same_dtype("string", "float32")
 
 

@@ -11,6 +11,7 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, Node, Ref
+from tensorparity.reporting.words import sentences
 from tensorparity.targets.lowering.onnx import lower_to_onnx
 from tensorparity.targets.lowering.pytorch.graph import lower_to_torch
 from tensorparity.triage.freedoms import FREEDOMS, GRADIENTS_AT_KINKS, excused, freedom_of, freedom_of_node
@@ -52,7 +53,7 @@ def test_halves_in_nearest_neighbours(size: int, free: bool) -> None:
 def test_a_freedom_blames_nobody() -> None:
     diagnosis = excused(Diagnosis(Class.DEFECT, ("lib:a",), evidence=("it differs",)), FREEDOMS[0])
     assert (diagnosis.klass, diagnosis.suspects) == (Class.SPECIFICATION, ())
-    assert FREEDOMS[0].words in diagnosis.evidence[-1]
+    assert FREEDOMS[0].words in sentences(diagnosis)[-1]
 
 
 def test_every_freedom_quotes_its_source() -> None:
@@ -73,7 +74,7 @@ def test_what_the_documentation_leaves_unsaid_is_free_as_a_whole() -> None:
     freed = freedom_of_node(overlap, [x])
     assert freed is not None
     assert freed.mask.all()
-    assert "contradict" in freed.freedom.said
+    assert "contradict" in freed.freedom.words
     assert freedom_of_node(Node("r", "ReLU", (Ref("x"),), {"max_value": 6.0, "threshold": 1.0}), [x]) is None
 
 

@@ -14,6 +14,7 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.reporting.words import sentence
 from tensorparity.triage.fusion import _first, shortest_stretch
 
 TARGET = "fake:b"
@@ -59,7 +60,7 @@ def test_what_flowed_in_becomes_the_input(fake_runner: Any) -> None:
     np.testing.assert_array_equal(stretch.case.inputs["n2"], traced["n2#0"])
     assert set(stretch.case.weights) == {"n4/kernel", "n4/bias"}
     assert stretch.api == "keras.layers.ELU+keras.layers.Dense"
-    assert "n3, n4 (2 layers" in stretch.words
+    assert "n3, n4 (2 layers" in sentence(stretch.evidence)
 
 
 def test_a_branch_that_only_stands_by_is_left_out(fake_runner: Any) -> None:

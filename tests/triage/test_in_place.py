@@ -9,8 +9,11 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.outcome import Outcome, Status, Trace
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.in_place import clear_in_place
 from tensorparity.triage.node_errors import NodeErrors
+
+TRAITS = traits_of(TARGETS)
 
 X = np.array([[1.0, -2.0]], np.float32)
 
@@ -43,7 +46,7 @@ def test_only_a_right_answer_on_known_inputs_counts(nodes: dict[str, Array], cle
     pair = model()
     assert pair.graph is not None
     before = NodeErrors(pair.graph.node("relu"), {"keras:torch": 0.5}, {"keras:torch": 1e-7})
-    (after,) = clear_in_place([before], pair, {"x": X[..., None]}, {"onnxruntime": traced(**nodes)})
+    (after,) = clear_in_place([before], pair, {"x": X[..., None]}, {"onnxruntime": traced(**nodes)}, traits=TRAITS)
     assert ("onnxruntime" in after.errors) is cleared
     assert after.errors["keras:torch"] == 0.5
     assert not cleared or after.errors["onnxruntime"] == 0.0
@@ -54,4 +57,4 @@ def test_what_was_measured_alone_stays() -> None:
     assert pair.graph is not None
     before = NodeErrors(pair.graph.node("relu"), {"onnxruntime": 99.0})
     right = traced(pad=PADDED, relu=np.maximum(PADDED, 0))
-    assert clear_in_place([before], pair, {"x": X[..., None]}, {"onnxruntime": right}) == [before]
+    assert clear_in_place([before], pair, {"x": X[..., None]}, {"onnxruntime": right}, traits=TRAITS) == [before]

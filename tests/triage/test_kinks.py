@@ -16,8 +16,11 @@ from tensorparity.operators.directional import one_sided, scales
 from tensorparity.operators.losses_alone import loss_alone
 from tensorparity.operators.rounding import K, exact
 from tensorparity.operators.spec import Evaluation
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.backward import accuse_gradients, judge_gradients, loss_function, pulled_back
 from tensorparity.triage.kinks import KinkTest, examine_gradients
+
+TRAITS = traits_of(TARGETS)
 
 U = 2.0**-24
 
@@ -48,7 +51,7 @@ def judged(case: Case, *gradients: Array, name: str = "input:layer#0/0") -> tupl
     node = case.subject.nodes[0]
     answers = {target: {name: gradient} for target, gradient in zip(targets, gradients, strict=True)}
     accusation = accuse_gradients(
-        judge_gradients(node, answers, pulled_back(case)), dict(zip(targets, targets, strict=True))
+        judge_gradients(node, answers, pulled_back(case), traits=TRAITS), dict(zip(targets, targets, strict=True))
     )
     return (None, ()) if accusation is None else (accusation.diagnosis.klass.value, accusation.diagnosis.suspects)
 
@@ -121,7 +124,7 @@ class TestLayers:
 
         def classified(*wanted: str) -> tuple[Class, tuple[str, ...]]:
             answers = {target: dict(zip(names, targets[target], strict=True)) for target in wanted}
-            found = judge_gradients(case.subject.nodes[0], answers, pulled_back(case))
+            found = judge_gradients(case.subject.nodes[0], answers, pulled_back(case), traits=TRAITS)
             accusation = accuse_gradients(found, {target: target for target in wanted})
             assert accusation is not None
             return accusation.diagnosis.klass, accusation.diagnosis.suspects
@@ -132,7 +135,7 @@ class TestLayers:
     def test_agreement_is_looked_into(self) -> None:
         case = replayed("ReLU", row(1.0), cotangent=row(1.0))
         assert judged(case, row(1.0), row(1.0)) == (None, ())
-        found = judge_gradients(case.subject.nodes[0], alike(row(2.0)), pulled_back(case))
+        found = judge_gradients(case.subject.nodes[0], alike(row(2.0)), pulled_back(case), traits=TRAITS)
         accusation = accuse_gradients(found, dict.fromkeys(alike(row(2.0)), "lib"))
         assert accusation is not None
         assert (accusation.diagnosis.klass, accusation.diagnosis.suspects) == (Class.DEFECT, ("lib",))
@@ -140,7 +143,10 @@ class TestLayers:
     def test_a_network_is_looked_into_where_it_is_disputed(self) -> None:
         case = replayed("ReLU", row(1.0), cotangent=row(1.0))
         node, function = case.subject.nodes[0], pulled_back(case)
-        assert judge_gradients(node, alike(row(2.0)), function, disputes_only=True).errors.judged_by == "nothing"
+        assert (
+            judge_gradients(node, alike(row(2.0)), function, disputes_only=True, traits=TRAITS).errors.judged_by
+            == "nothing"
+        )
 
     def test_rounding_is_explained(self) -> None:
         rng = np.random.default_rng(0)
@@ -192,7 +198,8 @@ class TestLosses:
         assert test.kink
         assert test.errors["one"] == test.errors["split"] == 0.0
         assert test.errors["both"] > K
-        assert "moved together" in test.outside["both"] or "direction" in test.outside["both"]
+        along = test.outside["both"]["along"]
+        assert "moved together" in along or "direction" in along
 
 
 def test_where_a_step_changes_the_number_of_terms_nothing_is_measured() -> None:
@@ -286,18 +293,18 @@ class TestWithoutDerivative:
         found = examine_gradients(
             lambda arrays: exact(np.square(arrays[0])), [np.array([2.0, 3.0])], terms, U, np.random.default_rng(0)
         )
-        assert found.outside["lib:a"] == "its gradient is not finite along coordinate 0 of argument 0"
+        assert found.outside["lib:a"] == {"along": "coordinate 0 of argument 0"}
 
 
 class TestTwoFormulas:
     def test_who_is_right_by_either_is_right(self) -> None:
-        one = KinkTest({"a": 0.0, "b": 90.0, "c": 90.0}, False, {"b": "far", "c": "far"})
-        other = KinkTest({"a": 90.0, "b": 1.0, "c": float("nan")}, False, {"a": "far"})
+        one = KinkTest({"a": 0.0, "b": 90.0, "c": 90.0}, False, {"b": {"along": "far"}, "c": {"along": "far"}})
+        other = KinkTest({"a": 90.0, "b": 1.0, "c": float("nan")}, False, {"a": {"along": "far"}})
         both = one.or_else(other)
         assert both.errors == {"a": 0.0, "b": 1.0, "c": 90.0}
         assert both.otherwise  # two right answers: a freedom
         assert not both.kink
-        assert both.outside == {"c": "far"}
+        assert both.outside == {"c": {"along": "far"}}
 
     def test_the_guard_of_a_sparse_cross_entropy_may_come_first(self) -> None:
         """The labelled class has hardly a chance: by one formula nothing moves the loss, by the other the sum does."""
@@ -309,7 +316,7 @@ class TestTwoFormulas:
             answers = {
                 f"lib:{letter}": {"input:p0": gradient} for letter, gradient in zip("abc", gradients, strict=True)
             }
-            found = judge_gradients(case.subject.nodes[0], answers, loss_function(case))
+            found = judge_gradients(case.subject.nodes[0], answers, loss_function(case), traits=TRAITS)
             accusation = accuse_gradients(found, {target: target for target in answers})
             return accusation.diagnosis.suspects if accusation else ()
 

@@ -13,6 +13,7 @@ from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
 from tensorparity.operators.rounding import K
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.lowering.pytorch.graph import lower_to_torch
 from tensorparity.triage.own_gradients import own_error
 from tensorparity.triage.penalties import has_penalties
@@ -28,6 +29,8 @@ from tensorparity.triage.steps import (
     update_error,
 )
 from tensorparity.triage.trials import backward_trial, penalty_trial
+
+TRAITS = traits_of(TARGETS)
 
 X = np.array([[1.0, 2.0], [3.0, -1.0]], np.float32)
 KERNEL = np.array([[2.0], [-1.0]], np.float32)
@@ -68,9 +71,9 @@ def outcome(loss, gradient=None, after=None, target="one"):
 )
 def test_a_loss_is_held_against_the_formula_and_what_layers_add(params, added):
     case = case_of(**params)
-    assert loss_error(case, outcome(MSE + added), MSE + added) <= 1.0
-    assert loss_error(case, outcome(MSE + added), MSE + added + 0.01) > K
-    errors = judge_loss(case.subject.nodes[0], case, {"one": outcome(MSE + added + 0.01)})
+    assert loss_error(case, outcome(MSE + added), MSE + added, traits=TRAITS) <= 1.0
+    assert loss_error(case, outcome(MSE + added), MSE + added + 0.01, traits=TRAITS) > K
+    errors = judge_loss(case.subject.nodes[0], case, {"one": outcome(MSE + added + 0.01)}, traits=TRAITS)
     assert errors is not None
     assert errors.errors["one"] > K
 
@@ -78,10 +81,10 @@ def test_a_loss_is_held_against_the_formula_and_what_layers_add(params, added):
 def test_a_penalty_without_a_formula_leaves_the_loss_unjudged():
     case = case_of(kernel_regularizer={"class_name": "OrthogonalRegularizer", "config": {}})
     assert has_penalties(case)
-    assert judge_loss(case.subject.nodes[0], case, {"one": outcome(1.0)}) is None
+    assert judge_loss(case.subject.nodes[0], case, {"one": outcome(1.0)}, traits=TRAITS) is None
     half = case_of(activity_regularizer="l2")
     half = replace(half, procedure=replace(half.procedure, dtype="mixed_float16"))
-    assert judge_loss(half.subject.nodes[0], half, {"one": outcome(1.0)}) is None
+    assert judge_loss(half.subject.nodes[0], half, {"one": outcome(1.0)}, traits=TRAITS) is None
 
 
 @pytest.mark.parametrize(
@@ -104,7 +107,7 @@ def test_a_weights_gradient_holds_what_layers_add(params, added):
 
 def test_the_gradient_of_an_output_is_that_of_what_reads_it():
     case = case_of(activity_regularizer="l2")
-    found = judge_loss_gradient(case, {"one": outcome(MSE)})
+    found = judge_loss_gradient(case, {"one": outcome(MSE)}, traits=TRAITS)
     assert found is not None
     assert found.errors.errors["one"] == 0.0
 
@@ -140,11 +143,15 @@ def test_without_a_constraint_the_optimizer_alone_is_judged():
 def test_doubts_of_a_penalty_and_of_a_constraint_are_tried_in_the_layer():
     case = case_of(kernel_regularizer="l2", kernel_constraint="non_neg")
     unheld = outcome(MSE + 0.05, X.T @ PULLED + 0.02 * KERNEL, [[0.0], [-0.3]])
-    trials = list(Screening(case, {"one": replace(unheld, trace=replace(unheld.trace, loss=MSE))}).loss())
+    trials = list(
+        Screening(case, {"one": replace(unheld, trace=replace(unheld.trace, loss=MSE))}, traits=TRAITS).loss()
+    )
     assert [trial.api for trial in trials[:1]] == ["keras.layers.Dense"]
     assert trials[0].stage is Stage.LOSS
     assert trials[0].parameters["kernel_regularizer"] == "l2"
-    (held,) = [trial for trial in Screening(case, {"one": unheld}).update() if trial.stage is Stage.UPDATE]
+    (held,) = [
+        trial for trial in Screening(case, {"one": unheld}, traits=TRAITS).update() if trial.stage is Stage.UPDATE
+    ]
     assert held.api == "keras.layers.Dense"
 
 
@@ -153,8 +160,8 @@ def test_a_layer_alone_is_tried_with_its_penalty():
     (node,) = case.subject.nodes
     trial = penalty_trial(node, [X], OUTPUT, case.weights, False, ["one"], 0)
     alone = Outcome("one", Status.COMPLETED, {"d": OUTPUT}, Trace(nodes={"d#0": OUTPUT}, loss=0.05))
-    assert trial.judge({"one": alone}).errors["one"] <= 1.0
-    assert trial.judge({"one": replace(alone, trace=replace(alone.trace, loss=0.0))}).errors["one"] > K
+    assert trial.judge({"one": alone}, TRAITS).errors["one"] <= 1.0
+    assert trial.judge({"one": replace(alone, trace=replace(alone.trace, loss=0.0))}, TRAITS).errors["one"] > K
     backward = backward_trial(node, [X], OUTPUT, case.weights, False, ["one"], 0)
     assert backward.case.procedure.goal is Goal.GRADIENTS
     assert backward.again is not None
@@ -194,13 +201,17 @@ def test_what_is_no_number_is_not_put_down_to_a_constraint():
     case = case_of(kernel_constraint="non_neg")
     broken = outcome(MSE, [[1.0], [2.0]], [[np.nan], [np.nan]])
     assert not holds_numbers(case, case.subject.nodes[0], broken)
-    assert [trial for trial in Screening(case, {"one": broken}).update() if trial.stage is Stage.UPDATE] == []
+    assert [
+        trial for trial in Screening(case, {"one": broken}, traits=TRAITS).update() if trial.stage is Stage.UPDATE
+    ] == []
 
 
 def test_who_was_run_forward_only_leaves_the_loss_to_the_others():
     case = case_of()
     forward = replace(outcome(MSE), trace=replace(outcome(MSE).trace, loss=None))
-    judged = judge_loss(case.subject.nodes[0], case, {"one": outcome(MSE + 1.0), "two": outcome(MSE), "three": forward})
+    judged = judge_loss(
+        case.subject.nodes[0], case, {"one": outcome(MSE + 1.0), "two": outcome(MSE), "three": forward}, traits=TRAITS
+    )
     assert judged is not None
     assert (set(judged.errors), judged.errors["one"] > K, judged.errors["two"] <= K) == ({"one", "two"}, True, True)
-    assert judge_loss(case.subject.nodes[0], case, {"three": forward}) is None
+    assert judge_loss(case.subject.nodes[0], case, {"three": forward}, traits=TRAITS) is None

@@ -14,9 +14,12 @@ from tensorparity.core.model import Model
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal
 from tensorparity.operators.rounding import K
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.measuring import measure_node
 from tensorparity.triage.node_errors import NodeErrors
 from tensorparity.triage.votes import judge_by_vote
+
+TRAITS = traits_of(TARGETS)
 
 Measure = Callable[..., dict[str, NodeErrors]]
 LAYERS = ["conv1", "norm", "conv2", "flat", "dense"]
@@ -118,10 +121,10 @@ def test_integers_are_exact_but_for_one_step_of_rounding(op: str, steps: int, gu
         target: Outcome(target, Status.COMPLETED, trace=Trace(nodes={"n#0": array}))
         for target, array in answers.items()
     }
-    errors = measure_node(node, [], {}, outcomes)
+    errors = measure_node(node, [], {}, outcomes, traits=TRAITS)
     assert (errors.errors["c"] > errors.limit) is guilty
     assert np.isfinite(errors.errors["c"])
-    two = measure_node(node, [], {}, {target: outcomes[target] for target in "ac"})
+    two = measure_node(node, [], {}, {target: outcomes[target] for target in "ac"}, traits=TRAITS)
     assert (two.judged_by, two.disputed) == ("nothing", guilty)
 
 
@@ -138,7 +141,7 @@ def voted(op: str = "Mystery", **answers: Array) -> NodeErrors:
     for name, array in answers.items():
         target = name.replace("__", ":").replace("_0", "{optimization=none}")
         outcomes[target] = Outcome(target, Status.COMPLETED, trace=Trace(nodes={"n#0": array}))
-    return measure_node(Node("n", op, ()), [], {}, outcomes)
+    return measure_node(Node("n", op, ()), [], {}, outcomes, traits=TRAITS)
 
 
 RIGHT, WRONG = np.ones(4, np.float32), np.full(4, 2, np.float32)
@@ -174,7 +177,9 @@ class TestBallots:
 
     def test_gradients_are_voted_on_in_the_same_way(self) -> None:
         answers = {"torch:eager": WRONG, "torch:compile": WRONG, "keras:jax": RIGHT}
-        errors = judge_by_vote(Node("n", "Mystery", ()), {target: {"g": array} for target, array in answers.items()})
+        errors = judge_by_vote(
+            Node("n", "Mystery", ()), {target: {"g": array} for target, array in answers.items()}, traits=TRAITS
+        )
         assert (errors.judged_by, errors.disputed) == ("nothing", True)
 
 
@@ -186,7 +191,7 @@ class TestLackingNames:
         answers = {t: {"k": RIGHT, "b": RIGHT} for t in self.TARGETS}
         for target in self.TARGETS[:lacking]:
             del answers[target]["b"]
-        return judge_by_vote(self.NODE, answers, complete=complete)
+        return judge_by_vote(self.NODE, answers, complete=complete, traits=TRAITS)
 
     def test_what_most_have_must_be_there(self) -> None:
         errors = self.voted(1, complete=True)
@@ -206,7 +211,7 @@ class TestLackingNames:
     def test_two_that_differ_on_what_the_third_lacks(self) -> None:
         first, second, third = self.TARGETS
         answers = {first: {"k": RIGHT, "b": RIGHT}, second: {"k": RIGHT, "b": WRONG}, third: {"k": RIGHT}}
-        assert judge_by_vote(self.NODE, answers).disputed
+        assert judge_by_vote(self.NODE, answers, traits=TRAITS).disputed
 
 
 class TestEveryDtype:

@@ -11,8 +11,11 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Stage
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.own_gradients import is_right
 from tensorparity.triage.screening import Screening
+
+TRAITS = traits_of(TARGETS)
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 KERAS = dict.fromkeys((A, B, C), "keras")
@@ -41,7 +44,7 @@ def outcome(target: str, *, scale: float = 1.0, finite: bool = True) -> Outcome:
 
 def test_a_doubt_is_tried_on_whoever_has_finite_numbers(case: Case) -> None:
     outcomes = {A: outcome(A, finite=False), B: outcome(B, scale=2.0), C: outcome(C)}
-    trials = [trial for trial in Screening(case, outcomes).backward() if B in trial.suspects]
+    trials = [trial for trial in Screening(case, outcomes, traits=TRAITS).backward() if B in trial.suspects]
     assert trials
     assert all(trial.runs for trial in trials)
     assert all(np.isfinite(array).all() for trial in trials for array in trial.case.inputs.values())
@@ -49,7 +52,7 @@ def test_a_doubt_is_tried_on_whoever_has_finite_numbers(case: Case) -> None:
 
 def test_the_networks_own_cotangent_is_pulled_back_as_well(case: Case) -> None:
     outcomes = {A: outcome(A), B: outcome(B, scale=2.0), C: outcome(C)}
-    (trial,) = Screening(case, outcomes).backward()
+    (trial,) = Screening(case, outcomes, traits=TRAITS).backward()
     assert trial.again is not None
     assert np.array_equal(trial.again.case.cotangents["d#0"], outcomes[B].trace.gradients["node:d#0"])
 
@@ -99,5 +102,5 @@ def test_what_cannot_be_tried_stays_open(case: Case) -> None:
 def test_a_gradient_that_all_have_wrong_is_doubted(case: Case) -> None:
     for targets in ((A, B, C), (A,)):
         wrong = {target: outcome(target, scale=2.0) for target in targets}
-        assert [trial.api for trial in Screening(case, wrong).backward()] == ["keras.layers.Dense"]
-        assert not list(Screening(case, {target: outcome(target) for target in targets}).backward())
+        assert [trial.api for trial in Screening(case, wrong, traits=TRAITS).backward()] == ["keras.layers.Dense"]
+        assert not list(Screening(case, {target: outcome(target) for target in targets}, traits=TRAITS).backward())

@@ -17,9 +17,12 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.operators.evaluate import draw_weights, evaluate_node
 from tensorparity.operators.rounding import K
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import open_runner
 from tensorparity.triage.states import judge_states
 from tensorparity.triage.steps import loss_of
+
+TRAITS = traits_of(TARGETS)
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 KERAS = dict.fromkeys((A, B, C), "keras")
@@ -70,10 +73,10 @@ class Stepping:
 @pytest.mark.parametrize("training", [True, False])
 def test_moving_statistics_have_a_formula(case: Case, training: bool) -> None:
     case = replace(case, procedure=replace(case.procedure, training=training))
-    (right,) = judge_states(case, {target: outcome(case, target) for target in (A, B)})
+    (right,) = judge_states(case, {target: outcome(case, target) for target in (A, B)}, traits=TRAITS)
     assert right.judged_by == "reference"
     assert all(error <= K for error in right.errors.values())
-    (wrong,) = judge_states(case, {A: outcome(case, A), B: outcome(case, B, moving_variance=1e-3)})
+    (wrong,) = judge_states(case, {A: outcome(case, A), B: outcome(case, B, moving_variance=1e-3)}, traits=TRAITS)
     assert [target for target, error in wrong.errors.items() if error > K] == [B]
 
 
@@ -111,9 +114,9 @@ def test_moving_statistics_behind_a_mask_are_of_what_it_shows() -> None:
     with open_runner([B]) as runner:
         (done,) = runner.run_pairs([(case, B)])
     assert done.completed, done.failure
-    (right,) = judge_states(case, {B: done})
+    (right,) = judge_states(case, {B: done}, traits=TRAITS)
     assert (right.judged_by, right.errors[B] <= K) == ("reference", True)
     whole = 0.5 * case.weights["bn/moving_mean"] + 0.5 * x.mean((0, 1))  # as if nothing were hidden
     weights = {**done.trace.weights, "bn/moving_mean": whole}
-    (wrong,) = judge_states(case, {B: replace(done, trace=replace(done.trace, weights=weights))})
+    (wrong,) = judge_states(case, {B: replace(done, trace=replace(done.trace, weights=weights))}, traits=TRAITS)
     assert wrong.errors[B] > K

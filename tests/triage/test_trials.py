@@ -12,9 +12,12 @@ from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
 from tensorparity.operators.rounding import K
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.diagnose import blame
 from tensorparity.triage.steps import judge_update, update_error
 from tensorparity.triage.trials import backward_trial, loss_trials, step_alone, update_trial
+
+TRAITS = traits_of(TARGETS)
 
 
 @pytest.fixture
@@ -131,10 +134,10 @@ def test_a_loss_is_judged_by_its_value_and_by_its_gradient(case):
     right = loss_outcome("one", 5.0, [[1.0], [3.0]])
     wrong_value, wrong_gradient = loss_outcome("two", 5.1, [[1.0], [3.0]]), loss_outcome("two", 5.0, [[2.0], [6.0]])
     for trial, wrong in ((value, wrong_value), (gradient, wrong_gradient)):
-        assert blame(trial.judge({"one": right, "two": wrong}), {})[1] == ("two",)
-        assert blame(trial.judge({"one": right, "two": right}), {})[1] == ()
-    assert blame(value.judge({"one": right, "two": wrong_gradient}), {})[1] == ()
-    assert blame(gradient.judge({"one": right, "two": wrong_value}), {})[1] == ()
+        assert blame(trial.judge({"one": right, "two": wrong}, TRAITS), {})[1] == ("two",)
+        assert blame(trial.judge({"one": right, "two": right}, TRAITS), {})[1] == ()
+    assert blame(value.judge({"one": right, "two": wrong_gradient}, TRAITS), {})[1] == ()
+    assert blame(gradient.judge({"one": right, "two": wrong_value}, TRAITS), {})[1] == ()
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [("mixed_float16", 1.0), ("mixed_bfloat16", 2.0**-12), (None, 2.0**-12)])

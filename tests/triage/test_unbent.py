@@ -9,8 +9,11 @@ from tensorparity.core.graph import Node, Ref
 from tensorparity.core.jsontext import Json
 from tensorparity.operators.nested import serialized
 from tensorparity.operators.rounding import K
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.backward import judge_gradients, layer_function
 from tensorparity.triage.unbent import unbent
+
+TRAITS = traits_of(TARGETS)
 
 
 def node(op: str, **params: Json) -> Node:
@@ -50,6 +53,6 @@ def test_a_saturated_output_off_by_roundings_explains_a_gradient(off: float, rig
         "keras:jax": {"weight:y/kernel": x * np.float32(2.0 * off)},
         "keras:torch": {"weight:y/kernel": np.zeros((1, 1), np.float32)},
     }
-    errors = judge_gradients(dense, answers, function).errors.errors
+    errors = judge_gradients(dense, answers, function, traits=TRAITS).errors.errors
     assert errors["keras:torch"] <= K
     assert (errors["keras:jax"] <= K) == right

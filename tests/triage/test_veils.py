@@ -11,10 +11,13 @@ from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Procedure
 from tensorparity.operators.beside import Beside, layer_of
 from tensorparity.operators.evaluate import draw_weights, evaluate, evaluate_batches
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.lowering import lower
 from tensorparity.triage.screening import Screening
 from tensorparity.triage.trials import alone
 from tensorparity.triage.veils import veil
+
+TRAITS = traits_of(TARGETS)
 
 MASK = np.array([[True, False, True]])
 
@@ -63,20 +66,20 @@ def outcome(case, wrong=0.0):
 
 def test_what_is_right_behind_a_mask_is_not_doubted():
     case = network()
-    assert not list(Screening(case, {"t": outcome(case)}).forward())
-    (trial,) = Screening(case, {"t": outcome(case, wrong=0.5)}).forward()
+    assert not list(Screening(case, {"t": outcome(case)}, traits=TRAITS).forward())
+    (trial,) = Screening(case, {"t": outcome(case, wrong=0.5)}, traits=TRAITS).forward()
     assert [node.op for node in trial.case.subject.nodes] == ["Masking", "SimpleRNN"]
 
 
 def test_what_a_layer_keeps_is_tried_on_its_next_call():
     case = network(stateful=True)
-    (trial,) = Screening(case, {"t": outcome(case)}).forward()
+    (trial,) = Screening(case, {"t": outcome(case)}, traits=TRAITS).forward()
     assert trial.case.procedure == Procedure(batch_size=1)
     graph, rows = trial.case.subject, trial.case.inputs
     carried = evaluate_batches(graph, rows, trial.case.weights, 1)["r#0"][0].value
     anew = evaluate_batches(graph, rows, trial.case.weights, None)["r#0"][0].value
     for observed, guilty in ((carried, False), (anew, True)):
-        found = trial.judge({"t": Outcome("t", Status.COMPLETED, {"r": observed.astype(np.float32)})})
+        found = trial.judge({"t": Outcome("t", Status.COMPLETED, {"r": observed.astype(np.float32)})}, TRAITS)
         assert (found.errors["t"] > found.limit) is guilty
 
 
@@ -84,7 +87,7 @@ def test_what_a_layer_keeps_is_tried_on_its_next_call():
 def test_targets_without_layers_refuse_masks_and_carried_states(form):
     assert "Masking" in str(lower(form, network())) or "mask" in str(lower(form, network()))
     case = network(stateful=True)
-    (trial,) = Screening(case, {"t": outcome(case)}).forward()
+    (trial,) = Screening(case, {"t": outcome(case)}, traits=TRAITS).forward()
     refused = lower(form, trial.case)
     assert isinstance(refused, str)
     assert "state" in refused or "slices" in refused

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "trophies"
-TROPHIES = sorted(path for path in FOLDER.iterdir() if path.is_dir())
+TROPHIES = sorted(path for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
 
 
 def test_there_are_some() -> None:

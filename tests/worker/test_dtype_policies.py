@@ -13,8 +13,11 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.policies import policy_named
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import LocalRunner, open_runner
 from tensorparity.triage.screening import Screening
+
+TRAITS = traits_of(TARGETS)
 
 BACKENDS = [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("tensorflow", "jax", "torch")]
 INNER = {
@@ -56,7 +59,7 @@ def test_a_training_step_is_in_the_policy_s_dtypes_and_right(runner: LocalRunner
     assert outcome.completed, outcome.failure
     assert {dtype_name(array) for array in outcome.trace.nodes.values()} == {policy.compute}
     assert {dtype_name(array) for array in outcome.trace.weights.values()} == {policy.variable}
-    assert [trial.api for trial in Screening(case, {target: outcome}).trials()] == []
+    assert [trial.api for trial in Screening(case, {target: outcome}, traits=TRAITS).trials()] == []
     assert {dtype_name(array) for array in plain.trace.nodes.values()} == {"float32"}
 
 

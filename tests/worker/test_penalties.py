@@ -21,11 +21,14 @@ from tensorparity.operators.constraints import constrained
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.operators.governed import CONSTRAINTS, REGULARIZERS
 from tensorparity.operators.rounding import K, exact
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import LocalRunner, open_runner
 from tensorparity.triage.backward import judge_gradients, loss_function
 from tensorparity.triage.own_gradients import own_error
 from tensorparity.triage.screening import Screening
 from tensorparity.triage.steps import judge_constraints, judge_loss, loss_error, loss_of, update_error
+
+TRAITS = traits_of(TARGETS)
 
 MSE, SGD = Recipe("MeanSquaredError"), Recipe("SGD", {"learning_rate": 0.25})
 BOTH, MAX_NORM, MIN_MAX_NORM = REGULARIZERS[3], CONSTRAINTS[3], CONSTRAINTS[4]
@@ -106,7 +109,7 @@ def test_the_loss_holds_what_layers_add(ran: tuple[Case, Outcome]) -> None:
     truth, loss = loss_of(case, outcome), outcome.trace.loss
     assert truth is not None
     assert loss is not None
-    assert loss_error(case, outcome, loss) <= 2.0
+    assert loss_error(case, outcome, loss, traits=TRAITS) <= 2.0
     (name,) = case.labels
     assert float(truth.value) > 1.01 * np.square(outcome.outputs[name] - case.labels[name]).mean()
 
@@ -114,7 +117,7 @@ def test_the_loss_holds_what_layers_add(ran: tuple[Case, Outcome]) -> None:
 def test_gradients_hold_what_layers_add(ran: tuple[Case, Outcome]) -> None:
     case, outcome = ran
     answers = {outcome.target: {n: a for n, a in outcome.trace.gradients.items() if not n.startswith("node:")}}
-    found = judge_gradients(case.subject.nodes[-1], answers, loss_function(case))  # type: ignore[union-attr]
+    found = judge_gradients(case.subject.nodes[-1], answers, loss_function(case), traits=TRAITS)  # type: ignore[union-attr]
     assert found.errors.judged_by == "reference"
     assert found.errors.errors[outcome.target] <= K
     known = {name: own_error(case, name, outcome) for name in outcome.trace.gradients}
@@ -133,7 +136,7 @@ def test_a_gradient_without_the_penalty_is_convicted(ran: tuple[Case, Outcome]) 
         error = own_error(case, f"weight:{name}", wrong)
         assert error is None or error > K
         weights = {n: a for n, a in gradients.items() if not n.startswith("node:")}
-        found = judge_gradients(case.subject.nodes[-1], {"t": weights}, loss_function(case))  # type: ignore[union-attr]
+        found = judge_gradients(case.subject.nodes[-1], {"t": weights}, loss_function(case), traits=TRAITS)  # type: ignore[union-attr]
         assert found.errors.errors["t"] > K
 
 
@@ -162,7 +165,7 @@ def test_weights_are_held_to_their_constraints_after_the_step(ran: tuple[Case, O
 
 def test_nothing_is_doubted_nor_accused(ran: tuple[Case, Outcome]) -> None:
     case, outcome = ran
-    assert [trial.api for trial in Screening(case, {outcome.target: outcome}).trials()] == []
+    assert [trial.api for trial in Screening(case, {outcome.target: outcome}, traits=TRAITS).trials()] == []
     assert by_training(case, [outcome.target], {outcome.target: outcome}) == (None, "")
 
 
@@ -171,10 +174,10 @@ def test_a_loss_without_the_penalties_is_doubted_in_the_layers_that_add_them(ran
     (name,) = case.labels
     bare = float(np.square(outcome.outputs[name] - case.labels[name]).mean())
     wrong = replaced(outcome, loss=bare)
-    apis = [trial.api for trial in Screening(case, {outcome.target: wrong}).loss()]
+    apis = [trial.api for trial in Screening(case, {outcome.target: wrong}, traits=TRAITS).loss()]
     assert apis[-2:] == ["keras.losses.MeanSquaredError"] * 2
     assert {"keras.layers.Dense", "keras.layers.LSTM", "keras.layers.SeparableConv2D"} & set(apis[:-2])
-    errors = judge_loss(case.subject.nodes[-1], case, {"t": wrong})  # type: ignore[union-attr]
+    errors = judge_loss(case.subject.nodes[-1], case, {"t": wrong}, traits=TRAITS)  # type: ignore[union-attr]
     assert errors is not None
     assert errors.errors["t"] > K
 

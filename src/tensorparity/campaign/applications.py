@@ -11,11 +11,11 @@ from pathlib import Path
 
 from ..core.atomic import replacing
 from ..core.errors import RunError, UsageError
+from ..targets.catalogue import trainers, traits_of
 from ..targets.requests import End
 from ..targets.runner import LocalRunner, open_runner
 
 _MAKE_SECONDS = 900.0
-_MAKERS = ("keras:torch", "keras:tensorflow", "keras:jax")
 
 
 def application_file(runner: LocalRunner, name: str, seed: int, cache: Path) -> tuple[Path, list[str]]:
@@ -25,9 +25,11 @@ def application_file(runner: LocalRunner, name: str, seed: int, cache: Path) -> 
         UsageError: if there is no such application, or no Keras target that could build it.
         RunError: if building it failed.
     """
-    makers = [target for kind in _MAKERS for target in runner.targets if target.partition("{")[0] == kind]
+    traits = traits_of(trainers())
+    kinds = sorted(trainers(), key=lambda name: traits[name].start_rank)
+    makers = [target for kind in kinds for target in runner.targets if target.partition("{")[0] == kind]
     if not makers:
-        raise UsageError(f"app:{name} is built by a Keras target; add one of {', '.join(_MAKERS)} to --targets")
+        raise UsageError(f"app:{name} is built by a Keras target; add one of {', '.join(kinds)} to --targets")
     recipe = {"kind": "application", "name": name, "seed": seed, "keras_home": _keras_home()}
     clean = [maker for maker in makers if maker not in runner.settings.faults]
     if clean:

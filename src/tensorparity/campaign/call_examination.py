@@ -15,6 +15,7 @@ from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..operators.calls.catalogue import operator_of
 from ..operators.rounding import K
 from ..oracles.special_values import special
+from ..reporting.words import sentence
 from .precision_endings import Filed
 from .precision_findings import findings_of
 from .precision_notebook import Notebook, SearchTask
@@ -67,7 +68,7 @@ def _verdict(notebook: Notebook, measured: tuple[str, ...], filed: Sequence[File
     defects = [item for item in filed if item.finding.diagnosis.klass is Class.DEFECT]
     if defects:
         first = defects[0].finding
-        reason = first.diagnosis.evidence[0]
+        reason = sentence(first.diagnosis.observations[0])
         return Verdict(Judgement.FAIL, tuple(notebook.records), reason, measure, K, first.kind, Stage.CALL)
     if not measured:
         reasons = sorted({record.reason for record in notebook.records.values() if record.reason})

@@ -59,7 +59,7 @@ def examine_targets(text: str | None, deadline: float, listener: Listener = sile
 
 def _examine(runner: LocalRunner, target: str) -> TargetFacts:
     spec = runner.desk(target).spec
-    case = _call_case() if spec.name.startswith("torch:") else _layer_case()
+    case = _call_case() if spec.traits.lowering == "torch" else _layer_case()
     outcome = runner.run_pairs([(case, target)])[0]
     versions = outcome.record.versions or inventory(runner.desk(target).environment).versions(spec)
     if target in runner.broken:

@@ -22,7 +22,7 @@ from ..operators.catalogue import has_layer, has_reference, layer
 from ..operators.evaluate import evaluate_batches
 from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation, ShapeError
-from ..triage.ballots import ballot_of
+from ..targets.catalogue import traits_of
 from ..triage.forms import announced_shape, as_announced
 from ..triage.measuring import odd_dtype
 from ..triage.node_errors import VOTE_MARGIN
@@ -60,7 +60,8 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
     ]
     policy = policy_named(case.procedure.dtype if isinstance(case.subject, LayerGraph) else None)
     losses = policy.loss if isinstance(case.subject, LayerGraph) else case.procedure.dtype or "float32"
-    answers = gradients_as_computed({outcome.target: outcome for outcome in others if outcome.completed}, policy)
+    completed = {outcome.target: outcome for outcome in others if outcome.completed}
+    answers = gradients_as_computed(completed, policy, traits_of(completed))
     return _by_others(own, list(answers.values()), losses)
 
 
@@ -108,7 +109,7 @@ def _by_policy(case: Case, own: Outcome) -> Claim | None:
     """The dtype of the policy that the layer runs under, of an output that has another."""
     policy = policy_named(case.procedure.dtype)
     for name, array in own.outputs.items():
-        if odd_dtype([array], policy, own.target):
+        if odd_dtype([array], policy, traits_of([own.target])[own.target]):
             return Claim("outputs", name, array, 0.0, _POLICY, observed=array, dtype=policy.compute)
     return None
 
@@ -178,11 +179,12 @@ def _by_others(own: Outcome, others: Sequence[Outcome], losses: str) -> Claim | 
 
 def _majority(answers: Mapping[str, Array], dtype: str | None) -> list[str]:
     """The targets that agree with each other, if more implementations do than do not."""
+    traits = traits_of(answers)
     for target, array in answers.items():
         allowed = _vote_tolerance(array, dtype or dtype_name(array))
         agreeing = [other for other, given in answers.items() if other == target or _agree(given, array, allowed)]
-        against = {ballot_of(other) for other in answers if other not in agreeing}
-        if len({ballot_of(other) for other in agreeing}) > len(against):
+        against = traits.implementations(other for other in answers if other not in agreeing)
+        if len(traits.implementations(agreeing)) > len(against):
             return agreeing
     return []
 

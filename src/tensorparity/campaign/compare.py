@@ -12,6 +12,7 @@ from ..core.comparison import Comparison
 from ..core.errors import DataError, RunError
 from ..core.finding import Finding
 from ..core.jsontext import Json
+from ..core.procedure import Goal
 from ..core.verdict import Judgement
 from ..generators.inputs import Data, Draw
 from ..operators.rounding import K
@@ -19,6 +20,7 @@ from ..oracles.distances import unique_inconsistencies
 from ..oracles.pair import ORACLES, PairSettings
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
+from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
 from .events import Listener, silent
 from .examination import Examination, Examined, Rules, named_labels
@@ -153,7 +155,8 @@ def _train(
     began = time.monotonic()
     labels = named_labels(data.labels, examined.outcomes)
     model = examination.with_graph(examined)
-    targets = [target for target in settings.targets if target.startswith("keras:")]
+    traits = traits_of(settings.targets)
+    targets = [target for target in settings.targets if traits[target].max_goal is Goal.UPDATE]
     trained = train_everywhere(
         examination.runner, model, data.inputs, labels, targets, settings.schedule, rules.families, listener
     )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..core.finding import Class, Finding
-from .reducing import Prepared, is_whole_reduction
+from .reducing import Prepared
 
 
 class Distinct:
@@ -18,7 +18,7 @@ class Distinct:
 
     def __init__(self, filed: Iterable[Finding] = ()) -> None:
         #: By signature, the finding that was the first to be reduced to it.
-        self._first = {finding.signature: finding.id for finding in filed if _told(finding) and _was_reduced(finding)}
+        self._first = {finding.signature: finding.id for finding in filed if _told(finding) and finding.reduced}
         #: By signature, how often it was met again.
         self.again: Counter[str] = Counter()
         #: What it would have been, by the finding's id.
@@ -41,10 +41,6 @@ class Distinct:
         if identity in self._merged:
             self.again[self._merged[identity]] += 1
         return identity in self._merged
-
-
-def _was_reduced(finding: Finding) -> bool:
-    return any(is_whole_reduction(line) for line in finding.diagnosis.evidence)
 
 
 def _told(finding: Finding) -> bool:

@@ -1,9 +1,14 @@
-"""What happens while it happens. The campaign tells; the command line shows, or does not."""
+"""What happens while it happens. The loop emits events; the store, reports and progress are handlers of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..core.engine import Result
+from ..core.finding import Finding
+from ..core.jsontext import Json
+from ..core.outcome import Outcome, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +21,73 @@ class Progress:
     detail: str = ""
 
 
-Listener = Callable[[Progress], None]
+@dataclass(frozen=True, slots=True)
+class CaseDone:
+    """A case was judged, or its result was known from an earlier part of the campaign.
+
+    Args:
+        outcomes: what each target did; empty where it was known.
+        oracle: who decided; empty where it was known.
+        counted: it is one of the cases that ``--cases`` counts.
+        again: by what it is known by, what was not looked at once more, because it had been seen often enough.
+    """
+
+    engine: str
+    result: Result
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    counted: bool = True
+    resumed: bool = False
+    oracle: str = ""
+    again: tuple[str, ...] = ()
 
 
-def silent(event: Progress) -> None:
+@dataclass(frozen=True, slots=True)
+class WorkerDied:
+    """A worker crashed, hung or used too much memory, and was replaced."""
+
+    target: str
+    status: Status
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingFiled:
+    """A finding that is new to the campaign, with the text of its script where it has one."""
+
+    engine: str
+    finding: Finding
+    script: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineEnded:
+    """An engine's part of the campaign is over.
+
+    Args:
+        seconds: all of it; ``running`` without confirming and reducing.
+    """
+
+    engine: str
+    reason: str
+    seconds: float
+    running: float
+    tables: Mapping[str, Json] = field(default_factory=dict)
+
+
+Event = Progress | CaseDone | WorkerDied | FindingFiled | EngineEnded
+
+Listener = Callable[[Event], None]
+
+
+def silent(event: Event) -> None:
     """Nobody listens."""
+
+
+def to_all(listeners: Sequence[Listener]) -> Listener:
+    """One listener that tells several, in their order."""
+
+    def tell(event: Event) -> None:
+        for listener in listeners:
+            listener(event)
+
+    return tell

@@ -24,6 +24,7 @@ from ..core.verdict import Kind, Stage
 from ..operators.beside import layer_of
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
+from ..targets.catalogue import traits_of
 from ..triage.confirm import run_fresh
 from ..triage.cuts import up_to
 from ..triage.diagnose import accusation_of, accuse, public_name
@@ -188,7 +189,15 @@ def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, conv
         return Checked((suspicion,) if suspicion else (), undecided)
     plain = replace(case, procedure=replace(case.procedure, reload=False))
     replayed = replay_nodes(
-        runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh, like=plain.procedure
+        runner,
+        model_of(case, targets),
+        graph.nodes,
+        case.inputs,
+        values,
+        targets,
+        traits_of(targets),
+        fresh=fresh,
+        like=plain.procedure,
     )
     measured = list(replayed)
     accusations = accuse(measured, families_of(targets))
@@ -234,7 +243,15 @@ def _by_reloaded_layers(
 ) -> list[Suspicion]:
     """Every layer that was right before, alone again after the model was saved and loaded."""
     measured = replay_nodes(
-        runner, model_of(case), graph.nodes, case.inputs, values, targets, fresh=fresh, like=case.procedure
+        runner,
+        model_of(case, targets),
+        graph.nodes,
+        case.inputs,
+        values,
+        targets,
+        traits_of(targets),
+        fresh=fresh,
+        like=case.procedure,
     )
     found = []
     for accusation in accuse(list(measured), families_of(targets)):

@@ -21,10 +21,11 @@ from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
-from ..targets.catalogue import spec_of
+from ..core.traits import TargetTraits
+from ..reporting import words
+from ..targets.catalogue import spec_of, traits_of
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, open_runner
-from ..triage.ballots import ballot_of
 from ..triage.exporters import PREFIX
 from ..triage.reduction.passes import PASSES
 from ..triage.reduction.reducer import Budget, Checked, Reduction, reduce_case
@@ -57,7 +58,8 @@ def reduce_exporter(
     Where it is not in the catalogue, or alone is right, the reduction has no suspicion and says why.
     """
     began = time.monotonic()
-    if not EXPORTERS.get(exporter, "").startswith("keras:"):
+    maker = EXPORTERS.get(exporter, "")
+    if traits_of([maker])[maker].lowering is not None or exporter not in EXPORTERS:
         return _stopped(suspicion.case, f"{exporter} takes no layers of ours", began)
     case = layer_case(local, suspicion)
     if isinstance(case, str):
@@ -96,8 +98,9 @@ def layer_case(local: LocalRunner, suspicion: Suspicion) -> Case | str:
         return "the layer is part of a file that is not Keras'"
     if case.procedure.goal is not Goal.REPLAY:
         return "no layer alone is to blame"
-    readers = [target for target in local.targets if target.startswith("keras:") and target not in local.broken]
-    model = Model(file.path, file=file, files=dict.fromkeys(readers, file))
+    traits = traits_of(local.targets)
+    readers = [target for target in local.targets if file.format in traits[target].reads and target not in local.broken]
+    model = Model(file.path, file=file, files=dict.fromkeys(readers, file), traits=traits)
     try:
         model = import_graph(local, model, readers, local.settings.trust)
     except TensorParityError as error:
@@ -130,8 +133,9 @@ def _by_exporter(checked: Checked, exporter: str) -> Checked:
     suspicions = []
     for suspicion in checked.suspicions:
         suspects = suspicion.diagnosis.suspects
-        runtimes = [name for name in suspects if spec_of(parse_target(name)).lowering == "onnx"] if suspects else []
-        if len(runtimes) == len(suspects) and len({ballot_of(name) for name in runtimes}) > 1:
+        traits = traits_of(suspects)
+        runtimes = [name for name in suspects if traits[name].lowering == "onnx"]
+        if len(runtimes) == len(suspects) and len(traits.implementations(runtimes)) > 1:
             diagnosis = replace(suspicion.diagnosis, suspects=(PREFIX + exporter,))
             suspicion = replace(suspicion, diagnosis=diagnosis)
         suspicions.append(suspicion)
@@ -152,8 +156,10 @@ def reproduce_exporter(local: LocalRunner, runner: Runner, suspicion: Suspicion,
             break
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = PREFIX + exporter
-    claim = _claim(suspicion, outcomes)
-    return Reproduced(script, draft(title_of(suspicion, name), name, suspicion, claim, script, records), suspicion.case)
+    claim, said = _claim(suspicion, outcomes), words.sentences(suspicion.diagnosis)
+    title = title_of(suspicion, name)
+    report = draft(title, name, suspicion, claim, script, records, said, TargetTraits(name))
+    return Reproduced(script, report, suspicion.case)
 
 
 def _outcomes(local: LocalRunner, runner: Runner, suspicion: Suspicion, exporter: str) -> Mapping[str, Outcome]:
@@ -161,7 +167,7 @@ def _outcomes(local: LocalRunner, runner: Runner, suspicion: Suspicion, exporter
     if isinstance(suspicion.case.subject, LayerGraph) and exporter in EXPORTERS:
         with _exporting(local, runner, exporter) as exporting:
             return examine_case(exporting, suspicion.case, list(suspicion.targets))[1]
-    readers = [target for target in suspicion.targets if spec_of(parse_target(target)).lowering is None]
+    readers = [target for target in suspicion.targets if spec_of(parse_target(target)).traits.lowering is None]
     answers = runner.run_pairs([(suspicion.case, target) for target in readers])
     return dict(zip(readers, answers, strict=True))
 
@@ -173,8 +179,8 @@ def _output_names(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
 
 def _disputed(suspicion: Suspicion, names: Sequence[str]) -> str:
     """The output that the evidence speaks of; the first where it is about a layer."""
-    said = suspicion.diagnosis.evidence[0] if suspicion.diagnosis.evidence else ""
-    return next((name for name in names if said.startswith(f"output {name}:")), "")
+    told = [item.data["output"] for item in suspicion.diagnosis.observations if item.code == "exported-output"]
+    return next((name for name in names if name in told), "")
 
 
 def _smallest_first(case: Case) -> list[Case]:
@@ -208,5 +214,5 @@ def _script(local: LocalRunner, suspicion: Suspicion, exporter: str, outcomes: M
 
 def _claim(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Claim | None:
     """What a runtime should have given by the reference of the layer, or by the vote; None where neither is known."""
-    runtimes = [t for t, o in outcomes.items() if o.completed and spec_of(parse_target(t)).lowering == "onnx"]
+    runtimes = [t for t, o in outcomes.items() if o.completed and spec_of(parse_target(t)).traits.lowering == "onnx"]
     return claim_of(suspicion, outcomes, runtimes[0]) if runtimes else None

@@ -66,7 +66,7 @@ class ExportingRunner:
 
     def _given(self, case: Case, target: str) -> Case | str:
         """The case for a target, or why there is none."""
-        if spec_of(parse_target(target)).lowering != "onnx" or not isinstance(case.subject, LayerGraph):
+        if spec_of(parse_target(target)).traits.lowering != "onnx" or not isinstance(case.subject, LayerGraph):
             return case
         if case.digest not in self._files:
             self._files[case.digest] = self._export(case)

@@ -13,7 +13,7 @@ from ..core.case import EXPORTED_ONNX, Case, ModelFile
 from ..core.errors import RunError, TensorParityError
 from ..core.jsontext import Json
 from ..core.messages import gist
-from ..targets.catalogue import spec_of
+from ..targets.catalogue import TARGETS, TargetSpec, spec_of, traits_of
 from ..targets.environments import find_environment, inventory
 from ..targets.lowering.onnx_export import steps_of
 from ..targets.names import parse_target
@@ -23,10 +23,6 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 _EXPORT_SECONDS = 600.0
 #: Characters of what an exporter says; torch's tells paths and scopes after that.
 _MESSAGE = 160
-
-
-#: Where Keras exports to ONNX, the preferred backend first, and what it needs besides.
-_KERAS_EXPORTERS = {"keras:tensorflow": ("tf2onnx",), "keras:torch": ("onnx",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,8 @@ def export_keras(
 ) -> tuple[Exported | None, list[str]]:
     """The file by the first of Keras' exporters that is installed and succeeds, and why others did not."""
     problems: list[str] = []
-    for base, needs in _KERAS_EXPORTERS.items():
+    for spec in _exporters_of(file):
+        base, needs = spec.name, spec.traits.exporters["onnx"]
         own = [target for target in targets if parse_target(target).base == base]
         missing = _missing(own[0] if own else base, needs, settings)
         if missing:
@@ -92,7 +89,7 @@ class ExportedCases:
 def exported_cases(runner: LocalRunner, settings: RunnerSettings, case: Case, cache: Path) -> ExportedCases:
     """The case for all targets of the runner: a model file is exported for the runtimes among them."""
     cases = dict.fromkeys(runner.targets, case)
-    runtimes = [target for target in cases if spec_of(parse_target(target)).lowering == "onnx"]
+    runtimes = [target for target in cases if spec_of(parse_target(target)).traits.lowering == "onnx"]
     file = case.subject
     if not isinstance(file, ModelFile) or file.format in ("onnx", EXPORTED_ONNX) or not runtimes:
         return ExportedCases(cases)
@@ -108,11 +105,19 @@ def _export_any(
 ) -> tuple[Exported | None, list[str]]:
     if file.format != "torch":
         return export_keras(runner, settings, file, runner.targets, cache)
-    own = [target for target in runner.targets if target.startswith("torch:")]
+    traits = traits_of(runner.targets)
+    own = [target for target in runner.targets if file.format in traits[target].reads]
     try:
-        return export_to_onnx(runner, settings, file, own, "torch:eager", cache), []
+        return export_to_onnx(runner, settings, file, own, _exporters_of(file)[0].name, cache), []
     except TensorParityError as error:
         return None, [str(error)]
+
+
+def _exporters_of(file: ModelFile) -> list[TargetSpec]:
+    """The targets that read a file and export it to ONNX, the preferred one first."""
+    specs = [TARGETS.get(name) for name in TARGETS.names()]
+    able = [spec for spec in specs if "onnx" in spec.traits.exporters and file.format in spec.traits.reads]
+    return sorted(able, key=lambda spec: (spec.traits.compiled, spec.name))
 
 
 def _missing(target: str, needs: Sequence[str], settings: RunnerSettings) -> list[str]:

@@ -12,6 +12,7 @@ from ..core.atomic import replacing
 from ..core.errors import RunError, UsageError
 from ..core.messages import gist
 from ..generators.inputs import Draw
+from ..targets.catalogue import traits_of
 from ..targets.requests import End
 from ..targets.runner import RunnerSettings, open_runner, user_import_paths
 
@@ -24,6 +25,10 @@ def is_factory(text: str) -> bool:
     return _FACTORY.fullmatch(text) is not None
 
 
+#: The formats of the files that a model is saved in.
+_MADE = {"keras", "torch"}
+
+
 def factory_file(
     text: str, targets: Sequence[str], settings: RunnerSettings, draws: Mapping[str, Draw], cache: Path
 ) -> Path:
@@ -33,7 +38,8 @@ def factory_file(
         UsageError: if the function cannot be found, or returns no model.
         RunError: if it raises, or its process dies.
     """
-    maker = next((target for target in targets if target.startswith(("keras:", "torch:"))), None)
+    traits = traits_of(targets)
+    maker = next((target for target in targets if _MADE & set(traits[target].reads)), None)
     if maker is None:
         raise UsageError(f"{text} runs in a worker of Keras or torch; add such a target to --targets")
     recipe = {"kind": "factory", "factory": text, "import_paths": list(user_import_paths()), "inputs": _inputs(draws)}

@@ -10,6 +10,7 @@ from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..reporting.facts import TargetFacts
+from ..reporting.words import worded
 from ..store.casefile import CaseFile
 from ..store.database import Store
 from ..targets.catalogue import install_hint
@@ -34,7 +35,7 @@ def make_finding(
     """
     found = original or suspicion
     identity = hashlib.sha256(f"{engine}\n{found.signature}\n{subject}".encode()).hexdigest()[:10]
-    return Finding(
+    finding = Finding(
         id=f"{engine}-{identity}",
         engine=engine,
         kind=suspicion.kind,
@@ -44,7 +45,10 @@ def make_finding(
         signature=suspicion.signature,
         cluster=suspicion.signature,
         versions={target: dict(outcome.record.versions) for target, outcome in outcomes.items()},
+        reduced=suspicion.reduced,
+        not_reduced=suspicion.not_reduced,
     )
+    return worded(finding)
 
 
 def file_findings(

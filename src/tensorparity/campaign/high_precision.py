@@ -27,6 +27,7 @@ from ..operators.evaluate import count_products, evaluate
 from ..operators.spec import ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
 from ..oracles.roundoff import scaled_difference
+from ..targets.catalogue import traits_of
 
 #: Instances at most.
 MOST_INPUTS = 8
@@ -34,10 +35,6 @@ MOST_INPUTS = 8
 MOST_PRODUCTS = 100_000_000
 #: Bytes of weights up to which a library is asked to build the model once more.
 _MOST_WEIGHTS = 64 << 20
-#: Who computes in float64 throughout under that policy. Keras on torch does not: there, the common type of float64 and
-#: float32 is float32, so that BatchNormalization, for one, is of single precision; JAX would have to be started anew.
-_HAVE_FLOAT64 = ("keras:tensorflow",)
-
 _REFERENCE = "float64"
 
 
@@ -117,7 +114,8 @@ def _by_library(
     problem: str,
 ) -> HighPrecision:
     """A library that has float64 runs the layers once more, under that dtype policy."""
-    target = next((target for target in _HAVE_FLOAT64 if target in done), None)
+    traits = traits_of(done)
+    target = next((target for target in done if traits[target].high_precision), None)
     if target is None:
         return HighPrecision(left_out=f"{problem}, and no target here has float64")
     size = sum(array.nbytes for array in model.weights.values())

@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 from .. import __version__
+from ..core.capabilities import can_train
 from ..core.case import ApiCall, Case
 from ..core.errors import CaseFileError, DataError, UsageError
 from ..core.finding import Class, Finding
@@ -26,8 +27,8 @@ from ..operators.rounding import K
 from ..oracles.pair import ORACLES
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
+from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
-from .asking import can_train
 from .beside import Beside
 from .call_examination import examine_call
 from .distinct import Distinct
@@ -267,7 +268,9 @@ class Hunt:
             return self._keep_steps(engine, {index: step}, tally)[index]
         if case.procedure != Procedure() or case.counterpart is not None:
             raise ValueError(f"no examination of procedure {case.procedure.to_json()} exists yet")
-        examination = Examination(self._cached, model_of(case), self._rules, listener=self._tell)
+        examination = Examination(
+            self._cached, model_of(case, self._settings.targets), self._rules, listener=self._tell
+        )
         examined = examination.run(case.inputs, case.labels, self._settings.targets)
         self.outcomes.update(examined.outcomes)
         return self._keep(engine, index, case, examined, tally)
@@ -300,7 +303,8 @@ class Hunt:
 
     def _steppers(self) -> list[str]:
         """The targets that can train; the others have nothing to say of a training step."""
-        able = [target for target in self._settings.targets if can_train(target)]
+        traits = traits_of(self._settings.targets)
+        able = [target for target in self._settings.targets if can_train(traits[target])]
         return able if len(able) > 1 else list(self._settings.targets)
 
     def _file(self, engine: Engine, examined: Examined, tally: _Tally, name_of: Callable[[Suspicion], str]) -> None:

@@ -35,7 +35,7 @@ from ..operators.evaluate import evaluate_batches
 from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
-from ..targets.catalogue import spec_of
+from ..targets.catalogue import spec_of, traits_of
 from ..targets.lowering.calls import native_name
 from ..targets.names import parse_target
 from ..triage.backward import accuse_gradients, judge_pulled_back, worst_gradient
@@ -44,7 +44,7 @@ from ..triage.endings import stage_of_ending
 from ..triage.exporters import accuse_exporters, outputs_apart, suspects_of_ending
 from ..triage.freedoms import freedom_of, tamed
 from ..triage.fusion import AMPLIFIED, relative_difference
-from ..triage.measuring import as_worth, measure_node, measure_outputs, with_dtypes
+from ..triage.measuring import in_effective_dtype, measure_node, measure_outputs, with_dtypes
 from ..triage.node_errors import NodeErrors, absolute_error, reference_error
 from ..triage.steps import is_loss_alone
 from ..triage.support import classed_ending, is_documented, is_refusal
@@ -153,11 +153,12 @@ def _by_reference(
     answers = {t: [o.outputs[name] for name in truth if name in o.outputs] for t, o in completed.items()}
     policy = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
     involved = [*case.arrays().values(), *(value.value for value in truth.values())]
-    judged = in_range(as_worth(answers, policy), policy_named(policy), involved)
+    traits = traits_of(answers)
+    judged = in_range(in_effective_dtype(answers, policy, traits), policy_named(policy), involved, traits)
     errors = measure_outputs(_node_of(case), judged, list(truth.values()), freedom_of(case))
-    errors = _with_further_outputs(with_dtypes(errors, answers, policy), case, completed)
+    errors = _with_further_outputs(with_dtypes(errors, answers, policy, traits), case, completed)
     if isinstance(case.subject, LayerGraph) and all(error <= K for error in errors.errors.values()):
-        errors = judge_form(case, completed) or errors
+        errors = judge_form(case, completed, traits) or errors
     klass, suspects = blame(errors, families_of(list(completed)))
     above = tuple(target for target, error in errors.errors.items() if error > K)
     if klass is None and above and len(completed) == 1 and (above[0] in convicted or _well_conditioned(case, truth)):
@@ -226,9 +227,9 @@ def _node_of(case: Case) -> Node:
 
 def _by_layer(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
     """One layer in training, or without a reference, by the judge of trials."""
-    errors = judge_layer(case, outcomes)
+    errors = judge_layer(case, outcomes, traits_of(outcomes))
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
-    form = judge_form(case, completed) if _is_voted(case) else None
+    form = judge_form(case, completed, traits_of(completed)) if _is_voted(case) else None
     for measured in (errors, *([form] if form else ())):
         accusations = accuse([measured], families_of(list(measured.errors)))
         if accusations:
@@ -242,7 +243,7 @@ def _by_vote(case: Case, file: ModelFile, outcomes: Mapping[str, Outcome]) -> tu
     """A layer of a file that no reference knows, run alone: three targets or more decide."""
     key = case.procedure.nodes[0]
     node = _node_in_file(file, key)
-    errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
+    errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes, traits_of(outcomes))
     accusations = accuse([errors], families_of(list(outcomes)))
     if not accusations:
         return None, f"the targets do not agree on {key}, and no two against the others" if errors.disputed else ""
@@ -259,12 +260,12 @@ def _by_exporter(case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping
         return None
     if case.procedure.goal is Goal.REPLAY:
         node = _node_in_file(case.subject, case.procedure.nodes[0])
-        errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes)
+        errors = measure_node(node, list(case.inputs.values()), case.weights, outcomes, traits_of(outcomes))
         accusations = accuse_exporters([errors], exporters)
         if not accusations:
             return None
         return Suspicion(accusations[0].kind, replace(accusations[0].diagnosis, api=None), case, tuple(outcomes))
-    apart = outputs_apart(outcomes, exporters, relative_difference, AMPLIFIED)
+    apart = outputs_apart(outcomes, exporters, relative_difference, AMPLIFIED, traits_of(outcomes))
     if apart is None:
         return None
     return Suspicion(Kind.INCONSISTENCY, apart.diagnosis(AMPLIFIED), case, tuple(outcomes))
@@ -272,7 +273,7 @@ def _by_exporter(case: Case, outcomes: Mapping[str, Outcome], exporters: Mapping
 
 def _by_gradients(case: Case, outcomes: Mapping[str, Outcome]) -> tuple[Suspicion | None, str]:
     """The backward pass of one layer, by its reference; without one, three targets or more decide."""
-    found = judge_pulled_back(case, outcomes)
+    found = judge_pulled_back(case, outcomes, traits_of(outcomes))
     accusation = accuse_gradients(found, families_of(list(outcomes)))
     if accusation is None:
         errors = found.errors
@@ -328,7 +329,8 @@ def _ending(
 
     worst = min(ended.values(), key=lambda outcome: how(outcome)[:2])
     alike = {t: o for t, o in ended.items() if how(o) == how(worst)}
-    suspects = [name for target in alike for name in suspects_of_ending(target, ended, completed, exporters)]
+    traits = traits_of([*ended, *completed])
+    suspects = [name for target in alike for name in suspects_of_ending(target, ended, completed, exporters, traits)]
     evidence = tuple(
         f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
         for target, outcome in (*alike.items(), *((t, o) for t, o in ended.items() if t not in alike))
@@ -362,7 +364,7 @@ def _api(case: Case, suspects: Sequence[str] = ()) -> str | None:
         if operator is None or not suspects:
             return case.subject.api
         try:
-            library = spec_of(parse_target(suspects[0])).calls
+            library = spec_of(parse_target(suspects[0])).traits.calls
         except UnknownTargetError:  # code that several share
             return case.subject.api
         return native_name(operator, library, case)

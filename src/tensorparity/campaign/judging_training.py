@@ -26,6 +26,7 @@ from ..operators.beside import layer_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
+from ..targets.catalogue import traits_of
 from ..triage.backward import accuse_gradients, judge_gradients, loss_function
 from ..triage.diagnose import accuse, public_name
 from ..triage.node_errors import NodeErrors
@@ -85,16 +86,16 @@ def _loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     node = Node("training", "training", ())
     if case.procedure.loss is None:
         return None
-    errors = judge_loss(node, case, completed)
+    errors = judge_loss(node, case, completed, traits_of(completed))
     if errors is None:
         dtype = policy_named(case.procedure.dtype).loss
-        errors = judge_by_vote(node, {target: _losses(outcome, dtype) for target, outcome in completed.items()})
-    for accusation in accuse([errors], families_of(list(completed))):
-        if has_penalties(case):  # a loss alone has none: it is what the layers add
-            diagnosis = _at_layer(accusation.diagnosis, case)
-        else:
-            diagnosis = at_loss(accusation.diagnosis, case)
-            diagnosis = replace(diagnosis, evidence=_of_loss(diagnosis, case))
+        losses = {target: _losses(outcome, dtype) for target, outcome in completed.items()}
+        errors = judge_by_vote(node, losses, traits_of(completed))
+    errors = replace(errors, node=Node("loss", case.procedure.loss.name, ()))
+    for accusation in accuse([errors], families_of(list(completed)), "own-loss"):
+        # a loss alone has no penalties: they are what the layers add
+        at = _at_layer if has_penalties(case) else at_loss
+        diagnosis = at(accusation.diagnosis, case)
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.LOSS)
     return _doubtful(errors, "the loss")
 
@@ -106,8 +107,9 @@ def _fit(case: Case, targets: Sequence[str], completed: Completed) -> Said:
         losses = {t: _named(_losses(outcome), f"{step}") for t, outcome in completed.items()}
         weights = {t: _starting(outcome.trace.weights, f"{step}:") for t, outcome in completed.items()}
         for stage, answers in ((Stage.LOSS, losses), (Stage.UPDATE, weights)):
-            errors = judge_by_vote(_node(case), answers, complete=True)
-            for accusation in accuse([errors], families_of(list(completed))):
+            errors = judge_by_vote(_node(case), answers, traits_of(completed), complete=True)
+            how = "fit-loss" if stage is Stage.LOSS else "fit-weights"
+            for accusation in accuse([errors], families_of(list(completed)), how):
                 diagnosis = _at_layer(accusation.diagnosis, case)
                 return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=stage)
             what = "the loss" if stage is Stage.LOSS else "the weights"
@@ -147,18 +149,11 @@ def at_optimizer(diagnosis: Diagnosis, case: Case) -> Diagnosis:
     return replace(diagnosis, api=api, parameters=parameters, node=None)
 
 
-def _of_loss(diagnosis: Diagnosis, case: Case) -> tuple[str, ...]:
-    assert case.procedure.loss is not None
-    name = case.procedure.loss.name
-    said, meant = "training (training) run alone on identical inputs", f"the loss {name} of its own outputs"
-    return tuple(line.replace(said, meant) for line in diagnosis.evidence)
-
-
 def _gradient_of_loss(case: Case, targets: Sequence[str], completed: Completed) -> Said:
-    found = judge_loss_gradient(case, completed)
+    found = judge_loss_gradient(case, completed, traits_of(completed))
     if found is None:
         return None
-    accusation = accuse_gradients(found, families_of(list(completed)))
+    accusation = accuse_gradients(found, families_of(list(completed)), "loss-gradient")
     if accusation is None:
         return _doubtful(found.errors, "the gradient of the loss")
     diagnosis = at_loss(accusation.diagnosis, case)
@@ -170,8 +165,10 @@ def _gradients(case: Case, targets: Sequence[str], completed: Completed) -> Said
     if is_loss_alone(case):
         return None
     answers = {target: dict(outcome.trace.gradients) for target, outcome in completed.items()}
-    found = judge_gradients(_node(case), answers, loss_function(case), disputes_only=True, of=case)
-    accusation = accuse_gradients(found, families_of(list(completed)))
+    found = judge_gradients(
+        _node(case), answers, loss_function(case), traits_of(completed), disputes_only=True, of=case
+    )
+    accusation = accuse_gradients(found, families_of(list(completed)), "all-gradients")
     if accusation is None:
         return _doubtful(found.errors, "the gradients")
     diagnosis = _at_layer(accusation.diagnosis, case)
@@ -183,9 +180,9 @@ def _update(case: Case, targets: Sequence[str], completed: Completed) -> Said:
     own = by_optimizer(case, targets, completed, families_of(list(completed)))
     if own is not None:
         return own
-    states = [*judge_constraints(case, completed), *judge_states(case, completed)]
+    states = [*judge_constraints(case, completed), *judge_states(case, completed, traits_of(completed))]
     states = states or [_voted_weights(case, completed)]
-    for accusation in accuse(states, families_of(list(completed))):
+    for accusation in accuse(states, families_of(list(completed)), "state"):
         diagnosis = replace(_at_layer(accusation.diagnosis, case), **_where(accusation.first.node))
         return Suspicion(accusation.kind, diagnosis, case, tuple(targets), stage=Stage.UPDATE)
     errors = judge_update(case, completed)
@@ -201,7 +198,7 @@ def _voted_weights(case: Case, completed: Completed) -> NodeErrors:
         target: {name: array for name, array in outcome.trace.weights.items() if name not in stepped}
         for target, outcome in completed.items()
     }
-    return judge_by_vote(_node(case), weights, complete=True)
+    return judge_by_vote(_node(case), weights, traits_of(completed), complete=True)
 
 
 def _where(node: Node) -> dict[str, Any]:

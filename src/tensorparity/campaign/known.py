@@ -11,6 +11,7 @@ from ..core.errors import UsageError
 from ..core.finding import Finding
 from ..reporting.facts import Facts, KnownFacts
 from ..store.database import Store
+from ..targets.catalogue import traits_of
 from ..triage.known import CONFIG, Coverage, KnownDifference, Matched, add_known, match_known, read_known
 
 #: Commands that should meet whatever is known.
@@ -39,8 +40,10 @@ def with_known(facts: Facts, config: Path = CONFIG, *, unmatched: bool = True, t
 def _coverage(facts: Facts) -> Coverage:
     """What the run looked at; a hunt or a store is about everything."""
     layers = (layer.type for comparison in facts.comparisons or () for layer in comparison.layers)
+    targets = [target.name for target in facts.targets if target.usable]
     return Coverage(
-        targets=frozenset(target.name for target in facts.targets if target.usable),
+        targets=frozenset(targets),
+        families=frozenset(traits_of(targets).families(targets).values()),
         model=facts.subject,
         layers=frozenset(name.rpartition(".")[2] for name in layers),
         everything=facts.command in _EVERYTHING,

@@ -20,7 +20,7 @@ from ..operators.rounding import K
 from ..oracles.precision import MEASURES
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
-from ..targets.catalogue import TARGETS, spec_of
+from ..targets.catalogue import TARGETS, spec_of, trainers
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
@@ -211,7 +211,7 @@ class _Run:
     def _search(self) -> None:
         """What runs eagerly first, then what compiles, each with its share of the budget."""
         settings = self._settings
-        compiled = frozenset(target for target in settings.targets if spec_of(parse_target(target)).compiled)
+        compiled = frozenset(target for target in settings.targets if spec_of(parse_target(target)).traits.compiled)
         tasks = [
             SearchTask(operator, dtype, tuple(settings.targets), strategy, settings.inputs, settings.seed, compiled)
             for operator in self._operators
@@ -241,7 +241,7 @@ class _Run:
 
     def _models(self, found: list[ModelRun]) -> None:
         models = self._settings.models
-        backends = [name for name in _KERAS if _installed(name)][:2]
+        backends = [name for name in trainers() if _installed(name)][:2]
         if models and len(backends) < 2:
             self._left_out.append("Table 3 is left out: it compares two backends of Keras, and fewer are installed")
             return
@@ -301,7 +301,6 @@ class _Run:
 
 
 #: Table 3 compares the first two that are installed.
-_KERAS = ("keras:tensorflow", "keras:jax", "keras:torch")
 _LAYERS = {"Conv2D": "conv2d", "MaxPooling2D": "pooling", "BatchNormalization": "norm", "Softmax": "softmax"}
 
 
@@ -344,11 +343,11 @@ def choose_operator_targets(text: str | None, measure: str) -> list[str]:
         chosen = [name for name in ("tensorflow:eager",) if _installed(name)]
     else:
         specs = [TARGETS.get(name) for name in TARGETS.names()]
-        chosen = [s.name for s in specs if s.calls and not s.arbiter and _installed(s.name)]
+        chosen = [s.name for s in specs if s.traits.calls and not s.traits.arbiter and _installed(s.name)]
         if text != ALL_TARGETS:
-            chosen = [name for name in chosen if not TARGETS.get(name).compiled]
+            chosen = [name for name in chosen if not TARGETS.get(name).traits.compiled]
     for name in chosen:
-        if not spec_of(parse_target(name)).calls:
+        if not spec_of(parse_target(name)).traits.calls:
             raise UsageError(f"{name} runs no single calls")
     if not chosen:
         raise UsageError("no installed library can be called; 'tensorparity targets' says how to get one")

@@ -17,10 +17,9 @@ from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
 from ..generators.operator_inputs import inside
 from ..operators.calls.spec import TIMES, Operator
-from ..targets.catalogue import spec_of
+from ..targets.catalogue import spec_of, traits_of
 from ..targets.lowering.calls import native_name
 from ..targets.names import parse_target
-from ..triage.ballots import ballot_of
 from ..triage.confirm import HANG_FACTOR, flaky
 from .filing import make_finding
 from .precision_forms import WrongForm, form_again
@@ -206,7 +205,7 @@ def _of_ones(ended: Ended, alone: Case) -> Iterator[Case]:
 
 
 def library_of(target: str) -> str:
-    return spec_of(parse_target(target)).calls
+    return spec_of(parse_target(target)).traits.calls
 
 
 def _accused(runner: Runner, endings: Sequence[Ended]) -> list[_Accused]:
@@ -215,7 +214,12 @@ def _accused(runner: Runner, endings: Sequence[Ended]) -> list[_Accused]:
     excused: set[tuple[str, str, str, str, str]] = set()
     for ended in sorted(endings, key=lambda item: PREFERRED.index(item.dtype)):
         target = ended.outcome.target
-        key = (ended.operator.name, ballot_of(target), ended.exception or ended.kind.value, ended.message)
+        key = (
+            ended.operator.name,
+            traits_of([target]).implementation(target),
+            ended.exception or ended.kind.value,
+            ended.message,
+        )
         if key in found:
             known = found[key]
             found[key] = replace(known, suspects=tuple(dict.fromkeys((*known.suspects, target))))

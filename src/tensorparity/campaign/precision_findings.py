@@ -21,9 +21,9 @@ from ..operators.calls.spec import Operator
 from ..operators.rounding import K
 from ..oracles.precision import measure_rows
 from ..oracles.special_values import missed, special
+from ..targets.catalogue import traits_of
 from ..targets.lowering.calls import native_name
 from ..targets.runner import LocalRunner
-from ..triage.ballots import ballot_of
 from ..triage.call_reduction import reduce_call
 from ..triage.calls import CallBlame, best_truth, blame_call
 from ..triage.confirm import flaky
@@ -128,11 +128,13 @@ def _accused(notebooks: Sequence[Notebook]) -> list[_Accused]:
             ranked = sorted(notebook.records.values(), key=lambda record: -record.units)
             for record in ranked:
                 if record.worst is not None and record.units > K:
-                    beyond.setdefault(ballot_of(record.worst.target), []).append((notebook, record.worst))
+                    beyond.setdefault(_implementation(record.worst.target), []).append((notebook, record.worst))
         guilty = [item for item in map(_first_guilty, beyond.values()) if item is not None]
         found += [item for item in guilty if item.blame.klass is Class.DEFECT]
-        known = {ballot_of(item.worst.target) for item in guilty if item.blame.klass is Class.DEFECT}
-        found += [item for item in _specials(group) if not (known & {ballot_of(item.worst.target)} and _finite(item))]
+        known = {_implementation(item.worst.target) for item in guilty if item.blame.klass is Class.DEFECT}
+        found += [
+            item for item in _specials(group) if not (known & {_implementation(item.worst.target)} and _finite(item))
+        ]
         if guilty and all(item.blame.klass is Class.PRECISION for item in guilty):
             found.append(guilty[0])  # ill-conditioned: one remark on the operator, not one per library
     return found
@@ -144,7 +146,7 @@ def _specials(group: Sequence[Notebook]) -> list[_Accused]:
     for notebook in group:
         for record in notebook.records.values():
             if record.special is not None:
-                beyond.setdefault(ballot_of(record.special.target), []).append((notebook, record.special))
+                beyond.setdefault(_implementation(record.special.target), []).append((notebook, record.special))
     return [item for item in map(_first_guilty, beyond.values()) if item is not None]
 
 
@@ -161,7 +163,7 @@ def _first_guilty(candidates: Sequence[tuple[Notebook, Worst]]) -> _Accused | No
     remark: _Accused | None = None
     for notebook, worst in candidates:
         task = notebook.task
-        blame = blame_call(task.operator, worst.case, task.dtype, worst.outputs, worst.target)
+        blame = blame_call(task.operator, worst.case, task.dtype, worst.outputs, worst.target, traits_of(worst.outputs))
         if blame.klass is None:
             continue
         also = tuple(dtype for dtype in dtypes if dtype != task.dtype)
@@ -179,7 +181,7 @@ def _targets(accused: _Accused) -> list[str]:
 
 def _judge(accused: _Accused, case: Case, outcomes: Mapping[str, Outcome]) -> CallBlame:
     outputs = {t: o.outputs["0"] for t, o in outcomes.items() if o.completed and "0" in o.outputs}
-    return blame_call(accused.operator, case, accused.dtype, outputs, accused.worst.target)
+    return blame_call(accused.operator, case, accused.dtype, outputs, accused.worst.target, traits_of(outputs))
 
 
 def _reduced(runner: Runner, accused: _Accused, stop: threading.Event) -> _Accused:
@@ -290,7 +292,7 @@ def _freedom(item: _Accused) -> str | None:
     """A freedom of the library that is called, or of the one that computes for it (torch under Keras)."""
     operator, target = item.operator, item.worst.target
     unlike = operator.unlike_special if _special(item.worst.case) else operator.unlike
-    return unlike.get(library_of(target)) or unlike.get(ballot_of(target))
+    return unlike.get(library_of(target)) or unlike.get(_implementation(target))
 
 
 def _true_value(item: _Accused, place: int) -> float:
@@ -355,3 +357,7 @@ def prepared(local: LocalRunner, filed: Sequence[Filed]) -> list[tuple[Finding, 
             ready = replace(ready, reproducer=script, draft=made.draft)
         found.append((item.finding, ready))
     return found
+
+
+def _implementation(target: str) -> str:
+    return traits_of([target]).implementation(target)

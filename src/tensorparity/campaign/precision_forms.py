@@ -13,7 +13,7 @@ from ..core.outcome import Outcome
 from ..core.verdict import Kind
 from ..operators.calls.spec import Operator
 from ..operators.spec import Evaluation
-from ..triage.ballots import ballot_of
+from ..targets.catalogue import traits_of
 
 #: Functions that are documented to answer in a dtype of their own: by operator and implementation.
 _OWN_DTYPES = {("resize_bilinear", "tensorflow"): "float32"}
@@ -40,9 +40,9 @@ def wrong_form(operator: Operator, outcome: Outcome, truth: Evaluation, dtype: s
 
 def _documented(operator: Operator, target: str, dtype: str, found: str) -> bool:
     """JAX keeps to float32 unless a process is told otherwise; Keras does as JAX, but for TensorFlow, by design."""
-    ballot = ballot_of(target)
-    narrows = ballot == "jax" or (target.startswith("keras:") and ballot != "tensorflow")
-    return _OWN_DTYPES.get((operator.name, ballot)) == found or (narrows and (dtype, found) == ("float64", "float32"))
+    traits = traits_of([target])[target]
+    own = _OWN_DTYPES.get((operator.name, traits.implementation()))
+    return found in (own, traits.documented_dtypes.get(dtype))
 
 
 def wrong_forms(
@@ -52,7 +52,7 @@ def wrong_forms(
     found = {t: wrong_form(operator, outcome, truth, dtype) for t, outcome in outcomes.items() if outcome.completed}
     wrong = {target: form for target, form in found.items() if form is not None}
     agreed = len(wrong) == len(found) and len(set(wrong.values())) == 1
-    return {} if agreed and len({ballot_of(target) for target in wrong}) > 1 else wrong
+    return {} if agreed and len(traits_of(wrong).implementations(wrong)) > 1 else wrong
 
 
 def form_again(operator: Operator, dtype: str, case: Case, outcome: Outcome) -> WrongForm | None:

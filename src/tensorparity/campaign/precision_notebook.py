@@ -18,9 +18,9 @@ from ..core.verdict import Kind
 from ..engines.predoo.algorithm import GROUPS
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
-from ..operators.tolerances import tolerance_of
 from ..oracles.precision import RowErrors, measure_rows, usable
 from ..oracles.special_values import missed
+from ..targets.catalogue import traits_of
 from .precision_endings import ENDINGS, Ended, one_input
 from .precision_forms import WrongForm, wrong_forms
 
@@ -228,7 +228,7 @@ class Notebook:
 
     def _run(self, target: str, record: Record) -> OperatorRun:
         task = self.task
-        tolerance = tolerance_of(target, task.dtype)
+        tolerance = traits_of([target])[target].tolerances.get(task.dtype)
         known = OperatorRun(task.operator.name, task.operator.family, target, task.dtype, task.strategy, "measured")
         if not record.inputs:
             status, reason = ("undecided", self.undecided) if self.undecided else _silence(record)

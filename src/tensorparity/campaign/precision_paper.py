@@ -19,8 +19,8 @@ from ..core.runner import Pending, Runner, begin
 from ..engines.predoo.algorithm import GROUPS, PaperSearch, grouped_largest, seeds_for
 from ..engines.predoo.batch import Batch
 from ..operators.calls.spec import Operator, Sizes
-from ..operators.tolerances import tolerance_of
 from ..oracles.precision import measure_instances
+from ..targets.catalogue import traits_of
 from .precision_endings import ENDINGS, Ended, one_input
 
 #: The paper's precisions; bfloat16 came later and is measured when asked for.
@@ -248,7 +248,7 @@ def _recorded(task: PaperTask, case: Case, outcome: Outcome, inputs: int, tally:
 def _result(task: PaperTask, search: PaperSearch, tally: _Tally, seconds: float) -> PaperRun:
     linf, l1 = np.concatenate(tally.linf), np.concatenate(tally.l1)
     narrowest = task.ordered[0]
-    tolerance = tolerance_of(task.target, narrowest)
+    tolerance = traits_of([task.target])[task.target].tolerances.get(narrowest)
     stacked = next(operand.name for operand in task.operator.operands if operand.stacked)
     worst = tally.worst[1].inputs[stacked] if tally.worst[1] else None
     return PaperRun(

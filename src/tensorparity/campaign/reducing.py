@@ -15,43 +15,39 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.case import Case, ModelFile
+from ..core.endings import DEADLY
+from ..core.engine import Ask
 from ..core.errors import TensorParityError
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class
 from ..core.messages import gist
+from ..core.oracle import Judged
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
+from ..core.traits import Traits
 from ..core.verdict import Kind
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
-from ..triage.confirm import flaky, wavers
+from ..triage.examine import Examiner
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
-from ..triage.reduction.reducer import Budget, Checked, Key, Reduction, reduce_case
+from ..triage.reduction.reducer import Budget, Key, Reduction, reduce_case
 from ..triage.reproduce.script import Reproducer
 from .events import Listener, Progress, silent
-from .examining import examine_case, examine_cases
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
 from .judging import references
 from .scripts import Reproduced, end_scripts, reproduce
-from .selection import families_of
-
-#: Who is asked first as the one that is right: the quicker to start and to build, the earlier.
-_QUICKEST = ("onnxruntime", "torch:eager", "keras:torch", "keras:tensorflow", "openvino", "keras:openvino", "keras:jax")
-
 
 #: Reductions under way: enough that workers have something to do while others wait for their scripts.
 _AT_ONCE = 4
 
 #: Checks of what ends a process: each costs the start of a worker.
-_DEADLY, _DEADLY_CHECKS = (Kind.CRASH, Kind.HANG), 30
+_DEADLY_CHECKS = 30
 
 _Alike = tuple[str, ...]
-
-#: How the evidence of a reduction begins.
-_REDUCED = "reduced from"
 
 
 @dataclass(frozen=True)
@@ -100,10 +96,10 @@ class Preparation:
     """
 
     def __init__(
-        self, local: LocalRunner, runner: Runner, settings: ReducingSettings | None, listener: Listener = silent
+        self, local: LocalRunner, examiner: Examiner, settings: ReducingSettings | None, listener: Listener = silent
     ) -> None:
         self._local = local
-        self._runner = runner
+        self._examiner = examiner
         self._settings = settings
         self._tell = listener
         self._spent = 0.0
@@ -135,7 +131,7 @@ class Preparation:
             if alike not in self._known:
                 first.setdefault(other.key, other)
         began = time.monotonic()
-        found = confirmed(self._runner, list(first.values()))
+        found = confirmed(self._examiner, list(first.values()))
         self._spent += time.monotonic() - began
         prepared = self._all(found)  # what these meet in turn is left to another run
         self._known |= set(self._met)
@@ -186,14 +182,14 @@ class Preparation:
         assert settings is not None
         left = settings.seconds - self._spent - (time.monotonic() - began)
         if left <= 0:
-            return Prepared(_remarked(suspicion, "not reduced: the time for reducing was used up"), suspicion)
+            return Prepared(_not_reduced(suspicion, "the time for reducing was used up"), suspicion)
         # the others have the workers for most of the time
         budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
-        runner = _Stoppable(self._runner, stop)
+        examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop))
         try:
-            return prepare_one(self._local, runner, suspicion, budget, settings.scripts, self._tell)
+            return prepare_one(self._local, examiner, suspicion, budget, settings.scripts, self._tell)
         except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
-            return Prepared(_remarked(suspicion, f"not reduced: {_in_words(error)}"), suspicion)
+            return Prepared(_not_reduced(suspicion, _in_words(error)), suspicion)
 
 
 @dataclass(frozen=True)
@@ -229,23 +225,12 @@ def _in_words(error: Exception) -> str:
     return f"a bug in tensorparity ({where}): {type(error).__name__}: {gist(str(error))}"
 
 
-def confirmed(runner: Runner, doubted: Sequence[Suspicion], *, hangs: bool = False) -> list[Suspicion]:
-    """Suspicions seen again in fresh workers, in their order; what does not show again is ``flaky``.
+def confirmed(examiner: Examiner, doubted: Sequence[Suspicion]) -> list[Suspicion]:
+    """Suspicions met on the way, seen again in fresh workers, in their order; what does not show again is ``flaky``.
 
-    Args:
-        hangs: include them. What is met while reducing leaves them out: a candidate that is slow on a loaded machine is
-            no finding.
+    A hang is left out: a candidate that is slow on a loaded machine is no finding.
     """
-    asked = [suspicion for suspicion in doubted if hangs or suspicion.kind is not Kind.HANG]
-    by_targets: dict[tuple[str, ...], list[Suspicion]] = {}
-    for suspicion in asked:
-        by_targets.setdefault(suspicion.targets, []).append(suspicion)
-    found: dict[int, Suspicion] = {}
-    for targets, others in by_targets.items():  # together, because fresh workers are dear
-        again = examine_cases(runner, [other.case for other in others], targets, fresh=True)
-        for other, checked in zip(others, again, strict=True):
-            found[id(other)] = checked.of_key(other.key) or replace(other, diagnosis=flaky(other.diagnosis))
-    return [found[id(suspicion)] for suspicion in asked]
+    return examiner.confirm_all([suspicion for suspicion in doubted if suspicion.kind is not Kind.HANG])
 
 
 def _alike(suspicion: Suspicion) -> _Alike:
@@ -259,14 +244,24 @@ def _signed_like(suspicion: Suspicion, reduced: Suspicion) -> Suspicion:
     return replace(suspicion, diagnosis=diagnosis, features=reduced.features)
 
 
-def _remarked(suspicion: Suspicion, remark: str) -> Suspicion:
+def _remarked(suspicion: Suspicion, remark: Evidence) -> Suspicion:
     diagnosis = suspicion.diagnosis
     return replace(suspicion, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, remark)))
 
 
+def _not_reduced(suspicion: Suspicion, why: str, *, by_file: bool = False) -> Suspicion:
+    """As it was found.
+
+    Args:
+        by_file: the model file itself shows it.
+    """
+    remarked = _remarked(suspicion, observed("not-reduced", why=why, by_file=by_file))
+    return replace(remarked, reduced=False, not_reduced=why)
+
+
 def prepare_one(
     local: LocalRunner,
-    runner: Runner,
+    examiner: Examiner,
     suspicion: Suspicion,
     budget: Budget,
     scripts: bool = True,
@@ -276,15 +271,16 @@ def prepare_one(
     listener(Progress("reducing", 0, None, suspicion.diagnosis.api or ""))
     exporter = exporter_of(suspicion)
     if exporter is not None:
-        return _prepare_exporter(local, runner, suspicion, exporter, budget, scripts, listener)
-    reduction = reduce_suspicion(runner, suspicion, budget)
+        return _prepare_exporter(local, examiner, suspicion, exporter, budget, scripts, listener)
+    reduction = reduce_suspicion(examiner, suspicion, budget)
     if reduction.suspicion is None:
-        return Prepared(_remarked(suspicion, f"not reduced: {reduction.stopped}"), suspicion, reduction)
+        return Prepared(_not_reduced(suspicion, reduction.stopped), suspicion, reduction)
     final = _as_filed(suspicion, reduction)
     if not scripts:
         return Prepared(final, suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
-    _, outcomes = examine_case(runner, final.case, suspicion.targets)
+    (shown,) = examiner.examine([_asked(suspicion, final.case, suspicion.targets)])
+    outcomes = dict(shown.own)
     return _with_script(final, suspicion, reduction, reproduce(local, final, outcomes))
 
 
@@ -293,8 +289,7 @@ def _with_script(
 ) -> Prepared:
     script = reproduced.script
     if not script.verified:
-        remark = "not verified" if script.text else "missing"
-        final = _remarked(final, f"reproducer {remark}: {script.remark}")
+        final = _remarked(final, observed("script-doubt", written=bool(script.text), why=script.remark))
     if reproduced.case is not None:
         final = replace(final, case=reproduced.case)
     return Prepared(final, suspicion, reduction, script if script.text else None, reproduced.draft)
@@ -302,7 +297,7 @@ def _with_script(
 
 def _prepare_exporter(
     local: LocalRunner,
-    runner: Runner,
+    examiner: Examiner,
     suspicion: Suspicion,
     exporter: str,
     budget: Budget,
@@ -310,15 +305,15 @@ def _prepare_exporter(
     listener: Listener,
 ) -> Prepared:
     """The smallest layer that it gets wrong, else the file with the smallest batch."""
-    reduction = reduce_exporter(local, runner, suspicion, exporter, budget)
+    reduction = reduce_exporter(local, examiner, suspicion, exporter, budget)
     if reduction.suspicion is None:
-        final = _remarked(suspicion, f"not reduced, shown by the file: {reduction.stopped}")
+        final = _not_reduced(suspicion, reduction.stopped, by_file=True)
     else:
         final = _as_filed(suspicion, reduction)
     if not scripts:
         return Prepared(replace(final, case=suspicion.case), suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
-    prepared = _with_script(final, suspicion, reduction, reproduce_exporter(local, runner, final, exporter))
+    prepared = _with_script(final, suspicion, reduction, reproduce_exporter(local, examiner.runner, final, exporter))
     # a graph would be lowered by ourselves when it is replayed: the file it is, for everybody but the script
     return replace(prepared, suspicion=replace(prepared.suspicion, case=_in_file(prepared.suspicion.case, suspicion)))
 
@@ -334,9 +329,11 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
     diagnosis = suspicion.diagnosis
     evidence = [*diagnosis.evidence, _ratio(original, reduction)]
     if isinstance(reduction.case.subject, ModelFile):
-        evidence.append("the layer is not in the catalogue: the case is the model file itself, with its smallest batch")
+        evidence.append(observed("file-itself"))
     return replace(
         reduced,
+        reduced=not reduction.stopped,
+        not_reduced=reduction.stopped,
         targets=suspicion.targets,
         features=features(reduction.case, reduced.stage),
         diagnosis=replace(
@@ -346,51 +343,59 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
             evidence=tuple(evidence),
             measure=diagnosis.measure or reduced.diagnosis.measure,
             threshold=diagnosis.threshold if diagnosis.measure else reduced.diagnosis.threshold,
+            relative=diagnosis.relative if diagnosis.measure else reduced.diagnosis.relative,
+            wavering=diagnosis.wavering,
+            fused=diagnosis.fused,
         ),
     )
 
 
-def _ratio(original: Case, reduction: Reduction) -> str:
-    case = reduction.case
-    before = f"{node_count(original)} node{'s' * (node_count(original) > 1)} and {elements(original):,} numbers"
-    after = f"{node_count(case)} and {elements(case):,}"
-    stopped = f" ({reduction.stopped})" if reduction.stopped else ""
-    return f"{_REDUCED} {before} to {after} in {reduction.checks} checks{stopped}"
+def _ratio(original: Case, reduction: Reduction) -> Evidence:
+    return observed(
+        "reduced",
+        nodes=node_count(original),
+        numbers=elements(original),
+        nodes_after=node_count(reduction.case),
+        numbers_after=elements(reduction.case),
+        checks=reduction.checks,
+        stopped=reduction.stopped,
+    )
 
 
-def is_whole_reduction(evidence: str) -> bool:
-    """Whether this line of evidence is that of a reduction that came to its end."""
-    return evidence.startswith(_REDUCED) and not evidence.endswith(")")
-
-
-def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Reduction:
+def reduce_suspicion(examiner: Examiner, suspicion: Suspicion, budget: Budget) -> Reduction:
     """The simplest case with the suspicion's key, by all targets' word.
 
     First with the targets that are needed; if they cannot tell (the one that is right may not run it alone), or the
     others do not say the same of the result, with all of them.
     """
     suspicion = _steadied(suspicion, suspicion)
-    if suspicion.kind in _DEADLY:
+    if suspicion.kind in DEADLY:
         budget = replace(budget, checks=min(budget.checks, _DEADLY_CHECKS))
-    needed = needed_targets(suspicion)
-    reduction = _reduce(runner, suspicion, needed, budget)
+    needed = needed_targets(suspicion, examiner.setup.traits)
+    reduction = _reduce(examiner, suspicion, needed, budget)
     everybody = list(suspicion.targets)
     if set(needed) == set(everybody):
         return reduction
     if reduction.suspicion is not None:
-        checked, _ = examine_case(runner, reduction.case, everybody)
-        final = _matching(suspicion, _all_steadied(suspicion, checked))
+        (shown,) = examiner.examine([_asked(suspicion, reduction.case, everybody)], claim=suspicion.key)
+        final = _matching(suspicion, _all_steadied(suspicion, shown.judged))
         if final is not None:
             return replace(reduction, suspicion=final)
-    checks = budget.checks - reduction.checks if suspicion.kind in _DEADLY else budget.checks
+    checks = budget.checks - reduction.checks if suspicion.kind in DEADLY else budget.checks
     left = replace(budget, seconds=budget.seconds - reduction.seconds, checks=max(1, checks))
-    again = _reduce(runner, suspicion, everybody, left)
+    again = _reduce(examiner, suspicion, everybody, left)
     return replace(again, checks=again.checks + reduction.checks, seconds=again.seconds + reduction.seconds)
 
 
-def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget: Budget) -> Reduction:
-    def check(cases: Sequence[Case]) -> list[Checked]:
-        return [_all_steadied(suspicion, checked) for checked in examine_cases(runner, cases, targets)]
+def _asked(suspicion: Suspicion, case: Case, targets: Sequence[str]) -> Ask:
+    """A case put to the oracle that convicted."""
+    return Ask(case, tuple(targets), (suspicion.oracle,) if suspicion.oracle else ())
+
+
+def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], budget: Budget) -> Reduction:
+    def check(cases: Sequence[Case]) -> list[Judged]:
+        asks = [_asked(suspicion, case, targets) for case in cases]
+        return [_all_steadied(suspicion, item.judged) for item in examiner.examine(asks, claim=suspicion.key)]
 
     began = time.monotonic()
     (first,) = check([suspicion.case])
@@ -399,7 +404,7 @@ def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget
         why = first.undecided or "alone, it does not fail in the same way"
         return Reduction(suspicion.case, suspicion.case, None, 1, time.monotonic() - began, stopped=why)
 
-    def remembering(cases: Sequence[Case]) -> list[Checked]:
+    def remembering(cases: Sequence[Case]) -> list[Judged]:
         return [first] if [case.digest for case in cases] == [suspicion.case.digest] else check(cases)
 
     return reduce_case(suspicion.case, found.key, remembering, PASSES, budget)
@@ -407,16 +412,16 @@ def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget
 
 def _steadied(found: Suspicion, original: Suspicion) -> Suspicion:
     """Where a suspect answers differently from run to run, a NaN is one more of its wrong numbers."""
-    if found.kind is Kind.NAN and wavers(original.diagnosis):
+    if found.kind is Kind.NAN and original.diagnosis.wavering:
         return replace(found, kind=Kind.INCONSISTENCY)
     return found
 
 
-def _all_steadied(original: Suspicion, checked: Checked) -> Checked:
+def _all_steadied(original: Suspicion, checked: Judged) -> Judged:
     return replace(checked, suspicions=tuple(_steadied(found, original) for found in checked.suspicions))
 
 
-def _matching(suspicion: Suspicion, checked: Checked) -> Suspicion | None:
+def _matching(suspicion: Suspicion, checked: Judged) -> Suspicion | None:
     """What a fresh look at the case says of the same defect."""
     exact = checked.of_key(suspicion.key)
     if exact is not None:
@@ -425,7 +430,7 @@ def _matching(suspicion: Suspicion, checked: Checked) -> Suspicion | None:
     for other in checked.suspicions:
         found, accused = set(other.diagnosis.suspects), set(wanted.suspects)
         # alone, whoever raises in other words is told apart; and who answers by chance may happen to be right
-        parted = other.kind is Kind.ERROR or wavers(wanted)
+        parted = other.kind is Kind.ERROR or bool(wanted.wavering)
         alike = other.kind is suspicion.kind and (found == accused or (parted and found < accused))
         known = wanted.api is None or other.diagnosis.api is None or wanted.api == other.diagnosis.api
         if alike and known and other.diagnosis.klass is Class.DEFECT:
@@ -433,16 +438,16 @@ def _matching(suspicion: Suspicion, checked: Checked) -> Suspicion | None:
     return None
 
 
-def needed_targets(suspicion: Suspicion) -> list[str]:
+def needed_targets(suspicion: Suspicion, traits: Traits) -> list[str]:
     """The suspects and one that is right; everybody, where the vote decides or code is shared."""
     case, targets = suspicion.case, list(suspicion.targets)
     suspects = [target for target in targets if target in suspicion.diagnosis.suspects]
     if not suspects:
-        shared = [t for t in targets if families_of([t])[t] in suspicion.diagnosis.suspects]
-        return sorted(shared, key=_speed)[:2] if len(shared) > 2 else targets
+        shared = [t for t, family in traits.families(targets).items() if family in suspicion.diagnosis.suspects]
+        return sorted(shared, key=lambda t: traits[t].start_rank)[:2] if len(shared) > 2 else targets
     if not (suspicion.exception or _has_reference(case)):
         return targets
-    others = sorted((target for target in targets if target not in suspects), key=_speed)
+    others = sorted((t for t in targets if t not in suspects), key=lambda t: traits[t].start_rank)
     return [*suspects, *others[:1]]
 
 
@@ -453,8 +458,3 @@ def _has_reference(case: Case) -> bool:
     if case.procedure.goal is Goal.REPLAY:
         return bool(case.cotangents) and pulled_back(case) is not None
     return case.procedure.goal in (Goal.GRADIENTS, Goal.UPDATE) and loss_function(case) is not None
-
-
-def _speed(target: str) -> int:
-    base = target.partition("@")[0].partition("{")[0]
-    return _QUICKEST.index(base) if base in _QUICKEST else len(_QUICKEST)

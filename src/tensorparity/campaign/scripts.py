@@ -20,11 +20,11 @@ from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
 from ..operators.calls.catalogue import operator_of
-from ..targets.catalogue import spec_of
+from ..reporting import words
+from ..targets.catalogue import spec_of, traits_of
 from ..targets.lowering import lower
 from ..targets.names import TargetName, parse_target
 from ..targets.runner import Desk, LocalRunner
-from ..triage.exporters import PREFIX as EXPORTER
 from ..triage.reproduce.beside import Beside, Desktop
 from ..triage.reproduce.calls import composed_parts, torch_parts
 from ..triage.reproduce.claim import Claim
@@ -81,7 +81,9 @@ def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, 
     script = _script(runner, suspicion, suspect, claim, outcomes)
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = suspect or ", ".join(suspicion.diagnosis.suspects)
-    return Reproduced(script, draft(title_of(suspicion, name), name, suspicion, claim, script, records))
+    said, traits = words.sentences(suspicion.diagnosis), traits_of([name])[name]
+    report = draft(title_of(suspicion, name), name, suspicion, claim, script, records, said, traits)
+    return Reproduced(script, report)
 
 
 def _script(
@@ -124,9 +126,9 @@ def render_file(suspicion: Suspicion, suspect: str, claim: Claim | None, how: Fi
         Unprintable: if it cannot be written in a few lines.
     """
     name, case = parse_target(suspect), suspicion.case
-    if name.framework == "keras":
+    if spec_of(name).traits.script_writer == "keras":
         parts = keras_file_parts(case, name.flavour, how, desktop)
-    elif name.framework == "torch":
+    elif spec_of(name).traits.script_writer == "torch":
         parts = torch_file_parts(case, name.flavour, how, desktop)
     else:
         try:
@@ -144,7 +146,8 @@ def _runnable(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> str | No
     suspects = [target for target in suspicion.diagnosis.suspects if target in outcomes]
     if suspects:
         return suspects[0]
-    shared = [t for t in outcomes if t.partition(":")[0] in suspicion.diagnosis.suspects and outcomes[t].completed]
+    families = traits_of(outcomes).families(outcomes)
+    shared = [t for t in outcomes if families[t] in suspicion.diagnosis.suspects and outcomes[t].completed]
     return shared[0] if shared else None
 
 
@@ -161,22 +164,22 @@ def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
 
 
 def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:
-    layers = name.framework == "keras" and isinstance(case.subject, LayerGraph)
+    layers = spec_of(name).traits.script_writer == "keras" and isinstance(case.subject, LayerGraph)
     if claim and claim.dtype and not is_known(claim.dtype) and not layers:  # elsewhere answers are cast for NumPy
         raise Unprintable(f"NumPy has no {claim.dtype} to tell it from others")
-    if isinstance(case.subject, ApiCall) and operator_of(case.subject.api) and spec_of(name).calls != "onnx":
-        return operator_parts(case, spec_of(name).calls, name.flavour, watched=watched)
-    composed = composed_parts(case, spec_of(name).calls, name.flavour, watched=watched)
+    if isinstance(case.subject, ApiCall) and operator_of(case.subject.api) and spec_of(name).traits.calls != "onnx":
+        return operator_parts(case, spec_of(name).traits.calls, name.flavour, watched=watched)
+    composed = composed_parts(case, spec_of(name).traits.calls, name.flavour, watched=watched)
     if composed is not None:
         return composed
-    if name.framework == "keras":
+    if spec_of(name).traits.script_writer == "keras":
         return keras_parts(case, name.flavour, claim, watched=watched)
-    if name.framework == "torch" and isinstance(case.subject, LayerGraph):
+    if spec_of(name).traits.script_writer == "torch" and isinstance(case.subject, LayerGraph):
         program = lower("torch", case, "torch")
         if not isinstance(program, tuple):
             raise Unprintable(program or "the case has no program")
         return torch_graph_parts(*program, name.flavour, claim, watched=watched)
-    if name.framework == "torch":
+    if spec_of(name).traits.script_writer == "torch":
         return torch_parts(case, name.flavour, claim, watched=watched)
     lowered = lower("onnx", case, "onnx")
     if not isinstance(lowered, tuple):
@@ -186,18 +189,10 @@ def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> 
     return onnx_parts(name.base, subject, arrays, claim.name if claim else "", dtype, watched=watched)
 
 
-_VERBS = {Kind.ERROR: "raises", Kind.CRASH: "crashes", Kind.HANG: "hangs", Kind.NAN: "gives NaN or infinity"}
-
-
 def title_of(suspicion: Suspicion, suspect: str) -> str:
-    diagnosis = suspicion.diagnosis
     graph = suspicion.case.subject
-    what = diagnosis.api or (f"a graph of {len(graph.nodes)} layers" if isinstance(graph, LayerGraph) else "the model")
-    verb = _VERBS.get(suspicion.kind, "is wrong")
-    if suspect.startswith(EXPORTER):
-        return f"{what} is exported wrongly by {suspect.removeprefix(EXPORTER)}"
-    stage = "" if suspicion.stage.value in ("forward", "call") else f" ({suspicion.stage.value})"
-    return f"{what}{stage} {verb} on {suspect}"
+    otherwise = f"a graph of {len(graph.nodes)} layers" if isinstance(graph, LayerGraph) else "the model"
+    return words.title(suspicion, suspect, otherwise)
 
 
 def verify(text: str, desk: Desk, beside: Sequence[Beside] = ()) -> Reproducer:

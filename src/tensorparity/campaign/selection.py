@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import UnknownTargetError, UsageError
-from ..targets.catalogue import TARGETS, install_hint, spec_of
+from ..targets.catalogue import TARGETS, install_hint, spec_of, traits_of
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target, split_targets
 
@@ -45,7 +45,7 @@ def named_targets(text: str, config: Path | None = None) -> list[str]:
 def installed_targets() -> list[str]:
     here = inventory(find_environment(""))
     specs = [TARGETS.get(name) for name in TARGETS.names()]
-    return [spec.name for spec in specs if spec.hunted and not here.missing(spec)]
+    return [spec.name for spec in specs if spec.traits.default and not here.missing(spec)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ def choose_for_model(model: str, text: str | None, config: Path | None = None) -
         return Selection(_for_torch())
     if text is not None or not model.endswith(".onnx"):
         return Selection(choose_targets(text, config))
-    able = [name for name in TARGETS.names() if TARGETS.get(name).lowering == "onnx" and installed_target(name)]
-    chosen = [name for name in able if not TARGETS.get(name).arbiter]
+    able = [name for name in TARGETS.names() if TARGETS.get(name).traits.lowering == "onnx" and installed_target(name)]
+    chosen = [name for name in able if not TARGETS.get(name).traits.arbiter]
     chosen = chosen if len(chosen) > 1 else able
     if len(chosen) < 2:
         raise UsageError(_too_few(chosen, 2))
@@ -77,28 +77,31 @@ def choose_for_model(model: str, text: str | None, config: Path | None = None) -
 
 def _for_torch() -> list[str]:
     """Torch itself, and the runtimes that take its export."""
-    able = [name for name in TARGETS.names() if name.startswith("torch:") or TARGETS.get(name).lowering == "onnx"]
-    chosen = [name for name in able if not TARGETS.get(name).arbiter and installed_target(name)]
-    if not any(name.startswith("torch:") for name in chosen):
-        raise UsageError(f"exported torch programs need torch; {install_hint(TARGETS.get('torch:eager'))}")
-    return sorted(chosen, key=lambda name: (not name.startswith("torch:"), name != "torch:eager", name))
+    specs = [TARGETS.get(name) for name in TARGETS.names()]
+    readers = [spec for spec in specs if "torch" in spec.traits.reads]
+    able = [spec for spec in specs if spec in readers or spec.traits.lowering == "onnx"]
+    chosen = [spec for spec in able if not spec.traits.arbiter and installed_target(spec.name)]
+    if not any(spec in readers for spec in chosen):
+        raise UsageError(f"exported torch programs need torch; {install_hint(readers[0])}")
+    chosen.sort(key=lambda spec: (spec not in readers, spec.traits.compiled, spec.name))
+    return [spec.name for spec in chosen]
 
 
 def arbiters_for(targets: Sequence[str]) -> list[str]:
     """Installed arbiters that could have a say beside these targets, and are not among them."""
     specs = [spec_of(parse_target(target)) for target in targets]
-    near = {spec.family for spec in specs} | {spec.lowering for spec in specs}
-    arbiters = [TARGETS.get(name) for name in TARGETS.names() if TARGETS.get(name).arbiter]
+    near = {spec.traits.family for spec in specs} | {spec.traits.lowering for spec in specs}
+    arbiters = [TARGETS.get(name) for name in TARGETS.names() if TARGETS.get(name).traits.arbiter]
     return [
         arbiter.name
         for arbiter in arbiters
-        if arbiter not in specs and arbiter.family in near and installed_target(arbiter.name)
+        if arbiter not in specs and arbiter.traits.family in near and installed_target(arbiter.name)
     ]
 
 
 def families_of(targets: Sequence[str]) -> dict[str, str]:
     """Which code each target shares with others."""
-    return {target: spec_of(parse_target(target)).family or target for target in targets}
+    return traits_of(targets).families(targets)
 
 
 def installed_target(name: str) -> bool:

@@ -16,7 +16,7 @@ from ..generators.inputs import Data, Draw, load_npz, seeded_inputs
 from ..generators.model_files import inspect_model_file
 from ..generators.onnx_files import inspect_onnx_file
 from ..generators.torch_files import inspect_torch_file
-from ..targets.catalogue import TARGETS, spec_of
+from ..targets.catalogue import TARGETS, spec_of, traits_of
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, default_cache
 from .applications import application_file
@@ -96,10 +96,16 @@ def _onnx_file(text: str, context: Context) -> Source:
     unable = [target for target in context.targets if target not in able]
     inspected = inspect_onnx_file(path)
     if unable:
-        known = [name for name in TARGETS.names() if TARGETS.get(name).lowering == "onnx"]
+        known = [name for name in TARGETS.names() if TARGETS.get(name).traits.lowering == "onnx"]
         raise UsageError(f"{', '.join(unable)} cannot run {path.name}; ONNX files run on {', '.join(known)}")
     return Source(
-        Model(path.name, inspected.graph, file=inspected.file, files=dict.fromkeys(able, inspected.file)),
+        Model(
+            path.name,
+            inspected.graph,
+            file=inspected.file,
+            files=dict.fromkeys(able, inspected.file),
+            traits=traits_of(able),
+        ),
         inspected.inputs,
         notes=inspected.notes,
     )
@@ -108,7 +114,8 @@ def _onnx_file(text: str, context: Context) -> Source:
 def _torch_file(text: str, context: Context) -> Source:
     path = Path(text)
     inspected = inspect_torch_file(path, trust=context.settings.trust)
-    own = [target for target in context.targets if target.startswith("torch:")]
+    traits = traits_of(context.targets)
+    own = [target for target in context.targets if "torch" in traits[target].reads]
     runtimes = [target for target in (*context.targets, *context.arbiters) if _lowering(target) == "onnx"]
     unable = [target for target in context.targets if target not in own and target not in runtimes]
     if unable:
@@ -119,7 +126,8 @@ def _torch_file(text: str, context: Context) -> Source:
     notes = [f"trusted: {item}" for item in inspected.foreign]
     if inspected.batch:
         notes.append(f"the batch size is fixed to {inspected.batch}")
-    model = Model(path.name, file=inspected.model, files=dict.fromkeys(own, inspected.model), batch=inspected.batch)
+    files = dict.fromkeys(own, inspected.model)
+    model = Model(path.name, file=inspected.model, files=files, batch=inspected.batch, traits=traits)
     if runtimes:
         model = _with_export(model, runtimes, own, context, notes)
     return Source(
@@ -175,7 +183,7 @@ def _factory(text: str, context: Context) -> Source:
 
 
 def _lowering(target: str) -> str | None:
-    return spec_of(parse_target(target)).lowering
+    return spec_of(parse_target(target)).traits.lowering
 
 
 def _keras_file(text: str, context: Context) -> Source:
@@ -183,9 +191,11 @@ def _keras_file(text: str, context: Context) -> Source:
     inspected = inspect_model_file(Path(text), trust=settings.trust, imports=settings.imports)
     notes = [f"trusted: {', '.join(inspected.foreign)}"] if inspected.foreign else []
     asked = (*context.targets, *context.arbiters)
-    readers = [target for target in asked if target.startswith("keras:")]
+    traits = traits_of(asked)
+    readers = [target for target in asked if "keras" in traits[target].reads]
     runtimes = [target for target in asked if _lowering(target) == "onnx"]
-    model = Model(Path(text).name, file=inspected.model, files=dict.fromkeys(readers, inspected.model))
+    files = dict.fromkeys(readers, inspected.model)
+    model = Model(Path(text).name, file=inspected.model, files=files, traits=traits)
     if runtimes:
         model = _with_keras_export(model, runtimes, context, notes)
     return Source(

@@ -6,11 +6,11 @@ them again in one set of fresh processes: starting a worker costs more than a hu
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..core.capabilities import within_reach
 from ..core.case import Case
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
@@ -21,16 +21,15 @@ from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
 from ..oracles.muffin import SWEEP, THRESHOLD
-from ..triage.ballots import ballot_of
+from ..targets.catalogue import traits_of
 from ..triage.confirm import flaky, run_fresh, two_answers, unsteady
 from ..triage.cuts import before
-from ..triage.diagnose import accusation_of, blame
+from ..triage.diagnose import accusation_of, blame, how_at
 from ..triage.endings import EndingSearch, EndingTrial, ending_search
 from ..triage.node_errors import NodeErrors
 from ..triage.screening import Screening
 from ..triage.support import is_refusal
 from ..triage.trials import KINK, Trial, step_alone
-from .asking import as_far_as
 from .paper_rule import PaperTrial, by_paper, paper_trials
 from .stepped import ENDINGS, Known, Pairing, Stepped
 from .witnesses import Witnesses, with_testimony
@@ -100,6 +99,7 @@ class StepExaminer:
     ) -> None:
         self._runner = runner
         self._targets = list(targets)
+        self._traits = traits_of([*targets, *witnesses])
         self._families = families
         self._oracle = oracle
         self._stages = frozenset(stages)
@@ -120,7 +120,7 @@ class StepExaminer:
 
     def pairs(self, cases: Sequence[Case]) -> list[tuple[Case, str]]:
         """What ``judge`` wants the outcomes of."""
-        return [(as_far_as(case, target), target) for case in cases for target in self._targets]
+        return [(within_reach(case, self._traits[target]), target) for case in cases for target in self._targets]
 
     def judge(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> list[Stepped]:
         """Judge each case of a batch that was run; the trials of all of them are a second batch."""
@@ -168,7 +168,7 @@ class StepExaminer:
         doubts = [
             (step, trial)
             for step in steps
-            for trial in Screening(step.case, step.outcomes).trials()
+            for trial in Screening(step.case, step.outcomes, self._traits).trials()
             if trial.is_part_of(self._stages)
         ]
         wanted = [trial for _, trial in doubts if trial.runs and not self._is_known(trial)]
@@ -184,13 +184,15 @@ class StepExaminer:
 
     def _attempted(self, trials: Sequence[Trial]) -> dict[int, _Attempt]:
         cases = {trial.case.digest: trial.case for trial in trials}  # a loss' value and gradient are of one case
-        pairs = [(as_far_as(case, target), target) for case in cases.values() for target in self._targets]
+        pairs = [
+            (within_reach(case, self._traits[target]), target) for case in cases.values() for target in self._targets
+        ]
         answers = iter(self._runner.run_pairs(pairs) if pairs else ())
         given = {digest: {target: next(answers) for target in self._targets} for digest in cases}
         found: dict[int, _Attempt] = {}
         for trial in trials:
             outcomes = given[trial.case.digest]
-            errors = trial.judge(outcomes)
+            errors = trial.judge(outcomes, self._traits)
             found[id(trial)] = _Attempt(trial, outcomes, errors, self._convict(trial, errors))
         return found
 
@@ -252,7 +254,7 @@ class StepExaminer:
     @property
     def _independent(self) -> bool:
         """More than one implementation takes part; of one alone nobody can say that the shared code is wrong."""
-        return len({ballot_of(target) for target in self._targets}) > 1
+        return len(self._traits.implementations(self._targets)) > 1
 
     def _blame(self, errors: NodeErrors) -> tuple[Class | None, tuple[str, ...]]:
         klass, suspects = blame(errors, self._families)
@@ -268,13 +270,12 @@ class StepExaminer:
         klass, suspects = self._blame(errors)
         if klass is None:
             return None
-        accusation = accusation_of(klass, suspects, [errors])
+        accusation = accusation_of(klass, suspects, [errors], how_at(trial.stage))
         diagnosis = replace(
             accusation.diagnosis,
             api=trial.api,
             parameters=trial.parameters,
             node=trial.node.key if trial.node.inputs else None,
-            evidence=tuple(_in_words(line, trial.stage) for line in accusation.diagnosis.evidence),
         )
         return Suspicion(accusation.kind, diagnosis, trial.case, tuple(self._targets), stage=trial.stage)
 
@@ -430,14 +431,15 @@ class StepExaminer:
             return trial.shows_in(outcomes)
         if isinstance(trial, EndingTrial):
             return self._suspects_of_ending(_ended_so(trial, outcomes)) == diagnosis.suspects
-        return self._blame(trial.judge(outcomes)) == (diagnosis.klass, diagnosis.suspects)
+        return self._blame(trial.judge(outcomes, self._traits)) == (diagnosis.klass, diagnosis.suspects)
 
 
 def _is_hurried(attempt: _Attempt) -> bool:
     """Whether it convicts nobody but those whose ``eager`` is no mode that users have: JAX' unoptimized compilation."""
     suspects = attempt.suspicion.diagnosis.suspects if attempt.suspicion else ()
     eager = attempt.trial.case.procedure.mode is Mode.EAGER
-    return eager and all(re.split(r"[@{]", suspect)[0] == "keras:jax" for suspect in suspects)
+    traits = traits_of(suspects)
+    return eager and all(traits[suspect].unoptimized_eager for suspect in suspects)
 
 
 def _asks_for_more(trial: Trial, attempts: Mapping[int, _Attempt]) -> bool:
@@ -459,13 +461,3 @@ def _ended_so(trial: EndingTrial, outcomes: Mapping[str, Outcome]) -> tuple[str,
     """Who ended as expected; who says that it has no such thing is not wrong."""
     alike = {target: outcome for target, outcome in outcomes.items() if trial.ends_so(outcome)}
     return tuple(t for t, outcome in alike.items() if not is_refusal(outcome, trial.case.procedure.dtype))
-
-
-def _in_words(line: str, stage: Stage) -> str:
-    said = "run alone on identical inputs"
-    meant = {
-        Stage.BACKWARD: "pulled back alone on identical inputs and cotangents",
-        Stage.LOSS: "alone on identical predictions, in value or gradient",
-        Stage.UPDATE: "one step from identical weights with its own gradients",
-    }.get(stage, said)
-    return line.replace(said, meant)

@@ -28,6 +28,7 @@ from ..core.training import Parting, Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
+from ..targets.catalogue import traits_of
 from ..triage.backward import GradientErrors, accuse_gradients, judge_pulled_back
 from ..triage.confirm import confirm_ending, flaky
 from ..triage.diagnose import Accusation
@@ -200,7 +201,8 @@ def _look_at_gradients(
     if not traces or model.graph is None:
         return [], []
     nodes = traces[0].trace.nodes
-    measured = list(replay_gradients(runner, model, batch, nodes, targets, schedule.seed, training=True))
+    replayed = replay_gradients(runner, model, batch, nodes, targets, schedule.seed, traits_of(targets), training=True)
+    measured = list(replayed)
     found: list[Suspicion] = []
     for accusation in _first_of_each(measured, families):
         node = accusation.first.node
@@ -208,7 +210,7 @@ def _look_at_gradients(
         again = look_again(case, targets, runner)
         if again.free:  # the vote was on a kink, where everybody is right
             accusation = accuse_gradients(again, families) or accusation
-        diagnosis = _backward(accusation.diagnosis)
+        diagnosis = accusation.diagnosis
         confirmed = accuse_gradients(again, families)
         said = (confirmed.diagnosis.klass, confirmed.diagnosis.suspects) if confirmed else None
         if said != (diagnosis.klass, diagnosis.suspects):
@@ -268,12 +270,7 @@ def gradient_case(model: Model, node: Node, inputs: Arrays, activations: Mapping
 def look_again(case: Case, targets: Sequence[str], runner: Runner) -> GradientErrors:
     """What the targets make of a gradient case in fresh workers, held against the reference where they differ."""
     outcomes = runner.run_pairs([(case, target) for target in targets], fresh=True)
-    return judge_pulled_back(case, dict(zip(targets, outcomes, strict=True)))
-
-
-def _backward(diagnosis: Diagnosis) -> Diagnosis:
-    said, meant = "run alone on identical inputs", "pulled back alone on identical inputs and cotangents"
-    return replace(diagnosis, evidence=tuple(line.replace(said, meant) for line in diagnosis.evidence))
+    return judge_pulled_back(case, dict(zip(targets, outcomes, strict=True)), traits_of(targets))
 
 
 def _decide(

@@ -18,6 +18,7 @@ from ..operators.directional import one_sided, scales
 from ..operators.losses import LOSSES
 from ..operators.optimizers import OPTIMIZERS
 from ..operators.spec import ShapeError
+from ..targets.catalogue import traits_of
 from ..triage.backward import Differentiated, loss_function, pulled_back
 from ..triage.reproduce.claim import Claim
 from ..triage.steps import loss_truth, observed_loss, stepped_to, stepped_truths, worst_weight
@@ -50,11 +51,11 @@ def _of_step(case: Case, own: Outcome) -> Claim | None:
 
 
 def _of_loss(case: Case, own: Outcome) -> Claim | None:
-    recipe, truth = case.procedure.loss, loss_truth(case, own)
+    recipe, truth = case.procedure.loss, loss_truth(case, own, traits_of([own.target]))
     if recipe is None or truth is None:
         return None
     assert own.trace.loss is not None
-    observed = observed_loss(case, own.target, own.trace.loss)
+    observed = observed_loss(case, own.target, own.trace.loss, traits_of([own.target]))
     return claim_by_reference("losses", "0", truth, observed, LOSSES[recipe.name].formula)
 
 

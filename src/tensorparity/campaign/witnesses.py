@@ -10,22 +10,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..core.capabilities import within_reach
 from ..core.case import Case
 from ..core.finding import Diagnosis
 from ..core.outcome import Outcome
 from ..core.runner import Runner
+from ..targets.catalogue import TARGETS, traits_of
 from ..triage.endings import EndingTrial
 from ..triage.trials import Trial
-from .asking import as_far_as
 from .selection import installed_target
-
-#: Who runs layers without Keras. Compiled or slow ones would say the same of a layer, at a price.
-NATIVE = ("torch:eager", "onnxruntime")
 
 
 def witnesses_for(targets: Sequence[str]) -> list[str]:
     """The installed ones that are not on trial themselves."""
-    return [name for name in NATIVE if name not in targets and installed_target(name)]
+    native = [name for name in reversed(TARGETS.names()) if TARGETS.get(name).traits.witness]
+    return [name for name in native if name not in targets and installed_target(name)]
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,8 @@ class Witnesses:
 
     def heard(self, cases: Sequence[Case]) -> list[dict[str, Outcome]]:
         """What each of them did with each case; who does not know the layer is left out."""
-        pairs = [(as_far_as(case, name), name) for case in cases for name in self.names]
+        traits = traits_of(self.names)
+        pairs = [(within_reach(case, traits[name]), name) for case in cases for name in self.names]
         answers = iter(self.runner.run_pairs(pairs) if pairs else ())
         return [{name: found for name in self.names if (found := next(answers)).completed} for _ in cases]
 
@@ -48,9 +48,10 @@ def with_testimony(
     """The diagnosis with what the witnesses have to say; they change nobody's guilt."""
     if isinstance(trial, EndingTrial):
         goal = trial.case.procedure.goal
-        as_far = [name for name in heard if as_far_as(trial.case, name).procedure.goal is goal]
+        traits = traits_of(heard)
+        as_far = [name for name in heard if within_reach(trial.case, traits[name]).procedure.goal is goal]
         return _with(diagnosis, [f"{name} runs the same without Keras" for name in as_far])
-    errors = trial.judge({**outcomes, **heard})
+    errors = trial.judge({**outcomes, **heard}, traits_of([*outcomes, *heard]))
     known = {name: errors.errors[name] for name in heard if not math.isnan(errors.errors.get(name, math.nan))}
     return _with(diagnosis, [_said(name, error, errors.limit) for name, error in known.items()])
 

@@ -18,6 +18,7 @@ from ..core.graph import LayerGraph
 from ..generators.inputs import Data, Draw
 from ..operators.evaluate import declare_weights
 from ..reporting.facts import Facts, ModelFacts, TargetFacts
+from ..targets.catalogue import trainers, traits_of
 from ..targets.environments import inventory
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
@@ -28,10 +29,6 @@ from ..zoo.weights import Shelf, Training, calibrated, input_domains, starting_w
 from .events import Listener, Progress, silent
 from .importing import train_graph
 from .selection import installed_targets, named_targets
-
-#: Who trains: the first that is installed, in the order of their speed with small models on one thread.
-TRAINERS = ("keras:tensorflow", "keras:jax", "keras:torch")
-
 
 # A model with its weights
 
@@ -52,7 +49,7 @@ class Workshop:
             UsageError: if Keras is not installed.
         """
         clean = [target for target in self.targets if target not in self.settings.faults]
-        own = next((target for kind in TRAINERS for target in clean if target == kind), None)
+        own = next((target for kind in trainers() for target in clean if target == kind), None)
         if own is not None:
             yield self.runner, own
             return
@@ -131,11 +128,11 @@ def pick_trainer(text: str | None = None) -> str:
         named = named_targets(text)
         if len(named) != 1:
             raise UsageError(f"one target trains, --target names {', '.join(named) or 'none'}")
-        if parse_target(named[0]).base not in TRAINERS:
-            raise UsageError(f"{named[0]} does not train; {', '.join(TRAINERS)} do")
+        if parse_target(named[0]).base not in trainers():
+            raise UsageError(f"{named[0]} does not train; {', '.join(trainers())} do")
         return named[0]
     here = installed_targets()
-    for target in TRAINERS:
+    for target in trainers():
         if target in here:
             return target
     raise UsageError("training a model of the zoo needs Keras; pip install 'tensorparity[torch]'")
@@ -243,8 +240,8 @@ def _named(names: Sequence[str]) -> list[Entry]:
 
 
 def _with_threads(target: str) -> str:
-    """TensorFlow with a thread per core; the others gain little by it, and torch stalls where others compute too."""
-    return f"{target}{{threads={os.cpu_count() or 1}}}" if target == "keras:tensorflow" else target
+    """A thread per core for whoever gains by it: TensorFlow does, and torch stalls where others compute too."""
+    return f"{target}{{threads={os.cpu_count() or 1}}}" if traits_of([target])[target].gains_by_threads else target
 
 
 def _train_one(runner: LocalRunner, target: str, entry: Entry, shelf: Shelf, again: bool) -> str:

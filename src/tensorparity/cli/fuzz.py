@@ -84,13 +84,17 @@ def command(
     from ..campaign.fuzz import FuzzSettings, fuzz, read_beside, read_data, read_layers, read_stages
     from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
+    from ..core.procedure import Goal
     from ..generators.networks.networks import NetworkSettings
     from ..generators.networks.policies import read_policies
+    from ..targets.catalogue import traits_of
     from .progress import progress
 
     count = models if models is not None else cases
+    chosen = choose_targets(targets)
+    traits = traits_of(chosen)
     settings = FuzzSettings(
-        targets=[name for name in choose_targets(targets) if targets or name.startswith("keras:")],
+        targets=[name for name in chosen if targets or traits[name].max_goal is Goal.UPDATE],
         seed=seed,
         budget=budget,
         models=count,

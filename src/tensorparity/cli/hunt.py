@@ -12,11 +12,13 @@ from .options import (
     DEFAULT_OUT,
     Duration,
     exit_code,
+    known_format,
     reducing_options,
     reducing_settings,
     runner_settings,
     running_options,
     show,
+    split_names,
     write_report,
 )
 
@@ -24,7 +26,9 @@ from .options import (
 @click.command("hunt")
 @click.option("--budget", type=Duration(), default=300.0, help="Time for all engines together.  [default: 5m]")
 @click.option("--cases", type=click.IntRange(min=0), help="Exactly so many cases per engine, instead of a budget.")
-@click.option("--engine", "engines", multiple=True, help="Only this engine; may be given again.")
+@click.option(
+    "--engines", "--engine", "engines", multiple=True, metavar="A,B,...", help="Only these engines; may be given again."
+)
 @click.option(
     "--oracle",
     default="parity",
@@ -48,21 +52,27 @@ def command(
     reduce_budget: float,
     targets: str | None,
     seed: int,
+    given: tuple[str, ...],
     fail_on: tuple[Class, ...],
     output_format: str,
     quiet: bool,
     **running: Any,
 ) -> int:
     """Run all engines under one budget against the installed targets; the main job."""
-    from ..campaign.hunt import HuntSettings, hunt, model_oracle
     from ..campaign.known import with_known
+    from ..campaign.sections import read_sections
     from ..campaign.selection import choose_targets
+    from ..commands.hunt import HuntSettings, hunt
+    from ..oracles.kinds import ORACLES
+    from ..triage.known import CONFIG
     from .progress import progress
 
-    model_oracle(oracle)  # refused before anything is started
+    ORACLES.get(oracle)  # refused before anything is started, as all that follows
+    known_format(output_format)
     settings = HuntSettings(
         targets=choose_targets(targets),
-        engines=engines,
+        engines=split_names(engines),
+        sections=read_sections(CONFIG, given),
         seed=seed,
         budget=budget,
         cases=cases,
@@ -77,7 +87,7 @@ def command(
         hunted = hunt(settings, listener)
     facts = with_known(hunted.facts)
     report = write_report(facts, out)
-    show(facts, output_format, quiet)
+    show(facts, output_format, quiet, out)
     if output_format == "text" and not quiet:
         click.echo(f"Store:  {hunted.store}")
         click.echo(f"Report: {report}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from ..reporting.facts import Facts
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_OUT = "tensorparity-out"
+FORMATS = "text, json, html, markdown, junit, or a format of another package."
 
 
 class Duration(click.ParamType[float]):
@@ -83,6 +84,11 @@ def parse_recipe(text: str) -> Recipe:
     return Recipe(name, params)
 
 
+def split_names(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Several values of one option, separated by commas, or given again."""
+    return tuple(part.strip() for text in given for part in text.split(",") if part.strip())
+
+
 _RUNNING = (
     click.option("--targets", metavar="A,B,...", help="Targets; by default every installed one."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
@@ -93,8 +99,9 @@ _RUNNING = (
     click.option("--deadline", type=Duration(), default=120.0, help="CPU time one request may take.  [default: 120s]"),
     click.option("--memory", type=Size(), default=0, help="Memory one worker may use.  [default: half of all]"),
     click.option("--no-cache", is_flag=True, help="Use no cache of outcomes or compilations."),
+    click.option("--set", "given", multiple=True, metavar="NAME.key=value", help="A setting of an engine or oracle."),
     click.option("--fail-on", type=Classes(), default=(Class.DEFECT,), help="Classes that give exit code 1."),
-    click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True),
+    click.option("--format", "output_format", metavar="NAME", default="text", show_default=True, help=FORMATS),
     click.option("--quiet", is_flag=True, help="No progress, no summary."),
 )
 
@@ -198,18 +205,57 @@ def runner_settings(
     )
 
 
-def show(facts: Facts, output_format: str, quiet: bool) -> None:
-    """Print the run's facts: one JSON document, or the summary for a person."""
-    if output_format == "json":
-        from ..reporting.json_document import render as render_json
+def show(facts: Facts, output_format: str, quiet: bool, folder: Path | None = None) -> None:
+    """Print the run's facts: the summary for a person, or one document of another format and nothing else.
 
-        sys.stdout.write(render_json(facts) + "\n")
-    elif not quiet:
-        from rich.console import Console
+    Args:
+        folder: where a format that consists of files goes.
+    """
+    if output_format == "text":
+        if not quiet:
+            from rich.console import Console
 
-        from ..reporting.terminal import render as render_terminal
+            from ..reporting.terminal import render as render_terminal
 
-        render_terminal(facts, Console())
+            render_terminal(facts, Console())
+        return
+    from ..reporting.base import report_named
+
+    rendered = report_named(output_format).render(facts)
+    if isinstance(rendered, str):
+        sys.stdout.write(rendered if rendered.endswith("\n") else rendered + "\n")
+    else:
+        write_files(rendered, folder or Path(DEFAULT_OUT))
+
+
+def known_format(name: str) -> str:
+    """The name of a report format, refused before anything is started.
+
+    Raises:
+        UsageError: for an unknown one.
+    """
+    from ..reporting.base import report_named
+
+    report_named(name)
+    return name
+
+
+def write_files(files: Mapping[str, str | bytes], folder: Path) -> None:
+    """Write the files of a report, and say which.
+
+    Raises:
+        UsageError: if one would be written outside of the folder, or cannot be written.
+    """
+    for name, content in files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(f"the report names a file outside of {folder}. Received: {name!r}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        click.echo(str(path))
 
 
 def write_report(facts: Facts, folder: Path) -> Path:

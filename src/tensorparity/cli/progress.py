@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..campaign.events import Listener, Progress, silent
+from ..campaign.events import Event, Listener, Progress, silent
 
 
 @contextmanager
@@ -29,7 +29,9 @@ def progress(quiet: bool) -> Iterator[Listener]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting workers", total=None)
 
-        def listen(event: Progress) -> None:
+        def listen(event: Event) -> None:
+            if not isinstance(event, Progress):
+                return
             text = event.phase + (f": {event.detail}" if event.detail else "")
             bar.update(task, description=text.replace("[", "\\["), completed=event.done, total=event.total)
 

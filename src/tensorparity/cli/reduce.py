@@ -34,7 +34,7 @@ def command(
     Exits 1 if the case fails here, 0 if it does not, 3 if it cannot run.
     """
     from ..campaign.known import with_known
-    from ..campaign.reduce import reduce
+    from ..commands.reduce import reduce
     from ..triage.reduction.reducer import Budget
     from .progress import progress
 

@@ -24,3 +24,12 @@ DEADLY = frozenset([Kind.CRASH, Kind.HANG])
 def ended_badly(outcome: Outcome) -> bool:
     """It raised, crashed or hung: something that a library can be blamed for."""
     return outcome.status in KIND_OF_ENDING
+
+
+#: Limits of ours that a loaded machine runs into: how such a case ended teaches nothing.
+_LIMITS = (Status.TIMED_OUT, Status.OUT_OF_MEMORY)
+
+
+def without_limits(endings: Mapping[str, Status | None]) -> dict[str, Status | None]:
+    """How each target ended, blank where a limit of time or memory ended it."""
+    return {target: None if status in _LIMITS else status for target, status in endings.items()}

@@ -20,11 +20,13 @@ class Ask:
     Args:
         targets: none means all targets of the run.
         oracles: none means the oracle of that kind of case. The first decides, others only measure.
+        counted: it is one of the cases that ``--cases`` counts; single cases beside networks are not.
     """
 
     case: Case
     targets: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
+    counted: bool = True
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Result:
         endings: by target, how it ended; time-outs and memory kills are blanked, because they never teach.
         measures: by name, target (or ``a|b``) and input row.
         replies: by target, what its worker said besides (lists of APIs, coverage).
+        facts: what else its oracle found out that the engine's tables need.
     """
 
     index: int
@@ -44,6 +47,7 @@ class Result:
     endings: Mapping[str, Status | None] = field(default_factory=dict)
     measures: Measures = field(default_factory=dict)
     replies: Mapping[str, Json] = field(default_factory=dict)
+    facts: Mapping[str, Json] = field(default_factory=dict)
 
 
 class Engine(Protocol):

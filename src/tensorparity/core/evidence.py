@@ -18,19 +18,24 @@ class Evidence:
     Args:
         code: which kind of observation; ``reporting/words`` has a sentence for each.
         data: what the sentence needs, as JSON.
-        text: the sentence itself, where nobody knows the code.
+        text: the sentence itself: where nobody knows the code, and once it is filed.
     """
 
     code: str
     data: Mapping[str, Json] = field(default_factory=dict)
     text: str = ""
 
+    def __str__(self) -> str:
+        """The sentence; without one, what was observed as it is."""
+        return self.text or " ".join([self.code, *(f"{name}={value!r}" for name, value in self.data.items())])
+
     def to_json(self) -> Json:
-        return {"code": self.code, "data": dict(self.data), **({"text": self.text} if self.text else {})}
+        """Without the sentence, which stands among the others of a finding's ``evidence``."""
+        return {"code": self.code, "data": dict(self.data)}
 
     @classmethod
-    def from_json(cls, data: Json) -> Evidence:
-        return cls(data["code"], data["data"], data.get("text", ""))
+    def from_json(cls, data: Json, text: str = "") -> Evidence:
+        return cls(data["code"], data["data"], text)
 
 
 def in_words(text: str) -> Evidence:

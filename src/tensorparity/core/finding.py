@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import cast
 
+from .evidence import Evidence, in_words
 from .jsontext import Json
+from .severity import Severity, severity_of
 from .verdict import Kind, Measure, Stage
 
 
@@ -28,6 +31,8 @@ class Diagnosis:
     """Who is wrong, where, and how we know.
 
     Args:
+        evidence: what was observed; plain sentences (a plug-in's) are taken as they are.
+        relative: the largest error as a share of the largest number of that output, where both are known.
         wavering: targets that gave two different answers on the same case.
         fused: it shows only where the model runs as a whole, not layer by layer.
     """
@@ -37,16 +42,32 @@ class Diagnosis:
     node: str | None = None
     api: str | None = None
     parameters: Mapping[str, Json] = field(default_factory=dict)
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[Evidence | str, ...] = ()
     measure: Measure | None = None
     threshold: float | None = None
+    relative: float | None = None
     wavering: tuple[str, ...] = ()
     fused: bool = False
+
+    def __post_init__(self) -> None:
+        evidence = tuple(in_words(item) if isinstance(item, str) else item for item in self.evidence)
+        object.__setattr__(self, "evidence", evidence)
+
+    @property
+    def observations(self) -> tuple[Evidence, ...]:
+        """The evidence, every sentence as what it is: an observation in words."""
+        return cast("tuple[Evidence, ...]", self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One entry of the contract's ``findings``; ``to_json`` is that entry."""
+    """One entry of the contract's ``findings``; ``to_json`` is that entry.
+
+    Args:
+        reduced: reduction came to its end; False where it did not, None where it was not tried.
+        not_reduced: why it did not come to its end, or was not possible.
+        title: what is wrong with what, in one line; ``reporting/words`` makes it, as the text of all evidence.
+    """
 
     id: str
     engine: str
@@ -59,6 +80,13 @@ class Finding:
     cluster: str | None = None
     case: str | None = None
     reproducer: str | None = None
+    reduced: bool | None = None
+    not_reduced: str = ""
+    title: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        return severity_of(self.kind, self.diagnosis)
 
     @property
     def is_defect(self) -> bool:
@@ -81,14 +109,30 @@ class Finding:
             "threshold": diagnosis.threshold,
             "signature": self.signature,
             "cluster": self.cluster,
-            "evidence": list(diagnosis.evidence),
+            "evidence": [str(item) for item in diagnosis.observations],
             "versions": {target: dict(versions) for target, versions in self.versions.items()},
             "case": self.case,
             "reproducer": self.reproducer,
+            "title": self.title,
+            "severity": self.severity.value,
+            "reduced": self.reduced,
+        }
+
+    def to_stored(self) -> Json:
+        """The entry with what only a store keeps: the observations behind the sentences of its evidence."""
+        diagnosis = self.diagnosis
+        return {
+            **self.to_json(),
+            "observations": [item.to_json() for item in diagnosis.observations],
+            "relative": diagnosis.relative,
+            "wavering": list(diagnosis.wavering),
+            "fused": diagnosis.fused,
+            "not_reduced": self.not_reduced,
         }
 
     @classmethod
     def from_json(cls, data: Json) -> Finding:
+        """From an entry, with or without what a store keeps besides."""
         measure = data["measure"]
         return cls(
             id=data["id"],
@@ -102,13 +146,31 @@ class Finding:
                 node=data["node"],
                 api=data["api"],
                 parameters=data["parameters"],
-                evidence=tuple(data["evidence"]),
+                evidence=_evidence(data),
                 measure=Measure(measure["name"], float(measure["value"])) if measure else None,
-                threshold=None if data["threshold"] is None else float(data["threshold"]),
+                threshold=_number(data["threshold"]),
+                relative=_number(data.get("relative")),
+                wavering=tuple(data.get("wavering", ())),
+                fused=data.get("fused", False),
             ),
             signature=data["signature"],
             versions=data["versions"],
             cluster=data["cluster"],
             case=data["case"],
             reproducer=data["reproducer"],
+            reduced=data.get("reduced"),
+            not_reduced=data.get("not_reduced", ""),
+            title=data.get("title", ""),
         )
+
+
+def _evidence(data: Json) -> tuple[Evidence | str, ...]:
+    """The sentences with the observations behind them; sentences alone, where nothing else was kept."""
+    sentences, observations = data["evidence"], data.get("observations")
+    if observations is None:
+        return tuple(sentences)
+    return tuple(Evidence.from_json(item, text) for item, text in zip(observations, sentences, strict=True))
+
+
+def _number(value: Json) -> float | None:
+    return None if value is None else float(value)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from .case import Case
 from .comparison import Comparison
 from .finding import Class
+from .jsontext import Json
 from .outcome import Outcome
 from .signature import Key, same_key
 from .suspicion import Suspicion
@@ -72,7 +73,8 @@ class Judged:
         comparisons: pairs of outputs with their maps of layers.
         memo: saves work when ``judge`` is called again, and changes nothing.
         notes: what a reader should know of how it was judged.
-        facts: what else an engine's or a command's tables are made of, by name.
+        told: what else the engine is told, as JSON: what its tables are made of.
+        facts: what else the command's report is made of, by name; no engine is told of it.
     """
 
     verdicts: tuple[Verdict, ...] = ()
@@ -82,6 +84,7 @@ class Judged:
     comparisons: tuple[Comparison, ...] = ()
     memo: Any = None
     notes: tuple[str, ...] = ()
+    told: Mapping[str, Json] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property

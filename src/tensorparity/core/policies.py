@@ -15,6 +15,7 @@ import numpy as np
 from .arrays import Array, Arrays, dtype_name, dtype_named, is_floating, unit_roundoff
 from .errors import UsageError
 from .outcome import Outcome
+from .traits import TargetTraits, Traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +84,13 @@ def cast(array: Array, dtype: str) -> Array:
         return array.astype(dtype_named(dtype))
 
 
-def worth(target: str, policy: Policy) -> str:
-    """The dtype that a target's numbers are worth under a policy.
-
-    Keras keeps float64 on TensorFlow alone: elsewhere its rules of promotion force 64 bits to 32 ("Force to be 32-bit
-    dtype when encountering 64-bit dtype", ``keras.backend.result_type``), so what it computes has float32's digits.
-    """
-    narrowed = target.startswith("keras:") and not target.startswith("keras:tensorflow")
-    return "float32" if narrowed and policy.compute == "float64" else policy.compute
-
-
-def holds(target: str, policy: Policy, arrays: Iterable[Array]) -> bool:
-    """Whether the dtype that a target's numbers are worth has room for these.
+def holds(traits: TargetTraits, policy: Policy, arrays: Iterable[Array]) -> bool:
+    """Whether the dtype that a target really computes in has room for these numbers.
 
     A float64 of 1e64 is an infinity to whoever is made to compute in float32, and what becomes of it says nothing. In
     the policy's own dtype everything has room: what is too large there is one to everybody.
     """
-    wanted = worth(target, policy)
+    wanted = traits.effective_dtype(policy.compute)
     if wanted == policy.compute:
         return True
     limit = float(np.finfo(dtype_named(wanted)).max)
@@ -110,30 +101,33 @@ def holds(target: str, policy: Policy, arrays: Iterable[Array]) -> bool:
 _Answer = TypeVar("_Answer")
 
 
-def in_range(answers: Mapping[str, _Answer], policy: Policy, involved: Iterable[Array]) -> dict[str, _Answer]:
+def in_range(
+    answers: Mapping[str, _Answer], policy: Policy, involved: Iterable[Array], traits: Traits
+) -> dict[str, _Answer]:
     """By target, without those who have no room for the numbers involved."""
     numbers = list(involved)
-    return {target: answer for target, answer in answers.items() if holds(target, policy, numbers)}
+    return {target: answer for target, answer in answers.items() if holds(traits[target], policy, numbers)}
 
 
-def as_computed(arrays: Arrays, policy: Policy, target: str = "") -> dict[str, Array]:
+def as_computed(arrays: Arrays, policy: Policy, traits: TargetTraits | None = None) -> dict[str, Array]:
     """What was computed in fewer digits and cast to more, as what it is worth.
 
     The gradient of a float32 weight under mixed precision is a half-precision number in a float32 array.
     """
-    return {name: coarser(array, policy, target) for name, array in arrays.items()}
+    return {name: coarser(array, policy, traits) for name, array in arrays.items()}
 
 
-def coarser(array: Array, policy: Policy, target: str = "") -> Array:
-    wanted = worth(target, policy)
+def coarser(array: Array, policy: Policy, traits: TargetTraits | None = None) -> Array:
+    """An array as what it is worth where a policy, or a target under it, computes in fewer digits."""
+    wanted = traits.effective_dtype(policy.compute) if traits else policy.compute
     finer = policy is not PLAIN and 0.0 < unit_roundoff(dtype_name(array)) < unit_roundoff(wanted)
     return cast(array, wanted) if finer else array
 
 
-def gradients_as_computed(outcomes: Mapping[str, Outcome], policy: Policy) -> dict[str, Outcome]:
+def gradients_as_computed(outcomes: Mapping[str, Outcome], policy: Policy, traits: Traits) -> dict[str, Outcome]:
     """Outcomes whose gradients say in what they were computed."""
     found: dict[str, Outcome] = {}
     for target, outcome in outcomes.items():
-        gradients = as_computed(outcome.trace.gradients, policy, target)
+        gradients = as_computed(outcome.trace.gradients, policy, traits[target])
         found[target] = replace(outcome, trace=replace(outcome.trace, gradients=gradients))
     return found

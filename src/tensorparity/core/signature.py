@@ -15,17 +15,22 @@ from .verdict import Kind, Stage
 
 #: What reduction keeps of a finding: kind, stage, suspects, API, exception type.
 Key = tuple[str, ...]
-_SUSPECTS, _API = 2, 3  # their places in a key
+_API = 3  # its place in a key
+
+
+def claim_against(suspects: Iterable[str]) -> Key:
+    """The key of a claim of which only the suspects are known: a case file says no more."""
+    return ("", "", ",".join(sorted(set(suspects))), "", "")
+
+
+def accused_by(claim: Key | None) -> tuple[str, ...]:
+    """The suspects of a claim; nobody where there is none."""
+    return tuple(filter(None, claim[2].split(","))) if claim else ()
 
 
 def same_key(key: Key, other: Key) -> bool:
     """Whether ``other`` is the failure that ``key`` names; one whose API is not known yet may gain one."""
     return key == other or (not key[_API] and key == (*other[:_API], "", *other[_API + 1 :]))
-
-
-def suspects_in(key: Key) -> tuple[str, ...]:
-    """Who is suspected, by a key."""
-    return tuple(key[_SUSPECTS].split(",")) if key[_SUSPECTS] else ()
 
 
 def key(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "") -> Key:

@@ -37,6 +37,8 @@ class Suspicion:
         oracle: who convicted, by name: the same one confirms, reduces and replays it.
         known_by: the key of the check that convicted, where that is counted: see ``Check.key``.
         row: of a population (individuals as rows), the one that failed; the examiner cuts it out first.
+        reduced: reduction came to its end; False where it did not, None where it was not tried.
+        not_reduced: why it did not come to its end, or was not possible.
     """
 
     kind: Kind
@@ -50,6 +52,8 @@ class Suspicion:
     oracle: str = ""
     known_by: tuple[str, ...] = ()
     row: int | None = None
+    reduced: bool | None = None
+    not_reduced: str = ""
 
     @property
     def key(self) -> Key:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .procedure import Goal
+from .tolerance import Tolerance
 
 #: In ``shared_kernels``, the entry that holds for every operation.
 EVERYTHING = "*"
@@ -26,6 +27,7 @@ class TargetTraits:
         library: whose kernels compute its answers; those of one library have one vote.
         shared_kernels: by type of layer or operator (or ``EVERYTHING``), another library whose kernels it borrows.
         effective_dtypes: by the dtype that a policy computes in, the dtype that its numbers are really worth.
+        documented_dtypes: by the dtype that a call is asked for in, the other one that it documents to answer in.
         max_goal: how far it runs a training step; of more, it is asked for as much. Some run single calls only.
         lowering: the form a LayerGraph is turned into before it is sent (``onnx``, ``torch``), if any.
         calls: the library whose functions it is asked for when a case names an operator; empty for none.
@@ -35,10 +37,14 @@ class TargetTraits:
         arbiter: slow, but asked about single layers where the others disagree and nothing else can tell.
         witness: runs single layers without the front end of a family, and is asked about what was convicted.
         default: part of the default set of ``hunt`` and ``compare`` where installed.
+        high_precision: computes a whole model in float64 under that policy, for whoever needs a value to measure by.
+        training_rank: who trains models for us, the lower the sooner; None for whoever does not.
+        gains_by_threads: trains the quicker the more threads it has.
         start_rank: the quicker to start and to build, the lower; who is asked first as the one that is right.
         exporters: by form (``onnx``), the distributions it needs to export its models to it.
         script_writer: who writes its reproducers, by name or as ``package.module:function``; without one, the
             reproducer replays the case file.
+        tolerances: by dtype, what the library's own tests allow.
     """
 
     name: str
@@ -46,6 +52,7 @@ class TargetTraits:
     library: str = ""
     shared_kernels: Mapping[str, str] = field(default_factory=dict)
     effective_dtypes: Mapping[str, str] = field(default_factory=dict)
+    documented_dtypes: Mapping[str, str] = field(default_factory=dict)
     max_goal: Goal = Goal.UPDATE
     lowering: str | None = None
     calls: str = ""
@@ -55,9 +62,13 @@ class TargetTraits:
     arbiter: bool = False
     witness: bool = False
     default: bool = True
+    high_precision: bool = False
+    training_rank: int | None = None
+    gains_by_threads: bool = False
     start_rank: int = 100
     exporters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     script_writer: str = ""
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
 
     def implementation(self, op: str = "") -> str:
         """Whose kernel answers for this type of layer: the name that a vote is counted under."""

@@ -28,6 +28,6 @@ class LayerAlone:
             if (array := outcome.outputs.get(node.name)) is not None
         }
         given = [seen.case.inputs[ref.node] for ref in node.inputs]
-        errors = measure_node(node, given, seen.case.weights, outcomes)
+        errors = measure_node(node, given, seen.case.weights, outcomes, seen.traits)
         accused = accuse([errors], seen.traits.families(seen.targets))
         return Judged(suspicions=tuple(Suspicion(a.kind, a.diagnosis, seen.case, seen.targets) for a in accused))

@@ -25,9 +25,12 @@ ORACLES: Registry[OracleFactory] = Registry(
         "cradle": f"{_HERE}.output_pair:Cradle",
         "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
         "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
-        "training": f"{_HERE}.training:Trainings",
+        "training_drift": f"{_HERE}.training_drift:TrainingDrift",
     },
 )
+
+#: Who judges whole models where nobody else is chosen.
+DEFAULT_ORACLE = "parity"
 
 
 class CaseKind(Enum):
@@ -83,9 +86,16 @@ def _of_graph(graph: LayerGraph, goal: Goal) -> CaseKind:
     return CaseKind.LAYER if alone else CaseKind.LAYERS
 
 
-def oracle_of(case: Case) -> str:
-    """The name of the oracle that judges this kind of case."""
-    return ORACLE_OF_KIND[kind_of(case)]
+def oracle_of(case: Case, chosen: str = "") -> str:
+    """The name of the oracle that judges this kind of case: the chosen one, where it judges such cases at all."""
+    kind = kind_of(case)
+    return chosen if chosen and judges(chosen, kind) else ORACLE_OF_KIND[kind]
+
+
+def judges(name: str, kind: CaseKind) -> bool:
+    """Whether an oracle has anything to say of cases of this kind; one that does not say judges all."""
+    kinds = getattr(ORACLES.get(name), "kinds", None)
+    return kinds is None or kind in kinds
 
 
 def make_oracle(name: str, setup: Setup) -> Oracle:

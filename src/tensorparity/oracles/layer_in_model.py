@@ -29,7 +29,7 @@ class LayerInModel(Stepwise):
             return Judged((Verdict(Judgement.UNDECIDED, seen.targets, reason),))
         graph, weights = read
         measured = [
-            measure_node(node, _given(seen, node), weights, seen.own)
+            measure_node(node, _given(seen, node), weights, seen.own, seen.traits)
             for node in graph.nodes
             if node.key in seen.case.procedure.nodes
         ]

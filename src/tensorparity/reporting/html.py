@@ -22,7 +22,7 @@ from ..core.finding import Class, Finding
 from ..core.jsontext import Json
 from ..core.verdict import Judgement
 from . import training as trainings
-from . import wording
+from . import wording, words
 from .facts import Facts
 from .fuzz_tables import view as fuzz_view
 from .localization import page_document
@@ -104,6 +104,9 @@ def _environment() -> Environment:
         count=wording.count,
         lines=lambda text: "\n".join(wording.visible(line) for line in text.split("\n")),
         tone=_tone,
+        title=words.title,
+        sentences=words.sentences,
+        in_short=words.in_short,
     )
     return environment
 

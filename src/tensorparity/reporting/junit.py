@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
 from ..core.finding import Finding
-from . import wording
+from . import wording, words
 from .facts import Facts
 from .summary import CLASS_MEANINGS, place
 
@@ -45,13 +45,12 @@ def _case(facts: Facts, finding: Finding) -> ElementTree.Element:
     where = place(finding, facts.comparisons) or "the model"
     name = wording.visible(wording.one_line(f"{where}: {finding.kind.value} ({finding.id})"))
     case = ElementTree.Element("testcase", classname=wording.visible(finding.engine), name=name)
-    said = "\n".join(wording.visible(line) for line in diagnosis.evidence)
+    said = "\n".join(wording.visible(line) for line in words.sentences(diagnosis))
     if finding.id in facts.accepted:
         reason = next(entry.reason for entry in facts.known if finding.id in entry.findings)
         ElementTree.SubElement(case, "skipped", message=wording.visible(f"known difference: {reason}"))
     elif finding.is_defect:
-        suspects = wording.names(diagnosis.suspects) or "nobody can say who"
-        message = wording.visible(wording.one_line(f"{suspects}: {finding.kind.value} in {finding.stage.value}"))
+        message = wording.visible(wording.one_line(words.title(finding)))
         failure = ElementTree.SubElement(case, "failure", type=finding.kind.value, message=message)
         script = facts.scripts.get(finding.id, "")
         failure.text = "\n".join([said, *(wording.visible(line) for line in script.splitlines())]).strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.finding import Class, Finding
-from . import wording
+from . import wording, words
 from .facts import Facts
 from .summary import CLASS_MEANINGS, distinct, ordered, place, summarize
 
@@ -18,7 +18,7 @@ def render(facts: Facts) -> str:
     summary = summarize(facts)
     parts = [f"# {text(summary.headline)}"]
     parts += [f"- {text(point)}" for point in summary.open_points]
-    parts += [_defect(facts, defect) for defect in distinct(facts.defects)]
+    parts += [_defect(facts, defect) for defect in distinct(ordered(facts.defects))]
     accepted = facts.accepted
     others = [finding for finding in facts.findings if not finding.is_defect or finding.id in accepted]
     if others:
@@ -28,24 +28,25 @@ def render(facts: Facts) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def text(words: str) -> str:
+def text(anything: str) -> str:
     """Anybody's words in one line that is not taken for markup."""
-    return wording.visible(wording.one_line(words)).translate(_SPECIAL)
+    return wording.visible(wording.one_line(anything)).translate(_SPECIAL)
 
 
 def _defect(facts: Facts, defect: Finding) -> str:
     diagnosis = defect.diagnosis
     alike = [other for other in facts.defects if _cluster(other) == _cluster(defect)]
     lines = [
-        f"## {text(place(defect, facts.comparisons) or diagnosis.api or defect.kind.value)}",
+        f"## {text(words.title(defect))}",
         "",
         f"- finding {text(defect.id)}" + (f", seen {len(alike)} times" if len(alike) > 1 else ""),
-        f"- {text(defect.kind.value)} in stage {text(defect.stage.value)}",
+        f"- {text(words.in_short(defect))}",
+        f"- where: {text(place(defect, facts.comparisons) or 'not known')}",
         f"- suspects: {text(wording.names(diagnosis.suspects) or 'nobody')}",
     ]
     if diagnosis.parameters:
         lines.append(f"- parameters: {text(wording.parameters(diagnosis.parameters))}")
-    lines += [f"- {text(line)}" for line in diagnosis.evidence[:_MOST_EVIDENCE]]
+    lines += [f"- {text(line)}" for line in words.sentences(diagnosis)[:_MOST_EVIDENCE]]
     lines += [f"- case: {text(defect.case)}"] if defect.case else []
     script = facts.scripts.get(defect.id)
     if script:

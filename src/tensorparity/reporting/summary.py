@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -73,9 +73,9 @@ def summarize(facts: Facts) -> Summary:
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Defects first, then as a reader wants the classes; stable within a class."""
+    """Defects first, then as a reader wants the classes; within a class the worst first, then as they came."""
     order = list(CLASS_MEANINGS)
-    return sorted(findings, key=lambda finding: order.index(finding.diagnosis.klass))
+    return sorted(findings, key=lambda finding: (order.index(finding.diagnosis.klass), finding.severity.rank))
 
 
 def by_urgency(comparisons: Iterable[Comparison]) -> list[Comparison]:
@@ -163,29 +163,34 @@ def _accusation(defect: Finding, comparisons: Sequence[Comparison] | None) -> st
         return f"{subject} is wrong{stage}; on which target is not decided"
     if defect.kind in _STOPS:
         action = _STOPS[defect.kind][several]
-        return f"{_suspects(suspects)} {action}{f' in {where}' if where else ''}{stage}"
+        return f"{_suspects(defect)} {action}{f' in {where}' if where else ''}{stage}"
     if not where:
-        return f"{_suspects(suspects)} {'are' if several else 'is'} wrong{stage}; in which layer is not known"
-    if all(_is_shared(suspect) for suspect in suspects):
-        return f"{_suspects(suspects)} is wrong: {where}{stage}, in the same way on every target that runs it"
-    return f"{_suspects(suspects)} {'differ' if several else 'differs'}: {where} is wrong there{stage}"
+        return f"{_suspects(defect)} {'are' if several else 'is'} wrong{stage}; in which layer is not known"
+    if all(_is_shared(suspect, defect.targets) for suspect in suspects):
+        return f"{_suspects(defect)} is wrong: {where}{stage}, in the same way on every target that runs it"
+    return f"{_suspects(defect)} {'differ' if several else 'differs'}: {where} is wrong there{stage}"
 
 
 def _stage(stage: Stage) -> str:
     return "" if stage in (Stage.FORWARD, Stage.CALL) else f" (stage {stage.value})"
 
 
-def _is_shared(suspect: str) -> bool:
-    return suspect == "keras" or suspect.startswith("exporter:")
+def _is_shared(suspect: str, targets: Collection[str]) -> bool:
+    """Who is no target is code that several of them run, or the exporter of a file."""
+    return suspect not in targets
 
 
-def _suspects(suspects: Sequence[str]) -> str:
+def _possessive(name: str) -> str:
+    return f"{name.capitalize()}'" if name.endswith("s") else f"{name.capitalize()}'s"
+
+
+def _suspects(defect: Finding) -> str:
     def spelled(suspect: str) -> str:
-        if suspect == "keras":
-            return "Keras' shared code"
-        return f"the exporter {suspect.partition(':')[2]}" if suspect.startswith("exporter:") else suspect
+        if suspect.startswith("exporter:"):
+            return f"the exporter {suspect.removeprefix('exporter:')}"
+        return f"{_possessive(suspect)} shared code" if _is_shared(suspect, defect.targets) else suspect
 
-    text = wording.names(spelled(suspect) for suspect in suspects)
+    text = wording.names(spelled(suspect) for suspect in defect.diagnosis.suspects)
     return text[:1].upper() + text[1:] if text.startswith("the ") else text
 
 

@@ -17,7 +17,7 @@ from ..core.precision import HighPrecision
 from ..core.training import Training
 from ..core.verdict import Judgement
 from . import training as trainings
-from . import wording
+from . import wording, words
 from .facts import Facts, ModelFacts
 from .precision import tables
 from .summary import CLASS_MEANINGS, INSPECTIONS, Tone, by_urgency, distinct, ordered, place, summarize
@@ -213,11 +213,12 @@ class _Page:
 
     def _defect(self, index: int, defect: Finding, facts: Facts) -> None:
         diagnosis = defect.diagnosis
-        self._line(f"Defect {index}: {defect.kind.value}, stage {defect.stage.value} ({defect.id})", "bold")
+        self._line(f"Defect {index}: {words.title(defect)}", "bold")
+        self._item("finding", f"{defect.id}: {words.in_short(defect)}")
         self._item("suspect", wording.names(diagnosis.suspects) or "not decided")
         self._item("where", _where(defect, facts))
         self._item("parameters", wording.parameters(diagnosis.parameters))
-        for line in diagnosis.evidence[:MAX_EVIDENCE]:
+        for line in words.sentences(diagnosis)[:MAX_EVIDENCE]:
             self._item("evidence", wording.one_line(line))
         self._item("case", defect.case or "")
         self._item("script", defect.reproducer or "")

@@ -8,19 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, inspect, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.schema import CreateTable
 
 from ..core.atomic import replacing
+from ..core.endings import without_limits
+from ..core.engine import Result
 from ..core.errors import StoreError
 from ..core.finding import Finding
 from ..core.jsontext import Json, canonical, parse
+from ..core.oracle import Measures
 from ..core.outcome import Status
 from ..core.verdict import Verdict
 from . import schema
@@ -42,17 +46,6 @@ class Campaign:
     started: str
     finished: str | None = None
     stop_reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What came of case number ``index`` of one engine; enough to teach the engine again on a resume."""
-
-    engine: str
-    index: int
-    case_digest: str
-    verdicts: tuple[Verdict, ...] = ()
-    statuses: Mapping[str, Status] = field(default_factory=dict)
 
 
 class Companion(Protocol):
@@ -173,53 +166,65 @@ class Store:
 
     # Results
 
-    def record_result(self, campaign: int, result: Result) -> None:
-        """Keep a result; recording the same case again changes nothing, the first verdicts stay.
+    def record_results(self, campaign: int, engine: str, results: Sequence[Result]) -> None:
+        """Keep a round of results in one transaction; if some are there already, each of the others in its own.
+
+        Recording the same case again changes nothing, the first verdicts stay.
 
         Raises:
             StoreError: if there is no such campaign, or another case has this engine and index.
         """
-        self.record_results(campaign, (result,))
-
-    def record_results(self, campaign: int, results: Sequence[Result]) -> None:
-        """Keep a round of results in one transaction; if some are there already, each of the others in its own.
-
-        Raises:
-            StoreError: as ``record_result``.
-        """
-        rows = [_result_row(campaign, result) for result in results]
-        if not rows:
+        if not results:
             return
         try:
-            with self._writing() as connection:
-                connection.execute(insert(schema.results), rows)
+            self._insert_results(campaign, engine, results)
         except _Collision:
             for result in results:
-                self._record_one(campaign, result)
+                self._record_one(campaign, engine, result)
 
-    def _record_one(self, campaign: int, result: Result) -> None:
+    def _insert_results(self, campaign: int, engine: str, results: Sequence[Result]) -> None:
+        rows = [_result_row(campaign, engine, result) for result in results]
+        details = [row for result in results if (row := _detail_row(campaign, engine, result))]
+        with self._writing() as connection:
+            connection.execute(insert(schema.results), rows)
+            if details:
+                connection.execute(CreateTable(schema.result_details, if_not_exists=True))
+                connection.execute(insert(schema.result_details), details)
+
+    def _record_one(self, campaign: int, engine: str, result: Result) -> None:
         try:
-            with self._writing() as connection:
-                connection.execute(insert(schema.results).values(_result_row(campaign, result)))
+            self._insert_results(campaign, engine, [result])
         except _Collision:
-            self._require_same(campaign, result)
+            self._require_same(campaign, engine, result)
 
-    def _require_same(self, campaign: int, result: Result) -> None:
+    def _require_same(self, campaign: int, engine: str, result: Result) -> None:
         self.campaign(campaign)
         table = schema.results
-        place = (table.c.campaign == campaign) & (table.c.engine == result.engine) & (table.c.index == result.index)
+        place = (table.c.campaign == campaign) & (table.c.engine == engine) & (table.c.index == result.index)
         (row,) = self._rows(select(table.c.case_digest).where(place))
-        if row.case_digest != result.case_digest:
+        if row.case_digest != result.digest:
             raise StoreError(
-                f"campaign {campaign} has case {row.case_digest[:12]} as {result.engine} {result.index}, now it is "
-                f"{result.case_digest[:12]}: its generator has changed; start a new campaign instead of resuming"
+                f"campaign {campaign} has case {row.case_digest[:12]} as {engine} {result.index}, now it is "
+                f"{result.digest[:12]}: its generator has changed; start a new campaign instead of resuming"
             )
 
     def results(self, campaign: int, engine: str) -> list[Result]:
         """The results of one engine in the order of their index, whatever order they were recorded in."""
         table = schema.results
         place = (table.c.campaign == campaign) & (table.c.engine == engine)
-        return [_result(row) for row in self._rows(select(table).where(place).order_by(table.c.index))]
+        details = self._details(campaign, engine)
+        rows = self._rows(select(table).where(place).order_by(table.c.index))
+        return [_result(row, details.get(row._mapping["index"], {})) for row in rows]
+
+    def _details(self, campaign: int, engine: str) -> dict[int, dict[str, Json]]:
+        """By index, what results have besides verdicts; nothing in a store of an earlier version."""
+        table = schema.result_details
+        with translated(self._location), self._engine.connect() as connection:
+            if not inspect(connection).has_table(table.name):
+                return {}
+        place = (table.c.campaign == campaign) & (table.c.engine == engine)
+        rows = self._rows(select(table).where(place))
+        return {row._mapping["index"]: parse(row.document) for row in rows}
 
     def engines(self, campaign: int) -> list[str]:
         """The engines that have results in a campaign, by name."""
@@ -377,26 +382,51 @@ def _campaign(row: Row[Any]) -> Campaign:
     return Campaign(row.id, row.command, int(row.seed), parse(row.settings), row.started, row.finished, row.stop_reason)
 
 
-def _result_row(campaign: int, result: Result) -> dict[str, Any]:
+def _result_row(campaign: int, engine: str, result: Result) -> dict[str, Any]:
+    endings = {target: status.value if status else None for target, status in result.endings.items()}
     return {
         "campaign": campaign,
-        "engine": result.engine,
+        "engine": engine,
         "index": result.index,
-        "case_digest": result.case_digest,
+        "case_digest": result.digest,
         "verdicts": canonical([verdict.to_json() for verdict in result.verdicts]),
-        "statuses": canonical({target: status.value for target, status in result.statuses.items()}),
+        "statuses": canonical(endings),
     }
 
 
-def _result(row: Row[Any]) -> Result:
+def _detail_row(campaign: int, engine: str, result: Result) -> dict[str, Any] | None:
+    """What has no column of its own; most results have nothing of it."""
+    measures = {
+        name: {target: [float(value) for value in values] for target, values in by_target.items()}
+        for name, by_target in result.measures.items()
+    }
+    found = {"measures": measures, "replies": dict(result.replies), "facts": dict(result.facts)}
+    document = {name: value for name, value in found.items() if value}
+    if not document:
+        return None
+    return {"campaign": campaign, "engine": engine, "index": result.index, "document": canonical(document)}
+
+
+def _result(row: Row[Any], details: Mapping[str, Json]) -> Result:
     values = row._mapping  # ``row.index`` is a method of tuples
+    statuses = {target: Status(status) if status else None for target, status in parse(values["statuses"]).items()}
     return Result(
-        engine=values["engine"],
         index=values["index"],
-        case_digest=values["case_digest"],
+        digest=values["case_digest"],
         verdicts=tuple(Verdict.from_json(verdict) for verdict in parse(values["verdicts"])),
-        statuses={target: Status(status) for target, status in parse(values["statuses"]).items()},
+        endings=without_limits(statuses),
+        measures=_numbers(details.get("measures", {})),
+        replies=details.get("replies", {}),
+        facts=details.get("facts", {}),
     )
+
+
+def _numbers(measures: Mapping[str, Mapping[str, Sequence[Json]]]) -> Measures:
+    """Measures as they were told: JSON writes what is not finite as words."""
+    return {
+        name: {target: tuple(float(value) for value in values) for target, values in by_target.items()}
+        for name, by_target in measures.items()
+    }
 
 
 def _finding_row(campaign: int, finding: Finding) -> dict[str, Any]:
@@ -405,6 +435,6 @@ def _finding_row(campaign: int, finding: Finding) -> dict[str, Any]:
         "id": finding.id,
         "signature": finding.signature,
         "class": finding.diagnosis.klass.value,
-        "document": canonical(finding.to_json()),
+        "document": canonical(finding.to_stored()),
         "created": _now(),
     }

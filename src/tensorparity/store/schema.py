@@ -43,6 +43,17 @@ results = Table(
     PrimaryKeyConstraint("campaign", "engine", "index"),
 )
 
+#: What a result has besides; a store of an earlier version gets the table with the first of them.
+result_details = Table(
+    "result_details",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaigns.id"), nullable=False),
+    Column("engine", Text, nullable=False),
+    Column("index", Integer, nullable=False),
+    Column("document", Text, nullable=False),
+    PrimaryKeyConstraint("campaign", "engine", "index"),
+)
+
 findings = Table(
     "findings",
     metadata,

@@ -12,13 +12,14 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.arrays import EXTENSION_DTYPES
 from ..core.atomic import replacing
 from ..core.case import Case
 from ..core.outcome import Outcome, Status
-from ..core.runner import Runner
+from ..core.runner import Pending, Runner, begin
 from ..worker import protocol
 
 _LARGEST = 64 << 20  # a trace of a large network costs less to repeat than to keep
@@ -105,6 +106,31 @@ def _decode(data: bytes) -> protocol.Frame | None:
             return frame
 
 
+@dataclass(frozen=True)
+class _PartlyKnown:
+    """Cases under way, some of which the cache has answered.
+
+    Args:
+        found: in the order of the cases; None where the cache has no answer.
+        pending: of those, with their ``keys``.
+    """
+
+    found: Sequence[Outcome | None]
+    pending: Pending
+    keys: Sequence[str | None]
+    keep: Callable[[str | None, Outcome], None]
+
+    def outcomes(self) -> list[Outcome]:
+        answers = self.pending.outcomes()
+        for key, outcome in zip(self.keys, answers, strict=True):
+            self.keep(key, outcome)
+        waiting = iter(answers)
+        return [next(waiting) if outcome is None else outcome for outcome in self.found]
+
+    def cancel(self) -> None:
+        self.pending.cancel()
+
+
 class CachedRunner:
     """Answers from the cache where it can, asks the runner inside where it cannot.
 
@@ -145,6 +171,15 @@ class CachedRunner:
                 found[position] = outcome
                 self._keep(keys[position], outcome)
         return [outcome for outcome in found if outcome is not None]
+
+    def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> Pending:
+        """Send out what is not in the cache."""
+        keys = [self._key(case, target) for case, target in pairs]
+        found = [self._cache.get(key) if key else None for key in keys]
+        missing = [position for position, outcome in enumerate(found) if outcome is None]
+        self.hits += len(pairs) - len(missing)
+        begun = begin(self._inner, [pairs[position] for position in missing])
+        return _PartlyKnown(found, begun, [keys[position] for position in missing], self._keep)
 
     def _keep(self, key: str | None, outcome: Outcome) -> None:
         if key is None or outcome.status is not Status.COMPLETED:

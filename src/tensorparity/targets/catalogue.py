@@ -1,4 +1,7 @@
-"""The table of targets: which adapter runs them, which libraries they need, how to get those."""
+"""The table of targets: which adapter runs them, which libraries they need, how to get those, and their traits.
+
+What the host does differently for one target than for another stands here, as traits; no other module asks for names.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,27 @@ from ..core.case import EXPORTED_ONNX
 from ..core.errors import UnknownTargetError
 from ..core.procedure import Goal
 from ..core.registry import Registry
-from ..core.traits import TargetTraits, Traits, base_name
+from ..core.traits import EVERYTHING, TargetTraits, Traits, base_name
+from ..operators import tolerances
 from .names import TargetName
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterChoice:
+    """An adapter for some versions of a library, where one target name stands for several generations of it.
+
+    Args:
+        adapter: module name under ``worker/adapters``, or the path of a third party's adapter file.
+        distribution: what pip calls the library whose version decides.
+        versions: the range it is for, such as ``>=2.3,<3``; empty for any.
+    """
+
+    adapter: str
+    distribution: str
+    versions: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.distribution}{self.versions}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,35 +40,34 @@ class TargetSpec:
     """What there is to know of a target before it is started.
 
     Args:
-        adapter: module name under ``worker/adapters``, or the path of a third party's adapter file.
+        adapter: module name under ``worker/adapters``, or the path of a third party's adapter file; or several of which
+            the first is taken whose library its environment holds.
         distributions: what pip calls the libraries it needs; the first is the one under test.
         extra: the extra of our own package that installs them.
         environment: variables its worker is always started with.
-        lowering: the form a LayerGraph is turned into before it is sent (``onnx``, ``torch``), if any.
-        calls: the library whose functions it is asked for when a case names an operator; empty for none.
-        compiled: compiles every new call, which takes seconds.
-        family: implementations that share code count as one vote; this names the sharers.
-        arbiter: slow, but asked about single layers where the others disagree and nothing else can tell.
-        furthest: how far it goes in a training step; of more, it is asked for as much. Some run single calls only.
-        hunted: part of ``hunt``'s and ``compare``'s default set where installed.
+        traits: what the host does differently for it; by default nothing.
     """
 
     name: str
-    adapter: str
+    adapter: str | tuple[AdapterChoice, ...]
     distributions: tuple[str, ...]
     extra: str
     summary: str
     environment: Mapping[str, str] = field(default_factory=dict)
-    lowering: str | None = None
-    calls: str = ""
-    compiled: bool = False
-    family: str = ""
-    arbiter: bool = False
-    furthest: Goal = Goal.UPDATE
-    hunted: bool = True
+    traits: TargetTraits = TargetTraits("")
+
+    def __post_init__(self) -> None:
+        if self.traits.name != self.name:
+            object.__setattr__(self, "traits", replace(self.traits, name=self.name))
 
 
-def _keras(backend: str, library: str) -> TargetSpec:
+#: Keras keeps float64 on TensorFlow alone: elsewhere its rules of promotion force 64 bits to 32 ("Force to be 32-bit
+#: dtype when encountering 64-bit dtype", ``keras.backend.result_type``), so what it computes has float32's digits. JAX
+#: keeps to float32 unless a process is told otherwise.
+_NARROWED = {"float64": "float32"}
+
+
+def _keras(backend: str, library: str, rank: int = 100) -> TargetSpec:
     return TargetSpec(
         name=f"keras:{backend}",
         adapter="keras3",
@@ -54,29 +75,59 @@ def _keras(backend: str, library: str) -> TargetSpec:
         extra=backend,
         summary=f"Keras 3 on {library}",
         environment={"KERAS_BACKEND": backend},
-        calls="keras",
-        family="keras",
+        traits=TargetTraits(
+            "",
+            family="keras",
+            library=backend,
+            effective_dtypes=_NARROWED,
+            documented_dtypes=_NARROWED,
+            calls="keras",
+            reads=("keras", "h5", "hdf5"),
+            start_rank=rank,
+            script_writer="keras",
+            tolerances=tolerances.KERAS,
+        ),
     )
 
 
-KERAS_TENSORFLOW = _keras("tensorflow", "tensorflow")
-KERAS_JAX = _keras("jax", "jax")
-KERAS_TORCH = _keras("torch", "torch")
-# NumPy's backend leans on JAX for convolution and pooling; OpenVINO's compiles every operation of its own.
-KERAS_NUMPY = replace(
-    _keras("numpy", "jax"),
-    extra="jax",
-    summary="Keras 3 on NumPy, forward only: an arbiter",
-    arbiter=True,
-    furthest=Goal.FORWARD,
-    hunted=False,
+def _with(spec: TargetSpec, **traits: object) -> TargetSpec:
+    return replace(spec, traits=replace(spec.traits, **traits))  # type: ignore[arg-type]
+
+
+# Keras on torch does not compute in float64 throughout: there, the common type of float64 and float32 is float32, so
+# that BatchNormalization, for one, is of single precision; JAX would have to be started anew.
+KERAS_TENSORFLOW = _with(
+    _keras("tensorflow", "tensorflow", 3),
+    effective_dtypes={},
+    documented_dtypes={},
+    high_precision=True,
+    training_rank=0,
+    gains_by_threads=True,
+    exporters={"onnx": ("tf2onnx",)},
 )
-KERAS_OPENVINO = replace(
-    _keras("openvino", "openvino"),
-    summary="Keras 3 on OpenVINO, forward only",
-    furthest=Goal.FORWARD,
+KERAS_JAX = _with(_keras("jax", "jax", 6), unoptimized_eager=True, training_rank=1)
+KERAS_TORCH = _with(_keras("torch", "torch", 2), training_rank=2, exporters={"onnx": ("onnx",)})
+# NumPy's backend leans on JAX for convolution and pooling; OpenVINO's compiles every operation of its own.
+KERAS_NUMPY = _with(
+    replace(_keras("numpy", "jax"), extra="jax", summary="Keras 3 on NumPy, forward only: an arbiter"),
+    shared_kernels={EVERYTHING: "jax"},
+    arbiter=True,
+    max_goal=Goal.FORWARD,
+    default=False,
+)
+KERAS_OPENVINO = _with(
+    replace(_keras("openvino", "openvino", 5), summary="Keras 3 on OpenVINO, forward only"),
+    max_goal=Goal.FORWARD,
     compiled=True,
-    hunted=False,
+    default=False,
+)
+_ONNX = TargetTraits(
+    "",
+    max_goal=Goal.FORWARD,
+    lowering="onnx",
+    calls="onnx",
+    reads=("onnx", EXPORTED_ONNX),
+    script_writer="onnx",
 )
 ONNXRUNTIME = TargetSpec(
     name="onnxruntime",
@@ -84,10 +135,14 @@ ONNXRUNTIME = TargetSpec(
     distributions=("onnxruntime",),
     extra="onnx",
     summary="ONNX Runtime on the CPU, forward only",
-    lowering="onnx",
-    calls="onnx",
-    family="onnxruntime",
-    furthest=Goal.FORWARD,
+    traits=replace(
+        _ONNX,
+        family="onnxruntime",
+        library="onnxruntime",
+        witness=True,
+        start_rank=0,
+        tolerances=tolerances.ONNXRUNTIME,
+    ),
 )
 OPENVINO = TargetSpec(
     name="openvino",
@@ -95,10 +150,7 @@ OPENVINO = TargetSpec(
     distributions=("openvino",),
     extra="openvino",
     summary="OpenVINO on the CPU, forward only, in float32",
-    lowering="onnx",
-    calls="onnx",
-    family="openvino",
-    furthest=Goal.FORWARD,
+    traits=replace(_ONNX, family="openvino", library="openvino", start_rank=4),
 )
 ONNX_REFERENCE = TargetSpec(
     name="onnx:reference",
@@ -106,12 +158,7 @@ ONNX_REFERENCE = TargetSpec(
     distributions=("onnx",),
     extra="onnx",
     summary="the ONNX project's reference evaluator: slow, an arbiter",
-    lowering="onnx",
-    calls="onnx",
-    family="onnx",
-    arbiter=True,
-    furthest=Goal.FORWARD,
-    hunted=False,
+    traits=replace(_ONNX, family="onnx", library="onnx", arbiter=True, default=False, tolerances=tolerances.ONNX),
 )
 TORCH_EAGER = TargetSpec(
     name="torch:eager",
@@ -119,17 +166,31 @@ TORCH_EAGER = TargetSpec(
     distributions=("torch",),
     extra="torch",
     summary="PyTorch: layers forward and backward, exported programs and single calls, eagerly",
-    lowering="torch",
-    calls="torch",
-    family="torch",
-    furthest=Goal.GRADIENTS,
-    hunted=False,
+    traits=TargetTraits(
+        "",
+        family="torch",
+        library="torch",
+        max_goal=Goal.GRADIENTS,
+        lowering="torch",
+        calls="torch",
+        reads=("torch",),
+        witness=True,
+        default=False,
+        start_rank=1,
+        exporters={"onnx": ()},
+        script_writer="torch",
+        tolerances=tolerances.TORCH,
+    ),
 )
-TORCH_COMPILE = replace(
-    TORCH_EAGER,
-    name="torch:compile",
-    summary="PyTorch: layers forward and backward, exported programs and single calls, compiled by inductor",
+TORCH_COMPILE = _with(
+    replace(
+        TORCH_EAGER,
+        name="torch:compile",
+        summary="PyTorch: layers forward and backward, exported programs and single calls, compiled by inductor",
+    ),
     compiled=True,
+    witness=False,
+    start_rank=100,
 )
 TENSORFLOW_EAGER = TargetSpec(
     name="tensorflow:eager",
@@ -137,13 +198,19 @@ TENSORFLOW_EAGER = TargetSpec(
     distributions=("tensorflow",),
     extra="tensorflow",
     summary="TensorFlow: single calls",
-    calls="tensorflow",
-    family="tensorflow",
-    furthest=Goal.CALL,
-    hunted=False,
+    traits=TargetTraits(
+        "",
+        family="tensorflow",
+        library="tensorflow",
+        max_goal=Goal.CALL,
+        calls="tensorflow",
+        default=False,
+        script_writer="operator",
+        tolerances=tolerances.TENSORFLOW,
+    ),
 )
-TENSORFLOW_XLA = replace(
-    TENSORFLOW_EAGER, name="tensorflow:xla", summary="TensorFlow: single calls compiled by XLA", compiled=True
+TENSORFLOW_XLA = _with(
+    replace(TENSORFLOW_EAGER, name="tensorflow:xla", summary="TensorFlow: single calls compiled by XLA"), compiled=True
 )
 JAX_EAGER = TargetSpec(
     name="jax:eager",
@@ -151,12 +218,19 @@ JAX_EAGER = TargetSpec(
     distributions=("jax",),
     extra="jax",
     summary="JAX: single calls, one operation at a time",
-    calls="jax",
-    family="jax",
-    furthest=Goal.CALL,
-    hunted=False,
+    traits=TargetTraits(
+        "",
+        family="jax",
+        library="jax",
+        documented_dtypes=_NARROWED,
+        max_goal=Goal.CALL,
+        calls="jax",
+        default=False,
+        script_writer="operator",
+        tolerances=tolerances.JAX,
+    ),
 )
-JAX_JIT = replace(JAX_EAGER, name="jax:jit", summary="JAX: single calls compiled as a whole", compiled=True)
+JAX_JIT = _with(replace(JAX_EAGER, name="jax:jit", summary="JAX: single calls compiled as a whole"), compiled=True)
 
 TARGETS: Registry[TargetSpec] = Registry(
     "target",
@@ -200,28 +274,21 @@ def spec_of(name: TargetName) -> TargetSpec:
 
 
 def traits_of(targets: Iterable[str]) -> Traits:
-    """The traits of the targets of a run; unknown names have plain ones."""
-    known = {target: TARGETS.get(base) for target in targets if (base := base_name(target)) in TARGETS}
-    return Traits({target: _traits(spec) for target, spec in known.items()})
+    """The traits of the targets of a run, and of whoever may be asked beside them; unknown names have plain ones."""
+    beside = (name for name in TARGETS.names() if _asked_beside(TARGETS.get(name).traits))
+    known = {target: TARGETS.get(base) for target in (*beside, *targets) if (base := base_name(target)) in TARGETS}
+    return Traits({target: spec.traits for target, spec in known.items()})
 
 
-def _traits(spec: TargetSpec) -> TargetTraits:
-    reads = ("onnx", EXPORTED_ONNX) if spec.lowering == "onnx" else ("torch",) if spec.lowering else _KERAS_FILES
-    return TargetTraits(
-        spec.name,
-        family=spec.family,
-        library=spec.name.partition(":")[2] if spec.family == "keras" else spec.family,
-        max_goal=spec.furthest,
-        lowering=spec.lowering,
-        calls=spec.calls,
-        reads=reads,
-        compiled=spec.compiled,
-        arbiter=spec.arbiter,
-        default=spec.hunted,
-    )
+def trainers() -> list[str]:
+    """Who trains models for us, the one that does it soonest first."""
+    ranks = {name: TARGETS.get(name).traits.training_rank for name in TARGETS.names()}
+    able = {name: rank for name, rank in ranks.items() if rank is not None}
+    return sorted(able, key=lambda name: able[name])
 
 
-_KERAS_FILES = ("keras", "h5")
+def _asked_beside(traits: TargetTraits) -> bool:
+    return traits.arbiter or traits.witness
 
 
 def install_hint(spec: TargetSpec) -> str:

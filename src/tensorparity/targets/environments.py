@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import operator
 import os
 import platform
+import re
 import shutil
 import site
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -223,6 +225,65 @@ def installed(environment: Environment, spec: TargetSpec) -> Installed:
 def inventory(environment: Environment) -> Inventory:
     """What is installed there, by asking its interpreter once; imports no library."""
     return _inventory(environment.python, tuple(sorted(environment.variables.items())))
+
+
+def adapter_of(spec: TargetSpec, found: Inventory, where: str = "") -> str:
+    """The adapter of a target in an environment that holds this.
+
+    Args:
+        where: the environment's name, for the message.
+
+    Raises:
+        UsageError: if none of the target's adapters is for what is installed there.
+    """
+    if isinstance(spec.adapter, str):
+        return spec.adapter
+    for choice in spec.adapter:
+        version = found.version(choice.distribution)
+        if version is not None and in_versions(version, choice.versions):
+            return choice.adapter
+    names = dict.fromkeys(choice.distribution for choice in spec.adapter)
+    have = ", ".join(f"{name} {found.version(name) or 'not installed'}" for name in names)
+    place = f" in environment {where!r}" if where else ""
+    raise UsageError(f"{spec.name} has adapters for {' and '.join(map(str, spec.adapter))}; found{place}: {have}")
+
+
+_BOUND = re.compile(r"(>=|<=|==|!=|>|<)\s*(\d+(?:\.\d+)*)")
+
+
+def in_versions(version: str, versions: str) -> bool:
+    """Whether a version is in a range such as ``>=2.3,<3``; what follows the numbers (``rc1``) does not count.
+
+    Raises:
+        UsageError: if the range is not one.
+    """
+    own = _numbers(version)
+    for part in filter(None, (text.strip() for text in versions.split(","))):
+        bound = _BOUND.fullmatch(part)
+        if bound is None:
+            raise UsageError(f"{part!r} is no bound of a version; write >=3 or <4")
+        if not _COMPARE[bound[1]](own, _numbers(bound[2])):
+            return False
+    return True
+
+
+_COMPARE: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version, without zeros at the end: 3.0 and 3 are one."""
+    leading = re.match(r"\d+(?:\.\d+)*", version.strip())
+    numbers = [int(part) for part in leading[0].split(".")] if leading else []
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
 
 
 def base_variables() -> dict[str, str]:

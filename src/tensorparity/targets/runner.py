@@ -23,8 +23,16 @@ from ..core.procedure import Goal
 from ..core.runner import Runner
 from .begun import Begun, nobody
 from .cache import CachedRunner, OutcomeCache, drop_unused
-from .catalogue import TargetSpec, install_hint, spec_of, traits_of
-from .environments import Environment, base_variables, cpu_features, find_environment, installed, inventory
+from .catalogue import TargetSpec, install_hint, spec_of
+from .environments import (
+    Environment,
+    adapter_of,
+    base_variables,
+    cpu_features,
+    find_environment,
+    installed,
+    inventory,
+)
 from .faults import Fault
 from .limits import Limits
 from .lowering import lower
@@ -114,11 +122,22 @@ class Desk:
                 sorted({**_inherited(), **self._variables()}.items()),
                 cpu_features(),
                 worker_code_digest(),
-                _file_digest(self.spec.adapter) if self.spec.adapter.endswith(".py") else None,
+                _file_digest(self.adapter) if self.adapter.endswith(".py") else None,
                 self.fault.digest if self.fault else None,
                 self._settings.trust,
             ]
         )
+
+    @functools.cached_property
+    def adapter(self) -> str:
+        """The adapter for what the environment holds: a module's name, or a file.
+
+        Raises:
+            UsageError: if there is none for it.
+        """
+        if isinstance(self.spec.adapter, str):
+            return self.spec.adapter
+        return adapter_of(self.spec, inventory(self.environment), self.name.environment)
 
     @functools.cached_property
     def accountable(self) -> bool:
@@ -145,7 +164,7 @@ class Desk:
         start: dict[str, Any] = {
             "do": "start",
             "target": str(self.name),
-            "adapter": self.spec.adapter,
+            "adapter": self.adapter,
             "flavour": self.name.flavour,
             "options": self.name.options,
             "imports": list(settings.imports),
@@ -283,13 +302,12 @@ class LocalRunner:
         """The request of a case; or the outcome, if the target need not even be asked."""
         if case.procedure.goal is Goal.LAYERS:
             return reading_request(case, target, trust=self._settings.trust, deadline_factor=deadline_factor)
-        spec = self._desks[target].spec
-        reads = traits_of([target])[target].reads
-        if isinstance(case.subject, ModelFile) and reads and case.subject.format not in reads:
+        traits = self._desks[target].spec.traits
+        if isinstance(case.subject, ModelFile) and traits.reads and case.subject.format not in traits.reads:
             return unsupported(target, f"it reads no .{case.subject.format} files")
         arrays: Arrays = case.arrays()
         header: dict[str, Any] = {**case.header(), "trust": self._settings.trust}
-        lowered = lower(spec.lowering, case, spec.calls)
+        lowered = lower(traits.lowering, case, traits.calls)
         if isinstance(lowered, str):
             return unsupported(target, lowered)
         if lowered is not None:

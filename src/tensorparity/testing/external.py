@@ -9,6 +9,7 @@ from typing import Any
 from ..core.arrays import Array
 from ..core.case import ApiCall, Case
 from ..core.procedure import Goal, Procedure
+from ..core.traits import TargetTraits
 from ..targets.catalogue import TargetSpec
 from ..targets.names import parse_target
 from ..targets.runner import Desk, LocalRunner, RunnerSettings
@@ -20,7 +21,7 @@ MISBEHAVING = TargetSpec(
     distributions=("numpy",),
     extra="dev",
     summary="an adapter that misbehaves on demand",
-    hunted=False,
+    traits=TargetTraits("misbehaving", default=False),
 )
 
 

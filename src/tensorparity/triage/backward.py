@@ -17,12 +17,14 @@ from ..core.arrays import Array, Arrays, dtype_name, is_floating, unit_roundoff
 from ..core.case import Case
 from ..core.channels import distance
 from ..core.errors import TensorParityError
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node, output_name
 from ..core.outcome import Outcome
 from ..core.policies import PLAIN, Policy, as_computed, coarser, holds, in_range, policy_named
 from ..core.procedure import Recipe
 from ..core.suspicion import Worst
+from ..core.traits import Traits
 from ..core.verdict import Kind
 from ..operators.beside import Beside
 from ..operators.catalogue import has_reference, layer
@@ -35,7 +37,7 @@ from ..operators.rounding import K, underflow
 from ..operators.spec import Evaluation, Mask, ShapeError
 from .diagnose import Accusation, accusation_of, blame
 from .freedoms import GRADIENTS_AT_KINKS
-from .kinks import Gradients, KinkTest, examine_gradients
+from .kinks import Gradients, KinkTest, Slope, examine_gradients
 from .node_errors import NodeErrors
 from .unbent import unbent
 from .votes import judge_by_vote
@@ -256,18 +258,19 @@ class GradientErrors:
         return right and self.differ and test is not None and (test.kink or test.otherwise)
 
 
-def judge_pulled_back(case: Case, outcomes: Mapping[str, Outcome]) -> GradientErrors:
+def judge_pulled_back(case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> GradientErrors:
     """The one judge of a cotangent pulled back through one layer alone."""
     key = case.procedure.nodes[0]
     node = case.subject.nodes[-1] if isinstance(case.subject, LayerGraph) else Node(key.partition("#")[0], key, ())
     answers = {target: outcome.trace.gradients for target, outcome in outcomes.items() if outcome.completed}
-    return judge_gradients(node, answers, pulled_back(case), of=case)
+    return judge_gradients(node, answers, pulled_back(case), traits, of=case)
 
 
 def judge_gradients(
     node: Node,
     answers: Answers,
     function: Differentiated | None,
+    traits: Traits,
     *,
     disputes_only: bool = False,
     of: Case | None = None,
@@ -280,28 +283,29 @@ def judge_gradients(
             for its numbers is not judged.
     """
     policy = policy_named(of.procedure.dtype) if of else PLAIN
-    judged = in_range(answers, policy, of.arrays().values()) if of else answers
-    judged = {target: arrays for target, arrays in judged.items() if not overflowed(target, judged, policy)}
+    judged = in_range(answers, policy, of.arrays().values(), traits) if of else answers
+    judged = {target: arrays for target, arrays in judged.items() if not overflowed(target, judged, policy, traits)}
     found = _judge_gradients(
         node,
-        {target: as_computed(arrays, policy, target) for target, arrays in judged.items()},
+        {target: as_computed(arrays, policy, traits[target]) for target, arrays in judged.items()},
         function,
+        traits,
         disputes_only,
     )
     return replace(found, errors=replace(found.errors, rough=policy.half))
 
 
-def overflowed(target: str, answers: Answers, policy: Policy) -> bool:
+def overflowed(target: str, answers: Answers, policy: Policy, traits: Traits) -> bool:
     """Whether a target gives infinities where somebody has numbers that it has no room for."""
     if all(np.isfinite(array).all() for array in answers[target].values()):
         return False
-    return not holds(target, policy, (array for arrays in answers.values() for array in arrays.values()))
+    return not holds(traits[target], policy, (array for arrays in answers.values() for array in arrays.values()))
 
 
 def _judge_gradients(
-    node: Node, answers: Answers, function: Differentiated | None, disputes_only: bool
+    node: Node, answers: Answers, function: Differentiated | None, traits: Traits, disputes_only: bool
 ) -> GradientErrors:
-    vote = judge_by_vote(node, answers)
+    vote = judge_by_vote(node, answers, traits)
     differ = vote.mutual > vote.limit
     answered = {target: arrays for target, arrays in answers.items() if arrays}
     if function is None or not answered or (disputes_only and not differ):
@@ -325,7 +329,7 @@ def _judge_gradients(
     if not test.measured:
         return GradientErrors(vote, differ=differ)
     absolute = {target: vote.absolute.get(target, 0.0) for target in test.errors}
-    errors = NodeErrors(node, test.errors, absolute, vote.mutual, "reference", vote.endings)
+    errors = replace(vote, errors=test.errors, absolute=absolute, judged_by="reference", unsettled=False)
     return GradientErrors(errors, test, differ)
 
 
@@ -342,16 +346,32 @@ def _coarsest(answers: Answers) -> str:
     return max(names, key=unit_roundoff, default="float32")
 
 
-def accuse_gradients(found: GradientErrors, families: Mapping[str, str]) -> Accusation | None:
-    """An accusation, or a specification where all are right and differ; None where there is nothing to say."""
+def accuse_gradients(found: GradientErrors, families: Mapping[str, str], how: str = "backward") -> Accusation | None:
+    """An accusation, or a specification where all are right and differ; None where there is nothing to say.
+
+    Args:
+        how: the gradients came about, as for ``accusation_of``.
+    """
     errors = found.errors
     klass, suspects = blame(errors, families)
     if klass is None:
         return _freedom(found) if found.free else None
-    accusation = accusation_of(klass, suspects, [errors])
-    said = tuple(f"{target} gives {text}" for target, text in (found.test.outside if found.test else {}).items())
+    accusation = accusation_of(klass, suspects, [errors], how)
+    outside = found.test.outside if found.test else {}
+    said = [observed("outside-slopes", target=target, **slope) for target, slope in outside.items()]
     diagnosis = accusation.diagnosis
-    return replace(accusation, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, *said)))
+    far = [share for slope in outside.values() if (share := _beyond(slope)) is not None]
+    relative = max(far, default=diagnosis.relative)
+    return replace(accusation, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, *said), relative=relative))
+
+
+def _beyond(slope: Slope) -> float | None:
+    """How far a slope is outside of what the formula allows, as a share of the larger of them."""
+    if "slope" not in slope:
+        return None
+    low, high = slope["low"], slope["high"]
+    size = max(abs(low), abs(high), abs(slope["slope"]))
+    return max(low - slope["slope"], slope["slope"] - high, 0.0) / size if size else None
 
 
 def worst_gradient(answers: Answers, suspects: Sequence[str]) -> Worst | None:
@@ -375,16 +395,14 @@ def worst_gradient(answers: Answers, suspects: Sequence[str]) -> Worst | None:
 def _freedom(found: GradientErrors) -> Accusation:
     errors = found.errors
     accusation = accusation_of(Class.SPECIFICATION, (), [errors])
-    evidence: tuple[str, ...] = (
-        f"the gradients of {', '.join(errors.errors)} differ at a kink or tie of {errors.node.op}",
-        "each lies between the one-sided derivatives of the formula in every direction tried",
-        f"documented freedom: {GRADIENTS_AT_KINKS.words} ({GRADIENTS_AT_KINKS.source})",
+    targets, op = list(errors.errors), errors.node.op
+    evidence: tuple[Evidence, ...] = (
+        observed("kink", targets=targets, op=op),
+        observed("between-slopes"),
+        observed("freedom", words=GRADIENTS_AT_KINKS.words, source=GRADIENTS_AT_KINKS.source),
     )
     if found.test is not None and found.test.otherwise:
-        evidence = (
-            f"the gradients of {', '.join(errors.errors)} differ where {errors.node.op} is guarded from infinities",
-            "each is that of a formula that differs in where the guard stands, which is documented nowhere",
-        )
+        evidence = (observed("guard", targets=targets, op=op), observed("guard-formula"))
     return replace(
         accusation, kind=Kind.INCONSISTENCY, diagnosis=replace(accusation.diagnosis, evidence=evidence, measure=None)
     )

@@ -18,13 +18,13 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.case import ApiCall, Case
 from ..core.finding import Class
+from ..core.traits import Traits
 from ..operators.calls.digits import Imprecise
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, Params
 from ..oracles.precision import measure_rows, stable_value, units_to
 from ..oracles.special_values import missed, special
-from .ballots import ballot_of
 
 #: Numbers of an output that 50 digits are spent on.
 _PRECISELY = 4096
@@ -47,7 +47,9 @@ class CallBlame:
     note: str = ""
 
 
-def blame_call(operator: Operator, case: Case, dtype: str, outputs: Mapping[str, Array], accused: str) -> CallBlame:
+def blame_call(
+    operator: Operator, case: Case, dtype: str, outputs: Mapping[str, Array], accused: str, traits: Traits
+) -> CallBlame:
     """Judge one target on one input.
 
     Args:
@@ -62,31 +64,32 @@ def blame_call(operator: Operator, case: Case, dtype: str, outputs: Mapping[str,
     answers = {target: output for target, output in outputs.items() if output.shape == np.shape(truth.value)}
     if special(arrays):
         wrong = {t: missed(operator, params, arrays, output, dtype).any() for t, output in answers.items()}
-        return _blamed(
-            {target: np.inf if found else 0.0 for target, found in wrong.items()}, accused, np.inf, exact=True
-        )
+        errors = {target: np.inf if found else 0.0 for target, found in wrong.items()}
+        return _blamed(errors, accused, np.inf, traits, exact=True)
     units = {target: _units(truth, output, dtype) for target, output in answers.items()}
     if not units.get(accused, 0.0) > (K / 4 if dtype == "float64" else K):
         return CallBlame(None, (), (), units, 0.0)
     stable = stable_value(operator, params, arrays, dtype)
     if dtype != "float64":
-        return _blamed(units, accused, _units(truth, stable, dtype))
+        return _blamed(units, accused, _units(truth, stable, dtype), traits)
     try:
         precise = _precisely(operator, params, arrays, np.size(truth.value))
     except Imprecise as error:
-        found = _blamed(units, accused, _units(truth, stable, dtype))
+        found = _blamed(units, accused, _units(truth, stable, dtype), traits)
         return replace(found, note=f"judged by float64 alone: no value in 50 digits ({error})")
     units = {target: units_to(precise, output, dtype) for target, output in answers.items()}
-    return _blamed(units, accused, units_to(precise, stable, dtype))
+    return _blamed(units, accused, units_to(precise, stable, dtype), traits)
 
 
-def _blamed(units: Mapping[str, float], accused: str, stable: float, *, exact: bool = False) -> CallBlame:
+def _blamed(
+    units: Mapping[str, float], accused: str, stable: float, traits: Traits, *, exact: bool = False
+) -> CallBlame:
     """Decision 5 on errors in units; without rounding nobody is ill-conditioned."""
     if not units.get(accused, 0.0) > K:
         return CallBlame(None, (), (), units, 0.0)
-    ballot = ballot_of(accused)
-    suspects = tuple(target for target, error in units.items() if error > K and ballot_of(target) == ballot)
-    within = tuple(target for target, error in units.items() if error <= K and ballot_of(target) != ballot)
+    own = {target for target in units if traits.implementation(target) == traits.implementation(accused)}
+    suspects = tuple(target for target, error in units.items() if error > K and target in own)
+    within = tuple(target for target, error in units.items() if error <= K and target not in own)
     if within or stable <= K:
         return CallBlame(Class.DEFECT, suspects, within, units, stable)
     if exact:

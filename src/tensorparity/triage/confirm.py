@@ -9,11 +9,13 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays
 from ..core.case import Case
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import Node
 from ..core.model import Model
 from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
+from ..core.traits import Traits
 from ..operators.rounding import K
 from .diagnose import Accusation, blame
 from .node_errors import VOTE_MARGIN, NodeErrors
@@ -23,19 +25,24 @@ from .votes import judge_by_vote
 #: A hang must hang alone at this many times the deadline.
 HANG_FACTOR = 10.0
 
-NOT_AGAIN = "did not fail again in fresh processes"
-
 _ANSWER = Node("answer", "answer", ())
 
 
-def flaky(diagnosis: Diagnosis, *notes: str) -> Diagnosis:
+def flaky(diagnosis: Diagnosis, *notes: Evidence | str) -> Diagnosis:
     """What did not fail again in the same way: recorded, with what makes it so, and nobody's defect."""
-    return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, *(notes or (NOT_AGAIN,))))
+    notes = notes or (observed("not-again"),)
+    return replace(diagnosis, klass=Class.FLAKY, evidence=(*diagnosis.evidence, *notes))
 
 
-def unsteady(diagnosis: Diagnosis, *notes: str) -> Diagnosis:
-    """What was wrong every time, but not with the same answer, stays what it is; that it wavers is evidence."""
-    return replace(diagnosis, evidence=(*diagnosis.evidence, *dict.fromkeys(notes)))
+def unsteady(diagnosis: Diagnosis, *wavering: str) -> Diagnosis:
+    """What was wrong every time, but not with the same answer, stays what it is; that it wavers is evidence.
+
+    Args:
+        wavering: the suspects that gave two answers.
+    """
+    new = [target for target in dict.fromkeys(wavering) if target not in diagnosis.wavering]
+    notes = [observed("two-answers", target=target) for target in new]
+    return replace(diagnosis, wavering=(*diagnosis.wavering, *new), evidence=(*diagnosis.evidence, *notes))
 
 
 def run_fresh(runner: Runner, pairs: Sequence[tuple[Case, str]]) -> list[Outcome]:
@@ -55,9 +62,9 @@ def run_fresh(runner: Runner, pairs: Sequence[tuple[Case, str]]) -> list[Outcome
 def two_answers(
     suspects: Sequence[str], families: Mapping[str, str], before: Mapping[str, Outcome], again: Mapping[str, Outcome]
 ) -> list[str]:
-    """In words, which of the suspects gave one answer and then another, further apart than rounding explains."""
+    """Which of the suspects gave one answer and then another, further apart than rounding explains."""
     return [
-        _wavering(target)
+        target
         for target in before
         if _is_suspect(target, suspects, families)
         and target in again
@@ -67,24 +74,12 @@ def two_answers(
     ]
 
 
-_WAVERING = "gives two different answers on the same case"
-
-
-def _wavering(target: str) -> str:
-    return f"{target} {_WAVERING}"
-
-
-def wavers(diagnosis: Diagnosis) -> bool:
-    """Whether a suspect was found to answer differently from run to run."""
-    return any(line.endswith(_WAVERING) for line in diagnosis.evidence)
-
-
 def _is_suspect(target: str, suspects: Sequence[str], families: Mapping[str, str]) -> bool:
     return target in suspects or families.get(target) in suspects
 
 
 def _apart(before: Arrays, again: Arrays) -> bool:
-    votes = judge_by_vote(_ANSWER, {"before": before, "again": again}, complete=True)
+    votes = judge_by_vote(_ANSWER, {"before": before, "again": again}, Traits(), complete=True)
     return votes.mutual > K * VOTE_MARGIN
 
 
@@ -108,10 +103,11 @@ def confirm_accusations(
     activations: Mapping[str, Array],
     targets: Sequence[str],
     families: Mapping[str, str],
+    traits: Traits,
 ) -> list[Accusation]:
     """Replay the first guilty node of each in one set of fresh workers; what does not fail again is ``flaky``."""
     nodes = {accusation.first.node.key: accusation.first.node for accusation in accusations}
-    replayed = replay_nodes(runner, model, list(nodes.values()), inputs, activations, targets, fresh=True)
+    replayed = replay_nodes(runner, model, list(nodes.values()), inputs, activations, targets, traits, fresh=True)
     again = {errors.node.key: errors for errors in replayed}
     return [_confirmed(accusation, again.get(accusation.first.node.key), families) for accusation in accusations]
 
@@ -121,14 +117,14 @@ def _confirmed(accusation: Accusation, again: NodeErrors | None, families: Mappi
     if again is None or blame(again, families) != (diagnosis.klass, diagnosis.suspects):
         return replace(accusation, diagnosis=flaky(diagnosis))
     before = accusation.first
-    notes = [
-        _wavering(target)
+    wavering = [
+        target
         for target in before.answers
         if _is_suspect(target, diagnosis.suspects, families)
         and target in again.answers
         and _apart(_numbered(before.answers[target]), _numbered(again.answers[target]))
     ]
-    return replace(accusation, diagnosis=unsteady(diagnosis, *notes)) if notes else accusation
+    return replace(accusation, diagnosis=unsteady(diagnosis, *wavering)) if wavering else accusation
 
 
 def _numbered(arrays: Sequence[Array]) -> dict[str, Array]:

@@ -13,11 +13,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import Node
 from ..core.jsontext import Json, canonical
 from ..core.signature import value_classes
-from ..core.verdict import Kind, Measure
+from ..core.verdict import Kind, Measure, Stage
 from ..operators.catalogue import has_layer, layer
 from .node_errors import NodeErrors
 
@@ -26,6 +27,9 @@ _MOST_ALIKE = 3
 #: Operators that are not Keras' say so themselves.
 _OWN_NAMES = ("onnx.", "torch.", "keras.")
 
+
+#: How a trial at a stage looks at a layer; elsewhere it runs forward.
+_HOW_AT = {Stage.BACKWARD: "backward", Stage.LOSS: "loss", Stage.UPDATE: "update"}
 
 #: Layer type, class and suspects.
 _Place = tuple[str, Class, tuple[str, ...]]
@@ -44,7 +48,7 @@ class Accusation:
         return self.nodes[0]
 
 
-def accuse(measured: Sequence[NodeErrors], families: Mapping[str, str]) -> list[Accusation]:
+def accuse(measured: Sequence[NodeErrors], families: Mapping[str, str], how: str = "forward") -> list[Accusation]:
     """Group guilty nodes: one accusation per defect, as far as can be told before reduction, in the order of the graph.
 
     One layer type may have several defects, so nodes that fail in another way or with other parameters are accusations
@@ -53,6 +57,7 @@ def accuse(measured: Sequence[NodeErrors], families: Mapping[str, str]) -> list[
 
     Args:
         families: which code each target shares with others (``keras``).
+        how: the nodes were looked at, as for ``accusation_of``.
     """
     groups: dict[_Place, dict[tuple[str, ...], list[NodeErrors]]] = {}
     for errors in measured:
@@ -61,7 +66,7 @@ def accuse(measured: Sequence[NodeErrors], families: Mapping[str, str]) -> list[
             alike = groups.setdefault((errors.node.op, klass, suspects), {})
             alike.setdefault(_manner(errors) if klass is Class.DEFECT else (), []).append(errors)
     accusations = [
-        accusation_of(klass, suspects, nodes)
+        accusation_of(klass, suspects, nodes, how)
         for (_, klass, suspects), alike in groups.items()
         for nodes in _few(list(alike.values()))
     ]
@@ -129,8 +134,12 @@ def doubts(measured: Sequence[NodeErrors], families: Mapping[str, str]) -> list[
     return found
 
 
-def accusation_of(klass: Class, suspects: tuple[str, ...], nodes: list[NodeErrors]) -> Accusation:
-    """An accusation of these suspects for these nodes, which are of one type."""
+def accusation_of(klass: Class, suspects: tuple[str, ...], nodes: list[NodeErrors], how: str = "forward") -> Accusation:
+    """An accusation of these suspects for these nodes, which are of one type.
+
+    Args:
+        how: the nodes were looked at, a code that ``reporting/words`` has a phrase for.
+    """
     first = nodes[0]
     worst = max(first.errors.values())
     node = first.node
@@ -140,11 +149,17 @@ def accusation_of(klass: Class, suspects: tuple[str, ...], nodes: list[NodeError
         node=node.key,
         api=public_name(node.op),
         parameters=_parameters(node),
-        evidence=tuple(evidence(first, suspects, klass, len(nodes))),
+        evidence=tuple(evidence(first, suspects, klass, len(nodes), how)),
         measure=Measure("error-in-roundoffs", worst),
         threshold=first.limit,
+        relative=_relative(first, suspects),
     )
     return Accusation(_kind(first), diagnosis, tuple(nodes))
+
+
+def how_at(stage: Stage) -> str:
+    """How a layer is looked at that is tried alone at a stage, as for ``accusation_of``."""
+    return _HOW_AT.get(stage, "forward")
 
 
 def public_name(op: str) -> str:
@@ -170,46 +185,69 @@ def _kind(errors: NodeErrors) -> Kind:
     return Kind.NAN if any(math.isinf(error) for error in errors.errors.values()) else Kind.INCONSISTENCY
 
 
-def evidence(errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike: int) -> list[str]:
-    """The accusation in words and numbers."""
+def evidence(
+    errors: NodeErrors, suspects: tuple[str, ...], klass: Class, alike: int, how: str = "forward"
+) -> list[Evidence]:
+    """What speaks for the accusation."""
+    answered = [observed("no-answer", target=target, ending=ending) for target, ending in errors.endings.items()]
+    if errors.form is not None:
+        return [*errors.said.values(), *answered]
     node = errors.node
-    against = "the float64 reference" if errors.judged_by == "reference" else "the vote of the targets"
-    lines: list[str] = []
     accused = [target for target in errors.errors if target in suspects]
     others = [target for target in errors.errors if target not in suspects]
-    where = f"{node.layer} ({node.op}) run alone on identical inputs"
-    if errors.form is not None:
-        return [*errors.said.values(), *(f"{target} {ending}" for target, ending in errors.endings.items())]
-    for target in accused:
-        off, units = errors.absolute.get(target, 0.0), errors.errors[target]
-        if target in errors.dtypes:
-            lines.append(_in_another_dtype(target, errors, where))
-            continue
-        by = f"off by {off:.3g}" if off else "wrong"  # some measures know no absolute error
-        lines.append(f"{target} is {by} in {where}: {units:.3g} times what rounding explains")
+    blameless = klass in (Class.PRECISION, Class.SPECIFICATION) or not accused
+    lines = [_error(errors, target, how) for target in (errors.errors if blameless else accused)]
     if errors.freedom:
         lines.append(errors.freedom.said)
-    if klass in (Class.PRECISION, Class.SPECIFICATION) or not accused:
-        for target, units in errors.errors.items():
-            if target in errors.dtypes:
-                lines.append(_in_another_dtype(target, errors, where))
-                continue
-            lines.append(f"{target} is off by {errors.absolute[target]:.3g} in {where} ({units:.3g} units)")
-        if klass is Class.DEFECT and not errors.dtypes:
-            lines.append(f"all of them agree with each other and not with {against}")
-    elif others:
-        closest = max(errors.absolute[target] for target in others)
-        to = f" to {closest:.1g}" if closest else ""
-        lines.append(f"{_list(others)} agree{'s' if len(others) == 1 else ''} with {against}{to}")
+    if blameless and klass is Class.DEFECT and not errors.dtypes:
+        lines.append(observed("all-agree", against=_against(errors)))
+    if not blameless and others:
+        lines.append(_agreement(errors, others))
     if alike > 1:
-        lines.append(f"{alike} layers of type {node.op} are affected; {node.layer} is the first")
-    for target, ending in errors.endings.items():
-        lines.append(f"{target} {ending}")
-    return lines
+        lines.append(observed("affected", count=alike, op=node.op, layer=node.layer))
+    return [*lines, *answered]
 
 
-def _in_another_dtype(target: str, errors: NodeErrors, where: str) -> str:
-    return f"{target} answers in {errors.dtypes[target]} in {where}, which is not what its dtype policy says"
+def _against(errors: NodeErrors) -> str:
+    return "reference" if errors.judged_by == "reference" else "vote"
+
+
+def _error(errors: NodeErrors, target: str, how: str) -> Evidence:
+    """How wrong a target is: by another dtype, by another shape, by what is no number, or by so much."""
+    where: dict[str, Json] = {"target": target, "layer": errors.node.layer, "op": errors.node.op, "how": how}
+    where["against"] = _against(errors)
+    if target in errors.dtypes:
+        return observed("other-dtype", dtype=errors.dtypes[target], **where)
+    place = errors.worst.get(target)
+    if place is not None and place.index is None:
+        return observed("other-shape", given=place.observed, wanted=place.expected, **where)
+    if place is not None:
+        shown = {"observed": place.observed, "expected": place.expected, "output": place.output}
+        where |= {**shown, "index": list(place.index or ())}
+        if not (_is_number(place.observed) and _is_number(place.expected)):
+            return observed("not-finite", **where)
+    off, ratio = errors.absolute.get(target, 0.0), errors.errors[target] / errors.limit
+    return observed("off", off=off, ratio=ratio, **where)
+
+
+def _is_number(value: Json) -> bool:
+    """Not NaN, not an infinity; words and truth values count as what they are."""
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _agreement(errors: NodeErrors, targets: Sequence[str]) -> Evidence:
+    """Whoever is right, by how much, and how much of what rounding explains that is."""
+    off = max(errors.absolute.get(target, 0.0) for target in targets)
+    known = [errors.errors[target] for target in targets if math.isfinite(errors.errors[target])]
+    ratio = max(known) / errors.limit if known else None
+    return observed("agree", targets=list(targets), against=_against(errors), off=off, ratio=ratio)
+
+
+def _relative(errors: NodeErrors, suspects: tuple[str, ...]) -> float | None:
+    """The largest relative error of the suspects; of everybody, where they are not among the targets."""
+    accused = [target for target in errors.worst if target in suspects] or list(errors.worst)
+    known = [share for target in accused if (share := errors.worst[target].relative) is not None]
+    return max(known, default=None)
 
 
 def _list(words: Sequence[str]) -> str:

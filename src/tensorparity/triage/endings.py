@@ -10,6 +10,7 @@ import numpy as np
 from ..core.arrays import Array, dtype_name, dtype_named
 from ..core.case import Case
 from ..core.errors import TensorParityError
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json, canonical
@@ -35,6 +36,25 @@ _MOST_ALONE = 48
 _FITTING = ("Reshape", "Cropping1D", "ZeroPadding1D")
 #: By how far the target says that it came.
 _STAGES = {"build": Stage.BUILD, "loss": Stage.LOSS, "backward": Stage.BACKWARD, "update": Stage.UPDATE}
+
+
+def ending_of(outcome: Outcome, api: str = "", parameters: Mapping[str, Json] | None = None) -> Evidence:
+    """How a target ended, in which call.
+
+    Args:
+        api: the public name of what was at work, where it is known.
+    """
+    failure = outcome.failure
+    assert failure is not None
+    return observed(
+        "ended",
+        target=outcome.target,
+        status=outcome.status.value,
+        type=failure.type,
+        message=gist(failure.message),
+        api=api,
+        parameters=dict(parameters or {}),
+    )
 
 
 @dataclass(frozen=True)
@@ -98,15 +118,15 @@ class EndingTrial:
 
     def diagnosis(self, suspects: tuple[str, ...], outcomes: Mapping[str, Outcome]) -> Diagnosis:
         evidence = [
-            f"{target} {outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
-            for target, outcome in outcomes.items()
+            ending_of(outcome, self.api, self.parameters)
+            for outcome in outcomes.values()
             if self.ends_so(outcome) and outcome.failure
         ]
         others = [target for target, outcome in outcomes.items() if outcome.completed]
         if others:
-            evidence.append(f"{', '.join(others)} completed the same on the same inputs")
+            evidence.append(observed("completed", targets=others))
         else:
-            evidence.append("the documented shape rule and formula accept it")
+            evidence.append(observed("accepted"))
         return Diagnosis(
             Class.DEFECT,
             suspects,

@@ -46,6 +46,7 @@ class Examined:
         measured: by the others, which decide nothing.
         known: keys of checks that were not run, because they had been convicted often enough.
         shown: by digest, the outcomes of the cases of its suspicions.
+        oracle: who decided.
     """
 
     ask: Ask
@@ -54,6 +55,7 @@ class Examined:
     measured: tuple[Judged, ...] = ()
     known: tuple[tuple[str, ...], ...] = ()
     shown: Mapping[str, Outcomes] = field(default_factory=dict)
+    oracle: str = ""
 
     @property
     def case(self) -> Case:
@@ -97,6 +99,7 @@ class Examiner:
 
     Args:
         deliver: what each target is given of a case; by default as much of it as the target can run.
+        oracle: who decides of the kinds of cases that it judges, where an Ask names nobody.
         settings: by the name of an oracle, its settings.
     """
 
@@ -106,11 +109,13 @@ class Examiner:
         setup: Setup,
         *,
         deliver: Deliver | None = None,
+        oracle: str = "",
         settings: Mapping[str, Mapping[str, object]] | None = None,
     ) -> None:
         self._runner = runner
         self._setup = setup
         self._deliver = deliver or (lambda case, target: case)
+        self._chosen = oracle
         self._settings = settings or {}
         self._oracles: dict[str, Oracle] = {}
         self._convicted: Counter[tuple[str, ...]] = Counter()
@@ -125,7 +130,7 @@ class Examiner:
 
     def on(self, runner: Runner) -> Examiner:
         """The same examiner with another runner, and no memory of convictions."""
-        other = Examiner(runner, self._setup, deliver=self._deliver, settings=self._settings)
+        other = Examiner(runner, self._setup, deliver=self._deliver, oracle=self._chosen, settings=self._settings)
         other._oracles = self._oracles
         return other
 
@@ -157,7 +162,7 @@ class Examiner:
 
     def _jobs(self, ask: Ask, claim: Key | None) -> list[_Job]:
         targets = ask.targets or self._setup.targets
-        names = ask.oracles or (oracle_of(ask.case),)
+        names = ask.oracles or (oracle_of(ask.case, self._chosen),)
         return [_Job(ask.case, tuple(targets), name, claim=claim) for name in names]
 
     def _examined(self, asks: Sequence[Ask], jobs: Sequence[_Job], fresh: bool) -> list[Examined]:
@@ -169,7 +174,11 @@ class Examiner:
             first, *others = (next(waiting) for _ in ask.oracles or ("",))
             measured = tuple(other.judged for other in others)
             own = {s.case.digest: shown[s.case.digest] for s in first.judged.suspicions if s.case.digest in shown}
-            found.append(self._counted(Examined(ask, first.outcomes, first.judged, measured, tuple(first.known), own)))
+            found.append(
+                self._counted(
+                    Examined(ask, first.outcomes, first.judged, measured, tuple(first.known), own, first.oracle)
+                )
+            )
         return found
 
     def _counted(self, examined: Examined) -> Examined:
@@ -279,21 +288,31 @@ class Examiner:
 
     def confirm(self, found: Sequence[Examined]) -> list[Suspicion]:
         """All suspicions of these, again in one set of fresh processes; what does not fail again is ``flaky``."""
-        pending = [(item, suspicion) for item in found for suspicion in item.judged.suspicions]
-        asks = [Ask(s.case, s.targets, (s.oracle,)) for _, s in pending]
-        jobs = [
-            _Job(ask.case, ask.targets, ask.oracles[0], claim=s.key) for ask, (_, s) in zip(asks, pending, strict=True)
-        ]
+        shown = {digest: outcomes for item in found for digest, outcomes in item.shown.items()}
+        return self.confirm_all([suspicion for item in found for suspicion in item.judged.suspicions], shown)
+
+    def confirm_all(
+        self, suspicions: Sequence[Suspicion], shown: Mapping[str, Outcomes] | None = None
+    ) -> list[Suspicion]:
+        """Suspicions, again in one set of fresh processes, in their order.
+
+        Args:
+            shown: by digest, what the targets did when they were convicted, where that is known.
+        """
+        jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), claim=s.key) for s in suspicions]
         self._run(jobs, fresh=True)
         self._settle(jobs, True, {})
-        return [self._seen_again(item, s, job) for (item, s), job in zip(pending, jobs, strict=True)]
+        before = shown or {}
+        return [
+            self._seen_again(suspicion, job, before.get(suspicion.case.digest))
+            for suspicion, job in zip(suspicions, jobs, strict=True)
+        ]
 
-    def _seen_again(self, item: Examined, suspicion: Suspicion, job: _Job) -> Suspicion:
+    def _seen_again(self, suspicion: Suspicion, job: _Job, before: Outcomes | None) -> Suspicion:
         again = job.judged.of_key(suspicion.key) or _alike(suspicion, job.judged)
         if again is None:
             self._count(suspicion.known_by, -1)  # it may come again, and be real
             return replace(suspicion, diagnosis=flaky(suspicion.diagnosis))
-        before = item.shown.get(suspicion.case.digest)
         if before is None or suspicion.diagnosis.klass is not Class.DEFECT:
             return suspicion
         families = self._setup.traits.families(suspicion.targets)

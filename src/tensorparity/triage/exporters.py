@@ -7,16 +7,17 @@ wrong. With a single runtime nobody can tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.arrays import Array, Arrays
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.model import Model
 from ..core.outcome import Outcome
 from ..core.runner import Runner
+from ..core.traits import Traits
 from ..core.verdict import Measure
-from .ballots import ballot_of
 from .confirm import flaky
 from .diagnose import Accusation, accusation_of
 from .node_errors import NodeErrors
@@ -49,12 +50,8 @@ def is_ambiguous(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
 
 
 def _runtimes(errors: NodeErrors, exporters: Mapping[str, str]) -> int:
-    return _implementations(target for target in errors.errors if target in exporters)
-
-
-def _implementations(targets: Iterable[str]) -> int:
     """How many independent ones: two flavours or settings of one runtime make the same mistake."""
-    return len({ballot_of(target) for target in targets})
+    return errors.votes(target for target in errors.errors if target in exporters)
 
 
 def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> bool:
@@ -67,20 +64,21 @@ def is_settled_by_exporter(errors: NodeErrors, exporters: Mapping[str, str]) -> 
 
 
 def suspects_of_ending(
-    target: str, failed: Collection[str], completed: Collection[str], exporters: Mapping[str, str]
+    target: str, failed: Collection[str], completed: Collection[str], exporters: Mapping[str, str], traits: Traits
 ) -> tuple[str, ...]:
     """Whose fault it is that a target fails: the exporter's, where two runtimes fail on its file and none completes."""
     name = exporters.get(target)
     failing = [other for other in failed if exporters.get(other) == name]
     fine = any(exporters.get(other) == name for other in completed)
-    return (PREFIX + name,) if name is not None and not fine and _implementations(failing) > 1 else (target,)
+    alike = len(traits.implementations(failing)) > 1
+    return (PREFIX + name,) if name is not None and not fine and alike else (target,)
 
 
-def doubts_about(target: str, exporters: Mapping[str, str]) -> tuple[str, ...]:
+def doubts_about(target: str, exporters: Mapping[str, str]) -> tuple[Evidence, ...]:
     """What else may be wrong where a single runtime of an exported file is accused."""
     if target not in exporters:
         return ()
-    return (f"it runs a file exported by {exporters[target]}, which may be wrong instead: a second runtime tells",)
+    return (observed("exporter-doubt", target=target, exporter=exporters[target]),)
 
 
 def doubt(accusation: Accusation, exporters: Mapping[str, str]) -> Accusation:
@@ -107,12 +105,12 @@ def _accusation(name: str, nodes: list[NodeErrors], exporters: Mapping[str, str]
     first = nodes[0]
     runtimes = [target for target in first.errors if target in exporters]
     others = [target for target in first.errors if target not in exporters]
+    layer, op = first.node.layer, first.node.op
     evidence = [
-        f"{first.node.layer} ({first.node.op}) run alone on identical inputs: {' and '.join(runtimes)} agree with "
-        f"each other on the exported file, and not with {' and '.join(others)} on the original"
+        observed("exported-layer", layer=layer, op=op, how="forward", runtimes=runtimes, originals=others),
     ]
     if len(nodes) > 1:
-        evidence.append(f"{len(nodes)} layers of type {first.node.op} are affected; {first.node.layer} is the first")
+        evidence.append(observed("affected", count=len(nodes), op=op, layer=layer))
     accusation = accusation_of(Class.DEFECT, (PREFIX + name,), nodes)
     return replace(accusation, diagnosis=replace(accusation.diagnosis, evidence=tuple(evidence)))
 
@@ -123,11 +121,12 @@ def confirm_exporter(
     accusation: Accusation,
     inputs: Arrays,
     activations: Mapping[str, Array],
+    traits: Traits,
 ) -> Accusation:
     """Replay the first guilty node in fresh workers; what does not fail again is ``flaky``."""
     targets = list(accusation.first.errors)
     again = list(
-        replay_nodes(runner, model, [accusation.first.node], inputs, activations, targets, fresh=True),
+        replay_nodes(runner, model, [accusation.first.node], inputs, activations, targets, traits, fresh=True),
     )
     if again and exporter_at_border(again[0], model.exporters) is not None:
         return accusation
@@ -147,10 +146,15 @@ class OutputsApart:
 
     def diagnosis(self, threshold: float) -> Diagnosis:
         evidence = (
-            f"output {self.output}: {' and '.join(self.runtimes)} agree with each other on the exported file to "
-            f"{self.together:.1g} of its scale, and differ by {self.apart:.3g} from {' and '.join(self.originals)} "
-            "on the original",
-            "no layer that could be run alone differs",
+            observed(
+                "exported-output",
+                output=self.output,
+                runtimes=list(self.runtimes),
+                originals=list(self.originals),
+                together=self.together,
+                apart=self.apart,
+            ),
+            observed("no-layer-differs"),
         )
         return Diagnosis(
             Class.DEFECT,
@@ -158,6 +162,7 @@ class OutputsApart:
             evidence=evidence,
             measure=Measure("relative", self.apart),
             threshold=threshold,
+            relative=self.apart,
         )
 
 
@@ -166,6 +171,7 @@ def outputs_apart(
     exporters: Mapping[str, str],
     difference: Callable[[Array, Array], float],
     threshold: float,
+    traits: Traits,
 ) -> OutputsApart | None:
     """The first output that runtimes of one exported file agree on, against the original.
 
@@ -177,7 +183,7 @@ def outputs_apart(
     originals = tuple(target for target in done if target not in exporters)
     for name in dict.fromkeys(exporters.values()):
         runtimes = tuple(target for target in done if exporters.get(target) == name)
-        if _implementations(runtimes) < 2 or not originals:
+        if len(traits.implementations(runtimes)) < 2 or not originals:
             continue
         for output in done[originals[0]]:
             if any(output not in done[target] for target in (*runtimes, *originals)):

@@ -1,8 +1,8 @@
 """The form of what a node gives: its shape and dtype, apart from its numbers.
 
 A library that builds a model first says of every tensor what it will be. Held against what the tensor then is, one
-target alone can be wrong. Between targets, those of one front end (``keras:...``) promise the same dtype, whatever runs
-below; libraries have rules of their own, so others are not held against them.
+target alone can be wrong. Between targets, those of one family (Keras on its backends) promise the same dtype, whatever
+runs below; libraries have rules of their own, so others are not held against them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.arrays import Array, dtype_name
+from ..core.evidence import Evidence, observed
 from ..core.graph import Node
 from ..core.outcome import Form, Outcome
+from ..core.traits import Traits
 from ..core.verdict import Kind
 
 #: Keras narrows these to 32 bits on some backends, by design.
@@ -76,18 +78,18 @@ class Forms:
         said: per target that is wrong, how.
     """
 
-    def __init__(self, node: Node, outcomes: Mapping[str, Outcome]) -> None:
+    def __init__(self, node: Node, outcomes: Mapping[str, Outcome], traits: Traits) -> None:
         self.kind: Kind | None = None
         self.announced = False
         self.disputed = False
-        self.said: dict[str, str] = {}
+        self.said: dict[str, Evidence] = {}
         answered = {target: outcome for target, outcome in outcomes.items() if node.key in outcome.trace.nodes}
         self.targets = tuple(answered)
         self._by_announcement(node, answered)
         if self.announced:
             self.targets = tuple(target for target, outcome in answered.items() if node.key in outcome.trace.symbolic)
         else:
-            self._by_vote(node, answered)
+            self._by_vote(node, answered, traits)
 
     @property
     def wrong(self) -> tuple[str, ...]:
@@ -101,11 +103,11 @@ class Forms:
                     continue
                 self.kind, self.announced = self.kind or kind, True
                 real, form = outcome.trace.nodes[key], outcome.trace.symbolic[key]
-                self.said[target] = f"{target} gives {_form(real)}, where it says that it gives {form}"
+                self.said[target] = observed("announced", target=target, given=_form(real), announced=str(form))
 
-    def _by_vote(self, node: Node, outcomes: Mapping[str, Outcome]) -> None:
+    def _by_vote(self, node: Node, outcomes: Mapping[str, Outcome], traits: Traits) -> None:
         """Shapes are the numbers' business, where the reference knows them; here it is dtypes only."""
-        for ends in _front_ends(outcomes):
+        for ends in _families(outcomes, traits):
             given = {target: [dtype_name(a) for a in _arrays(node, outcomes[target])] for target in ends}
             groups: list[list[str]] = []
             for target in ends:
@@ -121,17 +123,18 @@ class Forms:
                 continue
             right = given[groups[0][0]]
             for target in (target for group in groups[1:] for target in group):
-                self.said[target] = f"{target} gives {', '.join(given[target])}, most others {', '.join(right)}"
+                self.said[target] = observed("outvoted-dtype", target=target, given=given[target], most=right)
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> bool:
     return len(one) != len(other) or all(same_dtype(a, b) for a, b in zip(one, other, strict=True))
 
 
-def _front_ends(targets: Iterable[str]) -> list[list[str]]:
+def _families(targets: Iterable[str], traits: Traits) -> list[list[str]]:
+    """The targets that share a front end, the largest group first; nobody who is alone."""
     found: dict[str, list[str]] = {}
-    for target in targets:
-        found.setdefault(target.partition(":")[0], []).append(target)
+    for target, family in traits.families(targets).items():
+        found.setdefault(family, []).append(target)
     most = Counter({name: len(members) for name, members in found.items()}).most_common()
     return [found[name] for name, count in most if count > 1]
 

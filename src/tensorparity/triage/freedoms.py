@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import ApiCall, ArrayArg, Case
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
@@ -53,8 +54,8 @@ class Freedom:
     tame: Tame | None = None
 
     @property
-    def said(self) -> str:
-        return f"documented freedom ({self.name}): {self.words} ({self.source})"
+    def said(self) -> Evidence:
+        return observed("freedom", name=self.name, words=self.words, source=self.source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..core.arrays import Array, Arrays
 from ..core.case import Case
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.outcome import Outcome
@@ -23,8 +24,6 @@ from .reduction.editing import graph_of, subgraph
 
 #: Without a guilty layer, outputs this close (relative) are taken for amplified rounding.
 AMPLIFIED = 1e-2
-
-ONLY_WHEN_FUSED = "only when fused"
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,8 @@ class Stretch:
         return "+".join(ends)
 
     @property
-    def words(self) -> str:
-        names = [node.layer for node in self.nodes]
-        listed = ", ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}"
-        layers = f"{len(names)} layer{'s' if len(names) > 1 else ''}"
-        return f"the shortest stretch that shows it: {listed} ({layers}; {self.checks} cuts tried)"
+    def evidence(self) -> Evidence:
+        return observed("stretch", layers=[node.layer for node in self.nodes], checks=self.checks)
 
 
 @dataclass(frozen=True)
@@ -66,13 +62,11 @@ class Apart:
     units: float
     relative: float
 
-    def diagnosis(self, stretch: Stretch | None, doubts: Sequence[str] = ()) -> Diagnosis:
+    def diagnosis(self, stretch: Stretch | None, doubts: Sequence[Evidence] = ()) -> Diagnosis:
         """A defect of the target, at the last layer of the stretch where one was found."""
         evidence = [
-            f"{self.target} gives another answer when the model runs as a whole than layer by layer "
-            f"({self.relative:.3g} of the output's scale), though no layer alone is wrong",
-            ONLY_WHEN_FUSED,
-            *([stretch.words] if stretch else []),
+            observed("fused", target=self.target, relative=self.relative),
+            *([stretch.evidence] if stretch else []),
             *doubts,
         ]
         return Diagnosis(
@@ -83,6 +77,8 @@ class Apart:
             evidence=tuple(evidence),
             measure=Measure("roundoff", self.units),
             threshold=SCREEN,
+            relative=self.relative,
+            fused=True,
         )
 
 

@@ -16,6 +16,7 @@ from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..core.traits import Traits
 from .backward import GradientErrors, judge_gradients, layer_function
 
 _BATCH_NODES = 16
@@ -28,6 +29,7 @@ def replay_gradients(
     activations: Mapping[str, Array],
     targets: Sequence[str],
     seed: int,
+    traits: Traits,
     *,
     training: bool = False,
 ) -> Iterator[GradientErrors]:
@@ -60,7 +62,7 @@ def replay_gradients(
             answers = {target: _of_node(node, outcome) for target, outcome in outcomes.items()}
             given = node_inputs(model.graph, node, inputs, activations)
             function = layer_function(node, given, model.weights, cotangents[node.key], training=training)
-            yield judge_gradients(node, answers, function)
+            yield judge_gradients(node, answers, function, traits)
 
 
 def _batches(nodes: Sequence[Node]) -> Iterator[list[Node]]:

@@ -14,18 +14,21 @@ from dataclasses import replace
 from ..core.arrays import Arrays
 from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome
+from ..core.traits import Traits
 from .measuring import measure_node
 from .node_errors import NodeErrors
 
 
 def clear_in_place(
-    measured: Sequence[NodeErrors], model: Model, inputs: Arrays, traces: Mapping[str, Outcome]
+    measured: Sequence[NodeErrors], model: Model, inputs: Arrays, traces: Mapping[str, Outcome], traits: Traits
 ) -> list[NodeErrors]:
     """The same measurements, with those targets added that could not be asked and whose traced run is right."""
-    return [_cleared(errors, model, inputs, traces) for errors in measured]
+    return [_cleared(errors, model, inputs, traces, traits) for errors in measured]
 
 
-def _cleared(errors: NodeErrors, model: Model, inputs: Arrays, traces: Mapping[str, Outcome]) -> NodeErrors:
+def _cleared(
+    errors: NodeErrors, model: Model, inputs: Arrays, traces: Mapping[str, Outcome], traits: Traits
+) -> NodeErrors:
     assert model.graph is not None
     if errors.judged_by != "reference":
         return errors
@@ -34,11 +37,12 @@ def _cleared(errors: NodeErrors, model: Model, inputs: Arrays, traces: Mapping[s
             given = node_inputs(model.graph, errors.node, inputs, traces[target].trace.nodes)
         except KeyError:
             continue  # fused so far that not even its input is a tensor
-        here = measure_node(errors.node, given, model.weights, {target: traces[target]})
+        here = measure_node(errors.node, given, model.weights, {target: traces[target]}, traits)
         if here.judged_by == "reference" and here.errors.get(target, float("inf")) <= here.limit:
             errors = replace(
                 errors,
                 errors={**errors.errors, target: here.errors[target]},
                 absolute={**errors.absolute, target: here.absolute[target]},
+                implementations={**errors.implementations, **here.implementations},
             )
     return errors

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.jsontext import Json
 from ..operators.directional import STEP, Terms, one_sided, scales
 from ..operators.rounding import K
 from ..operators.spec import Evaluation
@@ -45,6 +46,9 @@ _CURVED = 64.0
 
 #: Gradients by the place of the array they belong to; None where a target gave none, which means zero.
 Gradients = Sequence[Array | None]
+#: ``along`` a direction, the ``slope`` that a target gives and what the formula allows, ``low`` to ``high``; without a
+#: slope where that is not finite.
+Slope = Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +71,13 @@ class KinkTest:
     Args:
         errors: per target the largest violation, in units of which K are explained; NaN where nothing was measured.
         kink: in some direction the two one-sided derivatives are not the same.
-        outside: per target that left the interval, the worst direction in words.
+        outside: per target that left the interval, its slope in the worst direction and what the formula allows there.
         otherwise: somebody is right by another formula, which is right, too.
     """
 
     errors: Mapping[str, float]
     kink: bool
-    outside: Mapping[str, str] = field(default_factory=dict)
+    outside: Mapping[str, Slope] = field(default_factory=dict)
     otherwise: bool = False
 
     @property
@@ -84,8 +88,8 @@ class KinkTest:
         """By another formula that is right, too: who is well by either of them is."""
         better = {target for target, error in self.errors.items() if _worse(other.errors[target]) < _worse(error)}
         errors = {t: other.errors[t] if t in better else error for t, error in self.errors.items()}
-        words = {t: (other if t in better else self).outside.get(t, "") for t in errors}
-        outside = {target: said for target, said in words.items() if said}
+        slopes = {t: (other if t in better else self).outside.get(t, {}) for t in errors}
+        outside = {target: slope for target, slope in slopes.items() if slope}
         otherwise = any(errors[target] <= K < self.errors[target] for target in better)
         return KinkTest(errors, self.kink or other.kink, outside, otherwise)
 
@@ -165,7 +169,7 @@ class _Tally:
         self._errors = dict.fromkeys(gradients, float("nan"))
         self._lost: dict[str, list[_Lost]] = {}
         self._excused: dict[str, Array] = {}
-        self._outside: dict[str, str] = {}
+        self._outside: dict[str, Slope] = {}
         self.kink = False
 
     def excuse(self, direction: _Direction, singular: Array) -> None:
@@ -178,31 +182,31 @@ class _Tally:
             if direction.single and singular.any() and not math.isfinite(_along(given, direction)[0]):
                 self._excused[target] = self._excused.get(target, np.zeros_like(singular)) | singular
 
-    def add(self, direction: _Direction, said: Mapping[str, tuple[float, str]], touched: Array) -> None:
+    def add(self, direction: _Direction, said: Mapping[str, tuple[float, Slope]], touched: Array) -> None:
         """
         Args:
             touched: the terms that the direction moves.
         """
-        for target, (error, words) in said.items():
+        for target, (error, slope) in said.items():
             if math.isinf(error):
-                self._lost.setdefault(target, []).append(_Lost(touched, direction.single, words))
+                self._lost.setdefault(target, []).append(_Lost(touched, direction.single, slope))
             elif not error <= self._errors[target]:
                 self._errors[target] = error
                 if error > K:
-                    self._outside[target] = words
+                    self._outside[target] = slope
 
     @property
     def all_wrong(self) -> bool:
         return len(self._outside) == len(self._errors)
 
     def result(self) -> KinkTest:
-        lost = {target: words for target in self._lost if (words := self._inexcusable(target))}
+        lost = {target: slope for target in self._lost if (slope := self._inexcusable(target))}
         errors = {**self._errors, **dict.fromkeys(lost, float("inf"))}
         return KinkTest(errors, self.kink, {**self._outside, **lost})
 
-    def _inexcusable(self, target: str) -> str:
+    def _inexcusable(self, target: str) -> Slope:
         excused = self._excused.get(target)
-        return next((lost.words for lost in self._lost[target] if excused is None or lost.is_apart_from(excused)), "")
+        return next((lost.slope for lost in self._lost[target] if excused is None or lost.is_apart_from(excused)), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +215,7 @@ class _Lost:
 
     touched: Array
     single: bool
-    words: str
+    slope: Slope
 
     def is_apart_from(self, excused: Array) -> bool:
         """Of several numbers moved together nobody knows which was lost."""
@@ -300,18 +304,18 @@ def _nearby(terms: Terms, at: Sequence[Array], direction: _Direction, roundoff: 
 
 def _violation(
     given: Gradients, direction: _Direction, slopes: _Slopes, roundoff: float, tiny: float
-) -> tuple[float, str]:
+) -> tuple[float, Slope]:
     total, size = _along(given, direction)
     if not math.isfinite(total):
-        return float("inf"), f"its gradient is not finite along {direction.name}"
+        return float("inf"), {"along": direction.name}
     if not slopes.resolved:
-        return 0.0, ""
+        return 0.0, {}
     low, high = float(slopes.low.sum()), float(slopes.high.sum())
     beyond = max(low - total, total - high, 0.0)
     size += slopes.size + slopes.rounding
     moved = float(sum(np.abs(along).sum() for along in direction.along))
     explained = _EXPLAINED * (roundoff * size + tiny * moved) + slopes.noise + 1e-300
-    said = f"{total:.4g} along {direction.name}, where the formula allows {low:.4g} to {high:.4g}"
+    said = {"along": direction.name, "slope": total, "low": low, "high": high}
     return K * beyond / explained if beyond > explained else 0.0, said
 
 

@@ -8,7 +8,6 @@ nothing any more is called out, for the defect may be fixed: but only by a run t
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 
 from ..core.errors import UsageError
 from ..core.finding import Finding
+from ..core.traits import base_name
 
 CONFIG = Path("tensorparity.toml")
 _TABLE = "known"
@@ -31,23 +31,23 @@ class Coverage:
     """What a run looked at.
 
     Args:
+        families: whose shared code the targets run.
         model: what was compared, in the user's words.
         layers: types of the layers that were looked at one by one.
         everything: it is a search, or the sum of many runs: whatever is known should be met again.
     """
 
     targets: frozenset[str] = frozenset()
+    families: frozenset[str] = frozenset()
     model: str = ""
     layers: frozenset[str] = frozenset()
     everything: bool = False
 
 
-def _covers(targets: Iterable[str], suspect: str) -> bool:
+def _covers(run: Coverage, suspect: str) -> bool:
     """A target is covered by itself, in whatever environment; shared code by any target of its family."""
-    bases = {re.sub(r"[@{].*", "", target) for target in targets}
-    if suspect.startswith("exporter:"):
-        return len(bases) > 1
-    return suspect in bases or any(base.partition(":")[0] == suspect for base in bases)
+    bases = set(map(base_name, run.targets))
+    return len(bases) > 1 if suspect.startswith("exporter:") else suspect in bases | run.families
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class KnownDifference:
         """Whether a run would have met it, were it still there."""
         if run.everything:
             return True
-        if self.targets and not any(_covers(run.targets, target) for target in self.targets):
+        if self.targets and not any(_covers(run, target) for target in self.targets):
             return False
         if self.model:
             return Path(self.model).name == Path(run.model).name

@@ -10,15 +10,17 @@ from ..core.errors import TensorParityError
 from ..core.graph import Node
 from ..core.messages import gist
 from ..core.outcome import Outcome
-from ..core.policies import Policy, coarser, in_range, policy_named, worth
+from ..core.policies import Policy, coarser, in_range, policy_named
+from ..core.traits import TargetTraits, Traits
 from ..operators.beside import Beside
 from ..operators.catalogue import has_reference
 from ..operators.evaluate import evaluate_node
+from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
 from .forms import Forms
 from .freedoms import Freed, freedom_of_node
-from .node_errors import NodeErrors, largest_distance, mutual_error, reference_error
-from .votes import camps_of, vote, widest_gap
+from .node_errors import NodeErrors, largest_distance, mutual_error, reference_error, worst_place
+from .votes import camps_of, shared_code, vote, widest_gap
 
 #: Numbers that are kept of an answer which is wrong, to be held against the next.
 _MOST_KEPT = 1 << 16
@@ -29,6 +31,7 @@ def measure_node(
     given: Sequence[Array],
     weights: Arrays,
     outcomes: Mapping[str, Outcome],
+    traits: Traits,
     *,
     training: bool = False,
     dtype: str | None = None,
@@ -43,23 +46,27 @@ def measure_node(
     """
     seen = {target: node_outputs(node, outcome) for target, outcome in outcomes.items()}
     answered = {target: outputs for target, outputs in seen.items() if outputs}
-    found = _measure_node(node, given, weights, outcomes, answered, training, dtype, truth, asked)
-    found = with_dtypes(found, answered, dtype)
+    found = _measure_node(node, given, weights, outcomes, answered, traits, training, dtype, truth, asked)
+    found = with_dtypes(found, answered, dtype, traits)
+    found = replace(found, implementations=shared_code(found.errors, traits))
     wrong = any(not error <= found.limit for error in found.errors.values())
-    form = None if wrong and found.judged_by != "nothing" else measure_form(node, outcomes)
+    form = None if wrong and found.judged_by != "nothing" else measure_form(node, outcomes, traits)
     return found if form is None else replace(form, endings=found.endings)
 
 
-def measure_form(node: Node, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
+def measure_form(node: Node, outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors | None:
     """Who gives another shape or dtype than it said, or another dtype than most; None where nobody does."""
-    forms = Forms(node, outcomes)
+    forms = Forms(node, outcomes, traits)
     if forms.kind is None:
         return None
     errors = {target: float("inf") if target in forms.wrong else 0.0 for target in forms.targets}
     absolute = dict.fromkeys(forms.targets, 0.0)
     judged_by = "reference" if forms.announced else "nothing" if forms.disputed else "vote"
     mutual = float("inf") if forms.disputed or 0 < len(forms.wrong) < len(errors) else 0.0
-    return NodeErrors(node, errors, absolute, mutual, judged_by, form=forms.kind, said=forms.said)
+    shared = shared_code(forms.targets, traits)
+    return NodeErrors(
+        node, errors, absolute, mutual, judged_by, form=forms.kind, said=forms.said, implementations=shared
+    )
 
 
 def _measure_node(
@@ -68,13 +75,14 @@ def _measure_node(
     weights: Arrays,
     outcomes: Mapping[str, Outcome],
     given_back: Mapping[str, Sequence[Array]],
+    traits: Traits,
     training: bool,
     dtype: str | None,
     truth: Sequence[Evaluation] | None,
     asked: int | None,
 ) -> NodeErrors:
     seen = {target: given_back.get(target, []) for target in outcomes}
-    answered = as_worth(given_back, dtype)
+    answered = in_effective_dtype(given_back, dtype, traits)
     endings = {target: _ending(outcomes[target]) for target, outputs in seen.items() if not outputs}
     freed = freedom_of_node(node, given) if truth is None else None
     reference = list(truth) if truth is not None else None
@@ -83,11 +91,11 @@ def _measure_node(
     )
     reference = reference[:asked] if reference is not None else None
     true = [output.value for output in reference or ()]
-    answered = in_range(answered, policy_named(dtype), [*given, *true])
+    answered = in_range(answered, policy_named(dtype), [*given, *true], traits)
     camps = camps_of(node, answered)
     judged_by = "reference"
     if reference is None:
-        reference = vote(node, answered, camps)
+        reference = vote(node, answered, camps, traits)
         judged_by = "vote" if reference is not None else "nothing"
     if reference is None:
         unknown = dict.fromkeys(answered, float("nan"))
@@ -122,11 +130,13 @@ def measure_outputs(
 
 
 def _measured(node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation]) -> NodeErrors:
+    errors = {target: reference_error(outputs, truth) for target, outputs in answered.items()}
     return NodeErrors(
         node,
-        errors={target: reference_error(outputs, truth) for target, outputs in answered.items()},
+        errors=errors,
         absolute={target: largest_distance(outputs, truth) for target, outputs in answered.items()},
         mutual=mutual_error(list(answered.values()), truth),
+        worst={t: place for t, e in errors.items() if e > K and (place := worst_place(answered[t], truth))},
     )
 
 
@@ -144,26 +154,33 @@ def _ending(outcome: Outcome) -> str:
     return f"{outcome.status.value}: {outcome.failure.type}: {gist(outcome.failure.message)}"
 
 
-def as_worth(answered: Mapping[str, Sequence[Array]], dtype: str | None) -> dict[str, list[Array]]:
+def in_effective_dtype(
+    answered: Mapping[str, Sequence[Array]], dtype: str | None, traits: Traits
+) -> dict[str, list[Array]]:
     """Answers in the dtype that they were computed in, where they come in a finer one."""
     policy = policy_named(dtype)
-    return {target: [coarser(output, policy, target) for output in outputs] for target, outputs in answered.items()}
+    return {
+        target: [coarser(output, policy, traits[target]) for output in outputs] for target, outputs in answered.items()
+    }
 
 
-def with_dtypes(errors: NodeErrors, answered: Mapping[str, Sequence[Array]], dtype: str | None) -> NodeErrors:
+def with_dtypes(
+    errors: NodeErrors, answered: Mapping[str, Sequence[Array]], dtype: str | None, traits: Traits
+) -> NodeErrors:
     """The errors, infinite for whoever answers in floats of another dtype than the policy's, if there is one."""
     if dtype is None:
         return errors
     policy = policy_named(dtype)
-    other = {target: odd for target, outputs in answered.items() if (odd := odd_dtype(outputs, policy, target))}
+    found = {target: odd_dtype(outputs, policy, traits[target]) for target, outputs in answered.items()}
+    other = {target: odd for target, odd in found.items() if odd}
     wrong = {target: float("inf") for target in other if target in errors.errors}
     return replace(errors, errors={**errors.errors, **wrong}, dtypes=other, rough=policy.half)
 
 
-def odd_dtype(outputs: Sequence[Array], policy: Policy, target: str) -> str:
+def odd_dtype(outputs: Sequence[Array], policy: Policy, traits: TargetTraits) -> str:
     """The first floating dtype among the outputs that is not the policy's; empty where there is none."""
     names = [dtype_name(output) for output in outputs if output.dtype.kind != "c"]
-    wanted = (policy.compute, worth(target, policy))
+    wanted = (policy.compute, traits.effective_dtype(policy.compute))
     return next((name for name in names if is_floating(name) and name not in wanted), "")
 
 

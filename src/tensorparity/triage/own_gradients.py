@@ -17,6 +17,7 @@ from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
 from ..core.policies import policy_named
+from ..core.traits import Traits
 from ..operators.penalties import has_unknown_penalty, penalizes_outputs, weight_factors
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, ShapeError
@@ -97,9 +98,9 @@ def is_right(
     return error is not None and error <= K
 
 
-def loss_is_right(case: Case, outcome: Outcome) -> bool:
+def loss_is_right(case: Case, outcome: Outcome, traits: Traits) -> bool:
     """Whether a target's gradient of the loss is right on the predictions it made itself."""
-    found = judge_loss_gradient(case, {outcome.target: outcome})
+    found = judge_loss_gradient(case, {outcome.target: outcome}, traits)
     if found is None or found.test is None:
         return False
     return all(error <= K for error in found.test.errors.values())

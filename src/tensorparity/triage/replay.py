@@ -17,6 +17,7 @@ from ..core.model import Model, node_inputs
 from ..core.outcome import Outcome, Trace
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..core.traits import Traits
 from .measuring import measure_node
 from .node_errors import NodeErrors
 
@@ -31,6 +32,7 @@ def replay_nodes(
     inputs: Arrays,
     activations: Mapping[str, Array],
     targets: Sequence[str],
+    traits: Traits,
     *,
     fresh: bool = False,
     deadline_factor: float = 1.0,
@@ -52,7 +54,8 @@ def replay_nodes(
         if len(batch) > 1 and any(not outcome.completed for outcome in outcomes.values()):
             outcomes = _one_by_one(runner, model, batch, outcomes, fresh, deadline_factor, like)
         for node, given in batch:
-            yield measure_node(node, given, model.weights, outcomes, training=like.training, dtype=like.dtype)
+            training, dtype = like.training, like.dtype
+            yield measure_node(node, given, model.weights, outcomes, traits, training=training, dtype=dtype)
 
 
 def _alone(like: Procedure, *nodes: Node) -> Procedure:

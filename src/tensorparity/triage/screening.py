@@ -21,6 +21,7 @@ from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs, ref_key
 from ..core.outcome import Outcome
 from ..core.policies import PLAIN, cast, coarser, holds, policy_named
+from ..core.traits import Traits
 from ..core.verdict import Stage
 from ..operators.beside import Beside, keeps_states
 from ..operators.evaluate import evaluate_node
@@ -68,9 +69,10 @@ _UNDISPUTED = K * VOTE_MARGIN
 class Screening:
     """One case and the targets that completed it."""
 
-    def __init__(self, case: Case, outcomes: Mapping[str, Outcome]) -> None:
+    def __init__(self, case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> None:
         assert isinstance(case.subject, LayerGraph)
         self._case = case
+        self._traits = traits
         self._graph = case.subject
         self._training = case.procedure.training
         self._mode = case.procedure.mode
@@ -132,7 +134,7 @@ class Screening:
             own = self._given(node, outcome)
             if own is not None and all(as_announced(key, outcome) is None for key in keys):
                 given[target] = own
-        forms = Forms(node, {target: self._done[target] for target in given})
+        forms = Forms(node, {target: self._done[target] for target in given}, self._traits)
         fed = {tuple(dtype_name(array) for array in own) for own in given.values()}
         if forms.kind is None or (not forms.announced and len(fed) > 1):
             return {}
@@ -146,10 +148,11 @@ class Screening:
 
     def _is_right(self, target: str, outputs: list[Array], reference: list[Evaluation]) -> bool:
         """In value and in dtype, or the numbers are beyond what the target is held to."""
-        room = holds(target, self._policy, [output.value for output in reference])
-        computed = [coarser(output, self._policy, target) for output in outputs]
+        traits = self._traits[target]
+        room = holds(traits, self._policy, [output.value for output in reference])
+        computed = [coarser(output, self._policy, traits) for output in outputs]
         right = not room or reference_error(computed, reference) <= K
-        return right and not odd_dtype(outputs, self._policy, target)
+        return right and not odd_dtype(outputs, self._policy, traits)
 
     def _reads_extremes(self, node: Node) -> bool:
         """Whether it reads inputs of the case, the same for all targets, with something in them that is extreme."""
@@ -197,7 +200,7 @@ class Screening:
         for target, outcome in self._done.items():
             finite = all(np.isfinite(array).all() for array in outcome.outputs.values())
             if finite and outcome.trace.loss is not None:
-                error = loss_error(self._case, outcome, outcome.trace.loss)
+                error = loss_error(self._case, outcome, outcome.trace.loss, self._traits)
                 wrong += [target] if not error <= K else []
         outputs = {ref_key(self._graph, ref) for ref in self._graph.outputs}
         parted = list(dict.fromkeys(target for target, name in self._parted() if name.partition(":")[2] in outputs))
@@ -240,7 +243,7 @@ class Screening:
         return [*suspects, *(target for target in self._done if target not in suspects)]
 
     def _loss_explained(self, suspects: Sequence[str]) -> bool:
-        return all(loss_is_right(self._case, self._done[target]) for target in suspects)
+        return all(loss_is_right(self._case, self._done[target], self._traits) for target in suspects)
 
     def backward(self) -> Iterator[Trial]:
         """The layers behind which gradients agree, and before which they do not."""
@@ -364,7 +367,7 @@ class Screening:
             if name in ends:  # Keras on TensorFlow takes logits from behind the last activation, past the output
                 arrays = {target: array for target, array in arrays.items() if array is not None}
             present = {target: {name: array} for target, array in arrays.items() if array is not None}
-            beyond = {target for target in present if overflowed(target, present, self._policy)}
+            beyond = {target for target in present if overflowed(target, present, self._policy, self._traits)}
             arrays = {target: array for target, array in arrays.items() if target not in beyond}
             for target in _far(arrays, whole, max(_GRADIENTS_APART, _IN_ROUNDOFFS * self._policy.roundoff)):
                 yield target, name
@@ -378,7 +381,7 @@ class Screening:
             others = [t for t in others if holds_numbers(self._case, errors.node, self._done[t])]
             if others:  # where the optimizer is wrong, its steps are whatever is made of them
                 yield constraint_trial(self._case, errors.node, others)
-        for errors in judge_states(self._case, self._done):
+        for errors in judge_states(self._case, self._done, self._traits):
             wrong = [target for target, error in errors.errors.items() if not error <= errors.limit]
             if errors.disputed or (wrong and errors.judged_by != "nothing"):
                 yield state_trial(self._case, errors.node, list(errors.errors) if errors.disputed else wrong)

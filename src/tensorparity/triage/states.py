@@ -17,6 +17,7 @@ from ..core.errors import DataError
 from ..core.graph import LayerGraph, Node
 from ..core.model import node_inputs
 from ..core.outcome import Outcome
+from ..core.traits import Traits
 from ..operators.catalogue import has_layer, layer
 from ..operators.evaluate import evaluate_node
 from ..operators.normalization import mean_shown
@@ -34,17 +35,17 @@ Arrays = Mapping[str, Array]
 _MOVES_ITSELF = frozenset(["BatchNormalization", "SpectralNormalization"])
 
 
-def judge_states(case: Case, completed: Outcomes) -> list[NodeErrors]:
+def judge_states(case: Case, completed: Outcomes, traits: Traits) -> list[NodeErrors]:
     """One judgement per layer that holds something without a gradient; nothing where there is no graph."""
     if not isinstance(case.subject, LayerGraph):
         return []
     stepped = {target: outcome for target, outcome in completed.items() if outcome.trace.weights}
     first = {node.layer: node for node in reversed(case.subject.nodes)}
-    found = [judge_state(case, node, stepped) for node in reversed(first.values())]
+    found = [judge_state(case, node, stepped, traits) for node in reversed(first.values())]
     return [errors for errors in found if errors.errors]
 
 
-def judge_state(case: Case, node: Node, completed: Outcomes) -> NodeErrors:
+def judge_state(case: Case, node: Node, completed: Outcomes, traits: Traits) -> NodeErrors:
     """What one layer holds after the step; without errors where it holds nothing of the kind."""
     states = {target: _states(node, outcome) for target, outcome in completed.items() if outcome.completed}
     names: set[str] = set().union(*states.values())
@@ -57,7 +58,7 @@ def judge_state(case: Case, node: Node, completed: Outcomes) -> NodeErrors:
     for target, own in states.items():
         truths = _truths(case, node, completed[target], own)
         if truths is None or set(own) != names - moved:
-            return judge_by_vote(node, states, complete=True)
+            return judge_by_vote(node, states, traits, complete=True)
         units = [_units(array, truths[name], completed[target], case) for name, array in own.items()]
         errors[target] = max(units, default=0.0)
         absolute[target] = max((absolute_error(own[name], truths[name]) for name in own), default=0.0)

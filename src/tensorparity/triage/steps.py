@@ -22,6 +22,7 @@ from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.policies import cast, coarser, policy_named
 from ..core.procedure import Goal
+from ..core.traits import Traits
 from ..operators.constraints import constrained, constraint_on, has_unknown_constraint
 from ..operators.losses import LOSSES, evaluate_loss, told_twice
 from ..operators.optimizers import OPTIMIZERS, evaluate_step, surroundings
@@ -70,20 +71,20 @@ def loss_of(case: Case, outcome: Outcome, *, otherwise: bool = False) -> Evaluat
     return Evaluation(np.asarray(value), np.asarray(kappa))
 
 
-def loss_error(case: Case, outcome: Outcome, value: float) -> float:
+def loss_error(case: Case, outcome: Outcome, value: float, traits: Traits) -> float:
     """Decision 5's e of a loss against its reference on the target's very outputs."""
-    measured = _measured(case, outcome, value)
+    measured = _measured(case, outcome, value, traits)
     return measured.error if measured else 0.0
 
 
-def loss_truth(case: Case, outcome: Outcome) -> Evaluation | None:
+def loss_truth(case: Case, outcome: Outcome, traits: Traits) -> Evaluation | None:
     """What the loss should be on the target's very outputs; None where there is no formula, or no loss."""
     recipe = case.procedure.loss
     if recipe is None or recipe.name not in LOSSES or not case.labels or outcome.trace.loss is None:
         return None
     if not set(case.labels) <= set(outcome.outputs):
         return None
-    measured = _measured(case, outcome, outcome.trace.loss)
+    measured = _measured(case, outcome, outcome.trace.loss, traits)
     return measured.truth if measured else None
 
 
@@ -96,9 +97,9 @@ class _Measured:
     error: float
 
 
-def _measured(case: Case, outcome: Outcome, value: float) -> _Measured | None:
+def _measured(case: Case, outcome: Outcome, value: float, traits: Traits) -> _Measured | None:
     assert case.procedure.loss is not None
-    observed = observed_loss(case, outcome.target, value)
+    observed = observed_loss(case, outcome.target, value, traits)
     ways = (False, True) if told_twice(case.procedure.loss) else (False,)
     truths = [truth for way in ways if (truth := loss_of(case, outcome, otherwise=way)) is not None]
     errors = [float(error_units(observed, truth, dtype_name(observed)).max(initial=0.0)) for truth in truths]
@@ -106,11 +107,11 @@ def _measured(case: Case, outcome: Outcome, value: float) -> _Measured | None:
     return min(found, key=lambda measured: measured.error, default=None)
 
 
-def observed_loss(case: Case, target: str, value: float) -> Array:
+def observed_loss(case: Case, target: str, value: float, traits: Traits) -> Array:
     """A loss as an array of the dtype that it is worth."""
     policy = policy_named(case.procedure.dtype)
     observed = np.asarray(value, policy.loss)
-    return observed if policy.half else coarser(observed, policy, target)  # losses are never of 16 bits
+    return observed if policy.half else coarser(observed, policy, traits[target])  # losses are never of 16 bits
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class _FromFormula:
         return 0.0 if np.array_equal(self.observed, other.observed, equal_nan=True) else float("inf")
 
 
-def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None:
+def judge_loss(node: Node, case: Case, completed: Outcomes, traits: Traits) -> NodeErrors | None:
     """Each target's loss against the formula on its own outputs; None where there is no formula or no output."""
     recipe = case.procedure.loss
     if recipe is None or recipe.name not in LOSSES or not case.labels:
@@ -139,7 +140,7 @@ def judge_loss(node: Node, case: Case, completed: Outcomes) -> NodeErrors | None
             continue  # it was run forward only, and has nothing to say
         if not set(case.labels) <= set(outcome.outputs):
             return None
-        measured = _measured(case, outcome, outcome.trace.loss)
+        measured = _measured(case, outcome, outcome.trace.loss, traits)
         if measured is None:
             return None
         observed, truth = measured.observed, measured.truth
@@ -171,7 +172,7 @@ def _passes_on(node: Node) -> bool:
     return node.op == "Activation" and node.params.get("activation") == "linear"
 
 
-def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | None:
+def judge_loss_gradient(case: Case, completed: Outcomes, traits: Traits) -> GradientErrors | None:
     """What the loss passes back to its predictions; None where they are not the same on all targets."""
     recipe = case.procedure.loss
     if recipe is None or recipe.name not in LOSSES or not completed:
@@ -180,7 +181,7 @@ def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | Non
     if is_loss_alone(case):
         function = loss_function(case)
         answers = _answers(completed, function.arguments) if function else {}
-        return judge_gradients(node, answers, function, of=case) if function else None
+        return judge_gradients(node, answers, function, traits, of=case) if function else None
     outputs = _outputs(case)
     if not outputs or not _equal_outputs(completed, list(outputs)):
         return None
@@ -191,7 +192,7 @@ def judge_loss_gradient(case: Case, completed: Outcomes) -> GradientErrors | Non
     except DataError:
         return None
     function = _loss_of_outputs(case, {at: first.outputs[name] for at, name in names.items()}, names, masks)
-    return judge_gradients(node, _answers(completed, names), function, of=case)
+    return judge_gradients(node, _answers(completed, names), function, traits, of=case)
 
 
 def _answers(completed: Outcomes, names: Mapping[str, object]) -> dict[str, dict[str, Array]]:

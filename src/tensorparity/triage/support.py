@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ..core.arrays import dtype_name
 from ..core.case import ApiCall, Case
+from ..core.evidence import observed
 from ..core.finding import Class, Diagnosis
 from ..core.messages import says_no_kernel, says_unsupported
 from ..core.outcome import Outcome, Status
@@ -56,6 +57,6 @@ def classed_ending(
     if freed is not None and freed.freedom.raises:
         return excused(diagnosis, freed.freedom)
     if not documented and is_refusal(outcome, dtype):
-        said = f"{outcome.target} says that it has no such thing"
+        said = observed("unsupported", target=outcome.target)
         return replace(diagnosis, klass=Class.UNSUPPORTED, evidence=(*diagnosis.evidence, said))
     return diagnosis

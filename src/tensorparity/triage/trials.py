@@ -23,6 +23,7 @@ from ..core.outcome import Outcome
 from ..core.policies import PLAIN, policy_named
 from ..core.procedure import Goal, Mode, Procedure, Recipe
 from ..core.signature import policy_parameter, value_classes
+from ..core.traits import Traits
 from ..core.verdict import Stage
 from ..operators.catalogue import layer
 from ..operators.evaluate import evaluate_batches
@@ -42,7 +43,7 @@ from .veils import any_mask, veil
 #: Judged by nothing, because there every gradient between two is as good as another.
 KINK = "kink"
 
-Judge = Callable[[Mapping[str, Outcome]], NodeErrors]
+Judge = Callable[[Mapping[str, Outcome], Traits], NodeErrors]
 
 
 @dataclass(frozen=True)
@@ -137,15 +138,15 @@ def next_call_trial(
 def _layer_trial(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
     own = _single_node(case)
 
-    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        return judge_layer(case, outcomes)
+    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
+        return judge_layer(case, outcomes, traits)
 
     return Trial(
         Stage.FORWARD, case, own, judge, public_name(node.op), _significant(node, case.procedure.dtype), tuple(suspects)
     )
 
 
-def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
+def judge_layer(case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
     """The one judge of the outputs of a layer that runs alone, in training or not."""
     own = _single_node(case)
     traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
@@ -154,8 +155,8 @@ def judge_layer(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     asked = _asked(case, own)
     if not _needs_more(case):
         training = case.procedure.training
-        return measure_node(own, given, case.weights, traced, training=training, dtype=dtype, asked=asked)
-    return measure_node(own, given, case.weights, traced, dtype=dtype, truth=_truth(case), asked=asked)
+        return measure_node(own, given, case.weights, traced, traits, training=training, dtype=dtype, asked=asked)
+    return measure_node(own, given, case.weights, traced, traits, dtype=dtype, truth=_truth(case), asked=asked)
 
 
 def _asked(case: Case, node: Node) -> int:
@@ -165,10 +166,10 @@ def _asked(case: Case, node: Node) -> int:
     return next(count for count in range(len(indices) + 1) if count not in indices)
 
 
-def judge_form(case: Case, outcomes: Mapping[str, Outcome]) -> NodeErrors | None:
+def judge_form(case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors | None:
     """Of a layer that runs alone and whose numbers are right, its shape and dtype; None where they are as well."""
     own = _single_node(case)
-    return measure_form(own, {target: _as_trace(own, outcome) for target, outcome in outcomes.items()})
+    return measure_form(own, {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}, traits)
 
 
 def _needs_more(case: Case) -> bool:
@@ -258,8 +259,8 @@ def _raised(cotangent: Array) -> Array:
 
 
 def _backward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
-    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        return _settled(judge_pulled_back(case, outcomes))
+    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
+        return _settled(judge_pulled_back(case, outcomes, traits))
 
     own, significant = _single_node(case), _significant(node, case.procedure.dtype)
     return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), significant, tuple(suspects))
@@ -268,7 +269,7 @@ def _backward(node: Node, case: Case, suspects: Sequence[str]) -> Trial:
 def untried(stage: Stage, case: Case, node: Node, api: str, suspects: Sequence[str]) -> Trial:
     """A doubt that no numbers are there to try."""
 
-    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
         return _unknown(node, outcomes)
 
     return Trial(stage, case, node, judge, api, suspects=tuple(suspects), runs=False)
@@ -300,13 +301,13 @@ def _trained_alone(
         labels={own.name: np.asarray(labels, np.float32)},
     )
 
-    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
         answers = {target: outcome.trace.gradients for target, outcome in _completed(outcomes).items()}
         named = {
             target: {name: array for name, array in arrays.items() if not name.startswith("node:")}
             for target, arrays in answers.items()
         }
-        return _settled(judge_gradients(own, named, loss_function(case), of=case))
+        return _settled(judge_gradients(own, named, loss_function(case), traits, of=case))
 
     return Trial(Stage.BACKWARD, case, own, judge, public_name(node.op), _significant(node, dtype), tuple(suspects))
 
@@ -370,11 +371,11 @@ def loss_trials(case: Case, outputs: Arrays, suspects: Sequence[str]) -> tuple[T
     single = loss_alone(recipe, outputs, case.labels, dtype=dtype, seed=case.seed)
     node = Node(recipe.name, recipe.name, ())
 
-    def value(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        return judge_loss(node, single, _completed(outcomes)) or _unknown(node, outcomes)
+    def value(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
+        return judge_loss(node, single, _completed(outcomes), traits) or _unknown(node, outcomes)
 
-    def gradient(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        found = judge_loss_gradient(single, _completed(outcomes))
+    def gradient(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
+        found = judge_loss_gradient(single, _completed(outcomes), traits)
         return _settled(found) if found else _unknown(node, outcomes)
 
     api, params = LOSSES[recipe.name].api, {**recipe.params, **policy_parameter(dtype)}
@@ -404,8 +405,8 @@ def penalty_trial(
         labels={own.name: np.asarray(output)},
     )
 
-    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        return judge_loss(own, case, _completed(outcomes)) or _unknown(own, outcomes)
+    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
+        return judge_loss(own, case, _completed(outcomes), traits) or _unknown(own, outcomes)
 
     return Trial(Stage.LOSS, case, own, judge, public_name(node.op), _significant(node, None), tuple(suspects))
 
@@ -427,7 +428,7 @@ def update_trial(case: Case, suspects: Sequence[str]) -> Trial:
     assert recipe is not None
     node = Node(recipe.name, recipe.name, ())
 
-    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
         return judge_update(case, _completed(outcomes)) or _unknown(node, outcomes)
 
     api, params = OPTIMIZERS[recipe.name].api, {**recipe.params, **policy_parameter(case.procedure.dtype)}
@@ -495,7 +496,7 @@ def _labels_for(pull: Array, output: Array) -> Array | None:
 def constraint_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
     """The whole step again: what the layer holds its weights to."""
 
-    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
+    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
         return judge_constraint(case, node, _completed(outcomes))
 
     significant = _significant(node, case.procedure.dtype)
@@ -506,8 +507,8 @@ def constraint_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
 def state_trial(case: Case, node: Node, suspects: Sequence[str]) -> Trial:
     """The whole step again: what the layer holds that no optimizer moved."""
 
-    def judge(outcomes: Mapping[str, Outcome]) -> NodeErrors:
-        return judge_state(case, node, _completed(outcomes))
+    def judge(outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
+        return judge_state(case, node, _completed(outcomes), traits)
 
     significant = _significant(node, case.procedure.dtype)
     api = public_name(node.op)

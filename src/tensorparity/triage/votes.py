@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy as np
 from ..core.arrays import Array, dtype_name, unit_roundoff
 from ..core.channels import channels, from_channels, is_exact, is_finite, magnitude
 from ..core.graph import Node
+from ..core.traits import Traits
 from ..operators.rounding import K
 from ..operators.spec import Evaluation
-from .ballots import ballot_of
-from .node_errors import VOTE_MARGIN, NodeErrors, largest_distance, reference_error
+from .node_errors import VOTE_MARGIN, NodeErrors, Place, largest_distance, reference_error, worst_place
 
 #: Roundings of the output's scale that a kernel without a formula may make, in units that the vote multiplies.
 _ACCUMULATED = 64.0
@@ -26,7 +27,9 @@ _STEPPING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear")
 _ONE_STEP = 2.0**53 / 100.0
 
 
-def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]], *, complete: bool = False) -> NodeErrors:
+def judge_by_vote(
+    node: Node, answers: Mapping[str, Mapping[str, Array]], traits: Traits, *, complete: bool = False
+) -> NodeErrors:
     """Arrays by name from each target, judged by their vote.
 
     Args:
@@ -37,6 +40,7 @@ def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]], *, com
     names = sorted(set().union(*given.values())) if given else []
     errors = dict.fromkeys(given, 0.0)
     absolute = dict.fromkeys(given, 0.0)
+    worst: dict[str, Place] = {}
     decided = unsettled = False
     mutual = 0.0
     for name in names:
@@ -44,32 +48,42 @@ def judge_by_vote(node: Node, answers: Mapping[str, Mapping[str, Array]], *, com
         lacking = [target for target in given if target not in having] if complete else []
         apart = float("inf") if lacking else widest_gap(node, list(having.values()))
         mutual = max(mutual, apart)
-        if lacking and _outvoted(lacking, having):
+        if lacking and _outvoted(lacking, having, traits):
             decided = True
             errors |= dict.fromkeys(lacking, float("inf"))
             absolute |= dict.fromkeys(lacking, float("inf"))
             apart = widest_gap(node, list(having.values()))
-        truth = vote(node, having, camps_of(node, having))
+        truth = vote(node, having, camps_of(node, having), traits)
         if truth is None:
             unsettled |= apart > K * VOTE_MARGIN
             continue
         decided = True
         for target, outputs in having.items():
-            errors[target] = max(errors[target], reference_error(outputs, truth))
+            error = reference_error(outputs, truth)
+            if error > max(errors[target], K * VOTE_MARGIN) and (place := worst_place(outputs, truth, name)):
+                worst[target] = place
+            errors[target] = max(errors[target], error)
             absolute[target] = max(absolute[target], largest_distance(outputs, truth))
     if not decided:
         errors = dict.fromkeys(given, float("nan"))
     judged_by = "vote" if decided else "nothing"
-    return NodeErrors(node, errors, absolute, mutual, judged_by=judged_by, unsettled=unsettled)
+    shared = shared_code(given, traits)
+    found = NodeErrors(node, errors, absolute, mutual, judged_by=judged_by, unsettled=unsettled, implementations=shared)
+    return replace(found, worst=worst)
 
 
-def _outvoted(few: Iterable[str], many: Iterable[str]) -> bool:
-    ballots, others = set(map(ballot_of, few)), set(map(ballot_of, many))
-    return len(others) >= 2 and len(others) > len(ballots)
+def shared_code(targets: Iterable[str], traits: Traits) -> dict[str, str]:
+    """By target, the implementation that it votes for."""
+    return {target: traits.implementation(target) for target in targets}
+
+
+def _outvoted(few: Iterable[str], many: Iterable[str], traits: Traits) -> bool:
+    own, others = traits.implementations(few), traits.implementations(many)
+    return len(others) >= 2 and len(others) > len(own)
 
 
 def vote(
-    node: Node, answered: Mapping[str, Sequence[Array]], camps: Sequence[frozenset[str]]
+    node: Node, answered: Mapping[str, Sequence[Array]], camps: Sequence[frozenset[str]], traits: Traits
 ) -> list[Evaluation] | None:
     """The middle of three or more ballots, among those of the shape that most of them have.
 
@@ -79,7 +93,7 @@ def vote(
     ballots: dict[tuple[int, str], Sequence[Array]] = {}
     for target, outputs in answered.items():
         camp = next(index for index, members in enumerate(camps) if target in members)
-        ballots.setdefault((camp, ballot_of(target)), outputs)
+        ballots.setdefault((camp, traits.implementation(target)), outputs)
     shapes = Counter(_shapes(outputs) for outputs in ballots.values()).most_common(1)
     if len(ballots) < 3 or 2 * shapes[0][1] <= len(ballots):
         return None

@@ -21,6 +21,7 @@ from tensorparity.operators.functions import FUNCTIONS
 from tensorparity.operators.loss_spec import REDUCTION
 from tensorparity.operators.losses import LOSSES, evaluate_loss
 from tensorparity.operators.rounding import K, error_units
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.lowering import lower
 from tensorparity.targets.lowering.pytorch.activations import ACTIVATIONS
 from tensorparity.targets.lowering.pytorch.graph import lower_to_torch
@@ -30,6 +31,8 @@ from tensorparity.targets.runner import open_runner
 from tensorparity.triage.measuring import node_outputs, reference_of
 from tensorparity.triage.node_errors import reference_error
 from tensorparity.triage.trials import Trial, backward_trial
+
+TRAITS = traits_of(TARGETS)
 
 TARGET = "torch:eager"
 #: Networks of one layer, drawn so that each has values of parameters that those before it have not.
@@ -106,7 +109,7 @@ def _check_gradients(trial: Trial, outcome: Outcome) -> None:
     if outcome.failure and NO_GRADIENT in outcome.failure.message:
         return
     assert outcome.completed, outcome.failure
-    errors = trial.judge({TARGET: outcome})
+    errors = trial.judge({TARGET: outcome}, TRAITS)
     error = errors.errors.get(TARGET, 0.0)
     if errors.judged_by == "reference":
         assert error <= errors.limit, f"{dict(trial.node.params)}: e = {error:.3g}"

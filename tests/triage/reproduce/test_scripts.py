@@ -18,6 +18,7 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.targets.catalogue import KERAS_TORCH, TORCH_EAGER
 from tensorparity.triage.reproduce.calls import torch_parts
 from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.reproduce.draft import draft
@@ -178,7 +179,8 @@ class TestDraft:
         suspicion = Suspicion(Kind.INCONSISTENCY, diagnosis, dense(), ("keras:torch", "keras:jax"), stage=Stage.FORWARD)
         records = {"keras:torch": record, "keras:jax": Record(versions={"jax": "0.1"})}
         script = Reproducer("print(1)\n", verified=True)
-        return draft("Dense is wrong", "keras:torch", suspicion, claim(), script, records)
+        traits = KERAS_TORCH.traits
+        return draft("Dense is wrong", "keras:torch", suspicion, claim(), script, records, ("off by 1",), traits)
 
     def test_what_a_maintainer_asks_for(self) -> None:
         text = self.text(Record(python="3.11.7 x", versions={"keras": "3.15"}, flags={"OMP": "1"}, threads=1))
@@ -203,7 +205,7 @@ class TestDraft:
         diagnosis = Diagnosis(Class.DEFECT, ("torch:eager",), "d#0", "keras.layers.Dense", {}, ())
         suspicion = Suspicion(Kind.INCONSISTENCY, diagnosis, dense(), ("torch:eager", "keras:jax"))
         vote = Claim("gradients", "x", ONE.astype(np.float16), 1e-3, "keras:jax", observed=(ONE + 1).astype(np.float16))
-        text = draft("Dense is wrong", "torch:eager", suspicion, vote, None, {})
+        text = draft("Dense is wrong", "torch:eager", suspicion, vote, None, {}, (), TORCH_EAGER.traits)
         assert "Higher-precision" not in text
         assert "- Baseline: what keras:jax gives on the same inputs, in float16 as well." in text
         assert "(torch.testing.assert_close: rtol=0.001, atol=1e-05) is exceeded" in text

@@ -10,6 +10,7 @@ from ...core.graph import InputSpec, LayerGraph, Node, Ref
 from ...core.model import Model
 from ...core.procedure import Goal, Procedure
 from ...operators.catalogue import has_layer, layer
+from ...targets.catalogue import traits_of
 
 
 def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int, *, in_file: bool = False) -> Case:
@@ -35,10 +36,10 @@ def _is_sayable(node: Node) -> bool:
     return has_layer(node.op) and set(node.call_params) <= declared
 
 
-def model_of(case: Case) -> Model:
-    """The model in a case."""
+def model_of(case: Case, targets: Sequence[str] = ()) -> Model:
+    """The model in a case, for these targets."""
     if isinstance(case.subject, ModelFile):
-        return Model(case.subject.path, file=case.subject)
+        return Model(case.subject.path, file=case.subject, traits=traits_of(targets))
     if isinstance(case.subject, LayerGraph):
         return Model(case.subject.name, case.subject, case.weights)
     raise ValueError(f"a {case.subject.kind} is no model")

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ...core.arrays import Array, Arrays
 from ...core.comparison import Comparison
+from ...core.evidence import Evidence
 from ...core.finding import Class, Diagnosis
 from ...core.messages import failing_layer, failing_onnx_node, gist
 from ...core.onnx.layers import PREFIX as ONNX_PREFIX
@@ -15,6 +16,7 @@ from ...core.outcome import Outcome, Status
 from ...core.procedure import Procedure
 from ...core.suspicion import Suspicion
 from ...core.verdict import Judgement, Kind
+from ...targets.catalogue import traits_of
 from ...triage.confirm import confirm_ending, flaky
 from ...triage.diagnose import public_name
 from ...triage.exporters import doubts_about, suspects_of_ending
@@ -55,7 +57,9 @@ class Endings:
         completed = [outcome.target for outcome in found.outcomes.values() if outcome.completed]
         filed: dict[tuple[tuple[str, ...], Kind], Suspicion] = {}
         for outcome in bad:
-            suspects = suspects_of_ending(outcome.target, failed, completed, self._at.model.exporters)
+            suspects = suspects_of_ending(
+                outcome.target, failed, completed, self._at.model.exporters, traits_of([*failed, *completed])
+            )
             suspicion = self._ending(outcome, suspects, found, inputs)
             flaky = suspicion.diagnosis.klass is Class.FLAKY
             # two runtimes of one exported file are one finding; one that showed again is worth more
@@ -128,7 +132,9 @@ class Endings:
         node, api = self._failing_place(failure.message)
         node = failure.node or node or self._failing_node(outcome.target, few)
         others = [name for name, other in found.outcomes.items() if other.completed]
-        evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"]
+        evidence: list[Evidence | str] = [
+            f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"
+        ]
         evidence.append(f"{', '.join(others)} completed the same model on the same inputs")
         if suspects == (outcome.target,):
             evidence += doubts_about(outcome.target, self._at.model.exporters)

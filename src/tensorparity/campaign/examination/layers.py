@@ -20,6 +20,7 @@ from ...operators.evaluate import infer_shapes
 from ...operators.spec import ShapeError
 from ...oracles.choice import choose_inputs
 from ...oracles.example import build_example
+from ...targets.catalogue import traits_of
 from ...triage.confirm import confirm_accusations
 from ...triage.diagnose import Accusation, accuse, doubts
 from ...triage.exporters import PREFIX, accuse_exporters, confirm_exporter, doubt, is_ambiguous, is_settled_by_exporter
@@ -64,7 +65,7 @@ class Layers:
         activations = next(iter(traces.values())).trace.nodes
         found.measured = self._replay(few, activations, completed)
         self._arbitrate(found, few, activations, completed)
-        found.measured = clear_in_place(found.measured, self._at.model, few, traces)
+        found.measured = clear_in_place(found.measured, self._at.model, few, traces, traits_of(traces))
         found.comparisons = self._with_maps(found, traces, picked, inputs, labels)
         exporters = self._at.model.exporters
         own = [errors for errors in found.measured if not is_settled_by_exporter(errors, exporters)]
@@ -77,7 +78,7 @@ class Layers:
         ]
         accusations = [doubt(a, exporters) for a in self._confirmed(accused, few, activations, completed)]
         accusations += [
-            confirm_exporter(self._at.runner, self._at.model, accusation, few, activations)
+            confirm_exporter(self._at.runner, self._at.model, accusation, few, activations, traits_of(completed))
             for accusation in accuse_exporters(found.measured, exporters)
         ]
         found.suspicions += [self._suspicion(a, few, activations, completed) for a in accusations]
@@ -114,7 +115,9 @@ class Layers:
         graph = self._at.model.graph
         assert graph is not None
         measured: list[NodeErrors] = []
-        for errors in replay_nodes(self._at.runner, self._at.model, graph.nodes, few, activations, targets):
+        for errors in replay_nodes(
+            self._at.runner, self._at.model, graph.nodes, few, activations, targets, traits_of(targets)
+        ):
             measured.append(errors)
             self._at.tell(Progress("replaying layers", len(measured), len(graph.nodes), errors.node.layer))
         return measured
@@ -133,6 +136,7 @@ class Layers:
             few,
             activations,
             [*targets, *arbiters],
+            traits_of([*targets, *arbiters]),
             deadline_factor=_ARBITERS_SHARE,
         )
         settled = {errors.node.key: errors for errors in again}
@@ -183,6 +187,7 @@ class Layers:
                 activations,
                 names,
                 self._at.rules.families,
+                traits_of(names),
             )
             confirmed.update(zip(indices, again, strict=True))
         return [confirmed.get(index, accusation) for index, accusation in enumerate(accused)]

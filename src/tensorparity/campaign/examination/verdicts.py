@@ -8,7 +8,7 @@ from ...core.comparison import Comparison
 from ...core.finding import Class
 from ...core.verdict import Judgement, Kind, Verdict
 from ...triage.exporters import PREFIX
-from ...triage.fusion import AMPLIFIED, ONLY_WHEN_FUSED
+from ...triage.fusion import AMPLIFIED
 from .layers import is_open
 from .setting import Examined, Setting
 from .whole import stepping_outputs
@@ -33,7 +33,7 @@ class Verdicts:
         if concerned:
             first = concerned[0].diagnosis
             layer = (first.node or "").partition("#")[0] or "the whole"
-            fused = f", {ONLY_WHEN_FUSED}" if ONLY_WHEN_FUSED in first.evidence else ""
+            fused = ", only when fused" if first.fused else ""
             reason = f"{layer} is wrong on {', '.join(first.suspects)}{fused}"
             kind = verdict.kind or concerned[0].kind
             return replace(comparison, verdict=replace(verdict, judgement=Judgement.FAIL, reason=reason, kind=kind))

@@ -13,6 +13,7 @@ from ...core.outcome import Outcome
 from ...core.procedure import Procedure
 from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
+from ...targets.catalogue import traits_of
 from ...triage.confirm import flaky
 from ...triage.discontinuity import downstream_of_discontinuity
 from ...triage.exporters import doubts_about, outputs_apart
@@ -29,7 +30,8 @@ class WholeRuns:
 
     def blame_exporter(self, found: Examined, few: Arrays) -> list[Suspicion]:
         """No layer alone is guilty: do runtimes of an exported file agree with each other, not with the original?"""
-        apart = outputs_apart(found.outcomes, self._at.model.exporters, relative_difference, AMPLIFIED)
+        traits, exporters = traits_of(found.outcomes), self._at.model.exporters
+        apart = outputs_apart(found.outcomes, exporters, relative_difference, AMPLIFIED, traits)
         if apart is None:
             return []
         targets = (*apart.runtimes, *apart.originals)
@@ -39,7 +41,7 @@ class WholeRuns:
         ]
         again = {outcome.target: outcome for outcome in self._at.runner.run_pairs(cases, fresh=True)}
         diagnosis = apart.diagnosis(AMPLIFIED)
-        if outputs_apart(again, self._at.model.exporters, relative_difference, AMPLIFIED) is None:
+        if outputs_apart(again, exporters, relative_difference, AMPLIFIED, traits) is None:
             diagnosis = flaky(diagnosis)
         return [Suspicion(Kind.INCONSISTENCY, diagnosis, cases[-1][0], targets)]
 

@@ -9,13 +9,14 @@ from ...core.arrays import Arrays
 from ...core.case import Case
 from ...core.comparison import Comparison
 from ...core.endings import KIND_OF_ENDING, ended_badly
+from ...core.evidence import Evidence
 from ...core.finding import Class, Diagnosis
 from ...core.messages import failing_layer, failing_onnx_node, gist
 from ...core.onnx.layers import PREFIX as ONNX_PREFIX
 from ...core.oracle import Check
 from ...core.outcome import Failure, Outcome
 from ...core.procedure import Procedure
-from ...core.signature import suspects_in
+from ...core.signature import accused_by
 from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
 from ...triage.diagnose import public_name
@@ -35,7 +36,7 @@ def suspect_endings(at: Sight) -> Asking[None]:
     failed = [outcome.target for outcome in bad]
     found: dict[tuple[tuple[str, ...], Kind], Found] = {}
     for outcome in bad:
-        suspects = suspects_of_ending(outcome.target, failed, at.completed, at.exporters)
+        suspects = suspects_of_ending(outcome.target, failed, at.completed, at.exporters, at.seen.traits)
         # two runtimes of one exported file are one finding
         found.setdefault(
             (suspects, KIND_OF_ENDING[outcome.status]), _ending(at, outcome, suspects, *places[outcome.target])
@@ -46,7 +47,8 @@ def suspect_endings(at: Sight) -> Asking[None]:
 def _ending(at: Sight, outcome: Outcome, suspects: tuple[str, ...], node: str | None, api: str | None) -> Found:
     failure = outcome.failure
     assert failure is not None
-    evidence = [f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"]
+    said = f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"
+    evidence: list[Evidence | str] = [said]
     evidence.append(f"{', '.join(at.completed)} completed the same model on the same inputs")
     if suspects == (outcome.target,):
         evidence += doubts_about(outcome.target, at.exporters)
@@ -153,8 +155,9 @@ def _odd_ones(at: Sight, comparison: Comparison) -> tuple[str, ...]:
     votes = Counter(forms.values())
     common, count = votes.most_common(1)[0]
     pair = (comparison.a, comparison.b)
-    if at.seen.claim is not None and (claimed := set(suspects_in(at.seen.claim))) <= set(pair):
-        return tuple(target for target in pair if target in claimed) or pair
+    claimed = set(accused_by(at.seen.claim))
+    if claimed and claimed <= set(pair):
+        return tuple(target for target in pair if target in claimed)
     if 2 * count <= len(forms):
         return pair
     return tuple(target for target in pair if forms.get(target) != common) or pair

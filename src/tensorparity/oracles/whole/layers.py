@@ -57,9 +57,9 @@ def look_at_layers(at: Sight) -> Asking[bool]:
         at.notes.append("no target could be traced, so the layers were not looked at")
         return False
     activations = next(iter(traces.values())).trace.nodes
-    at.measured = yield from replay_nodes(at.model, at.nodes, few, activations, at.completed)
+    at.measured = yield from replay_nodes(at.model, at.nodes, few, activations, at.completed, at.seen.traits)
     yield from _arbitrate(at, few, activations)
-    at.measured = clear_in_place(at.measured, at.model, few, traces)
+    at.measured = clear_in_place(at.measured, at.model, few, traces, at.seen.traits)
     at.comparisons = _with_maps(at, traces, picked)
     accused = _accused(at)
     at.found += [_found(at, accusation, few, activations) for accusation in accused]
@@ -115,7 +115,7 @@ def _arbitrate(at: Sight, few: Arrays, activations: Arrays) -> Asking[None]:
         return
     voters = [*at.completed, *arbiters]
     again = yield from _noting(
-        at, replay_nodes(at.model, disputed, few, activations, voters, deadline=_ARBITERS_SHARE)
+        at, replay_nodes(at.model, disputed, few, activations, voters, at.seen.traits, deadline=_ARBITERS_SHARE)
     )
     settled = {errors.node.key: errors for errors in again}
     at.measured = [settled.get(errors.node.key, errors) for errors in at.measured]

@@ -17,6 +17,7 @@ from ...core.model import Model, node_inputs
 from ...core.oracle import Check
 from ...core.outcome import Outcome, Trace
 from ...core.procedure import Goal, Procedure
+from ...core.traits import Traits
 from ...triage.measuring import measure_node
 from ...triage.node_errors import NodeErrors
 from .sight import Asking
@@ -32,6 +33,7 @@ def replay_nodes(
     inputs: Arrays,
     activations: Mapping[str, Array],
     targets: Sequence[str],
+    traits: Traits,
     *,
     deadline: float = 1.0,
     like: Procedure = _PLAIN,
@@ -50,7 +52,7 @@ def replay_nodes(
             outcomes = yield from _one_by_one(model, batch, outcomes, deadline, like)
         for node, given in batch:
             found.append(
-                measure_node(node, given, model.weights, outcomes, training=like.training, dtype=like.dtype)
+                measure_node(node, given, model.weights, outcomes, traits, training=like.training, dtype=like.dtype)
             )
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ...core.arrays import Arrays
 from ...core.case import Case
@@ -22,7 +21,7 @@ from .stretches import shortest_stretch
 
 def blame_exporter(at: Sight, few: Arrays) -> list[Found]:
     """Do runtimes of an exported file agree with each other, and not with the original?"""
-    apart = outputs_apart(at.outcomes, at.exporters, relative_difference, AMPLIFIED)
+    apart = outputs_apart(at.outcomes, at.exporters, relative_difference, AMPLIFIED, at.seen.traits)
     if apart is None:
         return []
     case = at.own_case(Procedure(), few)
@@ -46,7 +45,7 @@ def blame_fusion(at: Sight, traces: Mapping[str, Outcome], few: Arrays, picked: 
 def _fused(at: Sight, apart: Apart, few: Arrays, targets: tuple[str, ...]) -> Asking[Found]:
     layers = Case(at.graph, inputs=few, weights=at.model.weights, seed=at.seen.case.seed)
     stretch = yield from shortest_stretch(layers, apart.target)
-    diagnosis = replace(apart.diagnosis(stretch, doubts_about(apart.target, at.exporters)), fused=True)
+    diagnosis = apart.diagnosis(stretch, doubts_about(apart.target, at.exporters))
     whole = Place(at.own_case(Procedure(), few), at.settings.oracle)
     places = (Place(stretch.case, oracle_of(stretch.case)), whole) if stretch else (whole,)
     return Found(Suspicion(Kind.INCONSISTENCY, diagnosis, places[0].case, targets), places)

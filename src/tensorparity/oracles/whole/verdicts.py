@@ -14,8 +14,7 @@ from ...core.endings import ENDING_KINDS
 from ...core.finding import Class
 from ...core.suspicion import Suspicion
 from ...core.verdict import Judgement, Kind, Verdict
-from ...triage.confirm import NOT_AGAIN
-from ...triage.fusion import AMPLIFIED, ONLY_WHEN_FUSED
+from ...triage.fusion import AMPLIFIED
 from .layers import is_open
 from .runs import stepping_outputs
 from .sight import Sight
@@ -51,7 +50,7 @@ def _concerned(comparison: Comparison, suspicions: Iterable[Suspicion], klass: C
 def _failed_by(verdict: Verdict, suspicion: Suspicion) -> Verdict:
     diagnosis = suspicion.diagnosis
     layer = (diagnosis.node or "").partition("#")[0] or "the whole"
-    fused = f", {ONLY_WHEN_FUSED}" if diagnosis.fused else ""
+    fused = ", only when fused" if diagnosis.fused else ""
     reason = f"{layer} is wrong on {', '.join(diagnosis.suspects)}{fused}"
     kind = verdict.kind or suspicion.kind
     return replace(verdict, judgement=Judgement.FAIL, reason=reason, kind=kind, judged_by=BY_LAYERS)
@@ -98,7 +97,7 @@ def _revised(comparison: Comparison, suspicions: Sequence[Suspicion]) -> Compari
     if not verdict.failed or not flaky:
         return comparison
     if not comparison.instances and any(s.kind in ENDING_KINDS for s in flaky):
-        reason = f"{verdict.reason} ({NOT_AGAIN})"
+        reason = f"{verdict.reason} (did not fail again in fresh processes)"
         return replace(comparison, verdict=replace(verdict, judgement=Judgement.UNDECIDED, reason=reason))
     if verdict.judged_by != BY_LAYERS:
         return comparison

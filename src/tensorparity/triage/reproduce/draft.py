@@ -9,7 +9,7 @@ import numpy as np
 from ...core.arrays import Array, dtype_name
 from ...core.outcome import Record
 from ...core.suspicion import Suspicion
-from ...operators.tolerances import tolerance_of
+from ...core.traits import TargetTraits
 from .claim import Claim
 from .script import Reproducer
 
@@ -23,11 +23,15 @@ def draft(
     claim: Claim | None,
     script: Reproducer | None,
     records: Mapping[str, Record],
+    evidence: Sequence[str],
+    traits: TargetTraits,
 ) -> str:
     """Markdown, complete but for what only a person can add.
 
     Args:
+        evidence: in words.
         records: the circumstances of every target that ran the case.
+        traits: of the suspect.
     """
     parts = [
         f"# {title}",
@@ -35,9 +39,9 @@ def draft(
         _summary(suspect, suspicion, claim),
         _section("To reproduce", _script(script)),
         _section("Expected", _expected(claim)),
-        _section("Observed", _observed(suspicion, claim)),
-        _section("How this was judged", _judgement(suspect, suspicion, claim)),
-        _section("Evidence", "\n".join(f"- {line}" for line in suspicion.diagnosis.evidence)),
+        _section("Observed", _observed(claim, evidence)),
+        _section("How this was judged", _judgement(traits, suspicion, claim)),
+        _section("Evidence", "\n".join(f"- {line}" for line in evidence)),
         _section("Environment", _environment(suspect, records)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -81,9 +85,9 @@ def _expected(claim: Claim | None) -> str:
     return f"By {claim.source}:\n\n```\n{_shown(claim.expected, claim)}\n```{formula}"
 
 
-def _observed(suspicion: Suspicion, claim: Claim | None) -> str:
+def _observed(claim: Claim | None, evidence: Sequence[str]) -> str:
     if claim is None or claim.observed is None:
-        return suspicion.diagnosis.evidence[0] if suspicion.diagnosis.evidence else ""
+        return evidence[0] if evidence else ""
     return f"```\n{_shown(claim.observed, claim)}\n```"
 
 
@@ -96,7 +100,7 @@ def _shown(array: Array, claim: Claim) -> str:
     return f"shape {array.shape}; at {index}: {array[index]!r}" if index is not None else f"shape {array.shape}"
 
 
-def _judgement(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
+def _judgement(traits: TargetTraits, suspicion: Suspicion, claim: Claim | None) -> str:
     if claim is None:
         return ""
     lines = [
@@ -105,7 +109,7 @@ def _judgement(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
     ]
     if "tie" in suspicion.features:
         lines.append("- The inputs hold a tie; the gradient was compared with what the other libraries give there.")
-    tolerance = tolerance_of(suspect, _tested_dtype(claim))
+    tolerance = traits.tolerances.get(_tested_dtype(claim))
     if tolerance is not None and claim.off is not None:
         index = claim.worst_element() if claim.expected.ndim else ()
         expected = float(np.abs(claim.expected[index])) if index is not None and claim.expected.size else 0.0

@@ -6,20 +6,20 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..campaign.events import Listener, silent
+from ..campaign.filing import files_beside, make_finding, target_facts
+from ..campaign.reducing import Prepared, confirmed, prepare_one
 from ..core.errors import UsageError
 from ..core.finding import Class, Finding
 from ..operators.rounding import K
 from ..reporting.facts import Facts
+from ..reporting.words import sentence
 from ..store.casefile import SUFFIX, CaseFile, write_case
 from ..targets.runner import RunnerSettings, cached
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.reducer import Budget, Reduction
 from .confirming import confirmed_fresh
-from .events import Listener, silent
-from .examining import examine_case
-from .filing import files_beside, make_finding, target_facts
 from .opening import OpenCase, open_case
-from .reducing import Prepared, confirmed, prepare_one
 
 
 @dataclass(frozen=True)
@@ -44,29 +44,28 @@ def reduce(
     """
     began = time.monotonic()
     with open_case(path, targets, settings) as opened:
-        runner = cached(opened.runner, settings)
-        checked, outcomes = examine_case(
-            runner, opened.case, opened.targets, given=opened.given, convicted=opened.file.suspects
-        )
-        suspicions, undecided = confirmed_fresh(opened, checked, outcomes)
+        examiner = opened.examiner(cached(opened.runner, settings))
+        first_look = opened.look(fresh=False)
+        outcomes = first_look.own
+        suspicions, undecided = confirmed_fresh(opened, first_look)
         defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
         findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in suspicions]
         stats = {"cases": 1, "undecided": int(bool(undecided))}
         notes = list(opened.notes)
         scripts: dict[str, str] = {}
         if defects:
-            prepared = prepare_one(opened.runner, runner, defects[0], budget or Budget(), listener=listener)
+            prepared = prepare_one(opened.runner, examiner, defects[0], budget or Budget(), listener=listener)
             first = make_finding(prepared.suspicion, "reduce", outcomes, opened.case.digest, prepared.original)
             reduction = prepared.reduction
             if reduction is None or reduction.suspicion is None:
-                notes += [line for line in prepared.suspicion.diagnosis.evidence if line.startswith("not reduced")]
+                notes += [sentence(item) for item in first.diagnosis.observations if item.code == "not-reduced"]
             else:
                 stats |= _sizes(opened, reduction)
                 notes += [f"{step.name}: {step.nodes} nodes, {step.elements} numbers" for step in reduction.steps]
             if prepared.reproducer or (reduction and reduction.suspicion):
                 first = _write(first, prepared, opened, out)
             findings = [first, *(finding for finding in findings if finding.id != first.id)]
-            met = confirmed(runner, reduction.also) if reduction else []
+            met = confirmed(examiner, reduction.also) if reduction else []
             findings += [make_finding(s, "reduce", outcomes, s.case.digest) for s in met]
             if prepared.reproducer:
                 scripts[first.id] = prepared.reproducer.marked

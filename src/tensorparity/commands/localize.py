@@ -7,6 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..campaign.events import Listener, silent
+from ..campaign.examination import Examination, Rules, model_of
+from ..campaign.examining import examine_case
+from ..campaign.filing import make_finding, target_facts
+from ..campaign.selection import families_of
+from ..campaign.sources import Context, open_source
 from ..core.case import ApiCall, ModelFile
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
@@ -16,13 +22,7 @@ from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings, cached
 from .confirming import confirmed_fresh
-from .events import Listener, silent
-from .examination import Examination, Rules, model_of
-from .examining import examine_case
-from .filing import make_finding, target_facts
 from .opening import OpenCase, open_case
-from .selection import families_of
-from .sources import Context, open_source
 
 
 @dataclass(frozen=True)

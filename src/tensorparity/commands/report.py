@@ -80,7 +80,7 @@ def _targets(store: Store, campaigns: Sequence[Campaign], findings: Iterable[Fin
         for result in (
             result for engine in store.engines(campaign.id) for result in store.results(campaign.id, engine)
         ):
-            ran = [target for target, status in result.statuses.items() if status is Status.COMPLETED]
+            ran = [target for target, status in result.endings.items() if status is Status.COMPLETED]
             names.update({target: {} for target in ran if target not in names})
     for finding in findings:
         for target in finding.targets:

@@ -5,50 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ..campaign.selection import families_of
 from ..core.finding import Class
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..triage.confirm import flaky, two_answers, unsteady
-from ..triage.reduction.reducer import Checked
-from .examining import Outcomes, examine_case
+from ..triage.examine import Examined
 from .opening import OpenCase
-from .selection import families_of
 
 SOMETIMES = "failed in some repeats only"
 
 
-def examined_fresh(opened: OpenCase) -> tuple[Checked, Outcomes]:
-    """A look at an opened case in workers of its own, every cache off."""
-    return examine_case(
-        opened.runner, opened.case, opened.targets, fresh=True, given=opened.given, convicted=opened.file.suspects
-    )
-
-
-def confirmed_fresh(opened: OpenCase, checked: Checked, outcomes: Outcomes) -> tuple[list[Suspicion], str]:
+def confirmed_fresh(opened: OpenCase, first: Examined) -> tuple[list[Suspicion], str]:
     """What a look in fresh workers says again of a case that is suspected of something, and why nothing is left."""
-    if not checked.suspicions:
-        return [], checked.undecided
-    again, fresh = examined_fresh(opened)
-    return agreed([checked, again], [outcomes, fresh])
+    if not first.judged.suspicions:
+        return [], first.judged.undecided
+    return agreed([first, opened.look(fresh=True)])
 
 
-def agreed(examined: Sequence[Checked], outcomes: Sequence[Mapping[str, Outcome]] = ()) -> tuple[list[Suspicion], str]:
-    """What all looks say; what is not in each of them is flaky.
-
-    Args:
-        outcomes: what the targets did in each look, where it is known.
-    """
+def agreed(looks: Sequence[Examined]) -> tuple[list[Suspicion], str]:
+    """What all looks at a case say; what is not in each of them is flaky."""
     found: dict[str, list[Suspicion]] = {}
-    for checked in examined:
-        for suspicion in {suspicion.signature: suspicion for suspicion in checked.suspicions}.values():
+    for look in looks:
+        for suspicion in {suspicion.signature: suspicion for suspicion in look.judged.suspicions}.values():
             found.setdefault(suspicion.signature, []).append(suspicion)
+    outcomes = [look.own for look in looks]
     suspicions = [
         steady(same[0], outcomes)
-        if len(same) == len(examined)
+        if len(same) == len(looks)
         else replace(same[0], diagnosis=flaky(same[0].diagnosis, SOMETIMES))
         for same in found.values()
     ]
-    undecided = next((checked.undecided for checked in examined if checked.undecided), "")
+    undecided = next((look.judged.undecided for look in looks if look.judged.undecided), "")
     return suspicions, "" if suspicions else undecided
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..campaign.exports import ExportedCases, exported_cases
+from ..campaign.selection import named_targets
 from ..core.case import Case
+from ..core.engine import Ask
 from ..core.errors import UsageError
+from ..core.oracle import Setup
+from ..core.runner import Runner
+from ..core.signature import Key, claim_against
 from ..generators.case_inspection import inspect_case
 from ..operators.api import api_known
 from ..store.casefile import CaseFile, read_case
-from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from .exports import ExportedCases, exported_cases
-from .selection import named_targets
+from ..targets.catalogue import traits_of
+from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
+from ..triage.examine import Examined, Examiner
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,32 @@ class OpenCase:
         again = (f"found with a fault planted: --fault {target}={name} plants it again" for target, name in planted)
         by = (f"{target}: exported to ONNX by {name}" for target, name in self.given.exporters.items())
         return (*again, *self.given.notes, *by)
+
+    def deliver(self, case: Case, target: str) -> Case:
+        """What a target is given: the file that was exported for it, where the case is about the original."""
+        given = self.given.cases.get(target, self.case)
+        return replace(case, subject=given.subject) if case.subject == self.case.subject else case
+
+    def examiner(self, runner: Runner | None = None, **settings: Mapping[str, object]) -> Examiner:
+        """An examiner for this case and its targets.
+
+        Args:
+            runner: instead of the one that is open.
+            settings: by oracle.
+        """
+        setup = Setup(self.case.seed, self.targets, traits_of(self.targets))
+        return Examiner(runner or self.runner, setup, deliver=self.deliver, settings=settings)
+
+    @property
+    def claim(self) -> Key:
+        """What the case was filed for, as far as the file says."""
+        return claim_against(self.file.suspects)
+
+    def look(self, *, fresh: bool) -> Examined:
+        """Run and judge the case; ``fresh`` in workers of its own, every cache off."""
+        runner = self.runner if fresh else cached(self.runner, self.runner.settings)
+        (examined,) = self.examiner(runner).examine([Ask(self.case)], fresh=fresh, claim=self.claim)
+        return examined
 
 
 @contextmanager

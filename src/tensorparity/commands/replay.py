@@ -6,14 +6,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..campaign.events import Listener, Progress, silent
+from ..campaign.filing import make_finding, target_facts
 from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings
-from ..triage.reduction.reducer import Checked
-from .confirming import agreed, examined_fresh
-from .events import Listener, Progress, silent
-from .examining import Outcomes
-from .filing import make_finding, target_facts
+from ..triage.examine import Examined
+from .confirming import agreed
 from .opening import OpenCase, open_case
 
 #: Times a case is run, each in processes of its own: what fails in some of them only is flaky.
@@ -39,16 +38,14 @@ def replay(
     """
     began = time.monotonic()
     with open_case(path, targets, settings) as opened:
-        examined: list[Checked] = []
-        seen: list[Outcomes] = []
+        looks: list[Examined] = []
         for repeat in range(repeats):
             listener(Progress("replaying", repeat, repeats, path.name))
-            checked, outcomes = examined_fresh(opened)
-            examined.append(checked)
-            seen.append(outcomes)
-            if not any(outcome.completed for outcome in outcomes.values()) and not checked.suspicions:
+            looks.append(opened.look(fresh=True))
+            outcomes = looks[-1].own
+            if not any(outcome.completed for outcome in outcomes.values()) and not looks[-1].judged.suspicions:
                 break  # it cannot run here: no need to see it twice
-        suspicions, undecided = agreed(examined, seen)
+        suspicions, undecided = agreed(looks)
         findings = tuple(make_finding(s, "replay", outcomes, opened.case.digest) for s in suspicions)
         facts = Facts(
             command="replay",

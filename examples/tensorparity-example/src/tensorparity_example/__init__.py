@@ -1,0 +1,1 @@
+"""A plug-in of TensorParity with one of each kind; see the README beside it."""

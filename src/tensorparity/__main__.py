@@ -1,0 +1,7 @@
+"""``python -m tensorparity``."""
+
+from __future__ import annotations
+
+from .cli.main import main
+
+main()

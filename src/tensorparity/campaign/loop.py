@@ -1,0 +1,208 @@
+"""The loop: every command runs its engines through it.
+
+An engine is asked for rounds of cases and told what came of them. A few rounds are under way while one is judged, so
+that workers do not wait for the judge; how many is the engine's own constant, so that what it knows when it is asked
+depends on nothing but its seed. What was convicted is confirmed, reduced and filed together.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..core.endings import without_limits
+from ..core.engine import Ask, Engine, Result
+from ..core.outcome import Outcome, Status
+from ..core.verdict import Kind
+from ..triage.examine import Begun, Examined
+from .budget import Budget, StopReason
+from .events import CaseDone, EngineEnded, Progress, WorkerDied
+from .session import Session
+
+#: Convictions wait for each other, because fresh workers are dear; but not for longer than this many cases.
+CONFIRM_EVERY = 200
+
+_DEATHS = (Status.CRASHED, Status.TIMED_OUT, Status.OUT_OF_MEMORY)
+
+
+@dataclass(frozen=True)
+class _Round:
+    """A round under way.
+
+    Args:
+        first: the index of its first case.
+        known: by index, the results that an earlier part of the campaign has recorded.
+        whole: nothing of it was cut off, so that the engine may be told.
+    """
+
+    first: int
+    asks: tuple[Ask, ...]
+    known: Mapping[int, Result]
+    begun: Begun
+    whole: bool
+
+
+class Loop:
+    """One engine under one budget.
+
+    Args:
+        known: results of an earlier part of the same campaign, by index.
+    """
+
+    def __init__(self, session: Session, engine: Engine, budget: Budget, known: Mapping[int, Result]) -> None:
+        self._session = session
+        self._engine = engine
+        self._budget = budget
+        self._known = known
+        self._index = 0
+        self._done = 0
+        self._flight: deque[_Round] = deque()
+        self._waiting: list[Examined] = []
+        self._results: list[Result] = []
+        self._running = 0.0
+        self._finished = False
+        self.stop = StopReason.CASES
+
+    def run(self) -> StopReason:
+        """Until the engine has no more cases, or the budget is used up; then everything is confirmed and filed."""
+        try:
+            while self._ask():
+                self._take(self._flight.popleft())
+            self._file()
+        finally:
+            for item in self._flight:
+                item.begun.cancel()
+            self._flight.clear()
+            self._end()
+        return self.stop
+
+    def interrupt(self) -> None:
+        """After Ctrl-C: what was convicted is still confirmed, but not reduced."""
+        self._session.stop_reducing()
+        self._file()
+
+    def _end(self) -> None:
+        seconds = self._budget.spent
+        tables = self._engine.tables()
+        self._session.emit(EngineEnded(self._engine.name, self.stop.value, seconds, self._running, tables))
+
+    # Asking
+
+    def _ask(self) -> bool:
+        """Have as many rounds under way as the engine allows; False when there is nothing left to judge."""
+        if self._budget.is_used_up(bool(self._waiting)):
+            self.stop = StopReason.BUDGET
+            return False
+        while len(self._flight) <= self._engine.ahead and not (self._finished or self._budget.is_complete):
+            asks = self._engine.ask()
+            kept = self._budget.cut(asks)
+            self._finished = not asks or len(kept) < len(asks)
+            if kept:
+                self._flight.append(self._begun(kept, whole=len(kept) == len(asks)))
+        return bool(self._flight)
+
+    def _begun(self, asks: Sequence[Ask], *, whole: bool) -> _Round:
+        first = self._index
+        self._index += len(asks)
+        known = {
+            index: self._known[index]
+            for index, ask in enumerate(asks, first)
+            if index in self._known and self._known[index].digest == ask.case.digest
+        }
+        new = [ask for index, ask in enumerate(asks, first) if index not in known]
+        return _Round(first, tuple(asks), known, self._session.examiner.begin(new), whole)
+
+    # Judging
+
+    def _take(self, item: _Round) -> None:
+        began = time.monotonic()
+        judged = iter(self._session.examiner.judge(item.begun))
+        results: list[Result] = []
+        for index, ask in enumerate(item.asks, item.first):
+            examined = None if index in item.known else next(judged)
+            result = item.known[index] if examined is None else result_of(index, examined)
+            results.append(result)
+            self._report(ask, result, examined)
+        if item.whole:
+            self._engine.tell(results)
+        self._running += time.monotonic() - began
+        if len(self._results) >= CONFIRM_EVERY:
+            self._file()
+
+    def _report(self, ask: Ask, result: Result, examined: Examined | None) -> None:
+        emit, name = self._session.emit, self._engine.name
+        if examined is None:
+            emit(CaseDone(name, result, counted=ask.counted, resumed=True))
+        else:
+            again = tuple("/".join(key[:3]) for key in examined.known)
+            emit(CaseDone(name, result, examined.own, ask.counted, oracle=examined.oracle, again=again))
+            for target, outcome in examined.own.items():
+                if outcome.status in _DEATHS:
+                    emit(WorkerDied(target, outcome.status, result.digest))
+            self._session.remember(examined.own)
+            self._results.append(result)
+            if examined.judged.suspicions:
+                self._waiting.append(examined)
+        self._done += ask.counted
+        emit(Progress(name, self._done, self._budget.cases, self._session.summary(len(self._waiting))))
+
+    def _file(self) -> None:
+        """Confirm, reduce and file what was convicted; only then are the results recorded, so that nothing is lost."""
+        waiting, results = list(self._waiting), list(self._results)
+        self._session.file(self._engine.name, waiting, self._budget.left)
+        self._session.record(self._engine.name, results)
+        del self._waiting[: len(waiting)], self._results[: len(results)]
+
+
+def result_of(index: int, examined: Examined) -> Result:
+    """What an engine is told, and the store keeps: nothing that depends on how loaded the machine is."""
+    endings = {target: outcome.status for target, outcome in examined.own.items()}
+    verdicts = tuple(verdict for verdict in examined.judged.verdicts if verdict.kind is not Kind.HANG)
+    everybody = (examined.judged, *examined.measured)
+    measures = {name: dict(by_target) for judged in everybody for name, by_target in judged.measures.items()}
+    return Result(
+        index,
+        examined.case.digest,
+        verdicts,
+        without_limits(endings),
+        measures,
+        _replies(examined.own),
+        examined.judged.told,
+    )
+
+
+def _replies(outcomes: Mapping[str, Outcome]) -> dict[str, object]:
+    return {target: outcome.reply for target, outcome in outcomes.items() if outcome.reply is not None}
+
+
+def run_engines(
+    session: Session,
+    engines: Sequence[Engine],
+    *,
+    seconds: float | None = None,
+    cases: int | None = None,
+    searching: float = 1.0,
+) -> StopReason:
+    """Engines one after another, each with its share of the time that is left; Ctrl-C ends the run, not the report."""
+    began, stop = time.monotonic(), StopReason.CASES
+    for position, engine in enumerate(engines):
+        left = None if seconds is None else seconds - (time.monotonic() - began)
+        share = None if left is None else max(0.0, left / (len(engines) - position))
+        known = {result.index: result for result in session.recorded(engine.name)}
+        loop = Loop(session, engine, Budget(share, cases, searching), known)
+        try:
+            stop = loop.run()
+        except KeyboardInterrupt:
+            return _interrupted(loop)
+    return stop
+
+
+def _interrupted(loop: Loop) -> StopReason:
+    """What was convicted is still confirmed; a second Ctrl-C leaves that out, too."""
+    try:
+        loop.interrupt()
+    except KeyboardInterrupt:
+        return StopReason.INTERRUPTED
+    return StopReason.INTERRUPTED

@@ -1,0 +1,192 @@
+"""``hunt``: the engines one after another, under one budget, against the installed targets."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from .. import __version__
+from ..campaign.budget import StopReason
+from ..campaign.events import Listener, silent, to_all
+from ..campaign.filing import target_facts
+from ..campaign.loop import run_engines
+from ..campaign.reducing import Preparation, ReducingSettings
+from ..campaign.sections import Sections
+from ..campaign.session import Session
+from ..campaign.tally import Tally
+from ..campaign.witnesses import witnesses_for
+from ..core.engine import Engine
+from ..core.jsontext import Json
+from ..core.oracle import Setup
+from ..engines.base import ENGINES
+from ..operators.rounding import K
+from ..oracles.kinds import DEFAULT_ORACLE, ORACLES
+from ..reporting.facts import Facts
+from ..store.database import Store, open_store
+from ..targets.catalogue import traits_of
+from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
+from ..triage.examine import Examiner
+
+#: Of an engine's share of the time, what goes into running cases while something waits to be confirmed.
+SEARCHING = 0.6
+
+
+@dataclass(frozen=True)
+class HuntSettings:
+    """What ``hunt`` is told.
+
+    Args:
+        budget: seconds for all engines together.
+        cases: exactly so many cases per engine instead of a budget.
+        resume: go on with the last hunt of the same seed, settings and versions in the store.
+        folder: where case files go if the store is a URL.
+        reducing: how much work goes into reducing what is found; None files it as it is.
+        sections: settings of engines and oracles.
+    """
+
+    targets: Sequence[str]
+    engines: Sequence[str] = ()
+    seed: int = 0
+    budget: float = 300.0
+    cases: int | None = None
+    oracle: str = DEFAULT_ORACLE
+    store: str | Path = "tensorparity-out"
+    folder: Path | None = None
+    resume: bool = False
+    runner: RunnerSettings = field(default_factory=RunnerSettings)
+    reducing: ReducingSettings | None = None
+    sections: Sections = field(default_factory=Sections)
+
+    def identity(self, runner: LocalRunner) -> dict[str, Json]:
+        """What must be equal for one hunt to be the continuation of another; a budget only cuts."""
+        circumstances = "\n".join(runner.desk(target).circumstances for target in self.targets)
+        sections = self.sections.to_json()
+        return {
+            "tensorparity": __version__,
+            "circumstances": hashlib.sha256(circumstances.encode()).hexdigest(),
+            "targets": list(self.targets),
+            "oracle": self.oracle,
+            "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
+            **({"settings": sections} if sections else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Hunted:
+    """What was found; ``broken`` where a target that was asked for could not be started."""
+
+    facts: Facts
+    broken: bool
+    store: Path
+
+
+class Hunt:
+    """One campaign over several engines."""
+
+    def __init__(self, settings: HuntSettings, runner: LocalRunner, store: Store, listener: Listener = silent) -> None:
+        self._settings = settings
+        self._runner = runner
+        self._notes: list[str] = []
+        self.tally = Tally()
+        emit = to_all([self.tally, listener])
+        setup = Setup(settings.seed, tuple(settings.targets), traits_of(settings.targets))
+        examiner = Examiner(
+            cached(runner, settings.runner), setup, oracle=settings.oracle, settings=settings.sections.oracles
+        )
+        self.campaign = self._open_campaign(store)
+        preparation = Preparation(runner, examiner, settings.reducing, listener)
+        self.session = Session(
+            examiner,
+            preparation,
+            emit,
+            store,
+            self.campaign,
+            settings.runner.faults,
+            witnesses=_witnesses(runner, setup),
+        )
+        self._setup = setup
+        self.stop = StopReason.CASES
+
+    def _open_campaign(self, store: Store) -> int:
+        settings = self._settings
+        identity = settings.identity(self._runner)
+        if settings.resume:
+            earlier = store.find_campaign("hunt", settings.seed, identity)
+            if earlier:
+                return earlier.id
+            self._notes.append("nothing to resume: no hunt of this seed with these settings and versions; begun anew")
+        return store.begin_campaign("hunt", settings.seed, identity)
+
+    def run(self) -> None:
+        """Run every engine for its share of the budget; Ctrl-C ends the hunt, not the report."""
+        settings = self._settings
+        seconds = None if settings.cases is not None else settings.budget
+        engines = [self._engine(name) for name in settings.engines or ENGINES.names()]
+        self.stop = run_engines(self.session, engines, seconds=seconds, cases=settings.cases, searching=SEARCHING)
+        assert self.session.store is not None
+        self.session.store.finish_campaign(self.campaign, self.stop.value)
+
+    def _engine(self, name: str) -> Engine:
+        setup = replace(self._setup, settings=self._settings.sections.engine(name))
+        return ENGINES.get(name)(setup)
+
+    def facts(self, seconds: float) -> Facts:
+        settings, tally = self._settings, self.tally
+        return Facts(
+            command="hunt",
+            seed=settings.seed,
+            targets=target_facts(self._runner, settings.targets, self.session.outcomes),
+            stats={
+                **tally.stats(seconds),
+                "stop_reason": self.stop.value,
+                "again": dict(self.session.distinct.again),
+                "tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
+            },
+            findings=tuple(self.session.findings.values()),
+            notes=(
+                f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
+                *self._notes,
+                *self._note_on_oracle(),
+                *(f"fault {f.name} is planted in {t}" for t, f in settings.runner.faults.items()),
+            ),
+            isolated_threshold=K,
+            undecided=tally.undecided,
+            unsupported=tally.unsupported,
+            scripts=tally.scripts,
+        )
+
+    def _note_on_oracle(self) -> list[str]:
+        """Where somebody else than the chosen oracle judged: it has nothing to say of such cases."""
+        chosen = self._settings.oracle
+        others = [name for name, own in self.tally.judges.items() if own - {chosen}]
+        if chosen == DEFAULT_ORACLE or not others:
+            return []
+        return [f"the oracle {chosen} has no say in all cases of {', '.join(others)}: those are judged by other rules"]
+
+
+def _witnesses(runner: LocalRunner, setup: Setup) -> list[str]:
+    return [name for name in runner.targets if name not in setup.targets]
+
+
+def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
+    """Run a hunt to its end and return what was found.
+
+    Raises:
+        UsageError: for unknown targets, engines or oracles.
+        StoreError: if the store cannot be written.
+    """
+    began = time.monotonic()
+    for name in settings.engines:
+        ENGINES.get(name)
+    ORACLES.get(settings.oracle)
+    with (
+        open_store(settings.store, folder=settings.folder) as store,
+        open_runner([*settings.targets, *witnesses_for(settings.targets)], settings.runner) as runner,
+    ):
+        campaign = Hunt(settings, runner, store, listener)
+        campaign.run()
+        broken = any(target in settings.targets for target in runner.broken)
+        return Hunted(campaign.facts(time.monotonic() - began), broken, store.folder)

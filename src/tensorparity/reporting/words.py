@@ -1,0 +1,456 @@
+"""What a finding says in words: a sentence for every code of evidence, and the title. Nothing else makes them.
+
+Every sentence stands by itself: its reader may never have seen this tool. Where a sentence belongs to a code that is
+not in the table (a plug-in's, or a newer version's), the text that came with the evidence is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from ..core.evidence import Evidence
+from ..core.finding import Class, Diagnosis, Finding
+from ..core.jsontext import Json
+from ..core.severity import Severity, severity_of
+from ..core.verdict import Kind, Stage
+from . import wording
+
+Data = Mapping[str, Json]
+
+_EXPORTER = "exporter:"
+#: So many parameters are part of a title, each as long as this.
+_MOST_PARAMETERS, _LONGEST_PARAMETER = 4, 60
+
+#: What a target is held against.
+_AGAINST = {"reference": "the float64 reference", "vote": "what most targets give"}
+
+#: How a layer was looked at: what is said of it, by the code that triage uses.
+_HOW = {
+    "forward": "{} run alone on identical inputs",
+    "backward": "the gradient of {}, pulled back alone on identical inputs and cotangents",
+    "loss": "{} alone on identical predictions, in value or gradient",
+    "update": "{}, one step from identical weights with its own gradients",
+    "own-loss": "the loss {} of its own outputs",
+    "loss-gradient": "the gradient of the loss {}, by the predictions",
+    "all-gradients": "the gradients of the loss through {}",
+    "state": "{}, in what it holds after one training step",
+    "fit-loss": "the loss of {}, trained from identical weights",
+    "fit-weights": "the weights of {}, trained from identical weights",
+}
+#: What the judges of whole steps call what has no layer of its own.
+_NAMELESS = {"training": "the whole model"}
+
+
+class Told(Protocol):
+    """A finding, or a suspicion on its way to become one."""
+
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def stage(self) -> Stage: ...
+    @property
+    def diagnosis(self) -> Diagnosis: ...
+
+
+def sentence(evidence: Evidence) -> str:
+    """One observation in words."""
+    said = SENTENCES.get(evidence.code)
+    return said(evidence.data) if said else str(evidence)
+
+
+def sentences(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """The evidence of a diagnosis in words."""
+    return tuple(sentence(item) for item in diagnosis.observations)
+
+
+def worded(finding: Finding) -> Finding:
+    """The finding with its words filled in: the text of its evidence, and its title."""
+    evidence = tuple(replace(item, text=sentence(item)) for item in finding.diagnosis.observations)
+    return replace(finding, diagnosis=replace(finding.diagnosis, evidence=evidence), title=title(finding))
+
+
+def in_short(finding: Finding) -> str:
+    """``wrong (inconsistency), stage forward; not reduced to its end: out of time``."""
+    severity, kind = finding.severity.value, finding.kind.value
+    said = f"{severity}{f' ({kind})' if kind != severity else ''}, stage {finding.stage.value}"
+    why = f": {finding.not_reduced}" if finding.not_reduced else ""
+    return f"{said}; not reduced to its end{why}" if finding.reduced is False else said
+
+
+# --- the title ----------------------------------------------------------------------------------
+
+
+def title(told: Told, on: str = "", otherwise: str = "a model") -> str:
+    """``keras.layers.CenterCrop with data_format='channels_first' gives another shape on keras:torch``.
+
+    Args:
+        on: one of the suspects, where only that one is spoken of.
+        otherwise: what is wrong where no API is known.
+    """
+    diagnosis = told.diagnosis
+    suspects = (on,) if on else diagnosis.suspects
+    what = (diagnosis.api or otherwise) + _with(diagnosis.parameters)
+    exporters = [suspect.removeprefix(_EXPORTER) for suspect in suspects if suspect.startswith(_EXPORTER)]
+    if exporters:
+        return f"{what} is exported wrongly by {wording.names(exporters)}"
+    if diagnosis.klass is Class.UNSUPPORTED:
+        return f"{what} is not supported{_on(suspects)}"
+    if diagnosis.klass is Class.SPECIFICATION:
+        return f"{what} differs between targets, where the documentation leaves it open"
+    said = f"{_PLACES.get(told.stage, '{}').format(what)} {symptom(told.kind, diagnosis)}{_on(suspects)}"
+    return f"{said}, in some runs only" if diagnosis.klass is Class.FLAKY else said
+
+
+_PLACES = {
+    Stage.BUILD: "building {}",
+    Stage.BACKWARD: "the gradient of {}",
+    Stage.UPDATE: "a training step of {}",
+    Stage.SAVE_LOAD: "{}, saved and loaded again,",
+}
+
+
+def symptom(kind: Kind, diagnosis: Diagnosis) -> str:
+    """What a user sees: ``raises ValueError``, ``gives another shape``."""
+    if kind in _ENDS:
+        verb, plain = _ENDS[kind]
+        how = next((str(item.data["type"]) for item in diagnosis.observations if item.code == "ended"), "")
+        return f"{verb} {how}" if how and verb else plain
+    if kind is Kind.NAN:
+        return _nan_symptom(diagnosis)
+    if kind in _SYMPTOMS:
+        return _SYMPTOMS[kind]
+    if diagnosis.klass is Class.PRECISION or severity_of(kind, diagnosis) is Severity.DIGITS:
+        return "gives inexact numbers"
+    return "gives wrong numbers"
+
+
+#: With the name of the exception or signal, and without.
+_ENDS = {
+    Kind.ERROR: ("raises", "raises an exception"),
+    Kind.CRASH: ("kills the process with", "kills the process"),
+    Kind.HANG: ("", "never ends"),
+}
+_SYMPTOMS = {
+    Kind.SHAPE: "gives another shape",
+    Kind.DTYPE: "gives another dtype",
+    Kind.ACCEPTS_INVALID: "is accepted, though the documentation rules it out",
+    Kind.PRECISION: "gives inexact numbers",
+    Kind.EQUIVALENCE: "gives another result than an equivalent model",
+}
+
+
+def _nan_symptom(diagnosis: Diagnosis) -> str:
+    placed = (item.data for item in diagnosis.observations if item.code == "not-finite")
+    place = next(placed, None)
+    if place is None or not _is_finite(place["observed"]):
+        return "gives NaN or infinity"
+    return f"gives a number where {_value(place['expected'])} is right"
+
+
+def _with(parameters: Mapping[str, Json]) -> str:
+    if not parameters:
+        return ""
+    shown = [_short(wording.parameters({name: value})) for name, value in list(parameters.items())[:_MOST_PARAMETERS]]
+    return f" with {', '.join(shown)}{', ...' if len(parameters) > _MOST_PARAMETERS else ''}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_PARAMETER else text[: _LONGEST_PARAMETER - 3] + "..."
+
+
+def _on(suspects: Sequence[str]) -> str:
+    if not suspects:
+        return ""
+    if tuple(suspects) == ("keras",):
+        return " on every Keras backend"
+    return f" on {wording.names(suspects)}"
+
+
+# --- numbers and places -------------------------------------------------------------------------
+
+
+def _value(value: Json) -> str:
+    """A number as it is read; non-finite ones come as words from a store."""
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (int, float)):
+        return wording.number(float(value), digits=6) if isinstance(value, float) else str(value)
+    return str(value)
+
+
+def _is_finite(value: Json) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError):
+        return True
+
+
+def _where(data: Data) -> str:
+    """``conv (Conv2D) run alone on identical inputs``."""
+    return _HOW.get(data["how"], _HOW["forward"]).format(_layer(data))
+
+
+def _layer(data: Data) -> str:
+    """A layer by its name in the model and its type; a call, a loss or an optimizer by what it is."""
+    name, op = data["layer"], data["op"]
+    if op in _NAMELESS:
+        return _NAMELESS[op]
+    return op if name in (op, "call", "loss", "training") else f"{name} ({op})"
+
+
+def _explained(ratio: Json) -> str:
+    if ratio is None or not math.isfinite(float(ratio)):
+        return "more than any rounding explains"
+    return f"{float(ratio):.3g} times what rounding explains"
+
+
+def _index(data: Data) -> str:
+    output = f" of output {data['output']}" if data.get("output") else ""
+    return f"at {list(data['index'])}{output}" if data["index"] else f"in its only number{output}"
+
+
+# --- one sentence per code: what a layer, a loss or an optimizer gives ----------------------------
+
+
+def _off(data: Data) -> str:
+    off = float(data["off"])
+    by = f"off by {off:.3g}" if off and math.isfinite(off) else "wrong"  # some measures know no absolute error
+    said = f"{data['target']} is {by} in {_where(data)}: {_explained(data['ratio'])}"
+    return f"{said}; {_gives(data)}" if "index" in data else said
+
+
+def _gives(data: Data) -> str:
+    return f"{_index(data)} it gives {_value(data['observed'])} where {_right(data)} {_value(data['expected'])}"
+
+
+def _right(data: Data) -> str:
+    return "the reference gives" if data["against"] == "reference" else "most targets give"
+
+
+def _not_finite(data: Data) -> str:
+    given = f"{_value(data['observed'])} where {_right(data)} {_value(data['expected'])}"
+    return f"{data['target']} gives {given}, {_index(data)}, in {_where(data)}"
+
+
+def _other_shape(data: Data) -> str:
+    given = f"the shape {_shape(data['given'])} where {_right(data)} {_shape(data['wanted'])}"
+    return f"{data['target']} gives {given}, in {_where(data)}"
+
+
+def _shape(sizes: Json) -> str:
+    return f"({', '.join(map(str, sizes))})"
+
+
+def _other_dtype(data: Data) -> str:
+    return f"{data['target']} answers in {data['dtype']} in {_where(data)}, which is not what its dtype policy says"
+
+
+def _agree(data: Data) -> str:
+    targets, off, ratio = data["targets"], float(data["off"]), data["ratio"]
+    to = f" to {off:.1g}" if off and math.isfinite(off) else ""
+    bound = f", {float(ratio):.1g} of what rounding explains" if ratio is not None and float(ratio) > 0 else ""
+    return f"{wording.names(targets)} agree{'s' * (len(targets) == 1)} with {_AGAINST[data['against']]}{to}{bound}"
+
+
+def _all_agree(data: Data) -> str:
+    return f"all of them agree with each other and not with {_AGAINST[data['against']]}"
+
+
+def _affected(data: Data) -> str:
+    return f"{data['count']} layers of type {data['op']} are affected; {data['layer']} is the first"
+
+
+def _no_answer(data: Data) -> str:
+    return f"{data['target']} {data['ending']}"
+
+
+def _announced(data: Data) -> str:
+    return f"{data['target']} gives {data['given']}, where it says that it gives {data['announced']}"
+
+
+def _outvoted_dtype(data: Data) -> str:
+    return f"{data['target']} gives {', '.join(data['given'])}, most others {', '.join(data['most'])}"
+
+
+# --- gradients ------------------------------------------------------------------------------------
+
+
+def _outside_slopes(data: Data) -> str:
+    if "slope" not in data:
+        return f"{data['target']} gives a gradient that is not finite along {data['along']}"
+    given, low, high = (float(data[name]) for name in ("slope", "low", "high"))
+    allowed = f"where the formula allows {low:.4g} to {high:.4g}"
+    return f"{data['target']} gives the slope {given:.4g} along {data['along']}, {allowed}"
+
+
+def _kink(data: Data) -> str:
+    targets = ", ".join(data["targets"])
+    return f"the gradients of {targets} differ at a kink or tie of {data['op']}, where it has no derivative"
+
+
+def _between_slopes(data: Data) -> str:
+    return "each lies between the one-sided derivatives of the formula in every direction tried"
+
+
+def _guard(data: Data) -> str:
+    return f"the gradients of {', '.join(data['targets'])} differ where {data['op']} is guarded from infinities"
+
+
+def _guard_formula(data: Data) -> str:
+    return "each is that of a formula that differs in where the guard stands, which is documented nowhere"
+
+
+# --- endings --------------------------------------------------------------------------------------
+
+
+def _ended(data: Data) -> str:
+    """How a call ended that should have answered."""
+    target, status, kind = data["target"], data["status"], data["type"]
+    call = f" in {data['api']}({wording.parameters(data.get('parameters', {}))})" if data.get("api") else ""
+    if status == "crashed":
+        message = f": {data['message']}" if data["message"] else ""
+        return f"{target}: the process died of {kind}{call}{message}"
+    if status == "timed out":
+        return f"{target}: no answer{call}: {data['message'] or kind}"
+    return f"{target} raised {kind}{call}: {data['message']}"
+
+
+def _completed(data: Data) -> str:
+    return f"{wording.names(data['targets'])} completed the same on the same inputs"
+
+
+def _accepted(data: Data) -> str:
+    return "the documented shape rule and formula accept it"
+
+
+def _unsupported(data: Data) -> str:
+    return f"{data['target']} says that it does not support this"
+
+
+# --- what the documentation leaves open -------------------------------------------------------------
+
+
+def _freedom(data: Data) -> str:
+    name = f" ({data['name']})" if data.get("name") else ""
+    return f"documented freedom{name}: {data['words']} ({data['source']})"
+
+
+# --- repeats ----------------------------------------------------------------------------------------
+
+
+def _not_again(data: Data) -> str:
+    return "did not fail again in fresh processes"
+
+
+def _two_answers(data: Data) -> str:
+    return f"{data['target']} gives two different answers on the same case"
+
+
+# --- exported files ---------------------------------------------------------------------------------
+
+
+def _exported_layer(data: Data) -> str:
+    runtimes, originals = " and ".join(data["runtimes"]), " and ".join(data["originals"])
+    return (
+        f"{_where(data)}: {runtimes} agree with each other on the exported file, and not with {originals} "
+        "on the original"
+    )
+
+
+def _exported_output(data: Data) -> str:
+    runtimes, originals = " and ".join(data["runtimes"]), " and ".join(data["originals"])
+    return (
+        f"output {data['output']}: {runtimes} agree with each other on the exported file to "
+        f"{float(data['together']):.1g} of its scale, and differ by {float(data['apart']):.3g} from {originals} "
+        "on the original"
+    )
+
+
+def _exporter_doubt(data: Data) -> str:
+    return (
+        f"{data['target']} runs a file exported by {data['exporter']}, which may be wrong instead: "
+        "a second runtime tells"
+    )
+
+
+def _no_layer_differs(data: Data) -> str:
+    return "no layer that could be run alone differs"
+
+
+# --- whole runs -------------------------------------------------------------------------------------
+
+
+def _fused(data: Data) -> str:
+    return (
+        f"only when fused: {data['target']} gives another answer when the model runs as a whole than layer by layer "
+        f"({float(data['relative']):.3g} of the output's scale), though no layer alone is wrong"
+    )
+
+
+def _stretch(data: Data) -> str:
+    names = data["layers"]
+    listed = ", ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}"
+    layers = wording.count(len(names), "layer")
+    return f"the shortest stretch that shows it: {listed} ({layers}; {data['checks']} cuts tried)"
+
+
+# --- reduction --------------------------------------------------------------------------------------
+
+
+def _reduced(data: Data) -> str:
+    before = f"{wording.count(data['nodes'], 'node')} and {data['numbers']:,} numbers"
+    stopped = f" ({data['stopped']})" if data.get("stopped") else ""
+    after = f"{data['nodes_after']} and {data['numbers_after']:,}"
+    return f"reduced from {before} to {after} in {data['checks']} checks{stopped}"
+
+
+def _not_reduced(data: Data) -> str:
+    return f"not reduced{', shown by the file' if data.get('by_file') else ''}: {data['why']}"
+
+
+def _file_itself(data: Data) -> str:
+    return "the layer is not in the catalogue: the case is the model file itself, with its smallest batch"
+
+
+def _script_doubt(data: Data) -> str:
+    return f"reproducer {'not verified' if data['written'] else 'missing'}: {data['why']}"
+
+
+#: The sentence of every code.
+SENTENCES: Mapping[str, Callable[[Data], str]] = {
+    "off": _off,
+    "not-finite": _not_finite,
+    "other-shape": _other_shape,
+    "other-dtype": _other_dtype,
+    "agree": _agree,
+    "all-agree": _all_agree,
+    "affected": _affected,
+    "no-answer": _no_answer,
+    "announced": _announced,
+    "outvoted-dtype": _outvoted_dtype,
+    "outside-slopes": _outside_slopes,
+    "kink": _kink,
+    "between-slopes": _between_slopes,
+    "guard": _guard,
+    "guard-formula": _guard_formula,
+    "ended": _ended,
+    "completed": _completed,
+    "accepted": _accepted,
+    "unsupported": _unsupported,
+    "freedom": _freedom,
+    "not-again": _not_again,
+    "two-answers": _two_answers,
+    "exported-layer": _exported_layer,
+    "exported-output": _exported_output,
+    "exporter-doubt": _exporter_doubt,
+    "no-layer-differs": _no_layer_differs,
+    "fused": _fused,
+    "stretch": _stretch,
+    "reduced": _reduced,
+    "not-reduced": _not_reduced,
+    "file-itself": _file_itself,
+    "script-doubt": _script_doubt,
+}

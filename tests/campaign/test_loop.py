@@ -1,0 +1,204 @@
+"""The loop with a small engine and fake targets: exact counts, rounds ahead, resumes, events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.budget import Budget, StopReason
+from tensorparity.campaign.events import CaseDone, EngineEnded, Event, WorkerDied, silent
+from tensorparity.campaign.loop import Loop, run_engines
+from tensorparity.campaign.reducing import Preparation
+from tensorparity.campaign.session import Session
+from tensorparity.core.case import Case
+from tensorparity.core.engine import Ask, Result
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.oracle import Judged, Seen, Setup
+from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.verdict import Judgement, Verdict
+from tensorparity.oracles.kinds import ORACLES
+from tensorparity.store.database import Store, open_store
+from tensorparity.triage.examine import Examiner
+
+TARGETS = ("a", "b")
+
+
+class SumOracle:
+    """Passes, and measures the sum of what the first target gave."""
+
+    def __init__(self, setup: Setup) -> None:
+        """It needs nothing."""
+
+    def judge(self, seen: Seen) -> Judged:
+        verdict = Verdict(Judgement.PASS, seen.targets, "always")
+        sums = {target: (float(o.outputs["y"].sum()),) for target, o in seen.completed.items()}
+        return Judged((verdict,), measures={"sum": sums})
+
+
+class SmallEngine:
+    """Two cases a round; what it is told goes into the next round, so that order shows."""
+
+    name = "small"
+
+    def __init__(self, seed: int = 0, ahead: int = 0, rounds: int | None = None) -> None:
+        self.ahead = ahead
+        self._seed, self._rounds = seed, rounds
+        self._asked = 0
+        self.told: list[list[Result]] = []
+        #: By round, how many rounds had been told when it was asked for.
+        self.knew: list[int] = []
+
+    def ask(self) -> Sequence[Ask]:
+        if self._rounds is not None and self._asked >= self._rounds:
+            return []
+        self.knew.append(len(self.told))
+        self._asked += 1
+        return [Ask(self._case(place), oracles=("sum",)) for place in range(2)]
+
+    def tell(self, results: Sequence[Result]) -> None:
+        self.told.append(list(results))
+
+    def tables(self) -> Mapping[str, Any]:
+        return {"rounds": len(self.told)}
+
+    def _case(self, place: int) -> Case:
+        learned = [abs(int(1000 * r.measures["sum"]["a"][0])) for results in self.told for r in results]
+        rng = np.random.default_rng([self._seed, self._asked, place, *learned])
+        build = GraphBuilder("small")
+        graph = build.build(build.add("ReLU", build.input("x", (4,)), name="y"))
+        return Case(graph, inputs={"x": rng.standard_normal((1, 4)).astype(np.float32)})
+
+
+class Runner:
+    """Gives back what it is fed; ``ends`` says which calls of which target end otherwise."""
+
+    targets = TARGETS
+
+    def __init__(self, ends: Mapping[int, Status] | None = None) -> None:
+        self._ends = ends or {}
+        self.runs = 0
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], **_: Any) -> list[Outcome]:
+        found = []
+        for case, target in pairs:
+            status = self._ends.get(self.runs, Status.COMPLETED)
+            found.append(Outcome(target, status, {"y": case.inputs["x"]} if status is Status.COMPLETED else {}))
+            self.runs += 1
+        return found
+
+
+@pytest.fixture(autouse=True)
+def sum_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ORACLES._paths, "sum", "nowhere:sum")
+    monkeypatch.setitem(ORACLES._loaded, "sum", SumOracle)
+
+
+def session(
+    store: Store | None = None, runner: Runner | None = None, emit: Callable[[Event], None] = silent
+) -> Session:
+    examiner = Examiner(runner or Runner(), Setup(0, TARGETS))
+    preparation = Preparation(None, examiner, None)  # type: ignore[arg-type]
+    campaign = 0
+    if store is not None:
+        earlier = store.find_campaign("test", 0, {})
+        campaign = earlier.id if earlier else store.begin_campaign("test", 0, {})
+    return Session(examiner, preparation, emit, store, campaign)
+
+
+@pytest.mark.parametrize("cases", [0, 1, 2, 5])
+@pytest.mark.parametrize("ahead", [0, 3])
+def test_a_count_is_exact(cases: int, ahead: int) -> None:
+    events: list[Event] = []
+    run_engines(session(emit=events.append), [SmallEngine(ahead=ahead)], cases=cases)
+    done = [event.result.index for event in events if isinstance(event, CaseDone)]
+    assert done == list(range(cases))
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_an_engine_is_asked_once_exactly_the_rounds_before_are_told(ahead: int) -> None:
+    engine = SmallEngine(ahead=ahead, rounds=7)
+    assert run_engines(session(), [engine]) is StopReason.CASES
+    assert engine.knew == [max(0, place - ahead) for place in range(7)]
+    assert len(engine.told) == 7
+
+
+def test_a_round_that_was_cut_teaches_nothing() -> None:
+    engine = SmallEngine()
+    run_engines(session(), [engine], cases=3)
+    assert [len(results) for results in engine.told] == [2]
+
+
+def test_a_budget_of_nothing_runs_nothing() -> None:
+    engine = SmallEngine()
+    assert run_engines(session(), [engine], seconds=0.0) is StopReason.BUDGET
+    assert engine.told == []
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 4])
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_a_resume_continues_as_if_never_interrupted(tmp_path: Path, cut: int, ahead: int) -> None:
+    def results(folder: str, cases: int) -> list[Result]:
+        with open_store(tmp_path / folder) as store:
+            run_engines(session(store), [SmallEngine(ahead=ahead)], cases=cases)
+            return store.results(1, "small")
+
+    whole = results("whole", 6)
+    results("cut", cut)
+    assert results("cut", 6) == whole
+
+
+def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        run_engines(session(store), [SmallEngine()], cases=4)
+        runner = Runner()
+        events: list[Event] = []
+        run_engines(session(store, runner, events.append), [SmallEngine()], cases=6)
+    assert runner.runs == 2 * len(TARGETS)
+    assert [event.resumed for event in events if isinstance(event, CaseDone)] == [True] * 4 + [False] * 2
+
+
+def test_time_outs_never_teach() -> None:
+    engine = SmallEngine(rounds=1)
+    events: list[Event] = []
+    run_engines(session(runner=Runner({0: Status.TIMED_OUT, 3: Status.CRASHED}), emit=events.append), [engine])
+    first, second = engine.told[0]
+    assert first.endings == {"a": None, "b": Status.COMPLETED}
+    assert second.endings == {"a": Status.COMPLETED, "b": Status.CRASHED}
+    died = [(event.target, event.status) for event in events if isinstance(event, WorkerDied)]
+    assert died == [("a", Status.TIMED_OUT), ("b", Status.CRASHED)]
+
+
+def test_an_engine_that_ends_says_what_its_paper_prints() -> None:
+    events: list[Event] = []
+    run_engines(session(emit=events.append), [SmallEngine(rounds=2)])
+    (ended,) = [event for event in events if isinstance(event, EngineEnded)]
+    assert ended.tables == {"rounds": 2}
+
+
+def test_ctrl_c_ends_the_run_and_not_the_report(tmp_path: Path) -> None:
+    class Interrupted(SmallEngine):
+        def tell(self, results: Sequence[Result]) -> None:
+            super().tell(results)
+            if len(self.told) == 2:
+                raise KeyboardInterrupt
+
+    with open_store(tmp_path) as store:
+        assert run_engines(session(store), [Interrupted()], cases=100) is StopReason.INTERRUPTED
+        assert len(store.results(1, "small")) == 4
+
+
+def test_a_budget_leaves_time_for_what_waits() -> None:
+    budget = Budget(seconds=10.0, searching=0.5)
+    budget.began -= 6.0
+    assert budget.is_used_up(waiting=True)
+    assert not budget.is_used_up(waiting=False)
+
+
+def test_a_loop_emits_the_oracle_that_decided() -> None:
+    events: list[Event] = []
+    Loop(session(emit=events.append), SmallEngine(rounds=1), Budget(), {}).run()
+    assert {event.oracle for event in events if isinstance(event, CaseDone)} == {"sum"}
