@@ -48,7 +48,9 @@ def examine(classifier: Model, images: dict[str, Array]) -> Examine:
         **settings: Any,
     ) -> ExaminedModel:
         known = families or dict.fromkeys(runner.targets, "keras")
-        traits = Traits({target: TargetTraits(target, family=family, reads=("fake",)) for target, family in known.items()})
+        traits = Traits(
+            {target: TargetTraits(target, family=family, reads=("fake",)) for target, family in known.items()}
+        )
         examiner = ModelExaminer(runner, model, runner.targets, traits, oracle, settings)
         return examiner.examine(inputs, labels or {})
 

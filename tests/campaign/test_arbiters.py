@@ -35,7 +35,6 @@ def mystery() -> Model:
 @pytest.fixture
 def examine(fake_runner: Any) -> Any:
     """Examine the mystery on two targets with an arbiter; what goes wrong is planted per target and layer."""
-
     model = mystery()
 
     def run(planted: dict[str, Any], arbiters: tuple[str, ...] = (ARBITER,)) -> tuple[Examined, Any]:

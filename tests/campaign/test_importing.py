@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from tensorparity.campaign.examination import Examination, Rules, one_layer_case
+
 from tensorparity.campaign.importing import import_graph
 from tensorparity.core.case import ModelFile
 from tensorparity.core.graph import LayerGraph

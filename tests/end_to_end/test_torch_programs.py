@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from tensorparity.campaign.examination import Examination, Rules
+
 from tensorparity.campaign.exports import export_to_onnx
 from tensorparity.campaign.importing import import_graph
 from tensorparity.campaign.selection import families_of

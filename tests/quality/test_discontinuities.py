@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorparity.campaign.examination import Examination, Rules
 
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.examination import Examination, Rules
 from tensorparity.campaign.selection import families_of
 from tensorparity.campaign.sources import Context, open_source
 from tensorparity.core.arrays import Array

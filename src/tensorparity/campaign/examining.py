@@ -24,6 +24,7 @@ from ..core.verdict import Kind, Stage
 from ..operators.beside import layer_of
 from ..operators.evaluate import evaluate
 from ..operators.spec import ShapeError
+from ..oracles.whole.sight import model_of
 from ..targets.catalogue import traits_of
 from ..triage.confirm import run_fresh
 from ..triage.cuts import up_to
@@ -34,7 +35,6 @@ from ..triage.labels import is_of_labels, unfit
 from ..triage.node_errors import NodeErrors
 from ..triage.reduction.reducer import Checked
 from ..triage.replay import replay_nodes
-from .examination import model_of
 from .exports import ExportedCases
 from .judging import ENDINGS, NOBODY, judge
 from .judging_training import also_suspected
@@ -190,7 +190,7 @@ def _by_layers(runner: Runner, case: Case, outcomes: Outcomes, fresh: bool, conv
     plain = replace(case, procedure=replace(case.procedure, reload=False))
     replayed = replay_nodes(
         runner,
-        model_of(case, targets),
+        replace(model_of(case), traits=traits_of(targets)),
         graph.nodes,
         case.inputs,
         values,
@@ -244,7 +244,7 @@ def _by_reloaded_layers(
     """Every layer that was right before, alone again after the model was saved and loaded."""
     measured = replay_nodes(
         runner,
-        model_of(case, targets),
+        replace(model_of(case), traits=traits_of(targets)),
         graph.nodes,
         case.inputs,
         values,

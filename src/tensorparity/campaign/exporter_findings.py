@@ -22,6 +22,7 @@ from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.traits import TargetTraits
+from ..oracles.whole.cases import one_layer_case
 from ..reporting import words
 from ..targets.catalogue import spec_of, traits_of
 from ..targets.names import parse_target
@@ -37,7 +38,6 @@ from ..triage.reproduce.file_scripts import KERAS_FORMATS, FileScript
 from ..triage.reproduce.literals import Unprintable
 from ..triage.reproduce.script import Reproducer
 from .claims import claim_of
-from .examination import one_layer_case
 from .examining import examine_case, examine_cases
 from .exporting import ExportingRunner
 from .importing import import_graph

@@ -24,7 +24,7 @@ from ..core.verdict import Judgement, Kind, Verdict
 from ..engines.base import ENGINES, Engine
 from ..engines.muffin import MuffinEngine
 from ..operators.rounding import K
-from ..oracles.pair import ORACLES
+from ..oracles.kinds import ORACLES
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.catalogue import traits_of
@@ -33,7 +33,6 @@ from .beside import Beside
 from .call_examination import examine_call
 from .distinct import Distinct
 from .events import Listener, Progress, silent
-from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, scripts_of, target_facts
 from .open_questions import open_questions
 from .precision_findings import prepared
@@ -41,6 +40,8 @@ from .reducing import Preparation, ReducingSettings
 from .selection import families_of
 from .stages import StepExaminer
 from .stepped import Stepped
+from .whole_models import ExaminedModel as Examined
+from .whole_models import model_of
 from .witnesses import witnesses_for
 
 #: The oracle that judges training steps and nothing else.
@@ -124,9 +125,7 @@ class Hunt:
         self._tell = listener
         self._notes: list[str] = []
         self._campaign = self._open_campaign()
-        self._rules = Rules(
-            families_of(settings.targets), oracle=ORACLES.get(model_oracle(settings.oracle)), seed=settings.seed
-        )
+        self._oracle = model_oracle(settings.oracle)
         self._preparation = Preparation(runner, self._cached, settings.reducing, listener)
         self.scripts: dict[str, str] = {}
         self.findings: dict[str, Finding] = {f.id: f for f in store.findings(self._campaign)}
@@ -192,7 +191,7 @@ class Hunt:
         """Single cases beside every round of networks, as in ``fuzz``."""
         self._beside.round()
         confirmed = [suspicion for found in self._beside.confirm() for suspicion in found]
-        examined = Examined(outcomes={**self.outcomes, **self._beside.outcomes}, suspicions=confirmed)
+        examined = Examined({**self.outcomes, **self._beside.outcomes}, suspicions=confirmed)
         self._file(engine, examined, tally, lambda found: found.diagnosis.api or found.case.digest)
 
     def _stop(self, index: int, spent: float, budget: float) -> StopReason | None:

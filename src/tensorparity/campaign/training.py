@@ -28,6 +28,7 @@ from ..core.training import Parting, Training
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
+from ..oracles.whole.cases import one_layer_case
 from ..targets.catalogue import traits_of
 from ..triage.backward import GradientErrors, accuse_gradients, judge_pulled_back
 from ..triage.confirm import confirm_ending, flaky
@@ -35,7 +36,6 @@ from ..triage.diagnose import Accusation
 from ..triage.gradients import replay_gradients
 from ..triage.node_errors import NodeErrors
 from .events import Listener, Progress, silent
-from .examination import one_layer_case
 from .judging_training import by_optimizer
 
 _LOSS_APART = "loss-apart"

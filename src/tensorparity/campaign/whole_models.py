@@ -99,7 +99,7 @@ class ModelExaminer:
         runner = SlicingRunner(TellingRunner(self.runner, self.tell), self.model)
         settings = {"batch": self.model.batch, **self.settings}
         setup = Setup(self.seed, tuple(self.targets), self.traits)
-        names = (self.oracle, *self.measures, "training")
+        names = (self.oracle, *self.measures, "training_drift")
         return Examiner(runner, setup, deliver=Delivery(self.model), settings=dict.fromkeys(names, settings))
 
     def _confirm(self, examiner: Examiner, seen: Examined, found: ExaminedModel) -> None:
@@ -109,14 +109,19 @@ class ModelExaminer:
         if any(suspicion.diagnosis.klass is Class.DEFECT for suspicion in seen.judged.suspicions):
             found.phases["localize"] = found.phases.get("localize", 0.0) + time.monotonic() - began
 
+    def with_graph(self, found: ExaminedModel) -> Model:
+        """The model with its layers read, where they can be; otherwise a note says why not."""
+        if self.model.graph is None:
+            try:
+                self.model = read_model(self.runner, self.model, self.targets)
+            except ModelRefusedError as error:
+                found.notes.append(f"the layers could not be read: {error}")
+        return self.model
+
     def _read_graph(self, found: ExaminedModel) -> None:
         """A target that reads no file of this model needs its layers before anything can be run."""
-        if not any(self.model.needs_graph(target) for target in self.targets):
-            return
-        try:
-            self.model = read_model(self.runner, self.model, self.targets)
-        except ModelRefusedError as error:
-            found.notes.append(f"the layers could not be read: {error}")
+        if any(self.model.needs_graph(target) for target in self.targets):
+            self.with_graph(found)
 
 
 def own_case(model: Model, procedure: Procedure, inputs: Arrays, labels: Arrays, seed: int) -> Case:

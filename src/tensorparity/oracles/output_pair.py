@@ -105,8 +105,9 @@ def _shown(at: Sight) -> Asking[list[Suspicion]]:
         tried = {index: item for index, item in waiting.items() if _is_tried(at, item, depth)}
         answers = yield [_look(item, depth) for item in tried.values()]
         shows = {
-            index for index, answer in zip(tried, answers, strict=True) if answer.judged is None
-            or answer.judged.of_key(tried[index].suspicion.key) is not None
+            index
+            for index, answer in zip(tried, answers, strict=True)
+            if answer.judged is None or answer.judged.of_key(tried[index].suspicion.key) is not None
         }
         for index in [index for index in waiting if index in shows or index not in tried]:
             done[index] = _at(waiting.pop(index), depth)
