@@ -28,8 +28,8 @@ from pathlib import Path
 
 import psutil
 from measuring import cpu_of, spending, table
-
 from tensorparity.campaign.asking import as_far_as
+
 from tensorparity.campaign.selection import families_of
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.campaign.stepped import Stepped

@@ -11,7 +11,8 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.comparison import Comparison
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Judgement, Kind
-from tensorparity.oracles.pair import ORACLES, PairSettings, compare_outcomes, judge_cradle, judge_parity
+from tensorparity.oracles.kinds import ORACLES
+from tensorparity.oracles.pair import PairSettings, compare_outcomes, judge_cradle, judge_parity
 
 BASE = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], np.float32)
 

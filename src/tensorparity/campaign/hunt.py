@@ -267,10 +267,11 @@ class Hunt:
             return self._keep_steps(engine, {index: step}, tally)[index]
         if case.procedure != Procedure() or case.counterpart is not None:
             raise ValueError(f"no examination of procedure {case.procedure.to_json()} exists yet")
-        examination = Examination(
-            self._cached, model_of(case, self._settings.targets), self._rules, listener=self._tell
+        targets = self._settings.targets
+        examiner = ModelExaminer(
+            self._cached, model_of(case), targets, traits_of(targets), self._oracle, seed=case.seed, tell=self._tell
         )
-        examined = examination.run(case.inputs, case.labels, self._settings.targets)
+        examined = examiner.examine(case.inputs, case.labels)
         self.outcomes.update(examined.outcomes)
         return self._keep(engine, index, case, examined, tally)
 

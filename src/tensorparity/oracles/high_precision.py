@@ -47,8 +47,8 @@ _REFERENCE = "float64"
 class AgainstHighPrecision(Stepwise):
     """Measures, and decides nothing; ``Judged.facts`` has the measurement, where there is anything to measure.
 
-    With labels there is an accuracy to go by, so the layers of a file are not read for this alone. Settings are those of
-    the oracle that judges the model.
+    With labels there is an accuracy to go by, so the layers of a file are not read for this alone. Settings are those
+    of the oracle that judges the model.
     """
 
     def steps(self, seen: Seen) -> Steps:
