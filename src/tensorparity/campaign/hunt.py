@@ -41,7 +41,7 @@ from .selection import families_of
 from .stages import StepExaminer
 from .stepped import Stepped
 from .whole_models import ExaminedModel as Examined
-from .whole_models import model_of
+from .whole_models import ModelExaminer, model_of
 from .witnesses import witnesses_for
 
 #: The oracle that judges training steps and nothing else.
