@@ -77,11 +77,12 @@ def command(
     If not, the guilty layer and the target that is wrong are named, and each defect is reduced to a script.
     Exits 0 where nothing is wrong, 1 where something is.
     """
-    from ..campaign.compare import CompareSettings, compare
     from ..campaign.known import with_known
     from ..campaign.selection import choose_for_model
+    from ..commands.compare import CompareSettings, compare
     from ..generators.inputs import parse_draw
-    from ..oracles.pair import ORACLES, PairSettings
+    from ..oracles.kinds import ORACLES
+    from ..oracles.pair import PairSettings
     from .progress import progress
 
     ORACLES.get(oracle)

@@ -32,6 +32,11 @@ ORACLES: Registry[OracleFactory] = Registry(
         "training": f"{_HERE}.training:TrainingOracle",
         "replayed": f"{_HERE}.replayed:ReplayedOracle",
         "file": f"{_HERE}.file:FileOracle",
+        "parity": f"{_HERE}.output_pair:Parity",
+        "cradle": f"{_HERE}.output_pair:Cradle",
+        "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
+        "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
+        "training_drift": f"{_HERE}.training_drift:TrainingDrift",
     },
 )
 

@@ -242,7 +242,7 @@ class Examiner:
                     job.known.append(check.key)
                     answers.append(Answer(check))
                 else:
-                    answers.append(Answer(check, found.outcomes[0], found.judged))
+                    answers.append(Answer(check, found.outcomes[0], found.judged, found.ran[0]))
             job.answers = (*job.answers, *answers)
 
     def _judged(self, job: _Job) -> Judged:
