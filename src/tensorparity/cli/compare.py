@@ -78,11 +78,13 @@ def command(
     Exits 0 where nothing is wrong, 1 where something is.
     """
     from ..campaign.known import with_known
+    from ..campaign.sections import read_sections
     from ..campaign.selection import choose_for_model
     from ..commands.compare import CompareSettings, compare
     from ..generators.inputs import parse_draw
     from ..oracles.kinds import ORACLES
     from ..oracles.pair import PairSettings
+    from ..triage.known import CONFIG
     from .progress import progress
 
     ORACLES.get(oracle)
@@ -103,6 +105,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
+        sections=read_sections(CONFIG),
         reducing=reducing_settings(no_reduce, reduce_budget, most=budget),
     )
     with progress(quiet) as listener:

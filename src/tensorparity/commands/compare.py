@@ -11,6 +11,7 @@ from pathlib import Path
 from ..campaign.events import Listener, silent
 from ..campaign.filing import file_findings, make_finding, scripts_of, target_facts
 from ..campaign.reducing import Preparation, Prepared, ReducingSettings
+from ..campaign.sections import Sections
 from ..campaign.selection import arbiters_for
 from ..campaign.sources import Context, Source, open_source
 from ..campaign.training import Schedule, train_everywhere
@@ -47,6 +48,7 @@ class CompareSettings:
         store: folder (or URL) findings go to; None keeps nothing.
         reducing: how much work goes into reducing what is found; None files it as it is.
         folder: where case files go if the store is a URL.
+        sections: settings of oracles; what the arguments above say goes before them.
     """
 
     targets: Sequence[str]
@@ -64,6 +66,7 @@ class CompareSettings:
     folder: Path | None = None
     runner: RunnerSettings = field(default_factory=RunnerSettings)
     reducing: ReducingSettings | None = None
+    sections: Sections = field(default_factory=Sections)
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def _examiner(
         settings.targets,
         traits_of([*settings.targets, *arbiters]),
         oracle=settings.oracle,
-        settings={**judging, "arbiters": tuple(able)},
+        settings={**settings.sections.oracles.get(settings.oracle, {}), **judging, "arbiters": tuple(able)},
         measures=(HIGH_PRECISION,),
         batch_size=settings.batch_size,
         seed=settings.seed,
