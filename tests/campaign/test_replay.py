@@ -14,7 +14,6 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Kind, Stage
-from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.words import sentences
 
 from ..judging import judge
@@ -44,7 +43,10 @@ class TestCalls:
         assert suspicion is not None
         diagnosis = suspicion.diagnosis
         assert (diagnosis.klass, diagnosis.suspects, diagnosis.api) == (Class.DEFECT, (TORCH,), "keras.ops.softmax")
-        assert sentences(diagnosis)[-1] == "keras:jax agrees with the float64 reference to 4e-08"
+        assert (
+            sentences(diagnosis)[-1]
+            == "keras:jax agrees with the float64 reference to 4e-08, 0.03 of what rounding explains"
+        )
 
     def test_one_target_is_judged_by_the_reference(self) -> None:
         assert judge(SOFTMAX, completed(jax=RIGHT)) == (None, "")
@@ -78,12 +80,12 @@ class TestCalls:
 
 
 class TestPairs:
-    """Cases without a reference: several layers, or a layer inside of a file."""
+    """Cases without a reference: layers that nobody knows, or a layer inside of a file."""
 
     def two_layers(self) -> Case:
         build = GraphBuilder()
-        graph = build.build(build.add("ReLU", build.add("Dense", build.input("x", (4,)), units=4), name="out"))
-        return Case(graph, inputs={"x": X}, weights=draw_weights(graph, np.random.default_rng(0)))
+        graph = build.build(build.add("ReLU", build.add("Mystery", build.input("x", (4,))), name="out"))
+        return Case(graph, inputs={"x": X})
 
     def outcomes(self, *outputs: dict[str, Array]) -> dict[str, Outcome]:
         names = (JAX, TF, TORCH)[: len(outputs)]

@@ -50,6 +50,40 @@ def test_right_suspect_and_right_node(measure: Measure, fake_runner: Any, target
     assert "agree with the float64 reference" in sentences(diagnosis)[1]
 
 
+def spoilt(value: float) -> Callable[[Array], Array]:
+    def spoil(array: Array) -> Array:
+        changed = array.copy()
+        changed.flat[0] = value
+        return changed
+
+    return spoil
+
+
+def test_a_nan_is_said_to_be_one_and_where_it_is(measure: Measure, fake_runner: Any) -> None:
+    (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"conv1": spoilt(float("nan"))}})))
+    assert accusation.kind is Kind.NAN
+    said = sentences(accusation.diagnosis)
+    assert said[0].startswith("fake:b gives NaN where the reference gives ")
+    assert said[0].endswith(", at [0, 0, 0, 0], in conv1 (Conv2D) run alone on identical inputs")
+    assert "off by" not in " ".join(said)
+
+
+def test_the_number_that_is_furthest_off_is_named(measure: Measure, fake_runner: Any) -> None:
+    (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"conv1": spoilt(1000.0)}})))
+    first, second = accusation.diagnosis.observations
+    assert (first.code, first.data["index"], first.data["observed"]) == ("off", [0, 0, 0, 0], 1000.0)
+    assert accusation.diagnosis.relative is not None
+    assert accusation.diagnosis.relative > 100
+    assert second.code == "agree"
+    assert 0 <= second.data["ratio"] < 1
+
+
+def test_another_shape_is_said_to_be_one(measure: Measure, fake_runner: Any) -> None:
+    (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"dense": lambda array: array[..., :1]}})))
+    assert accusation.kind is Kind.SHAPE
+    assert accusation.diagnosis.observations[0].code == "other-shape"
+
+
 def test_api_and_the_parameters_that_matter(measure: Measure, fake_runner: Any) -> None:
     (accusation,) = accused(measure(fake_runner(planted={"fake:b": {"conv1": bump()}})))
     assert accusation.diagnosis.api == "keras.layers.Conv2D"

@@ -14,6 +14,7 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.oracles.base import Asking, run_steps
 from tensorparity.reporting.words import sentence
 from tensorparity.triage.fusion import _first
 from tensorparity.triage.running import stretch_on
@@ -88,5 +89,11 @@ def test_a_target_that_cannot_be_traced(fake_runner: Any) -> None:
 def test_bisection_finds_the_first(bounds: tuple[int, int]) -> None:
     high, answer = bounds
     asked: list[int] = []
-    assert _first(1, high, lambda n: asked.append(n) or n >= answer) == answer  # type: ignore[func-returns-value]
+
+    def holds(number: int) -> Asking[bool]:
+        yield from ()
+        asked.append(number)
+        return number >= answer
+
+    assert run_steps(None, _first(1, high, holds)) == answer  # type: ignore[arg-type]
     assert len(asked) <= math.ceil(math.log2(high)) + 1

@@ -166,9 +166,8 @@ def test_weights_are_held_to_their_constraints_after_the_step(ran: tuple[Case, O
 def test_nothing_is_doubted_nor_accused(ran: tuple[Case, Outcome]) -> None:
     case, outcome = ran
     assert [trial.api for trial in Screening(case, {outcome.target: outcome}).trials()] == []
-    step = Step(
-        case, traits_of([outcome.target]), (outcome.target,), {outcome.target: outcome}, {outcome.target: outcome}
-    )
+    completed = {outcome.target: outcome}
+    step = Step(case, traits_of(list(completed)), tuple(completed), completed, completed)
     said = [step.loss(), step.gradient_of_loss(), step.gradients(), step.update()]
     assert [(one.convictions, one.undecided) for one in said] == [((), "")] * 4
 

@@ -12,7 +12,6 @@ from .options import (
     DEFAULT_OUT,
     Duration,
     exit_code,
-    known_format,
     reducing_options,
     reducing_settings,
     runner_settings,
@@ -52,7 +51,7 @@ def command(
     reduce_budget: float,
     targets: str | None,
     seed: int,
-    given: tuple[str, ...],
+    sections: Any,
     fail_on: tuple[Class, ...],
     output_format: str,
     quiet: bool,
@@ -60,19 +59,16 @@ def command(
 ) -> int:
     """Run all engines under one budget against the installed targets; the main job."""
     from ..campaign.known import with_known
-    from ..campaign.sections import read_sections
     from ..campaign.selection import choose_targets
     from ..commands.hunt import HuntSettings, hunt
     from ..oracles.kinds import ORACLES
-    from ..triage.known import CONFIG
     from .progress import progress
 
-    ORACLES.get(oracle)  # refused before anything is started, as all that follows
-    known_format(output_format)
+    ORACLES.get(oracle)  # refused before anything is started
     settings = HuntSettings(
         targets=choose_targets(targets),
         engines=split_names(engines),
-        sections=read_sections(CONFIG, given),
+        sections=sections,
         seed=seed,
         budget=budget,
         cases=cases,

@@ -18,8 +18,10 @@ def command(
     case: str,
     store: str | None,
     out: Path,
+    oracle: str,
     targets: str | None,
     seed: int,
+    sections: Any,
     fail_on: tuple[Class, ...],
     output_format: str,
     quiet: bool,
@@ -34,10 +36,11 @@ def command(
     from .progress import progress
 
     with progress(quiet) as listener:
-        localized = localize(case_file(case, store, out), targets, runner_settings(**running), listener)
+        path, settings = case_file(case, store, out), runner_settings(**running)
+        localized = localize(path, targets, settings, listener, oracle=oracle, sections=sections)
     facts = with_known(localized.facts, unmatched=False)
     report = write_report(facts, out)
-    show(facts, output_format, quiet)
+    show(facts, output_format, quiet, out)
     if output_format == "text" and not quiet:
         click.echo(f"Report: {report}")
     return exit_code(facts, fail_on, localized.broken)

@@ -89,6 +89,14 @@ def split_names(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.strip() for text in given for part in text.split(",") if part.strip())
 
 
+def _sections(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> Any:
+    """Settings of engines and oracles, refused before anything is started."""
+    from ..campaign.sections import read_sections
+    from ..triage.known import CONFIG
+
+    return read_sections(CONFIG, given)
+
+
 _RUNNING = (
     click.option("--targets", metavar="A,B,...", help="Targets; by default every installed one."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
@@ -99,9 +107,24 @@ _RUNNING = (
     click.option("--deadline", type=Duration(), default=120.0, help="CPU time one request may take.  [default: 120s]"),
     click.option("--memory", type=Size(), default=0, help="Memory one worker may use.  [default: half of all]"),
     click.option("--no-cache", is_flag=True, help="Use no cache of outcomes or compilations."),
-    click.option("--set", "given", multiple=True, metavar="NAME.key=value", help="A setting of an engine or oracle."),
+    click.option(
+        "--set",
+        "sections",
+        multiple=True,
+        metavar="NAME.key=value",
+        callback=_sections,
+        help="A setting of an engine or oracle; beside [engine.NAME] and [oracle.NAME] of tensorparity.toml.",
+    ),
     click.option("--fail-on", type=Classes(), default=(Class.DEFECT,), help="Classes that give exit code 1."),
-    click.option("--format", "output_format", metavar="NAME", default="text", show_default=True, help=FORMATS),
+    click.option(
+        "--format",
+        "output_format",
+        metavar="NAME",
+        default="text",
+        show_default=True,
+        callback=lambda context, option, name: known_format(name),
+        help=FORMATS,
+    ),
     click.option("--quiet", is_flag=True, help="No progress, no summary."),
 )
 
@@ -117,6 +140,7 @@ _CASE = (
     click.argument("case", metavar="CASE"),
     click.option("--store", metavar="URL", help="Where CASE is, if it is a finding's id.  [default: the --out folder]"),
     click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True),
+    click.option("--oracle", default="", metavar="NAME", help="Who judges.  [default: whoever convicted]"),
 )
 
 

@@ -20,10 +20,12 @@ def command(
     case: str,
     store: str | None,
     out: Path,
+    oracle: str,
     budget: float,
     checks: int,
     targets: str | None,
     seed: int,
+    sections: Any,
     fail_on: tuple[Class, ...],
     output_format: str,
     quiet: bool,
@@ -40,7 +42,8 @@ def command(
 
     path = case_file(case, store, out)
     with progress(quiet) as listener:
-        reduced = reduce(path, targets, runner_settings(**running), out, Budget(checks, budget), listener)
+        settings, most = runner_settings(**running), Budget(checks, budget)
+        reduced = reduce(path, targets, settings, out, most, listener, oracle=oracle, sections=sections)
     facts = with_known(reduced.facts, unmatched=False)
-    show(facts, output_format, quiet)
+    show(facts, output_format, quiet, out)
     return exit_code(facts, fail_on, reduced.broken)

@@ -18,8 +18,10 @@ def command(
     case: str,
     store: str | None,
     out: Path,
+    oracle: str,
     targets: str | None,
     seed: int,
+    sections: Any,
     fail_on: tuple[Class, ...],
     output_format: str,
     quiet: bool,
@@ -34,7 +36,8 @@ def command(
     from .progress import progress
 
     with progress(quiet) as listener:
-        replayed = replay(case_file(case, store, out), targets, runner_settings(**running), listener)
+        path, settings = case_file(case, store, out), runner_settings(**running)
+        replayed = replay(path, targets, settings, listener, oracle=oracle, sections=sections)
     facts = with_known(replayed.facts, unmatched=False)
-    show(facts, output_format, quiet)
+    show(facts, output_format, quiet, out)
     return exit_code(facts, fail_on, replayed.broken)

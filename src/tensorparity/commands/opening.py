@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..campaign.exports import ExportedCases, exported_cases
+from ..campaign.sections import Sections
 from ..campaign.selection import named_targets
 from ..core.case import Case
 from ..core.engine import Ask
@@ -18,6 +19,7 @@ from ..core.runner import Runner
 from ..core.signature import Key, claim_against
 from ..generators.case_inspection import inspect_case
 from ..operators.api import api_known
+from ..oracles.kinds import ORACLES
 from ..store.casefile import CaseFile, read_case
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
@@ -26,13 +28,21 @@ from ..triage.examine import Examined, Examiner
 
 @dataclass(frozen=True)
 class OpenCase:
-    """A case that may be run here; ``given`` is what each target is given of it."""
+    """A case that may be run here.
+
+    Args:
+        given: what each target is given of it.
+        oracle: who judges it, where that is not the oracle of this kind of case.
+        sections: settings of oracles.
+    """
 
     path: Path
     file: CaseFile
     targets: tuple[str, ...]
     runner: LocalRunner
     given: ExportedCases
+    oracle: str = ""
+    sections: Sections = field(default_factory=Sections)
 
     @property
     def case(self) -> Case:
@@ -52,15 +62,18 @@ class OpenCase:
         given = self.given.cases.get(target, self.case)
         return replace(case, subject=given.subject) if case.subject == self.case.subject else case
 
-    def examiner(self, runner: Runner | None = None, **settings: Mapping[str, object]) -> Examiner:
+    def examiner(self, runner: Runner | None = None) -> Examiner:
         """An examiner for this case and its targets.
 
         Args:
             runner: instead of the one that is open.
-            settings: by oracle.
         """
         setup = Setup(self.case.seed, self.targets, traits_of(self.targets))
-        return Examiner(runner or self.runner, setup, deliver=self.deliver, settings=settings)
+        return Examiner(runner or self.runner, setup, deliver=self.deliver, settings=self.sections.oracles)
+
+    @property
+    def ask(self) -> Ask:
+        return Ask(self.case, oracles=(self.oracle,) if self.oracle else ())
 
     @property
     def claim(self) -> Key:
@@ -70,13 +83,22 @@ class OpenCase:
     def look(self, *, fresh: bool) -> Examined:
         """Run and judge the case; ``fresh`` in workers of its own, every cache off."""
         runner = self.runner if fresh else cached(self.runner, self.runner.settings)
-        (examined,) = self.examiner(runner).examine([Ask(self.case)], fresh=fresh, claim=self.claim)
+        (examined,) = self.examiner(runner).examine([self.ask], fresh=fresh, claim=self.claim)
         return examined
 
 
 @contextmanager
-def open_case(path: Path, targets: str | None, settings: RunnerSettings) -> Iterator[OpenCase]:
+def open_case(
+    path: Path,
+    targets: str | None,
+    settings: RunnerSettings,
+    oracle: str = "",
+    sections: Sections | None = None,
+) -> Iterator[OpenCase]:
     """Read and inspect a case file, and make a runner for its targets or for others.
+
+    Args:
+        oracle: who judges it, instead of the one that the file names or of its kind.
 
     Raises:
         CaseFileError: if the file is broken or hostile.
@@ -85,6 +107,8 @@ def open_case(path: Path, targets: str | None, settings: RunnerSettings) -> Iter
     with tempfile.TemporaryDirectory(prefix="tensorparity-case-") as scratch:
         file = read_case(path, trust=settings.trust, scratch=Path(scratch), api_known=api_known)
         # targets named by the user take the place of the case's own, which then need no trust
+        if oracle or file.oracle:
+            ORACLES.get(oracle or file.oracle)  # refused before anything is started
         named = () if targets else file.targets
         own = inspect_case(file.case, named, trust=settings.trust, imports=settings.imports)
         chosen = named_targets(targets) if targets else named_targets(",".join(own))
@@ -92,4 +116,5 @@ def open_case(path: Path, targets: str | None, settings: RunnerSettings) -> Iter
             raise UsageError(f"{path.name} names no targets; give some with --targets")
         with open_runner(chosen, settings) as runner:
             given = exported_cases(runner, settings, file.case, Path(scratch))
-            yield OpenCase(path, file, tuple(chosen), runner, given)
+            judge = oracle or file.oracle
+            yield OpenCase(path, file, tuple(chosen), runner, given, judge, sections or Sections())

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..campaign.events import Listener, silent
-from ..campaign.filing import files_beside, make_finding, target_facts
+from ..campaign.filing import files_beside, make_finding, particular_oracle, target_facts
 from ..campaign.reducing import Prepared, confirmed, prepare_one
+from ..campaign.sections import Sections
 from ..core.errors import UsageError
 from ..core.finding import Class, Finding
 from ..operators.rounding import K
@@ -35,6 +36,9 @@ def reduce(
     out: Path,
     budget: Budget | None = None,
     listener: Listener = silent,
+    *,
+    oracle: str = "",
+    sections: Sections | None = None,
 ) -> Reduced:
     """Reduce the first defect that the case shows; write the reduced case and the script into ``out``.
 
@@ -43,7 +47,7 @@ def reduce(
         UsageError: if it has no targets that are installed, or ``out`` cannot be written.
     """
     began = time.monotonic()
-    with open_case(path, targets, settings) as opened:
+    with open_case(path, targets, settings, oracle, sections) as opened:
         examiner = opened.examiner(cached(opened.runner, settings))
         first_look = opened.look(fresh=False)
         outcomes = first_look.own
@@ -109,6 +113,7 @@ def _write(finding: Finding, prepared: Prepared, opened: OpenCase, out: Path) ->
         opened.file.faults,
         opened.file.note,
         suspicion.diagnosis.suspects,
+        particular_oracle(suspicion),
     )
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..campaign.events import Listener, Progress, silent
 from ..campaign.filing import make_finding, target_facts
+from ..campaign.sections import Sections
 from ..operators.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings
@@ -28,7 +29,14 @@ class Replayed:
 
 
 def replay(
-    path: Path, targets: str | None, settings: RunnerSettings, listener: Listener = silent, repeats: int = REPEATS
+    path: Path,
+    targets: str | None,
+    settings: RunnerSettings,
+    listener: Listener = silent,
+    repeats: int = REPEATS,
+    *,
+    oracle: str = "",
+    sections: Sections | None = None,
 ) -> Replayed:
     """Run the case in fresh workers, caches off, and judge it: still fails, fixed, flaky, or cannot run.
 
@@ -37,7 +45,7 @@ def replay(
         UsageError: if it has no targets that are installed.
     """
     began = time.monotonic()
-    with open_case(path, targets, settings) as opened:
+    with open_case(path, targets, settings, oracle, sections) as opened:
         looks: list[Examined] = []
         for repeat in range(repeats):
             listener(Progress("replaying", repeat, repeats, path.name))

@@ -46,6 +46,7 @@ class CaseFile:
         faults: per target, the name of a shipped fault, or the path of a ``.py`` file, which is embedded.
         note: a sentence for the reader.
         suspects: who was found wrong, while others were right.
+        oracle: who convicted, where that is not the oracle of this kind of case.
     """
 
     case: Case
@@ -54,6 +55,7 @@ class CaseFile:
     faults: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     suspects: tuple[str, ...] = ()
+    oracle: str = ""
 
     def __post_init__(self) -> None:
         versions = {target: MappingProxyType(dict(found)) for target, found in self.versions.items()}
@@ -94,6 +96,8 @@ def write_case(path: str | Path, case_file: CaseFile, *, embed_model: bool = Fal
     }
     if case_file.suspects:
         index["suspects"] = list(case_file.suspects)
+    if case_file.oracle:
+        index["oracle"] = case_file.oracle
     try:
         members[JSON_MEMBER] = canonical(index).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -138,7 +142,8 @@ def read_case(
             case = _extract_model(container, case, scratch)
         faults = {target: _read_fault(container, name, scratch) for target, name in index["faults"].items()}
         suspects = tuple(index.get("suspects", ()))
-        return CaseFile(case, tuple(index["targets"]), index["versions"], faults, index["note"], suspects)
+        targets, oracle = tuple(index["targets"]), str(index.get("oracle", ""))
+        return CaseFile(case, targets, index["versions"], faults, index["note"], suspects, oracle)
 
 
 def verify_model(model: ModelFile) -> None:
@@ -259,9 +264,10 @@ _FIELDS: Mapping[str, Callable[[Json], bool]] = {
     "faults": _is_texts,
     "note": lambda value: isinstance(value, str),
     "suspects": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
+    "oracle": lambda value: isinstance(value, str),
 }
 #: What files of earlier versions lack.
-_OPTIONAL: Mapping[str, Json] = {"suspects": []}
+_OPTIONAL: Mapping[str, Json] = {"suspects": [], "oracle": ""}
 
 
 def _member_keys(entry: Mapping[str, Json]) -> tuple[str, ...]:

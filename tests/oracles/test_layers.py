@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign import examining
 from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import reduce_suspicion
 from tensorparity.core.case import Case
@@ -17,6 +16,7 @@ from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.procedure import Procedure
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.oracles import layers
 from tensorparity.reporting.words import sentences
 from tensorparity.triage.reduction.reducer import Budget
 
@@ -84,7 +84,7 @@ def test_what_the_documentation_rules_out_in_a_graph_of_several(
     fake_runner: Any, network: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where a reference would answer as readily as the targets."""
-    monkeypatch.setattr(examining, "_activations", lambda graph, case: dict(zeros))
+    monkeypatch.setattr(layers, "activations", lambda case: dict(zeros))
     zeros = {key: np.zeros((2, 4), np.float32) for key in ("first#0", "leaky#0", "last#0")}
     graph = network.subject
     assert isinstance(graph, LayerGraph)
