@@ -8,10 +8,7 @@ from tensorparity.core.graph import LayerGraph
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.base import ENGINES
 from tensorparity.engines.cradle import CradleEngine
-from tensorparity.engines.muffin import MuffinEngine
-from tensorparity.generators.networks.networks import NetworkSettings
 from tensorparity.zoo.entries import ARCHITECTURES
-from tensorparity.zoo.series import sine_wave
 
 PASS, FAIL = (Verdict(judgement, ("a", "b"), "said so") for judgement in (Judgement.PASS, Judgement.FAIL))
 
@@ -52,28 +49,3 @@ def test_cradle_goes_through_the_zoo_whatever_was_found() -> None:
 
 def test_cradle_can_start_at_any_round() -> None:
     assert [case.digest for case in CradleEngine(0).propose(1)] == digests("cradle", 0)[CradleEngine.round_size :]
-
-
-def test_muffin_takes_real_samples_of_the_data_sets_it_is_asked_for():
-    engine = MuffinEngine(0, NetworkSettings(data=("sine-wave",), max_vertices=3, varied=False))
-    data = sine_wave().validation
-    rows = {row.tobytes() for row in data.inputs["series"]}
-    networks = [network for _ in range(2) for network in engine.networks()]
-    for network in networks:
-        assert all(row.tobytes() in rows for row in network.case.inputs["x0"])
-    labels = {label for network in networks for array in network.case.labels.values() for label in array.ravel()}
-    assert labels & set(data.labels.ravel()), "the next value of the wave"
-    assert "sine waves" in engine.samples["sine-wave"]
-
-
-def test_a_data_set_that_cannot_be_had_gives_its_shape_and_says_so(monkeypatch, tmp_path):
-    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
-    engine = MuffinEngine(0, NetworkSettings(data=("cifar10", "fashion-mnist", "imagenet"), unit=True))
-    assert {network.case.inputs["x0"].shape[1:] for network in engine.networks()} == {
-        (32, 32, 3),
-        (28, 28, 1),
-        (224, 224, 3),
-    }
-    for name in ("cifar10", "fashion-mnist"):
-        assert engine.samples[name].startswith("by shape alone: ")
-    assert engine.samples["imagenet"] == "by shape alone"

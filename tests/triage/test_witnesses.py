@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from tensorparity.campaign.stages import StepExaminer
-from tensorparity.campaign.witnesses import Witnesses, with_testimony, witnesses_for
 
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.core.verdict import Stage
-from tensorparity.reporting.words import sentences
+from tensorparity.core.runner import run_case
+from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.verdict import Kind, Stage
+from tensorparity.reporting.words import sentence
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
-from tensorparity.triage.endings import EndingTrial
-from tensorparity.triage.trials import Trial, forward_trial
+from tensorparity.triage.examine import Examiner
+from tensorparity.triage.trials import forward_trial
+from tensorparity.triage.witnesses import witnesses_among, with_testimonies
 
-ACCUSED = Diagnosis(Class.DEFECT, ("keras:jax",), evidence=("keras:jax is wrong",))
+from ..stepping import ExaminedSteps
+
+TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
+WITNESS = "torch:eager"
 
 
 def network() -> Case:
@@ -33,50 +41,98 @@ def network() -> Case:
     return Case(builder.build(out), procedure, {"x": given}, {"out": np.zeros((1, 2), np.float32)})
 
 
-def relu(numbers: list[float]) -> tuple[Trial, dict[str, Outcome]]:
+class Witness:
+    """A runner of one witness with one answer; nobody else is asked."""
+
+    targets = (*TARGETS, WITNESS)
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self.batches: list[int] = []
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], **more: Any) -> list[Outcome]:
+        assert {target for _, target in pairs} == {WITNESS}
+        self.batches.append(len(pairs))
+        return [self._outcome for _ in pairs]
+
+
+def relu_case() -> Case:
     builder = GraphBuilder()
     graph = builder.build(builder.add("ReLU", builder.input("x", (2,)), name="y"))
     given = np.array([[-1.0, 2.0]], np.float32)
-    trial = forward_trial(graph.nodes[0], [given], {}, False, ("keras:jax",), 0)
-    answer = np.array([numbers], np.float32)
-    return trial, {"torch:eager": Outcome("torch:eager", Status.COMPLETED, {trial.node.name: answer})}
+    return forward_trial(graph.nodes[0], [given], {}, False, ("keras:jax",), 0).case
 
 
-@pytest.mark.parametrize(("numbers", "said"), [([0.0, 2.0], "is right about"), ([-1.0, 2.0], "is wrong about")])
+def suspicion(case: Case, kind: Kind = Kind.INCONSISTENCY, oracle: str = "layer") -> Suspicion:
+    accused = Diagnosis(Class.DEFECT, ("keras:jax",), api="keras.layers.ReLU", evidence=("keras:jax is wrong",))
+    return Suspicion(kind, accused, case, TARGETS, stage=Stage.FORWARD, oracle=oracle)
+
+
+def answered(numbers: Mapping[str, list[float]]) -> dict[str, Outcome]:
+    found = {target: np.array([own], np.float32) for target, own in numbers.items()}
+    return {target: Outcome(target, Status.COMPLETED, {"y": array}) for target, array in found.items()}
+
+
+RIGHT, WRONG = [0.0, 2.0], [-1.0, 2.0]
+ACCUSED = answered({"keras:tensorflow": RIGHT, "keras:jax": WRONG, "keras:torch": RIGHT})
+
+
+def after_hearing(found: Suspicion, witness: Outcome, outcomes: Mapping[str, Outcome] = ACCUSED) -> Suspicion:
+    setup = Setup(targets=TARGETS, traits=traits_of([*TARGETS, WITNESS]))
+    (said,) = with_testimonies(Examiner(Witness(witness), setup), [found], [outcomes])
+    return said
+
+
+def said_of(found: Suspicion) -> list[str]:
+    return [sentence(item) for item in found.diagnosis.observations]
+
+
+@pytest.mark.parametrize(("numbers", "said"), [(RIGHT, "is right about"), (WRONG, "is wrong about")])
 def test_a_witness_is_evidence_and_nothing_more(numbers: list[float], said: str) -> None:
-    trial, heard = relu(numbers)
-    found = with_testimony(ACCUSED, trial, {}, heard)
-    assert f"torch:eager, without Keras, {said}" in sentences(found)[-1]
-    assert replace(found, evidence=ACCUSED.evidence) == ACCUSED
+    before = suspicion(relu_case())
+    found = after_hearing(before, answered({WITNESS: numbers})[WITNESS])
+    assert f"torch:eager, without Keras, {said}" in said_of(found)[-1]
+    assert replace(found.diagnosis, evidence=before.diagnosis.evidence) == before.diagnosis
 
 
 def test_who_has_nothing_to_say_is_not_quoted() -> None:
-    trial, _ = relu([0.0, 2.0])
-    assert with_testimony(ACCUSED, trial, {}, {}) == ACCUSED
+    before = suspicion(relu_case())
+    assert after_hearing(before, Outcome(WITNESS, Status.UNSUPPORTED)).diagnosis == before.diagnosis
 
 
 def test_nobody_is_witness_in_his_own_case() -> None:
-    assert "torch:eager" not in witnesses_for(["keras:torch", "torch:eager"])
+    runner, traits = Witness(Outcome(WITNESS, Status.COMPLETED)), traits_of([*TARGETS, WITNESS])
+    assert witnesses_among(runner, TARGETS, traits) == [WITNESS]
+    assert witnesses_among(runner, ["keras:torch", WITNESS], traits) == []
+
+
+def test_all_are_asked_at_once_and_of_defects_of_layers_alone() -> None:
+    runner = Witness(answered({WITNESS: RIGHT})[WITNESS])
+    setup = Setup(targets=TARGETS, traits=traits_of([*TARGETS, WITNESS]))
+    of_layer, of_rule = suspicion(relu_case()), suspicion(relu_case(), oracle="muffin")
+    flaky = replace(of_layer, diagnosis=replace(of_layer.diagnosis, klass=Class.FLAKY))
+    found = with_testimonies(Examiner(runner, setup), [of_layer, flaky, of_rule, of_layer], [ACCUSED] * 4)
+    assert runner.batches == [2]
+    assert [len(s.diagnosis.evidence) for s in found] == [2, 1, 1, 2]
+
+
+@pytest.mark.parametrize(("goal", "quoted"), [(Goal.FORWARD, True), (Goal.UPDATE, False)])
+def test_a_witness_of_an_ending_has_run_as_far(goal: Goal, quoted: bool) -> None:
+    case = replace(network(), procedure=replace(network().procedure, goal=goal))
+    found = after_hearing(suspicion(case, Kind.ERROR, "failure"), Outcome(WITNESS, Status.COMPLETED), {})
+    assert any("runs the same" in line for line in said_of(found)) == quoted
 
 
 @pytest.mark.torch
 @pytest.mark.tensorflow
 @pytest.mark.jax
 def test_torch_itself_is_right_where_keras_on_torch_is_not() -> None:
-    targets = ["keras:tensorflow", "keras:jax", "keras:torch"]
     settings = RunnerSettings(faults={"keras:torch": load_fault("maxpool-gradient-to-all")})
-    with open_runner([*targets, "torch:eager"], settings) as runner:
-        examiner = StepExaminer(runner, targets, dict.fromkeys(targets, "keras"), witnesses=["torch:eager"])
-        examiner.examine([network()])
-        (found,) = examiner.confirm()
-        assert Witnesses(runner, ["torch:eager"]).heard([network()])[0]["torch:eager"].completed
+    with open_runner([*TARGETS, WITNESS], settings) as runner:
+        steps = ExaminedSteps(runner, TARGETS, dict.fromkeys(TARGETS, "keras"), others=[WITNESS])
+        steps.examine([network()])
+        (confirmed,) = steps.confirm()
+        outcomes = run_case(runner, confirmed.case, TARGETS)
+        (found,) = with_testimonies(steps.examiner, [confirmed], [outcomes])
     assert found.diagnosis.suspects == ("keras:torch",)
-    assert any(line.startswith("torch:eager, without Keras, is right about") for line in sentences(found.diagnosis))
-
-
-@pytest.mark.parametrize(("goal", "quoted"), [(Goal.FORWARD, True), (Goal.UPDATE, False)])
-def test_a_witness_of_an_ending_has_run_as_far(goal: Goal, quoted: bool) -> None:
-    case = replace(network(), procedure=replace(network().procedure, goal=goal))
-    trial = EndingTrial(case, Stage.FORWARD, "keras:jax", ("raised", "ValueError", "no"))
-    heard = {"torch:eager": Outcome("torch:eager", Status.COMPLETED)}
-    assert any("runs the same" in line for line in sentences(with_testimony(ACCUSED, trial, {}, heard))) == quoted
+    assert any(line.startswith("torch:eager, without Keras, is right about") for line in said_of(found))

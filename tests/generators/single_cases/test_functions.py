@@ -9,17 +9,15 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from tensorparity.campaign.beside import BESIDE, Beside
-from tensorparity.campaign.case_rounds import CaseRounds
-from tensorparity.campaign.fuzz import read_beside, read_stages
-from tensorparity.campaign.fuzz_functions import FUNCTIONS, function_cases, function_rounds
 from tensorparity.core.case import ApiCall, Case
-from tensorparity.core.errors import UsageError
 from tensorparity.core.outcome import Outcome, Record, Status
+from tensorparity.generators.single_cases.functions import FUNCTIONS, function_cases
+from tensorparity.generators.single_cases.streams import STREAMS, SingleCases
 from tensorparity.operators.api import evaluate_call
+from tensorparity.operators.ruled_out import ruled_out
 from tensorparity.reporting.words import sentences
 
-from .single_rounds import run_round
+from ...stepping import ExaminedCases
 
 TARGETS = ("keras:tensorflow", "keras:torch", "keras:jax")
 
@@ -54,16 +52,13 @@ class References:
         return Outcome(target, Status.COMPLETED, {"0": value}, record=Record(versions={"fake": "1.0"}))
 
 
-def rounds(runner: References, count: int) -> CaseRounds:
-    found = function_rounds(runner, 0)
-    while found.count < count:
-        run_round(found, runner, TARGETS)
-    return found
+def after(runner: References, count: int) -> ExaminedCases:
+    return ExaminedCases(runner, TARGETS).examine(islice(function_cases(0), count))
 
 
 def test_nothing_is_found_where_nothing_is_wrong():
     runner = References()
-    found = rounds(runner, 3 * len(FUNCTIONS))
+    found = after(runner, 3 * len(FUNCTIONS))
     assert [sentences(suspicion.diagnosis) for suspicion in found.confirm()] == []
     assert not runner.fresh
 
@@ -71,7 +66,7 @@ def test_nothing_is_found_where_nothing_is_wrong():
 @pytest.mark.parametrize("api", list(dict.fromkeys(FUNCTIONS))[::6])
 def test_a_wrong_function_is_found_in_its_turn(api: str):
     runner = References(wrong=api)
-    suspicions = rounds(runner, 3 * len(FUNCTIONS)).confirm()
+    suspicions = after(runner, 3 * len(FUNCTIONS)).confirm()
     assert suspicions
     assert {suspicion.diagnosis.api for suspicion in suspicions} == {api}
     assert {suspicion.diagnosis.suspects for suspicion in suspicions} == {("keras:torch",)}
@@ -87,21 +82,17 @@ def test_a_seed_gives_the_same_cases_and_every_function_in_turn():
     assert [case.subject.api for case in drawn(1)] == list(FUNCTIONS)
 
 
-def test_stages_name_what_is_run_beside_networks():
-    assert read_beside("forward,functions") == ("functions",)
-    assert read_beside("forward") == ()
-    assert read_beside("functions,kinks,reloads,metrics,losses,update") == BESIDE
-    assert BESIDE == ("losses", "metrics", "functions", "reloads", "kinks")
-    assert [stage.value for stage in read_stages("forward,functions")] == ["build", "forward"]
-    with pytest.raises(UsageError, match="losses, metrics, functions, reloads, kinks"):
-        read_stages("forward,function")
+def test_the_kinds_of_single_cases():
+    assert tuple(STREAMS) == ("losses", "metrics", "functions", "reloads", "kinks")
 
 
 def test_what_is_ruled_out_is_run_with_any_of_them():
-    def kinds(*chosen: str) -> tuple[int, dict[str, int]]:
-        beside = Beside(References(), TARGETS, 0, chosen)
-        return len({id(rounds) for rounds, _ in beside.propose().cases}), beside.counts()
+    def drawn(*chosen: str) -> tuple[int, int, dict[str, int]]:
+        singles = SingleCases(0, chosen)
+        cases = singles.round()
+        return len(cases), sum(ruled_out(case) is not None for case in cases), singles.counts()
 
-    assert kinds() == (0, {"loss_cases": 0, "metric_cases": 0, "function_cases": 0, "reload_cases": 0, "kink_cases": 0})
-    assert kinds("functions")[0] == 2
-    assert kinds("metrics", "functions")[0] == 3
+    none = {"loss_cases": 0, "metric_cases": 0, "function_cases": 0, "reload_cases": 0, "kink_cases": 0}
+    assert drawn() == (0, 0, none)
+    assert drawn("functions") == (8, 4, {**none, "function_cases": 4})
+    assert drawn("metrics", "functions") == (10, 4, {**none, "function_cases": 4, "metric_cases": 2})

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from tensorparity.campaign.fuzz_invalid import invalid_cases
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Kind, Stage
+from tensorparity.generators.single_cases.invalid import invalid_cases
 from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.metrics.catalogue import METRICS
 from tensorparity.operators.ruled_out import ruled_out
 from tensorparity.reporting.words import sentences
 
-from ..judging import judge
+from ...judging import judge
 
 EVERYTHING = list(invalid_cases(0))
 #: Of layers a few: there are hundreds.

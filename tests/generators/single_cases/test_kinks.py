@@ -7,15 +7,15 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from tensorparity.campaign.fuzz_kinks import kink_cases, kink_rounds
 from tensorparity.core.case import Case
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Stage
+from tensorparity.generators.single_cases.kinks import kink_cases
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
-from .single_rounds import run_round
+from ...stepping import ExaminedCases
 
 TARGETS = ("keras:tensorflow", "keras:torch")
 
@@ -57,8 +57,6 @@ def test_a_seed_gives_the_same_cases_and_each_turn_other_ones() -> None:
 def test_a_gradient_that_goes_to_all_maxima_is_found() -> None:
     settings = RunnerSettings(faults={"keras:torch": load_fault("maxpool-gradient-to-all")})
     with open_runner(TARGETS, settings) as runner:
-        rounds = kink_rounds(runner, 0, layers=("MaxPooling1D",))
-        run_round(rounds, runner, TARGETS)
-        found = rounds.confirm()
+        found = ExaminedCases(runner, TARGETS).examine(islice(kink_cases(0, ("MaxPooling1D",)), 4)).confirm()
     said = {(s.stage, s.diagnosis.api, s.diagnosis.suspects) for s in found}
     assert (Stage.BACKWARD, "keras.layers.MaxPooling1D", ("keras:torch",)) in said

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 
-from tensorparity.campaign.case_rounds import CaseRounds
-from tensorparity.campaign.fuzz_losses import loss_rounds
 from tensorparity.core.case import Case
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Recipe
 from tensorparity.core.verdict import Stage
+from tensorparity.generators.networks.loss_cases import loss_cases
 from tensorparity.operators.losses import LOSSES, evaluate_loss
 from tensorparity.operators.losses_alone import loss_alone
 
-from .single_rounds import run_round
+from ...stepping import Answering, ExaminedCases
 
 TARGETS = ("keras:tensorflow", "keras:torch", "keras:jax")
 
@@ -48,11 +48,12 @@ class References:
         return Outcome(target, Status.COMPLETED, outputs, trace=Trace(loss=value))
 
 
-def after_all(runner: References) -> CaseRounds:
-    rounds = loss_rounds(runner, 0)
-    while rounds.count < len(LOSSES):
-        run_round(rounds, runner, TARGETS)
-    return rounds
+def after_all(runner: References) -> ExaminedCases:
+    return ExaminedCases(runner, TARGETS).examine(islice(loss_cases(0), len(LOSSES) + 4))
+
+
+def judged(case: Case, outcomes: Sequence[Outcome]) -> ExaminedCases:
+    return ExaminedCases(Answering(case, {outcome.target: outcome for outcome in outcomes}), TARGETS).examine([case])
 
 
 def test_nothing_is_doubted_where_nothing_is_wrong() -> None:
@@ -67,9 +68,7 @@ def test_a_wrong_loss_is_confirmed_and_named(name: str) -> None:
 
 
 def test_who_says_that_it_has_no_such_loss_is_not_accused() -> None:
-    rounds = after_all(References(lacks="Huber"))
-    assert rounds.doubted == []
-    assert rounds.outcomes == {}
+    assert after_all(References(lacks="Huber")).doubted == []
 
 
 @pytest.mark.parametrize("way", [False, True])
@@ -80,19 +79,16 @@ def test_a_loss_that_is_guarded_in_either_way_is_right(way: bool) -> None:
     case = loss_alone(recipe, predictions, labels, dtype=None, seed=0)
     value = float(evaluate_loss(recipe, labels["y"], predictions["y"], otherwise=way).value)
     right = [Outcome(target, Status.COMPLETED, {"y0": predictions["y"]}, trace=Trace(loss=value)) for target in TARGETS]
-    rounds = CaseRounds(References(), iter(()), 1)
-    rounds.judge(case, {outcome.target: outcome for outcome in right})
-    assert rounds.doubted == []
+    assert judged(case, right).doubted == []
     off = replace(right[1], trace=Trace(loss=value + 1.0))
-    rounds.judge(case, {outcome.target: outcome for outcome in (right[0], off, right[2])})
-    assert [suspicion.diagnosis.suspects for suspicion in rounds.doubted] == [("keras:torch",)]
+    found = judged(case, [right[0], off, right[2]]).doubted
+    assert [suspicion.diagnosis.suspects for suspicion in found] == [("keras:torch",)]
 
 
 @pytest.mark.parametrize(("reduction", "doubted"), [("product", 0), ("sum", 1)])
 def test_what_everybody_refuses_is_right_where_it_is_ruled_out(reduction: str, doubted: int) -> None:
     labels = {"y": np.ones((1, 2), np.float32)}
-    refused = {target: Outcome(target, Status.RAISED, failure=Failure("ValueError", "no")) for target in TARGETS}
-    rounds = CaseRounds(References(), iter(()), 1)
-    rounds.judge(loss_alone(Recipe("Huber", {"reduction": reduction}), labels, labels, dtype=None, seed=0), refused)
-    assert len(rounds.doubted) == doubted
-    assert not rounds.undecided, "else hundreds of refusals would hide what nobody could tell"
+    refused = [Outcome(target, Status.RAISED, failure=Failure("ValueError", "no")) for target in TARGETS]
+    found = judged(loss_alone(Recipe("Huber", {"reduction": reduction}), labels, labels, dtype=None, seed=0), refused)
+    assert len(found.doubted) == doubted
+    assert not found.undecided, "else hundreds of refusals would hide what nobody could tell"

@@ -8,15 +8,14 @@ from itertools import islice
 
 import numpy as np
 
-from tensorparity.campaign.case_rounds import CaseRounds
-from tensorparity.campaign.fuzz_metrics import metric_cases, metric_rounds
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Outcome, Record, Status
+from tensorparity.generators.single_cases.metrics import metric_cases
 from tensorparity.operators.declared_calls import evaluate_declared
 from tensorparity.operators.metrics.catalogue import METRICS
 
-from .single_rounds import run_round
+from ...stepping import ExaminedCases
 
 TARGETS = ("keras:tensorflow", "keras:torch", "keras:jax")
 
@@ -56,37 +55,26 @@ class References:
 FIRST = next(iter(METRICS.values())).api
 
 
-def rounds(runner: References, count: int) -> CaseRounds:
-    found = metric_rounds(runner, 0)
-    for _ in range(count):
-        run_round(found, runner, TARGETS)
-    return found
+def after(runner: References, count: int) -> ExaminedCases:
+    return ExaminedCases(runner, TARGETS).examine(islice(metric_cases(0), count))
 
 
 def test_nothing_is_found_where_nothing_is_wrong():
     runner = References()
-    found = rounds(runner, len(METRICS) // 2 + 1)
-    assert found.count >= len(METRICS)
-    assert found.confirm() == []
+    assert after(runner, len(METRICS)).confirm() == []
     assert not runner.fresh
 
 
-def test_a_wrong_metric_is_confirmed_once():
+def test_a_wrong_metric_is_confirmed():
     runner = References(wrong=FIRST)
-    found = rounds(runner, 1)
-    (suspicion,) = found.confirm()
+    (suspicion,) = after(runner, 2).confirm()
     assert suspicion.diagnosis.api == FIRST
     assert suspicion.diagnosis.suspects == ("keras:torch",)
-    assert set(found.outcomes) == set(TARGETS)
-    asked = len(runner.fresh)
-    for _ in range(len(METRICS) // 2):
-        run_round(found, runner, TARGETS)
-    assert found.confirm() == []
-    assert len(runner.fresh) == asked
+    assert set(runner.fresh) == {FIRST}
 
 
 def test_what_does_not_fail_again_is_flaky():
-    (suspicion,) = rounds(References(wrong=FIRST, once=True), 1).confirm()
+    (suspicion,) = after(References(wrong=FIRST, once=True), 2).confirm()
     assert suspicion.diagnosis.klass is Class.FLAKY
 
 

@@ -7,15 +7,15 @@ from itertools import islice
 import pytest
 
 from tensorparity.campaign.examining import examine_case
-from tensorparity.campaign.fuzz_reloads import reload_cases, reload_rounds
 from tensorparity.core.case import Case
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.verdict import Stage
+from tensorparity.generators.single_cases.reloads import reload_cases
 from tensorparity.operators.catalogue import layer_names
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
-from .single_rounds import run_round
+from ...stepping import ExaminedCases
 
 TARGETS = ("keras:tensorflow", "keras:torch")
 
@@ -52,10 +52,7 @@ def test_a_seed_gives_the_same_cases_and_each_turn_other_ones():
 def test_a_setting_that_a_configuration_loses_is_found():
     settings = RunnerSettings(faults={"keras:torch": load_fault("config-loses-setting")})
     with open_runner(TARGETS, settings) as runner:
-        rounds = reload_rounds(runner, 0, layers=("LeakyReLU",))
-        for _ in range(3):
-            run_round(rounds, runner, TARGETS)
-        found = rounds.confirm()
+        found = ExaminedCases(runner, TARGETS).examine(islice(reload_cases(0, ("LeakyReLU",)), 3)).confirm()
     said = {(s.stage, s.diagnosis.api, s.diagnosis.suspects) for s in found}
     assert said == {(Stage.SAVE_LOAD, "keras.layers.LeakyReLU", ("keras:torch",))}
     assert all("negative_slope" in s.diagnosis.parameters for s in found)
