@@ -28,10 +28,10 @@ from pathlib import Path
 
 import psutil
 from measuring import cpu_of, spending, table
-
-from tensorparity.campaign.selection import families_of
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.campaign.stepped import Stepped
+
+from tensorparity.campaign.selection import families_of
 from tensorparity.core.capabilities import within_reach
 from tensorparity.core.case import Case
 from tensorparity.core.graph import LayerGraph
