@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tensorparity.targets.faults import Fault, load_fault
 from tensorparity.testing.museum import EXHIBITS, Exhibit
@@ -14,6 +15,7 @@ NATIVE = ("torch:eager", "jax:eager", "tensorflow:eager")
 WITNESSES = ("torch:eager", "onnxruntime")
 
 Planted = Mapping[str, tuple[str, ...]]
+_FAULTS = Path(__file__).parent / "faults"
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,14 @@ class Scenario:
 
 def together(names: tuple[str, ...]) -> Fault:
     """Several faults as one, each in a namespace of its own."""
-    sources = [load_fault(name).source for name in names]
+    sources = [_fault(name).source for name in names]
     text = "".join(f"exec(compile({source!r}, 'fault', 'exec'), {{'__name__': 'fault'}})\n" for source in sources)
     return Fault("+".join(names), text)
+
+
+def _fault(name: str) -> Fault:
+    own = _FAULTS / f"{name}.py"
+    return load_fault(str(own) if own.exists() else name)
 
 
 _FORWARD: Planted = {
@@ -75,6 +82,8 @@ _TWO: Planted = {
     TORCH: ("maxpool-gradient-to-all", "conv-kernels-flipped", "softmax-without-max", "variance-by-cancellation"),
     TF: ("batchnorm-epsilon-outside-sqrt", "bce-epsilon-twice", "average-overflows-in-half"),
 }
+#: What the papers have no example of: optimizers, dtypes, shapes, whatever raises or ends the process.
+_ODD: Planted = {TORCH: ("steps_too_far", "refuses_elu", "dies_of_selu"), TF: ("other_dtype", "one_more", "wrong_loss")}
 
 
 def _networks() -> Iterator[Scenario]:
@@ -89,6 +98,8 @@ def _networks() -> Iterator[Scenario]:
     yield Scenario("networks-two-unit", n, TWO, 64, 17, _TWO, unit=True, reduced=12)
     yield Scenario("networks-two-again", n, TWO, 64, 25, _TWO, unit=True, reduced=12)
     yield Scenario("networks-paper", n, TWO, 32, 18, _TWO, oracle="muffin", reduced=4)
+    yield Scenario("networks-odd", n, TWO, 48, 26, _ODD, reduced=8)
+    yield Scenario("networks-odd-unit", n, TWO, 64, 27, _ODD, unit=True, reduced=12)
     flaky = "networks-forward-unit"
     yield Scenario("networks-flaky", n, THREE, 48, 13, unit=True, witnesses=WITNESSES, like=flaky, doctored="flaky")
     yield Scenario("networks-hangs", n, TWO, 64, 17, unit=True, like="networks-two-unit", doctored="hangs")
@@ -98,6 +109,7 @@ def _networks() -> Iterator[Scenario]:
 def _singles() -> Iterator[Scenario]:
     yield Scenario("singles-forward", "singles", TWO, 18, 21, {**_FORWARD}, reduced=6)
     yield Scenario("singles-two", "singles", TWO, 18, 22, _TWO, reduced=6)
+    yield Scenario("singles-odd", "singles", TWO, 18, 23, _ODD, reduced=8)
     yield Scenario("singles-flaky", "singles", TWO, 18, 22, like="singles-two", doctored="flaky")
     yield Scenario("museum-keras", "museum", THREE, 99, 3, _museum((TORCH, TF, JAX)), reduced=99)
     yield Scenario("museum-native", "museum", NATIVE, 99, 3, _museum(NATIVE), reduced=99)
