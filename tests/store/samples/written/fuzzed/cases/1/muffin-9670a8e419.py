@@ -11,9 +11,7 @@ x = np.array([[[[[1], [2]]]]], "float32")
 batchnormalization_1 = keras.layers.BatchNormalization(epsilon=1.0)
 i0 = keras.Input((1, 1, 2, 1), dtype="float32")
 model = keras.Model(i0, batchnormalization_1(i0))
-batchnormalization_1.set_weights(
-    [np.array([1], "float32"), np.array([0], "float32"), np.array([0], "float32"), np.array([1], "float32")]
-)
+batchnormalization_1.set_weights([np.array([1], "float32"), np.array([0], "float32"), np.array([0], "float32"), np.array([1], "float32")])
 observed = keras.ops.convert_to_numpy(model(x, training=True))
 # expected by the float64 reference
 expected = np.array([[[[[-0.447213595], [0.447213595]]]]], "float64")

@@ -8,9 +8,7 @@ import torch
 
 prediction = np.array([[200]], "float32")
 target = np.array([[-0.7]], "float32")
-observed = np.array(
-    torch.nn.functional.soft_margin_loss(torch.from_numpy(prediction), torch.from_numpy(target), reduction="none")
-)
+observed = np.array(torch.nn.functional.soft_margin_loss(torch.from_numpy(prediction), torch.from_numpy(target), reduction="none"))
 # expected by the float64 reference
 expected = np.array([[139.999998]], "float64")
 print("expected:", expected.tolist())

@@ -9,13 +9,7 @@ import torch
 q = np.array([[[[0, 0, 0, np.nan]]]], "float64")
 k = np.array([[[[0, 0, 0, 0]]]], "float64")
 v = np.array([[[[0, 0, 0, 0.5]]]], "float64")
-observed = np.array(
-    torch.nn.functional.scaled_dot_product_attention(
-        torch.from_numpy(np.ascontiguousarray(q.transpose([0, 2, 1, 3]))),
-        torch.from_numpy(np.ascontiguousarray(k.transpose([0, 2, 1, 3]))),
-        torch.from_numpy(np.ascontiguousarray(v.transpose([0, 2, 1, 3]))),
-    )
-).transpose([0, 2, 1, 3])
+observed = np.array(torch.nn.functional.scaled_dot_product_attention(torch.from_numpy(np.ascontiguousarray(q.transpose([0, 2, 1, 3]))), torch.from_numpy(np.ascontiguousarray(k.transpose([0, 2, 1, 3]))), torch.from_numpy(np.ascontiguousarray(v.transpose([0, 2, 1, 3]))))).transpose([0, 2, 1, 3])
 # expected by the float64 reference
 expected = np.array([[[[np.nan, np.nan, np.nan, np.nan]]]], "float64")
 print("expected:", expected.tolist())
