@@ -10,8 +10,10 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import model_files
 import numpy as np
 from recording import Key
 from scenarios import Scenario, exhibits
@@ -19,6 +21,7 @@ from scenarios import Scenario, exhibits
 from tensorparity.campaign.beside import BESIDE
 from tensorparity.campaign.call_examination import examine_call
 from tensorparity.campaign.confirming import agreed
+from tensorparity.campaign.events import silent
 from tensorparity.campaign.examination import Examination, Examined, Rules, model_of
 from tensorparity.campaign.examining import examine_case, judge_case
 from tensorparity.campaign.filing import make_finding
@@ -29,6 +32,7 @@ from tensorparity.campaign.fuzz_metrics import metric_cases
 from tensorparity.campaign.fuzz_reloads import reload_cases
 from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings, confirmed
 from tensorparity.campaign.selection import families_of
+from tensorparity.campaign.sources import Context, open_source
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.case import Case
@@ -41,6 +45,7 @@ from tensorparity.engines.predoo.engine import PredooEngine
 from tensorparity.generators.networks.loss_cases import loss_cases
 from tensorparity.generators.networks.networks import NetworkSettings
 from tensorparity.oracles.pair import ORACLES
+from tensorparity.targets.runner import LocalRunner
 from tensorparity.triage.reduction.reducer import Budget, Checked
 from tensorparity.triage.suspicion import Suspicion
 from tensorparity.zoo.entries import ARCHITECTURES
@@ -53,7 +58,7 @@ _BATCH = 8
 _CHECKS = 40
 #: Numbers that go into a case, at most: recordings are to stay small.
 _NUMBERS = 2_000
-_ROWS = 6
+_ROWS = 16
 _ZOO = ("lenet1", "lenet4", "lenet5", "simplernn", "gru", "lstm", "transformer")
 _INSTANCES = 2
 
@@ -113,6 +118,31 @@ def examine_model(runner: Runner, scenario: Scenario, case: Case) -> Examined:
     """One model, as ``hunt`` and ``compare`` have it."""
     rules = Rules(families_of(scenario.targets), oracle=ORACLES.get(scenario.oracle), seed=scenario.seed)
     return Examination(runner, model_of(case), rules).run(case.inputs, case.labels, scenario.targets)
+
+
+def examine_file(runner: Runner, scenario: Scenario, opened: model_files.Opened) -> Examined:
+    """One model in a file, as ``compare`` has it; its layers are read when they are needed."""
+    families = families_of(scenario.everybody)
+    rules = Rules(families, oracle=ORACLES.get(scenario.oracle), seed=scenario.seed, localize="always")
+    examination = Examination(
+        runner,
+        opened.unread,
+        rules,
+        arbiters=[name for name in scenario.everybody if name not in scenario.targets],
+        import_graph=lambda model: replace(model, graph=opened.model.graph, weights=opened.model.weights),
+    )
+    return examination.run(opened.inputs, {}, scenario.targets)
+
+
+def open_file(runner: LocalRunner, scenario: Scenario, path: Path, cache: Path) -> model_files.Opened:
+    """The model in a file, exported for those who need it so; by real libraries, where they are recorded."""
+    arbiters = [name for name in scenario.everybody if name not in scenario.targets]
+    settings = replace(runner.settings, cache=cache)
+    context = Context(runner, settings, scenario.targets, scenario.seed, silent, arbiters)
+    source = open_source(str(path), context)
+    data = source.pick_data(None, _INSTANCES, scenario.seed, {})
+    model = source.import_graph(source.model) if source.import_graph else source.model
+    return model_files.Opened(model, dict(data.inputs))
 
 
 def reduce_all(runner: Runner, suspicions: Sequence[Suspicion]) -> Iterator[Prepared]:
@@ -281,6 +311,12 @@ def _drive_models(scenario: Scenario, runner: Runner) -> Results:
     return {"cases": results, "suspicions": found, **later}
 
 
+def _drive_file(scenario: Scenario, runner: Runner) -> Results:
+    examined = examine_file(runner, scenario, model_files.read(scenario.file))
+    found = [said(s, finding_of(s, "cradle", examined.outcomes, scenario.file)) for s in examined.suspicions]
+    return {"cases": [{"case": scenario.file, **_examined(examined)}], "suspicions": found}
+
+
 def _later(
     scenario: Scenario,
     runner: Runner,
@@ -313,6 +349,7 @@ _DRIVERS: dict[str, Callable[[Scenario, Runner], Results]] = {
     "museum": _drive_museum,
     "calls": _drive_calls,
     "models": _drive_models,
+    "file": _drive_file,
 }
 
 
@@ -442,9 +479,30 @@ def _endings(recording: Mapping[Key, Outcome]) -> dict[Key, Outcome]:
     return found
 
 
+def _off(recording: Mapping[Key, Outcome]) -> dict[Key, Outcome]:
+    """One of the targets is off by a hundredth, in all that it answers."""
+    last = max(key[1] for key in recording)
+    return {key: _scaled(outcome, 1.01) if key[1] == last else outcome for key, outcome in recording.items()}
+
+
+def _whole_off(recording: Mapping[Key, Outcome]) -> dict[Key, Outcome]:
+    """One of the targets is off by a hundredth, but not where it is run step by step, or one layer alone."""
+    last = max(key[1] for key in recording)
+    wrong = {key for key, outcome in recording.items() if key[1] == last and not outcome.trace.nodes}
+    return {key: _scaled(outcome, 1.01) if key in wrong else outcome for key, outcome in recording.items()}
+
+
+def _scaled(outcome: Outcome, factor: float) -> Outcome:
+    nodes = {name: (array * factor).astype(array.dtype) for name, array in outcome.trace.nodes.items()}
+    outputs = {name: (array * factor).astype(array.dtype) for name, array in outcome.outputs.items()}
+    return replace(outcome, outputs=outputs, trace=replace(outcome.trace, nodes=nodes))
+
+
 _DOCTORS: dict[str, Callable[[Mapping[Key, Outcome]], dict[Key, Outcome]]] = {
     "flaky": _flaky,
     "hangs": _ending(Status.TIMED_OUT, Failure("cpu_seconds", "no answer in time")),
     "crashes": _ending(Status.CRASHED, Failure("SIGSEGV", "the process died")),
     "endings": _endings,
+    "off": _off,
+    "whole-off": _whole_off,
 }

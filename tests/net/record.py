@@ -9,14 +9,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from drive import drive
+import model_files
+from drive import drive, open_file
 from recording import Recorder, save
 from scenarios import SCENARIOS, Scenario
 
-from tensorparity.core.case import Case
+from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.outcome import Outcome
 from tensorparity.targets.limits import Limits
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
@@ -40,7 +42,19 @@ class _Warm:
         deadline_factor: float = 1.0,
         on_outcome: Callable[[Outcome], None] | None = None,
     ) -> list[Outcome]:
-        return self._runner.run_pairs(pairs, on_outcome=on_outcome)
+        found = [(_where_it_is(case), target) for case, target in pairs]
+        return self._runner.run_pairs(found, on_outcome=on_outcome)
+
+
+#: Where the files are, by their digests: what is written down of a model has no folders in it.
+_PATHS: dict[str, str] = {}
+
+
+def _where_it_is(case: Case) -> Case:
+    file = case.subject
+    if isinstance(file, ModelFile) and file.sha256 in _PATHS:
+        return replace(case, subject=replace(file, path=_PATHS[file.sha256]))
+    return case
 
 
 def _say(text: str) -> None:
@@ -56,7 +70,19 @@ def record(folder: Path, scenarios: Sequence[Scenario]) -> None:
         settings = RunnerSettings(limits=Limits(), faults=together[0].faults, workers=len(together[0].everybody))
         with open_runner(together[0].everybody, settings) as runner:
             for scenario in together:
+                if scenario.file:
+                    _open(scenario, runner, folder)
                 _record_one(folder, scenario, runner)
+
+
+def _open(scenario: Scenario, runner: LocalRunner, folder: Path) -> None:
+    """Make the file, open it, and write down what is known of it."""
+    files = folder / "files"
+    files.mkdir(exist_ok=True)
+    opened = open_file(runner, scenario, model_files.make(scenario.file, files), files)
+    model_files.keep(scenario.file, opened)
+    paths = {file.sha256: file for file in (opened.model.file, *opened.model.files.values()) if file}
+    _PATHS.update({sha256: file.path for sha256, file in paths.items()})
 
 
 def _record_one(folder: Path, scenario: Scenario, runner: LocalRunner) -> None:

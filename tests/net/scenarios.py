@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tensorparity.targets.faults import Fault, load_fault
@@ -27,6 +27,7 @@ class Scenario:
         planted: faults by target.
         seed: of the cases; ``count`` is how many there are.
         reduced: how many of the suspicions are reduced, and how many are replayed from their cases.
+        file: the model's, where it comes in one.
         like: the scenario whose recording this one uses.
         doctored: what is done to that recording; see ``doctored`` in ``drive``.
     """
@@ -41,6 +42,7 @@ class Scenario:
     oracle: str = "parity"
     witnesses: tuple[str, ...] = ()
     reduced: int = 0
+    file: str = ""
     like: str = ""
     doctored: str = ""
 
@@ -60,7 +62,8 @@ class Scenario:
 def together(names: tuple[str, ...]) -> Fault:
     """Several faults as one, each in a namespace of its own."""
     sources = [_fault(name).source for name in names]
-    text = "".join(f"exec(compile({source!r}, 'fault', 'exec'), {{'__name__': 'fault'}})\n" for source in sources)
+    space = "{'__name__': 'fault', 'TARGET': TARGET}"
+    text = "".join(f"exec(compile({source!r}, 'fault', 'exec'), {space})\n" for source in sources)
     return Fault("+".join(names), text)
 
 
@@ -117,9 +120,9 @@ def _singles() -> Iterator[Scenario]:
 
 def _calls() -> Iterator[Scenario]:
     planted = {"torch:eager": ("sqrt-truncated-newton", "norm-without-kernel"), "jax:eager": ("conv-refuses-nchw",)}
-    yield Scenario("calls-clean", "calls", NATIVE, 48, 31)
-    yield Scenario("calls-planted", "calls", NATIVE, 64, 32, planted)
-    yield Scenario("calls-flaky", "calls", NATIVE, 64, 32, like="calls-planted", doctored="flaky")
+    yield Scenario("calls-clean", "calls", NATIVE, 112, 31)
+    yield Scenario("calls-planted", "calls", NATIVE, 112, 32, planted)
+    yield Scenario("calls-flaky", "calls", NATIVE, 112, 32, like="calls-planted", doctored="flaky")
 
 
 def _models() -> Iterator[Scenario]:
@@ -128,6 +131,21 @@ def _models() -> Iterator[Scenario]:
     yield Scenario("models-cradle", "models", TWO, 6, 43, _TWO, oracle="cradle", reduced=2)
     yield Scenario("models-flaky", "models", THREE, 7, 42, like="models-planted", doctored="flaky")
     yield Scenario("models-hangs", "models", THREE, 7, 42, like="models-planted", doctored="endings")
+
+
+def _files() -> Iterator[Scenario]:
+    planted: Planted = {TORCH: ("avgpool-counts-padding",)}
+    own = (
+        Scenario("file-keras", "file", (TF, TORCH, "onnxruntime"), 1, 51, planted, file="pictures.keras"),
+        Scenario("file-torch", "file", ("torch:eager", "onnxruntime"), 1, 51, file="rows.pt2"),
+        Scenario(
+            "file-onnx", "file", ("onnxruntime", "openvino"), 1, 51, witnesses=("onnx:reference",), file="chain.onnx"
+        ),
+    )
+    yield from own
+    for doctor in ("off", "whole-off", "endings"):
+        for scenario in own:
+            yield replace(scenario, name=f"{scenario.name}-{doctor}", like=scenario.name, doctored=doctor)
 
 
 def exhibits(targets: tuple[str, ...]) -> list[Exhibit]:
@@ -142,4 +160,4 @@ def _museum(targets: tuple[str, ...]) -> Planted:
     return {target: tuple(names) for target, names in found.items()}
 
 
-SCENARIOS: tuple[Scenario, ...] = (*_networks(), *_singles(), *_calls(), *_models())
+SCENARIOS: tuple[Scenario, ...] = (*_networks(), *_singles(), *_calls(), *_models(), *_files())
