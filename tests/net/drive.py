@@ -140,7 +140,7 @@ def open_file(runner: LocalRunner, scenario: Scenario, path: Path, cache: Path) 
     settings = replace(runner.settings, cache=cache)
     context = Context(runner, settings, scenario.targets, scenario.seed, silent, arbiters)
     source = open_source(str(path), context)
-    data = source.pick_data(None, _INSTANCES, scenario.seed, {})
+    data = source.pick_data(None, 1, scenario.seed, {})  # whatever is wrong, there is no other to look at
     model = source.import_graph(source.model) if source.import_graph else source.model
     return model_files.Opened(model, dict(data.inputs))
 

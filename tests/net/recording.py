@@ -8,6 +8,7 @@ to it in units of the last place, byte plane by byte plane, which compresses wel
 from __future__ import annotations
 
 import json
+import re
 import threading
 import zipfile
 from collections import Counter
@@ -34,6 +35,7 @@ NOT_RECORDED = "NotRecorded"
 
 #: The case's digest, the target, whether in fresh workers, and how often that was asked before.
 Key = tuple[str, str, bool, int]
+_FOLDERS = re.compile(r"(?:/[\w.+-]+)+/(?=(?:site-packages|tensorparity|lib)/)")
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
 
@@ -103,9 +105,15 @@ def _slim(outcome: Outcome) -> Outcome:
     """Without what says when and where it was run, and with little of the traceback."""
     failure = outcome.failure
     if failure:
-        failure = replace(failure, detail=failure.detail[-MOST_DETAIL:])
+        detail = _without_folders(failure.detail)[-MOST_DETAIL:].partition("\n")[2]
+        failure = replace(failure, message=_without_folders(failure.message), detail=detail)
     record = Record(versions=outcome.record.versions)
     return replace(outcome, failure=failure, record=record, seconds=0.0, cpu_seconds=0.0)
+
+
+def _without_folders(text: str) -> str:
+    """Where something is installed is nobody's business."""
+    return _FOLDERS.sub("", text)
 
 
 class Replaying:
