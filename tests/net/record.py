@@ -1,0 +1,101 @@
+"""Records what the libraries answer: ``python tests/net/record.py FOLDER [SCENARIO ...]``.
+
+Fresh workers are asked for thousands of times here, and starting one costs seconds: they are the same workers as the
+others. What a library does by chance is not recorded, but put into recordings later (``drive.doctored``).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+import model_files
+from drive import drive, open_file
+from recording import Recorder, save
+from scenarios import SCENARIOS, Scenario
+
+from tensorparity.core.case import Case, ModelFile
+from tensorparity.core.outcome import Outcome
+from tensorparity.targets.limits import Limits
+from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
+
+
+class _Warm:
+    """A local runner for which no worker is fresh; deadlines are those of the first time."""
+
+    def __init__(self, runner: LocalRunner) -> None:
+        self._runner = runner
+
+    @property
+    def targets(self) -> Sequence[str]:
+        return self._runner.targets
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        found = [(_where_it_is(case), target) for case, target in pairs]
+        return self._runner.run_pairs(found, on_outcome=on_outcome)
+
+
+#: Where the files are, by their digests: what is written down of a model has no folders in it.
+_PATHS: dict[str, str] = {}
+
+
+def _where_it_is(case: Case) -> Case:
+    file = case.subject
+    if isinstance(file, ModelFile) and file.sha256 in _PATHS:
+        return replace(case, subject=replace(file, path=_PATHS[file.sha256]))
+    return case
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def record(folder: Path, scenarios: Sequence[Scenario]) -> None:
+    """Every scenario that has a recording of its own; those with the same targets and faults share workers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    own = [scenario for scenario in scenarios if not scenario.like]
+    for _, group in groupby(own, lambda scenario: (scenario.everybody, scenario.planted)):
+        together = list(group)
+        settings = RunnerSettings(limits=Limits(), faults=together[0].faults, workers=len(together[0].everybody))
+        with open_runner(together[0].everybody, settings) as runner:
+            for scenario in together:
+                if scenario.file:
+                    _open(scenario, runner, folder)
+                _record_one(folder, scenario, runner)
+
+
+def _open(scenario: Scenario, runner: LocalRunner, folder: Path) -> None:
+    """Make the file, open it, and write down what is known of it."""
+    files = folder / "files"
+    files.mkdir(exist_ok=True)
+    opened = open_file(runner, scenario, model_files.make(scenario.file, files), files)
+    model_files.keep(scenario.file, opened)
+    paths = {file.sha256: file for file in (opened.model.file, *opened.model.files.values()) if file}
+    _PATHS.update({sha256: file.path for sha256, file in paths.items()})
+
+
+def _record_one(folder: Path, scenario: Scenario, runner: LocalRunner) -> None:
+    began = time.monotonic()
+    recorder = Recorder(_Warm(runner))
+    results = drive(scenario, recorder)
+    path = folder / f"{scenario.recording}.zip"
+    save(path, recorder.kept)
+    counts = ", ".join(f"{len(items)} {name}" for name, items in results.items())
+    seconds = time.monotonic() - began
+    _say(f"{scenario.name}: {counts}; {len(recorder.kept)} outcomes, {path.stat().st_size:,} bytes, {seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    wanted = set(sys.argv[2:])
+    record(Path(sys.argv[1]), [scenario for scenario in SCENARIOS if not wanted or scenario.name in wanted])
