@@ -24,7 +24,7 @@ from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.examine import Examiner
 from tensorparity.triage.trials import forward_trial
-from tensorparity.triage.witnesses import witnesses_among, with_testimonies
+from tensorparity.triage.witnesses import with_testimonies, witnesses_among
 
 from ..stepping import ExaminedSteps
 

@@ -15,9 +15,9 @@ from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
 from ..campaign.reducing import Preparation, ReducingSettings
 from ..campaign.sections import Sections
+from ..campaign.selection import witnesses_for
 from ..campaign.session import Session
 from ..campaign.tally import Tally
-from ..campaign.witnesses import witnesses_for
 from ..core.engine import Engine
 from ..core.jsontext import Json
 from ..core.oracle import Setup

@@ -6,7 +6,7 @@ everybody ends so, the code that they share is accused. What a target says it la
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..core.case import Case
@@ -17,17 +17,17 @@ from ..core.jsontext import Json
 from ..core.oracle import Judged, Seen, Setup
 from ..core.outcome import Failure, Outcome, Status
 from ..core.procedure import Goal
-from ..core.signature import policy_parameter
+from ..core.signature import Key, policy_parameter
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from ..operators.beside import layer_of
 from ..operators.catalogue import has_layer, layer
 from ..operators.losses import LOSSES
+from ..operators.losses_alone import is_loss_alone
 from ..operators.optimizers import OPTIMIZERS
 from ..triage.diagnose import public_name
 from ..triage.endings import alike_in_type, failure_evidence, stage_of_ending
-from ..triage.steps import is_loss_alone
 from ..triage.support import is_refusal
 
 #: The name of this oracle.
@@ -90,23 +90,30 @@ class FailingAlike:
         return Suspicion(kind, diagnosis, seen.case, seen.targets, manner.exception, manner.stage, oracle=FAILURE)
 
 
-def _manners(seen: Seen) -> Iterator[_Manner]:
-    """The one that is claimed, unless the case is of something else by now; else all that there are."""
-    if seen.claim is not None:
-        kind, stage, _, api, exception = seen.claim
-        own = _api(seen.case, Stage(stage))
-        if Kind(kind) in _STATUS_OF_KIND and (not own or not api or own == api):
-            yield _Manner(_STATUS_OF_KIND[Kind(kind)], Stage(stage), own or api, exception)
-        return
-    told: list[_Manner] = []
+def _manners(seen: Seen) -> list[_Manner]:
+    """The one that is claimed; else all that there are."""
+    return _told(seen) if seen.claim is None else _claimed(seen.case, seen.claim)
+
+
+def _claimed(case: Case, claim: Key) -> list[_Manner]:
+    """None where the case is of something else by now, or the claim of no failure."""
+    kind, stage, _, api, exception = claim
+    status, own = _STATUS_OF_KIND.get(Kind(kind)), _api(case, Stage(stage))
+    fits = not own or not api or own == api
+    return [_Manner(status, Stage(stage), own or api, exception)] if status is not None and fits else []
+
+
+def _told(seen: Seen) -> list[_Manner]:
+    found: list[_Manner] = []
+    dtype = seen.case.procedure.dtype
     for outcome in seen.own.values():
         failure = outcome.failure
-        if outcome.status not in KIND_OF_ENDING or failure is None or is_refusal(outcome, seen.case.procedure.dtype):
+        if outcome.status not in KIND_OF_ENDING or failure is None or is_refusal(outcome, dtype):
             continue
         stage = _stage(seen.case, failure)
-        if not any(one.stage is stage and one.fits(outcome, seen.case.procedure.dtype) for one in told):
-            told.append(_Manner(outcome.status, stage, _api(seen.case, stage), failure.type))
-    yield from told
+        if not any(one.stage is stage and one.fits(outcome, dtype) for one in found):
+            found.append(_Manner(outcome.status, stage, _api(seen.case, stage), failure.type))
+    return found
 
 
 def _groups(seen: Seen, manner: _Manner) -> list[dict[str, Outcome]]:

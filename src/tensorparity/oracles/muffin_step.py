@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from ..core.endings import ENDING_KINDS
 from ..core.oracle import Seen, Setup
 from ..core.policies import policy_named
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from .base import Steps, Stepwise
+from .kinds import CaseKind
 from .muffin import EPSILON, THRESHOLD, judge_pair
 from .muffin_rule import partings
 from .step_failures import convict_failures
@@ -23,6 +25,9 @@ class Muffin(Stepwise):
         epsilon: the distance up to which what flows in agrees.
         stages: those that are judged, by name.
     """
+
+    #: Of whole models and single cases the rule says nothing.
+    kinds: ClassVar[frozenset[CaseKind]] = frozenset([CaseKind.NETWORK_STEP])
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

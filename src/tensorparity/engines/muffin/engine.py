@@ -22,13 +22,14 @@ from ...generators.networks.coverage import Coverage, Use
 from ...generators.networks.networks import Network, NetworkGenerator, NetworkSettings
 from ...generators.single_cases.streams import STREAMS, SingleCases
 from ...operators.catalogue import layer
+from ...oracles.kinds import ORACLES
 from ...oracles.step_facts import STEP, StepFacts
 from .samples import samples_of
 from .tables import Tally
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
-#: By what ``--oracle`` says: who judges a training step.
-ORACLES = {"parity": "training_step", "muffin": "muffin"}
+#: Who judges a training step, unless a setting says otherwise.
+_ORACLE = "training_step"
 _ROUND = 8
 
 
@@ -46,14 +47,14 @@ class MuffinSettings:
     Args:
         networks: what networks are made of.
         stages: those of a training step that are judged; they say how far networks are run.
-        oracle: ``parity`` or ``muffin``: the paper's rule alone.
+        oracle: who judges a training step, by name; ``muffin`` is the paper's rule alone.
         single_cases: kinds of cases that are run beside networks (``single_cases.STREAMS``).
         only_trainable: networks are run by those targets that can train, where these are two or more.
     """
 
     networks: NetworkSettings = field(default_factory=NetworkSettings)
     stages: tuple[Stage, ...] = STAGES
-    oracle: str = "parity"
+    oracle: str = _ORACLE
     single_cases: tuple[str, ...] = tuple(STREAMS)
     only_trainable: bool = False
 
@@ -82,13 +83,13 @@ class MuffinSettings:
         unknown = [name for name in self.single_cases if name not in STREAMS]
         if unknown:
             raise UsageError(f"unknown single cases {unknown[0]!r}; known are {', '.join(STREAMS)}")
-        if self.oracle not in ORACLES:
-            raise UsageError(f"unknown oracle {self.oracle!r}; known are {', '.join(ORACLES)}")
+        ORACLES.get(self.oracle)
         return self
 
     def oracle_settings(self) -> dict[str, dict[str, Json]]:
         """What the oracles of its cases have to be told, by their names."""
-        return {name: {"stages": [stage.value for stage in self.stages]} for name in ORACLES.values()}
+        stages = [stage.value for stage in self.stages]
+        return {name: {"stages": stages} for name in dict.fromkeys([_ORACLE, self.oracle])}
 
 
 def _frozen(value: Json) -> Json:
@@ -129,7 +130,7 @@ class MuffinEngine:
         networks = [self._generator.next() for _ in range(_ROUND)]
         self._rounds.append({network.case.digest: network for network in networks})
         self._data.update({network.case.digest: network.data for network in networks})
-        oracles = (ORACLES[self.settings.oracle],)
+        oracles = (self.settings.oracle,)
         steps = [Ask(network.case, self._targets, oracles) for network in networks]
         return [*(Ask(case, counted=False) for case in self._singles.round()), *steps]
 
