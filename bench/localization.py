@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from measuring import table
 from planted import FAULTS, FAULTY, Opened, open_model, running
 
-from tensorparity.campaign.compare import families_of
-from tensorparity.campaign.examination import Examination, Examined, Rules
+from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer
 from tensorparity.core.comparison import LayerDeviation
 from tensorparity.core.runner import Runner
 from tensorparity.operators.rounding import K
+from tensorparity.targets.catalogue import traits_of
 
 CLEAN = "keras:jax"
 NAMED = ("batchnorm-epsilon-outside-sqrt", "avgpool-counts-padding", "same-padding-shifted")
@@ -56,10 +56,11 @@ class Row:
         return [str(len(keys)), str(len(right)), first]
 
 
-def examine(opened: Opened, runner: Runner) -> Examined:
+def examine(opened: Opened, runner: Runner) -> ExaminedModel:
     targets = (CLEAN, FAULTY)
-    rules = Rules(families=families_of(targets), localize="always")
-    return Examination(runner, opened.model, rules).run(opened.data.inputs, opened.data.labels, targets)
+    always = {"localize": "always"}
+    examiner = ModelExaminer(runner, opened.model, targets, traits_of(targets), settings=always)
+    return examiner.examine(opened.data.inputs, opened.data.labels)
 
 
 def measure(opened: Opened, fault: str, runner: Runner) -> Row:

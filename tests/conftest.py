@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +19,7 @@ import pytest
 from hypothesis import settings
 
 from tensorparity.core.arrays import Array
-from tensorparity.core.case import Case
+from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.graph import LayerGraph, Node
 from tensorparity.core.model import ref_key
 from tensorparity.core.outcome import Failure, Outcome, Record, Status, Trace
@@ -78,6 +78,7 @@ class FakeRunner:
         custom: layer types that the catalogue does not know.
         lost: as ``planted``, of a model that was saved and loaded only.
         only_once: planted errors and ends do not show in fresh workers.
+        files: by digest, the graph and the weights in model files that every target reads; no other file is read.
     """
 
     targets: Sequence[str] = ("fake:a", "fake:b", "fake:c")
@@ -91,6 +92,7 @@ class FakeRunner:
     custom: Mapping[str, Change] = field(default_factory=dict)
     lost: Mapping[str, Mapping[str, Change]] = field(default_factory=dict)
     only_once: bool = False
+    files: Mapping[str, tuple[LayerGraph, Mapping[str, Array]]] = field(default_factory=dict)
     circumstances: str = "fake 1.0"
     ran: list[Ran] = field(default_factory=list)
     broken: Mapping[str, Exception] = field(default_factory=dict)
@@ -121,6 +123,13 @@ class FakeRunner:
         if status and not healthy and self.fails_on(case):
             failure = Failure("FakeError", f"{target} does not feel like it")
             return Outcome(target, status, failure=failure, record=record)
+        if isinstance(case.subject, ModelFile):
+            if case.subject.sha256 not in self.files:
+                return Outcome(target, Status.UNSUPPORTED, record=record)
+            inside, weights = self.files[case.subject.sha256]
+            if case.procedure.goal is Goal.LAYERS:
+                return Outcome(target, Status.COMPLETED, weights, record=record, reply={"graph": inside.to_json()})
+            case = replace(case, subject=inside, weights=weights)
         try:
             nodes = self._nodes(case, target, healthy)
         except NodeError as error:

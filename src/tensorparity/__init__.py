@@ -21,7 +21,7 @@ _PUBLIC = {
     "Outcome": "tensorparity.core.outcome",
     "Procedure": "tensorparity.core.procedure",
     "Verdict": "tensorparity.core.verdict",
-    "compare": "tensorparity.campaign.compare",
+    "compare": "tensorparity.commands.compare",
     "open_runner": "tensorparity.targets.runner",
 }
 

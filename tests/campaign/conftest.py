@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examination import Examination, Examined, Rules
+from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
+from tensorparity.core.traits import TargetTraits, Traits
 from tensorparity.operators.evaluate import draw_weights
 
-Examine = Callable[..., Examined]
+Examine = Callable[..., ExaminedModel]
 
 
 @pytest.fixture(scope="session")
@@ -35,18 +36,22 @@ def images() -> dict[str, Array]:
 
 @pytest.fixture(scope="session")
 def examine(classifier: Model, images: dict[str, Array]) -> Examine:
-    """Examine a model on all targets of a runner; further arguments are rules."""
+    """Examine a model on all targets of a runner; further arguments are settings of the oracle."""
 
     def run(
         runner: Any,
         model: Model = classifier,
         inputs: Mapping[str, Array] = images,
         labels: Mapping[str, Array] | None = None,
-        import_graph: Callable[[Model], Model] | None = None,
-        **rules: Any,
-    ) -> Examined:
-        families = rules.pop("families", dict.fromkeys(runner.targets, "keras"))
-        examination = Examination(runner, model, Rules(families, **rules), import_graph=import_graph)
-        return examination.run(inputs, labels or {}, runner.targets)
+        families: Mapping[str, str] | None = None,
+        oracle: str = "parity",
+        **settings: Any,
+    ) -> ExaminedModel:
+        known = families or dict.fromkeys(runner.targets, "keras")
+        traits = Traits(
+            {target: TargetTraits(target, family=family, reads=("fake",)) for target, family in known.items()}
+        )
+        examiner = ModelExaminer(runner, model, runner.targets, traits, oracle, settings)
+        return examiner.examine(inputs, labels or {})
 
     return run

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examination import Examination, Examined, Rules
 from tensorparity.campaign.selection import arbiters_for, choose_for_model
+from tensorparity.campaign.whole_models import ExaminedModel as Examined
+from tensorparity.campaign.whole_models import ModelExaminer
 from tensorparity.core.arrays import Array
-from tensorparity.core.case import Case, ModelFile
+from tensorparity.core.case import ModelFile
 from tensorparity.core.errors import UsageError
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.procedure import Goal
+from tensorparity.core.traits import TargetTraits, Traits
 from tensorparity.core.verdict import Judgement
 from tensorparity.targets.environments import Inventory
 
@@ -34,17 +35,16 @@ def mystery() -> Model:
 @pytest.fixture
 def examine(fake_runner: Any) -> Any:
     """Examine the mystery on two targets with an arbiter; what goes wrong is planted per target and layer."""
-
-    class FileRunner(fake_runner):
-        def _run(self, case: Case, target: str, fresh: bool) -> Any:
-            return super()._run(replace(case, subject=mystery().graph), target, fresh)
+    model = mystery()
 
     def run(planted: dict[str, Any], arbiters: tuple[str, ...] = (ARBITER,)) -> tuple[Examined, Any]:
-        runner = FileRunner(targets=(A, B), custom={"Mystery": lambda x: x * 2}, planted=planted)
+        inside = {FILE.sha256: (model.graph, {})}
+        runner = fake_runner(targets=(A, B), custom={"Mystery": lambda x: x * 2}, planted=planted, files=inside)
         rng = np.random.default_rng(0)
         inputs = {name: rng.standard_normal((4, 6)).astype(np.float32) for name in "xz"}
-        examination = Examination(runner, mystery(), Rules({}), arbiters=arbiters)
-        return examination.run(inputs, {}, (A, B)), runner
+        traits = Traits({target: TargetTraits(target, reads=("fake",)) for target in (A, B)})
+        examiner = ModelExaminer(runner, model, (A, B), traits, settings={"arbiters": arbiters})
+        return examiner.examine(inputs, {}), runner
 
     return run
 

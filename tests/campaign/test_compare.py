@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign import compare as comparing
-from tensorparity.campaign.compare import Compared, CompareSettings, compare
 from tensorparity.campaign.sources import Source
 from tensorparity.campaign.training import Schedule
+from tensorparity.commands import compare as comparing
+from tensorparity.commands.compare import Compared, CompareSettings, compare
 from tensorparity.core.arrays import Array
 from tensorparity.core.errors import DataError, RunError, StoreError, WorkerStartError
 from tensorparity.core.graph import LayerGraph

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examination import Examined, layers
+from tensorparity.campaign.whole_models import ExaminedModel as Examined
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
-from tensorparity.core.errors import DataError, ModelRefusedError
+from tensorparity.core.errors import DataError
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.model import Model
@@ -20,7 +20,7 @@ from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.evaluate import draw_weights
-from tensorparity.oracles.pair import judge_cradle
+from tensorparity.oracles.whole import layers
 from tensorparity.reporting.words import sentences
 
 from ..judging import judge
@@ -212,7 +212,7 @@ class TestDecisions:
             return np.roll(array, 1, axis=1)
 
         labels = {"": np.zeros(12, np.int64)}
-        examined = examine(fake_runner(whole={B: turned}), labels=labels, oracle=judge_cradle, localize="never")
+        examined = examine(fake_runner(whole={B: turned}), labels=labels, oracle="cradle", localize="never")
         assert judgements(examined)[A, B] is Judgement.FAIL
         assert judgements(examined)[A, C] is Judgement.PASS
 
@@ -354,12 +354,10 @@ class TestLabels:
 
 class TestModelFiles:
     def test_a_file_nobody_can_read_is_noted_and_gives_no_answer(self, examine: Examine, fake_runner: Any) -> None:
-        def refuse(model: Model) -> Model:
-            raise ModelRefusedError("m.keras could not be read: no")
-
         model = Model("m.keras", file=ModelFile("m.keras", "0" * 64))
-        examined = examine(fake_runner(), model, import_graph=refuse)
-        assert examined.notes[0] == "the layers could not be read: m.keras could not be read: no"
+        examined = examine(fake_runner(), model)
+        said = "m.keras could not be read: none of the targets reads .keras files"
+        assert examined.notes[0] == f"the layers could not be read: {said}"
         assert {outcome.status for outcome in examined.outcomes.values()} == {Status.UNSUPPORTED}
         assert set(judgements(examined).values()) == {Judgement.UNDECIDED}
 
@@ -386,7 +384,7 @@ class TestNothingIsLostInSilence:
     def test_by_the_papers_rule_alone_nobody_is_accused(self, examine: Examine, fake_runner: Any) -> None:
         flipped = fake_runner(whole={B: lambda array: array[:, ::-1]})
         labels = {"": np.zeros(12, np.int64)}
-        examined = examine(flipped, labels=labels, oracle=judge_cradle, localize="never")
+        examined = examine(flipped, labels=labels, oracle="cradle", localize="never")
         assert {suspicion.diagnosis.suspects for suspicion in examined.suspicions} == {()}
         assert {suspicion.diagnosis.klass for suspicion in examined.suspicions} == {Class.DEFECT}
 
@@ -399,7 +397,7 @@ class TestNothingIsLostInSilence:
     def test_the_papers_rule_alone_gives_a_finding_too(self, examine: Examine, fake_runner: Any) -> None:
         labels = {"": np.zeros(12, np.int64)}
         flipped = fake_runner(whole={B: lambda array: array[:, ::-1]})
-        examined = examine(flipped, labels=labels, oracle=judge_cradle)
+        examined = examine(flipped, labels=labels, oracle="cradle")
         assert any(c.verdict.failed for c in examined.comparisons)
         assert examined.suspicions
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examination import Examined
+from tensorparity.campaign.whole_models import ExaminedModel as Examined
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ModelFile
 from tensorparity.core.finding import Class
@@ -19,7 +19,18 @@ from tensorparity.reporting.words import sentences
 
 Examine = Callable[..., Examined]
 A, B, C = "fake:a", "fake:b", "fake:c"
-EXPORTED = {B: "some.exporter", C: "some.exporter"}
+FILE = ModelFile("m.fake", "0" * 64, "fake")
+EXPORTED = ModelFile("m.onnx", "1" * 64, "onnx-export", exporter="some.exporter")
+
+
+def exported(model: Model) -> Model:
+    """The model as a file, which two of the targets run from what was exported of it."""
+    return Model("m.fake", file=FILE, files={A: FILE, B: EXPORTED, C: EXPORTED})
+
+
+def files(model: Model) -> dict[str, Any]:
+    """What is in both files."""
+    return dict.fromkeys([FILE.sha256, EXPORTED.sha256], (model.graph, model.weights))
 
 
 def bump(array: Array) -> Array:
@@ -33,8 +44,8 @@ def verdicts(examined: Examined) -> dict[tuple[str, str], Judgement]:
 def test_a_layer_that_is_wrong_in_the_file_blames_the_exporter(
     examine: Examine, fake_runner: Any, classifier: Model
 ) -> None:
-    runner = fake_runner(planted={B: {"conv2": bump}, C: {"conv2": bump}})
-    examined = examine(runner, replace(classifier, exporters=EXPORTED))
+    runner = fake_runner(files=files(classifier), planted={B: {"conv2": bump}, C: {"conv2": bump}})
+    examined = examine(runner, exported(classifier))
     (suspicion,) = examined.suspicions
     assert suspicion.diagnosis.klass is Class.DEFECT
     assert suspicion.diagnosis.suspects == ("exporter:some.exporter",)
@@ -46,8 +57,8 @@ def test_a_layer_that_is_wrong_in_the_file_blames_the_exporter(
 def test_outputs_that_only_the_file_gives_blame_the_exporter(
     examine: Examine, fake_runner: Any, classifier: Model
 ) -> None:
-    runner = fake_runner(whole={B: bump, C: bump})
-    examined = examine(runner, replace(classifier, exporters=EXPORTED))
+    runner = fake_runner(files=files(classifier), whole={B: bump, C: bump})
+    examined = examine(runner, exported(classifier))
     (suspicion,) = examined.suspicions
     assert suspicion.diagnosis.suspects == ("exporter:some.exporter",)
     assert suspicion.diagnosis.node is None
@@ -55,20 +66,20 @@ def test_outputs_that_only_the_file_gives_blame_the_exporter(
 
 
 def test_what_does_not_show_again_is_flaky(examine: Examine, fake_runner: Any, classifier: Model) -> None:
-    runner = fake_runner(planted={B: {"conv2": bump}, C: {"conv2": bump}}, only_once=True)
-    examined = examine(runner, replace(classifier, exporters=EXPORTED))
+    runner = fake_runner(files=files(classifier), planted={B: {"conv2": bump}, C: {"conv2": bump}}, only_once=True)
+    examined = examine(runner, exported(classifier))
     assert [s.diagnosis.klass for s in examined.suspicions] == [Class.FLAKY]
 
 
 def test_a_runtime_that_is_wrong_alone_is_blamed_itself(examine: Examine, fake_runner: Any, classifier: Model) -> None:
-    examined = examine(fake_runner(planted={B: {"conv2": bump}}), replace(classifier, exporters=EXPORTED))
+    examined = examine(fake_runner(files=files(classifier), planted={B: {"conv2": bump}}), exported(classifier))
     assert [s.diagnosis.suspects for s in examined.suspicions] == [(B,)]
 
 
 def test_a_fixed_batch_is_kept_to_in_every_run(
     examine: Examine, fake_runner: Any, classifier: Model, images: dict[str, Array]
 ) -> None:
-    runner = fake_runner(planted={B: {"conv2": bump}})
+    runner = fake_runner(files=files(classifier), planted={B: {"conv2": bump}})
     examined = examine(runner, replace(classifier, batch=4))
     sizes = {len(array) for ran in runner.ran for array in ran.case.inputs.values()}
     assert sizes == {4}
@@ -78,10 +89,9 @@ def test_a_fixed_batch_is_kept_to_in_every_run(
 
 def test_the_exporters_case_stays_in_the_file(examine: Examine, fake_runner: Any, classifier: Model) -> None:
     """Alone and lowered by ourselves, the layer would be right."""
-    file = ModelFile("m.keras", "0" * 64)
-    runner = fake_runner(planted={B: {"conv2": bump}, C: {"conv2": bump}})
-    (suspicion,) = examine(runner, replace(classifier, exporters=EXPORTED, file=file)).suspicions
-    assert suspicion.case.subject is file
+    runner = fake_runner(files=files(classifier), planted={B: {"conv2": bump}, C: {"conv2": bump}})
+    (suspicion,) = examine(runner, exported(classifier)).suspicions
+    assert suspicion.case.subject is FILE
     assert suspicion.case.procedure.nodes == ("conv2#0",)
     assert list(suspicion.case.inputs) == ["conv2#0/0"]
 
@@ -92,8 +102,8 @@ def test_the_exporters_case_stays_in_the_file(examine: Examine, fake_runner: Any
 def test_who_is_blamed_for_a_file_that_does_not_run(
     examine: Examine, fake_runner: Any, classifier: Model, failing: tuple[str, ...], suspects: tuple[str, ...]
 ) -> None:
-    runner = fake_runner(raising={target: ["conv2"] for target in failing})
-    examined = examine(runner, replace(classifier, exporters=EXPORTED))
+    runner = fake_runner(files=files(classifier), raising={target: ["conv2"] for target in failing})
+    examined = examine(runner, exported(classifier))
     (suspicion,) = examined.suspicions
     assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.ERROR, suspects)
     doubtful = any("a second runtime tells" in line for line in sentences(suspicion.diagnosis))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,7 @@ from tensorparity.targets.requests import End, Reply
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
 FILE = ModelFile("m.keras", "0" * 64)
-EXPORTED = Exported(ModelFile("m.onnx", "1" * 64, EXPORTED_ONNX), "some-exporter", (9, 9, 9))
+EXPORTED = Exported(ModelFile("m.onnx", "1" * 64, EXPORTED_ONNX, exporter="some-exporter"), (9, 9, 9))
 ALL = ("keras", "tensorflow", "torch", "jax", "tf2onnx", "onnx", "onnxruntime")
 
 
@@ -90,7 +91,9 @@ def test_with_jax_alone_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_how_many_layers_can_be_compared_is_said(layers: tuple[int, int, int], told: str) -> None:
-    assert str(Exported(FILE, "some-exporter", layers)) == f"exported to ONNX by some-exporter; {told}"
+    assert (
+        str(Exported(replace(FILE, exporter="some-exporter"), layers)) == f"exported to ONNX by some-exporter; {told}"
+    )
 
 
 class Worker:

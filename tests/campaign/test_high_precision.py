@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign import high_precision
-from tensorparity.campaign.high_precision import MOST_INPUTS, against_high_precision, worst_of
 from tensorparity.core.arrays import Array
 from tensorparity.core.comparison import Comparison
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
+from tensorparity.core.oracle import Answer
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.precision import HighPrecision
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.operators.evaluate import count_products
+from tensorparity.oracles import high_precision
+from tensorparity.oracles.high_precision import MOST_INPUTS, worst_of
+from tensorparity.oracles.high_precision import against_high_precision as asking
+from tensorparity.targets.catalogue import traits_of
 
 A, B, C = "fake:a", "fake:b", "keras:tensorflow"
 
@@ -31,6 +34,24 @@ def inputs() -> dict[str, Array]:
 def pair(worst: int | None, difference: float) -> Comparison:
     verdict = Verdict(Judgement.UNDECIDED, (A, B), "x")
     return Comparison(A, B, "classes", verdict, 20, max_rel=difference, worst_input=worst)
+
+
+def against_high_precision(
+    runner: Any, model: Model, outcomes: Any, inputs: Mapping[str, Array], pairs: Any
+) -> HighPrecision:
+    """What is said once everything that it asks for was run."""
+    done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
+    steps = asking(model, done, inputs, pairs, traits_of(runner.targets))
+    try:
+        checks = next(steps)
+        while True:
+            answers = []
+            for check in checks:
+                outcomes = runner.run_pairs([(check.case, target) for target in check.targets])
+                answers.append(Answer(check, dict(zip(check.targets, outcomes, strict=True))))
+            checks = steps.send(answers)
+    except StopIteration as ended:
+        return ended.value
 
 
 def measure(runner: Any, model: Model, inputs: Mapping[str, Array], *pairs: Comparison) -> HighPrecision:

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examination import Examination, Rules, one_layer_case
-from tensorparity.campaign.importing import import_graph
+from tensorparity.campaign.whole_models import ModelExaminer, read_model
 from tensorparity.core.case import ModelFile
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.model import Model
 from tensorparity.operators.evaluate import evaluate_node
 from tensorparity.operators.spec import ShapeError
+from tensorparity.oracles.whole.cases import one_layer_case
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import open_runner
 
 TARGET = "keras:torch"
@@ -37,7 +38,7 @@ def model(save_keras: Callable[[str, str], Path]) -> Model:
     )
     file = ModelFile(str(path), hashlib.sha256(path.read_bytes()).hexdigest())
     with open_runner([TARGET]) as runner:
-        return import_graph(runner, Model("called", file=file), [TARGET], trust=False)
+        return read_model(runner, Model("called", file=file, traits=traits_of([TARGET])), [TARGET])
 
 
 def graph_of(model: Model) -> LayerGraph:
@@ -70,8 +71,8 @@ def test_no_layer_is_accused_of_its_arguments(model: Model) -> None:
     inputs = {"x": rng.standard_normal((2, 5, 4)).astype(np.float32)}
     targets = [TARGET, f"{TARGET}{{threads=2}}"]
     with open_runner(targets) as runner:
-        rules = Rules(dict.fromkeys(targets, "keras"), localize="always")
-        examined = Examination(runner, model, rules).run(inputs, {}, targets)
+        examiner = ModelExaminer(runner, model, targets, traits_of(targets), settings={"localize": "always"})
+        examined = examiner.examine(inputs, {})
     assert examined.suspicions == []
     errors = {item.node.op: item for item in examined.measured}
     assert errors["MultiHeadAttention"].judged_by == "reference"

@@ -126,10 +126,11 @@ def test_an_engine_is_asked_once_exactly_the_rounds_before_are_told(ahead: int) 
     assert len(engine.told) == 7
 
 
-def test_a_round_that_was_cut_teaches_nothing() -> None:
+def test_a_round_that_was_cut_is_the_last_and_told_for_the_tables() -> None:
     engine = SmallEngine()
     run_engines(session(), [engine], cases=3)
-    assert [len(results) for results in engine.told] == [2]
+    assert [len(results) for results in engine.told] == [2, 1]
+    assert engine.knew == [0, 1]
 
 
 def test_a_budget_of_nothing_runs_nothing() -> None:

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examination import Examination, Rules
 from tensorparity.campaign.exports import export_to_onnx
-from tensorparity.campaign.importing import import_graph
-from tensorparity.campaign.selection import families_of
+from tensorparity.campaign.whole_models import ModelExaminer
 from tensorparity.core.case import ModelFile
 from tensorparity.core.model import Model
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
 pytest.importorskip("onnxscript")
@@ -154,16 +153,10 @@ def test_a_file_that_is_another_model_blames_the_exporter(torch_programs: Path, 
             "convolutions",
             file=files["convolutions"],
             files={"torch:eager": files["convolutions"], "onnxruntime": exported.file, "openvino": exported.file},
-            exporters=dict.fromkeys(targets[1:], exported.exporter),
         )
-        examination = Examination(
-            runner,
-            model,
-            Rules(families_of(targets)),
-            import_graph=lambda model: import_graph(runner, model, ["torch:eager"], False),
-        )
+        examiner = ModelExaminer(runner, model, targets, traits_of(targets))
         images = np.random.default_rng(0).standard_normal((4, 3, 9, 9)).astype(np.float32)
-        examined = examination.run({"image": images}, {}, targets)
+        examined = examiner.examine({"image": images}, {})
     assert {s.diagnosis.suspects for s in examined.suspicions} == {("exporter:torch.onnx",)}
 
 

@@ -11,9 +11,12 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.comparison import Comparison
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Judgement, Kind
-from tensorparity.oracles.pair import ORACLES, PairSettings, compare_outcomes, judge_cradle, judge_parity
+from tensorparity.oracles.pair import PairSettings, compare_outcomes, judge_cradle, judge_parity
 
 BASE = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], np.float32)
+
+
+RULES = {"parity": judge_parity, "cradle": judge_cradle}
 
 
 def completed(target: str, **outputs: Array) -> Outcome:
@@ -27,7 +30,7 @@ def ended(target: str, status: Status) -> Outcome:
 
 def compare_one(a: Array, b: Array, labels: Array | None = None, oracle: str = "parity") -> Comparison:
     named = {} if labels is None else {"out": labels}
-    (found,) = compare_outcomes(completed("a", out=a), completed("b", out=b), named, ORACLES.get(oracle))
+    (found,) = compare_outcomes(completed("a", out=a), completed("b", out=b), named, RULES[oracle])
     return found
 
 

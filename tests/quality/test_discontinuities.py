@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.examination import Examination, Rules
-from tensorparity.campaign.selection import families_of
 from tensorparity.campaign.sources import Context, open_source
+from tensorparity.campaign.whole_models import ModelExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.finding import Class
 from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
 pytestmark = [pytest.mark.onnxruntime]
@@ -63,9 +63,9 @@ def examine(seeds: range, folder: Path) -> tuple[list[str], int]:
             source = open_source(str(path), Context(runner, settings, TARGETS, seed, silent, (), {}))
             rng = np.random.default_rng([seed, 1])
             inputs = {"x": (rng.integers(-4, 5, (4, 2, 6, 6)) / 2).astype(np.float32)}
-            rules = Rules(families_of(TARGETS), localize="always", seed=seed)
-            examination = Examination(runner, source.model, rules, import_graph=source.import_graph)
-            examined = examination.run(inputs, {}, TARGETS)
+            always = {"localize": "always"}
+            examiner = ModelExaminer(runner, source.model, TARGETS, traits_of(TARGETS), settings=always, seed=seed)
+            examined = examiner.examine(inputs, {})
             assert all(outcome.completed for outcome in examined.outcomes.values())
             apart += _differ([outcome.outputs for outcome in examined.outcomes.values()])
             found += [

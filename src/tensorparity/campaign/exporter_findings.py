@@ -23,6 +23,7 @@ from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.traits import TargetTraits
+from ..oracles.whole.cases import one_layer_case
 from ..reporting import words
 from ..targets.catalogue import spec_of, traits_of
 from ..targets.names import parse_target
@@ -38,11 +39,10 @@ from ..triage.reproduce.file_scripts import KERAS_FORMATS, FileScript
 from ..triage.reproduce.literals import Unprintable
 from ..triage.reproduce.script import Reproducer
 from .claims import claim_of
-from .examination import one_layer_case
 from .examining import examine_case, examine_cases
 from .exporting import ExportingRunner
-from .importing import import_graph
 from .scripts import Reproduced, title_of, verify
+from .whole_models import read_model
 
 
 def exporter_of(suspicion: Suspicion) -> str | None:
@@ -103,7 +103,7 @@ def layer_case(local: LocalRunner, suspicion: Suspicion) -> Case | str:
     readers = [target for target in local.targets if file.format in traits[target].reads and target not in local.broken]
     model = Model(file.path, file=file, files=dict.fromkeys(readers, file), traits=traits)
     try:
-        model = import_graph(local, model, readers, local.settings.trust)
+        model = read_model(local, model, readers)
     except TensorParityError as error:
         return str(error)
     key = case.procedure.nodes[0]

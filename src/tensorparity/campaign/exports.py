@@ -27,16 +27,18 @@ _MESSAGE = 160
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An exported file.
+    """An exported file, which says who wrote it (``torch.onnx``).
 
     Args:
-        exporter: who wrote it (``torch.onnx``).
         layers: how many of the model's layers can be traced in it, run alone in it, and are there in all.
     """
 
     file: ModelFile
-    exporter: str
     layers: tuple[int, int, int] = (0, 0, 0)
+
+    @property
+    def exporter(self) -> str:
+        return self.file.exporter
 
     def __str__(self) -> str:
         traced, alone, count = self.layers
@@ -158,8 +160,8 @@ def _export(runner: LocalRunner, target: str, file: ModelFile, cache: Path) -> E
         _make(runner, target, file, path, note)
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     told = json.loads(note.read_text())
-    file = ModelFile(str(path.resolve()), sha256, EXPORTED_ONNX, exporter=told["exporter"])
-    return Exported(file, told["exporter"], tuple(told["layers"]))
+    exporter = str(told["exporter"])
+    return Exported(ModelFile(str(path.resolve()), sha256, EXPORTED_ONNX, exporter=exporter), tuple(told["layers"]))
 
 
 def _make(runner: LocalRunner, target: str, file: ModelFile, path: Path, note: Path) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..core.endings import without_limits
 from ..core.engine import Ask, Engine, Result
+from ..core.finding import Class
 from ..core.outcome import Outcome, Status
+from ..core.signature import Key
 from ..core.verdict import Kind
 from ..triage.examine import Begun, Examined
 from .budget import Budget, StopReason
@@ -34,14 +36,12 @@ class _Round:
     Args:
         first: the index of its first case.
         known: by index, the results that an earlier part of the campaign has recorded.
-        whole: nothing of it was cut off, so that the engine may be told.
     """
 
     first: int
     asks: tuple[Ask, ...]
     known: Mapping[int, Result]
     begun: Begun
-    whole: bool
 
 
 class Loop:
@@ -61,6 +61,8 @@ class Loop:
         self._flight: deque[_Round] = deque()
         self._waiting: list[Examined] = []
         self._results: list[Result] = []
+        #: Keys of the defects of single cases.
+        self._single: set[Key] = set()
         self._running = 0.0
         self._finished = False
         self.stop = StopReason.CASES
@@ -100,10 +102,10 @@ class Loop:
             kept = self._budget.cut(asks)
             self._finished = not asks or len(kept) < len(asks)
             if kept:
-                self._flight.append(self._begun(kept, whole=len(kept) == len(asks)))
+                self._flight.append(self._begun(kept))
         return bool(self._flight)
 
-    def _begun(self, asks: Sequence[Ask], *, whole: bool) -> _Round:
+    def _begun(self, asks: Sequence[Ask]) -> _Round:
         first = self._index
         self._index += len(asks)
         known = {
@@ -112,7 +114,7 @@ class Loop:
             if index in self._known and self._known[index].digest == ask.case.digest
         }
         new = [ask for index, ask in enumerate(asks, first) if index not in known]
-        return _Round(first, tuple(asks), known, self._session.examiner.begin(new), whole)
+        return _Round(first, tuple(asks), known, self._session.examiner.begin(new))
 
     # Judging
 
@@ -121,15 +123,25 @@ class Loop:
         judged = iter(self._session.examiner.judge(item.begun))
         results: list[Result] = []
         for index, ask in enumerate(item.asks, item.first):
-            examined = None if index in item.known else next(judged)
+            examined = None if index in item.known else self._kept(ask, next(judged))
             result = item.known[index] if examined is None else result_of(index, examined)
             results.append(result)
             self._report(ask, result, examined)
-        if item.whole:
-            self._engine.tell(results)
+        self._engine.tell(results)
         self._running += time.monotonic() - began
         if len(self._results) >= CONFIRM_EVERY:
             self._file()
+
+    def _kept(self, ask: Ask, examined: Examined) -> Examined:
+        """Of single cases beside others, only defects are kept, each once: what blames nobody is counted."""
+        if ask.counted:
+            return examined
+        found = examined.judged.suspicions
+        defects = [s for s in found if s.diagnosis.klass is Class.DEFECT]
+        self._session.set_aside({s.diagnosis.klass for s in found} - {Class.DEFECT})
+        new = [s for s in defects if s.key not in self._single]
+        self._single.update(s.key for s in new)
+        return replace(examined, judged=replace(examined.judged, suspicions=tuple(new)))
 
     def _report(self, ask: Ask, result: Result, examined: Examined | None) -> None:
         emit, name = self._session.emit, self._engine.name

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import __version__
+from ..commands.compare import CompareSettings, compare
 from ..core.errors import UsageError
 from ..core.finding import Finding
 from ..core.operator_errors import ModelRun, PaperRun, Precision
@@ -24,7 +25,6 @@ from ..targets.catalogue import TARGETS, spec_of, trainers
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from .compare import CompareSettings, compare
 from .events import Listener, Progress, silent
 from .filing import target_facts
 from .precision_compiled import search_compiled

@@ -306,7 +306,7 @@ def _prepare_exporter(
     listener: Listener,
 ) -> Prepared:
     """The smallest layer that it gets wrong, else the file with the smallest batch."""
-    reduction = reduce_exporter(local, examiner, suspicion, exporter, budget)
+    reduction = reduce_exporter(local, examiner.runner, suspicion, exporter, budget)
     if reduction.suspicion is None:
         final = _not_reduced(suspicion, reduction.stopped, by_file=True)
     else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import UnknownTargetError, UsageError
+from ..core.procedure import Goal
 from ..targets.catalogue import TARGETS, install_hint, spec_of, traits_of
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target, split_targets
@@ -26,6 +27,18 @@ def choose_targets(text: str | None, config: Path | None = None, *, least: int =
     chosen = named_targets(text, config)
     if len(chosen) < least:
         raise UsageError(f"comparing needs {least} targets, --targets names {', '.join(chosen) or 'none'}")
+    return chosen
+
+
+def choose_trainers(least: int = 2) -> list[str]:
+    """Every installed target of the default set that takes optimizer steps.
+
+    Raises:
+        UsageError: if there are too few.
+    """
+    chosen = [name for name in installed_targets() if TARGETS.get(name).traits.max_goal is Goal.UPDATE]
+    if len(chosen) < least:
+        raise UsageError(_too_few(chosen, least))
     return chosen
 
 
@@ -113,6 +126,16 @@ def families_of(targets: Sequence[str]) -> dict[str, str]:
 def installed_target(name: str) -> bool:
     """Whether the libraries of a target are there."""
     return not inventory(find_environment("")).missing(TARGETS.get(name))
+
+
+def witnesses_for(targets: Sequence[str]) -> list[str]:
+    """Installed witnesses that are not on trial themselves."""
+    names = [name for name in TARGETS.names() if TARGETS.get(name).traits.witness]
+    return sorted((name for name in names if name not in targets and installed_target(name)), key=_start_rank)
+
+
+def _start_rank(name: str) -> int:
+    return -TARGETS.get(name).traits.start_rank
 
 
 def _known() -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.engine import Result
-from ..core.finding import Finding
+from ..core.finding import Class, Finding
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..operators.calls.catalogue import operator_of
@@ -15,6 +16,7 @@ from ..oracles.kinds import CaseKind, kind_of
 from ..store.database import Store
 from ..targets.faults import Fault
 from ..triage.examine import Examined, Examiner
+from ..triage.witnesses import with_testimonies
 from .distinct import Distinct
 from .events import FindingFiled, Listener, Progress
 from .filing import file_findings, make_finding, scripts_of
@@ -33,7 +35,6 @@ class Session:
     Args:
         store: None keeps nothing; ``campaign`` is its number in the store.
         subject: what the whole campaign is about, in the user's words, where that is one model.
-        witnesses: targets that are accused of nothing, but asked about what was confirmed.
     """
 
     examiner: Examiner
@@ -43,9 +44,10 @@ class Session:
     campaign: int = 0
     faults: Mapping[str, Fault] = field(default_factory=dict)
     subject: str = ""
-    witnesses: Sequence[str] = ()
     findings: dict[str, Finding] = field(default_factory=dict)
     distinct: Distinct = field(default_factory=Distinct)
+    #: How many single cases blamed nobody, by the class of what was seen in them.
+    blameless: Counter[str] = field(default_factory=Counter)
     #: What each target did last, for its versions.
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
@@ -66,6 +68,9 @@ class Session:
                 self.outcomes[target] = Outcome(
                     target, outcome.status, failure=outcome.failure, seconds=outcome.seconds, record=outcome.record
                 )
+
+    def set_aside(self, classes: Iterable[Class]) -> None:
+        self.blameless.update(klass.value for klass in classes)
 
     def recorded(self, engine: str) -> list[Result]:
         """The results of an engine in an earlier part of this campaign."""
@@ -92,8 +97,9 @@ class Session:
         self.emit(Progress("confirming in fresh processes", 0, None))
         names = {id(s): _name(item.case, s, self.subject) for item in examined for s in item.judged.suspicions}
         asked = [s for item in examined for s in item.judged.suspicions]
-        confirmed = self.examiner.confirm(examined)
-        named = {id(again): names[id(first)] for first, again in zip(asked, confirmed, strict=True)}
+        again = self.examiner.confirm(examined)
+        confirmed = with_testimonies(self.examiner, [one for one, _ in again], [outcomes for _, outcomes in again])
+        named = {id(later): names[id(first)] for first, later in zip(asked, confirmed, strict=True)}
         waiting = list(confirmed)
         while waiting:
             piece = waiting[:_PIECE]

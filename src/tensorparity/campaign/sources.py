@@ -23,7 +23,6 @@ from .applications import application_file
 from .events import Listener, Progress
 from .exports import Exported, export_keras, export_to_onnx
 from .factories import factory_file, is_factory
-from .importing import import_graph
 from .zoo import Workshop, input_draws, open_zoo
 
 #: Instances drawn where the user gives no data.
@@ -52,7 +51,6 @@ class Source:
         data: the data it comes with, if any.
         draws: how its inputs are best drawn, where there is no data.
         notes: what a reader should know of the model (which weights, what was trusted).
-        import_graph: reads the layers of a file, when they are needed.
     """
 
     model: Model
@@ -60,7 +58,6 @@ class Source:
     data: Data | None = None
     draws: Mapping[str, Draw] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    import_graph: Callable[[Model], Model] | None = None
 
     def pick_data(self, path: Path | None, count: int | None, seed: int, draws: Mapping[str, Draw]) -> Data:
         """The user's data, else the model's own, else seeded inputs; at most ``count`` instances.
@@ -135,7 +132,6 @@ def _torch_file(text: str, context: Context) -> Source:
         inspected.inputs,
         draws=inspected.draws,
         notes=tuple(notes),
-        import_graph=lambda model: import_graph(context.runner, model, own, context.settings.trust),
     )
 
 
@@ -171,7 +167,7 @@ def _with_keras_export(model: Model, runtimes: Sequence[str], context: Context, 
 
 def _given(model: Model, runtimes: Sequence[str], exported: Exported) -> Model:
     files = {**model.files, **dict.fromkeys(runtimes, exported.file)}
-    return replace(model, files=files, exporters=dict.fromkeys(runtimes, exported.exporter))
+    return replace(model, files=files)
 
 
 def _factory(text: str, context: Context) -> Source:
@@ -203,7 +199,6 @@ def _keras_file(text: str, context: Context) -> Source:
         inspected.inputs,
         draws=inspected.draws,
         notes=tuple(notes),
-        import_graph=lambda model: import_graph(context.runner, model, readers, settings.trust),
     )
 
 

@@ -29,6 +29,7 @@ from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from ..oracles.drift import LOSSES_PARTED, PARTED, compare_trainings, losses_part, shares_of_movement
 from ..oracles.pair import compare_outcomes, judge_parity
 from ..oracles.trained_layer import by_optimizer
+from ..oracles.whole.cases import one_layer_case
 from ..targets.catalogue import traits_of
 from ..triage.backward import GradientErrors, accuse_gradients, judge_pulled_back
 from ..triage.confirm import confirm_ending, flaky
@@ -36,7 +37,6 @@ from ..triage.diagnose import Accusation
 from ..triage.gradients import replay_gradients
 from ..triage.node_errors import NodeErrors
 from .events import Listener, Progress, silent
-from .examination import one_layer_case
 
 _LOSS_APART = "loss-apart"
 

@@ -77,11 +77,14 @@ def command(
     If not, the guilty layer and the target that is wrong are named, and each defect is reduced to a script.
     Exits 0 where nothing is wrong, 1 where something is.
     """
-    from ..campaign.compare import CompareSettings, compare
     from ..campaign.known import with_known
+    from ..campaign.sections import read_sections
     from ..campaign.selection import choose_for_model
+    from ..commands.compare import CompareSettings, compare
     from ..generators.inputs import parse_draw
-    from ..oracles.pair import ORACLES, PairSettings
+    from ..oracles.kinds import ORACLES
+    from ..oracles.pair import PairSettings
+    from ..triage.known import CONFIG
     from .progress import progress
 
     ORACLES.get(oracle)
@@ -102,6 +105,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
+        sections=read_sections(CONFIG),
         reducing=reducing_settings(no_reduce, reduce_budget, most=budget),
     )
     with progress(quiet) as listener:

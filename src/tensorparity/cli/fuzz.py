@@ -50,7 +50,7 @@ from .options import (
 @click.option(
     "--line-coverage", default="", metavar="PACKAGE", help="Count executed Python lines of a package, keras say; slow."
 )
-@click.option("--oracle", type=click.Choice(["parity", "muffin"]), default="parity", show_default=True)
+@click.option("--oracle", default="", metavar="NAME", help="Who judges; muffin is the paper's rule.  [default: parity]")
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @reducing_options
@@ -75,32 +75,33 @@ def command(
     reduce_budget: float,
     targets: str | None,
     seed: int,
+    sections: Any,
     fail_on: tuple[Class, ...],
     output_format: str,
     quiet: bool,
     **running: Any,
 ) -> int:
     """Generate networks and compare a training step of each across targets: forward, loss, backward, update."""
-    from ..campaign.fuzz import FuzzSettings, fuzz, read_beside, read_data, read_layers, read_stages
     from ..campaign.known import with_known
-    from ..campaign.selection import choose_targets
-    from ..core.procedure import Goal
+    from ..campaign.selection import choose_targets, choose_trainers
+    from ..commands.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_single_cases, read_stages
     from ..generators.networks.networks import NetworkSettings
     from ..generators.networks.policies import read_policies
-    from ..targets.catalogue import traits_of
+    from ..oracles.kinds import ORACLES
     from .progress import progress
 
+    if oracle:
+        ORACLES.get(oracle)  # refused before anything is started
     count = models if models is not None else cases
-    chosen = choose_targets(targets)
-    traits = traits_of(chosen)
     settings = FuzzSettings(
-        targets=[name for name in chosen if targets or traits[name].max_goal is Goal.UPDATE],
+        targets=choose_targets(targets) if targets else choose_trainers(),
         seed=seed,
         budget=budget,
         models=count,
         stages=read_stages(stages),
-        beside=read_beside(stages),
+        single_cases=read_single_cases(stages),
         oracle=oracle,
+        sections=sections,
         networks=NetworkSettings(
             layers=read_layers(layers),
             data=read_data(data),
@@ -121,7 +122,7 @@ def command(
         fuzzed = fuzz(settings, listener)
     facts = with_known(fuzzed.facts)
     report = write_report(facts, out)
-    show(facts, output_format, quiet)
+    show(facts, output_format, quiet, out)
     if output_format == "text" and not quiet:
         from rich.console import Console
 

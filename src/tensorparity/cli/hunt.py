@@ -30,9 +30,9 @@ from .options import (
 )
 @click.option(
     "--oracle",
-    default="parity",
-    show_default=True,
-    help="Who judges: parity, or as in the papers cradle (models) or muffin (training steps).",
+    default="",
+    metavar="NAME",
+    help="Who judges: parity, or as in the papers cradle (models) or muffin (training steps).  [default: parity]",
 )
 @click.option("--resume", is_flag=True, help="Go on with the last hunt of this seed and these settings.")
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
@@ -64,7 +64,8 @@ def command(
     from ..oracles.kinds import ORACLES
     from .progress import progress
 
-    ORACLES.get(oracle)  # refused before anything is started
+    if oracle:
+        ORACLES.get(oracle)  # refused before anything is started
     settings = HuntSettings(
         targets=choose_targets(targets),
         engines=split_names(engines),

@@ -44,6 +44,7 @@ class HuntSettings:
         resume: go on with the last hunt of the same seed, settings and versions in the store.
         folder: where case files go if the store is a URL.
         reducing: how much work goes into reducing what is found; None files it as it is.
+        oracle: who decides instead of the default, wherever it can.
         sections: settings of engines and oracles.
     """
 
@@ -52,7 +53,7 @@ class HuntSettings:
     seed: int = 0
     budget: float = 300.0
     cases: int | None = None
-    oracle: str = DEFAULT_ORACLE
+    oracle: str = ""
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
     resume: bool = False
@@ -68,7 +69,7 @@ class HuntSettings:
             "tensorparity": __version__,
             "circumstances": hashlib.sha256(circumstances.encode()).hexdigest(),
             "targets": list(self.targets),
-            "oracle": self.oracle,
+            "oracle": self.oracle or DEFAULT_ORACLE,
             "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
             **({"settings": sections} if sections else {}),
         }
@@ -92,21 +93,13 @@ class Hunt:
         self._notes: list[str] = []
         self.tally = Tally()
         emit = to_all([self.tally, listener])
-        setup = Setup(settings.seed, tuple(settings.targets), traits_of(settings.targets))
+        setup = Setup(settings.seed, tuple(settings.targets), traits_of(runner.targets))
         examiner = Examiner(
             cached(runner, settings.runner), setup, oracle=settings.oracle, settings=settings.sections.oracles
         )
         self.campaign = self._open_campaign(store)
         preparation = Preparation(runner, examiner, settings.reducing, listener)
-        self.session = Session(
-            examiner,
-            preparation,
-            emit,
-            store,
-            self.campaign,
-            settings.runner.faults,
-            witnesses=_witnesses(runner, setup),
-        )
+        self.session = Session(examiner, preparation, emit, store, self.campaign, settings.runner.faults)
         self._setup = setup
         self.stop = StopReason.CASES
 
@@ -162,13 +155,9 @@ class Hunt:
         """Where somebody else than the chosen oracle judged: it has nothing to say of such cases."""
         chosen = self._settings.oracle
         others = [name for name, own in self.tally.judges.items() if own - {chosen}]
-        if chosen == DEFAULT_ORACLE or not others:
+        if not chosen or not others:
             return []
         return [f"the oracle {chosen} has no say in all cases of {', '.join(others)}: those are judged by other rules"]
-
-
-def _witnesses(runner: LocalRunner, setup: Setup) -> list[str]:
-    return [name for name in runner.targets if name not in setup.targets]
 
 
 def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
@@ -181,7 +170,8 @@ def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
     began = time.monotonic()
     for name in settings.engines:
         ENGINES.get(name)
-    ORACLES.get(settings.oracle)
+    if settings.oracle:
+        ORACLES.get(settings.oracle)
     with (
         open_store(settings.store, folder=settings.folder) as store,
         open_runner([*settings.targets, *witnesses_for(settings.targets)], settings.runner) as runner,

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..campaign.events import Listener, silent
-from ..campaign.examination import Examination, Rules, model_of
-from ..campaign.examining import examine_case
 from ..campaign.filing import make_finding, target_facts
-from ..campaign.selection import families_of
+from ..campaign.sections import Sections
 from ..campaign.sources import Context, open_source
+from ..campaign.whole_models import ModelExaminer, model_of
 from ..core.case import ApiCall, ModelFile
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
@@ -20,6 +19,7 @@ from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.rounding import K
 from ..reporting.facts import Facts
+from ..targets.catalogue import traits_of
 from ..targets.runner import RunnerSettings, cached
 from .confirming import confirmed_fresh
 from .opening import OpenCase, open_case
@@ -31,7 +31,15 @@ class Localized:
     broken: bool
 
 
-def localize(path: Path, targets: str | None, settings: RunnerSettings, listener: Listener = silent) -> Localized:
+def localize(
+    path: Path,
+    targets: str | None,
+    settings: RunnerSettings,
+    listener: Listener = silent,
+    *,
+    oracle: str = "",
+    sections: Sections | None = None,
+) -> Localized:
     """Look at the layers of a case's model; of a call or a single layer there is only one place to name.
 
     Raises:
@@ -39,7 +47,7 @@ def localize(path: Path, targets: str | None, settings: RunnerSettings, listener
         UsageError: if it has no targets that are installed.
     """
     began = time.monotonic()
-    with open_case(path, targets, settings) as opened:
+    with open_case(path, targets, settings, oracle, sections) as opened:
         single = isinstance(opened.case.subject, ApiCall) or opened.case.procedure.goal is not Goal.FORWARD
         facts = _single(opened) if single else _model(opened, listener)
         ran = any(target.usable for target in facts.targets) or bool(facts.findings)
@@ -49,27 +57,24 @@ def localize(path: Path, targets: str | None, settings: RunnerSettings, listener
 
 
 def _single(opened: OpenCase) -> Facts:
-    runner = cached(opened.runner, opened.runner.settings)
-    checked, outcomes = examine_case(
-        runner, opened.case, opened.targets, given=opened.given, convicted=opened.file.suspects
-    )
-    suspicions, said = confirmed_fresh(opened, checked, outcomes)
+    look = opened.look(fresh=False)
+    suspicions, said = confirmed_fresh(opened, look)
     undecided = {said: 1} if said else {}
-    return replace(_facts(opened, suspicions, outcomes, len(undecided)), undecided=undecided)
+    return replace(_facts(opened, suspicions, look.own, len(undecided)), undecided=undecided)
 
 
 def _model(opened: OpenCase, listener: Listener) -> Facts:
     case, settings = opened.case, opened.runner.settings
-    model, reader = model_of(case), None
+    model = model_of(case)
     notes: tuple[str, ...] = ()
     if isinstance(case.subject, ModelFile):
         context = Context(opened.runner, settings, opened.targets, case.seed, listener, (), {})
         source = open_source(case.subject.path, context)
-        model, reader, notes = source.model, source.import_graph, tuple(source.notes)
-    rules = Rules(families_of(opened.targets), localize="always", seed=case.seed)
-    runner = cached(opened.runner, settings)
-    examination = Examination(runner, model, rules, import_graph=reader, listener=listener)
-    examined = examination.run(case.inputs, case.labels, opened.targets)
+        model, notes = source.model, tuple(source.notes)
+    runner, traits = cached(opened.runner, settings), traits_of(opened.targets)
+    always = {"localize": "always"}
+    examiner = ModelExaminer(runner, model, opened.targets, traits, settings=always, seed=case.seed, tell=listener)
+    examined = examiner.examine(case.inputs, case.labels)
     undecided = sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons)
     return replace(
         _facts(opened, examined.suspicions, examined.outcomes, undecided),

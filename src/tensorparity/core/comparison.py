@@ -164,6 +164,8 @@ class Comparison:
         accuracy: of a and of b, where there are labels.
         example: the input that ``layers`` belong to.
         accused: by localizing rule, the keys of the nodes it accuses, the most suspicious first.
+        accusable: everybody whose fault a difference of this pair can be: they, the code they share, the exporter
+            between them; no part of the contract.
     """
 
     a: str
@@ -181,6 +183,7 @@ class Comparison:
     layers: tuple[LayerDeviation, ...] = ()
     example: Example | None = None
     accused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    accusable: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
         verdict = self.verdict

@@ -67,7 +67,10 @@ class Engine(Protocol):
         ...
 
     def tell(self, results: Sequence[Result]) -> None:
-        """What came of a round, one result per Ask, in order, before anything is confirmed."""
+        """What came of a round, one result per Ask, in order, before anything is confirmed.
+
+        A count (``--cases``) may cut the last round short: then there are fewer, and nothing is asked for any more.
+        """
         ...
 
     def tables(self) -> Mapping[str, Json]:

@@ -22,7 +22,6 @@ class Model:
         weights: the graph's, by ``layer/weight``.
         file: the user's file, if that is what it came from.
         files: by target, the file that target is given (the user's own, or one exported from it).
-        exporters: by target, who wrote the file it is given, where that is not the user's own.
         batch: the only batch size the model takes; None where it takes any.
         traits: of the targets: who reads its file as it is.
     """
@@ -32,9 +31,13 @@ class Model:
     weights: Arrays = field(default_factory=dict)
     file: ModelFile | None = None
     files: Mapping[str, ModelFile] = field(default_factory=dict)
-    exporters: Mapping[str, str] = field(default_factory=dict)
     batch: int | None = None
     traits: Traits = field(default_factory=Traits)
+
+    @property
+    def exporters(self) -> dict[str, str]:
+        """By target, who wrote the file it is given, where that is not the user's own."""
+        return {target: file.exporter for target, file in self.files.items() if file.exporter}
 
     def file_for(self, target: str) -> ModelFile | None:
         """The file ``target`` runs; None where it runs the graph."""

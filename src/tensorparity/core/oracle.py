@@ -101,11 +101,16 @@ class Judged:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a check; ``judged`` is None where it was skipped, because its key was known."""
+    """What came of a check; ``judged`` is None where it was skipped, because its key was known.
+
+    Args:
+        ran: by target, the case that it was really given.
+    """
 
     check: Check
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     judged: Judged | None = None
+    ran: Mapping[str, Case] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

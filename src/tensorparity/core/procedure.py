@@ -25,6 +25,8 @@ class Goal(Enum):
     """Each node in ``nodes`` alone, on the inputs (and cotangents) that the case holds for it."""
     CALL = "call"
     """One call of an ApiCall."""
+    LAYERS = "layers"
+    """The layers of a model file, read and not run: the graph is the outcome's reply, its weights the outputs."""
 
 
 class Mode(Enum):

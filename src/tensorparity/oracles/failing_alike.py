@@ -6,7 +6,7 @@ everybody ends so, the code that they share is accused. What a target says it la
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..core.case import Case
@@ -90,30 +90,27 @@ class FailingAlike:
         return Suspicion(kind, diagnosis, seen.case, seen.targets, manner.exception, manner.stage, oracle=FAILURE)
 
 
-def _manners(seen: Seen) -> list[_Manner]:
-    """The one that is claimed; else all that there are."""
-    return _told(seen) if seen.claim is None else _claimed(seen.case, seen.claim)
-
-
-def _claimed(case: Case, claim: Key) -> list[_Manner]:
-    """None where the case is of something else by now, or the claim of no failure."""
-    kind, stage, _, api, exception = claim
-    status, own = _STATUS_OF_KIND.get(Kind(kind)), _api(case, Stage(stage))
-    fits = not own or not api or own == api
-    return [_Manner(status, Stage(stage), own or api, exception)] if status is not None and fits else []
-
-
-def _told(seen: Seen) -> list[_Manner]:
-    found: list[_Manner] = []
-    dtype = seen.case.procedure.dtype
+def _manners(seen: Seen) -> Iterator[_Manner]:
+    """The one that is claimed, unless the case is of something else by now; else all that there are."""
+    if seen.claim is not None and seen.claim[0]:  # of a case file, only the suspects are known
+        yield from _claimed(seen, seen.claim)
+        return
+    told: list[_Manner] = []
     for outcome in seen.own.values():
         failure = outcome.failure
-        if outcome.status not in KIND_OF_ENDING or failure is None or is_refusal(outcome, dtype):
+        if outcome.status not in KIND_OF_ENDING or failure is None or is_refusal(outcome, seen.case.procedure.dtype):
             continue
         stage = _stage(seen.case, failure)
-        if not any(one.stage is stage and one.fits(outcome, dtype) for one in found):
-            found.append(_Manner(outcome.status, stage, _api(seen.case, stage), failure.type))
-    return found
+        if not any(one.stage is stage and one.fits(outcome, seen.case.procedure.dtype) for one in told):
+            told.append(_Manner(outcome.status, stage, _api(seen.case, stage), failure.type))
+    yield from told
+
+
+def _claimed(seen: Seen, claim: Key) -> Iterator[_Manner]:
+    kind, stage, _, api, exception = claim
+    own = _api(seen.case, Stage(stage))
+    if Kind(kind) in _STATUS_OF_KIND and (not own or not api or own == api):
+        yield _Manner(_STATUS_OF_KIND[Kind(kind)], Stage(stage), own or api, exception)
 
 
 def _groups(seen: Seen, manner: _Manner) -> list[dict[str, Outcome]]:

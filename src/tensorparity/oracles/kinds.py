@@ -32,6 +32,11 @@ ORACLES: Registry[OracleFactory] = Registry(
         "training": f"{_HERE}.training:TrainingOracle",
         "replayed": f"{_HERE}.replayed:ReplayedOracle",
         "file": f"{_HERE}.file:FileOracle",
+        "parity": f"{_HERE}.output_pair:Parity",
+        "cradle": f"{_HERE}.output_pair:Cradle",
+        "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
+        "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
+        "training_drift": f"{_HERE}.training_drift:TrainingDrift",
     },
 )
 
@@ -95,16 +100,20 @@ def _is_one(graph: LayerGraph) -> bool:
     return not graph.nodes or layer_of(graph) is not None
 
 
-def oracle_of(case: Case, chosen: str = "") -> str:
-    """The name of the oracle that judges this kind of case: the chosen one, where it judges such cases at all."""
-    kind = kind_of(case)
-    return chosen if chosen and judges(chosen, kind) else ORACLE_OF_KIND[kind]
+def oracle_of(case: Case) -> str:
+    """The name of the oracle that judges this kind of case."""
+    return ORACLE_OF_KIND[kind_of(case)]
 
 
-def judges(name: str, kind: CaseKind) -> bool:
-    """Whether an oracle has anything to say of cases of this kind; one that does not say judges all."""
-    kinds = getattr(ORACLES.get(name), "kinds", None)
-    return kinds is None or kind in kinds
+def chosen_instead(chosen: str, named: str) -> str:
+    """Who decides where a user has chosen an oracle: that one, if it can judge in the place of the one that is named.
+
+    An oracle says so by ``replaces``, names of others; one that says nothing judges everything.
+    """
+    if not chosen:
+        return named
+    replaces = getattr(ORACLES.get(chosen), "replaces", None)
+    return chosen if replaces is None or named in replaces else named
 
 
 def make_oracle(name: str, setup: Setup) -> Oracle:

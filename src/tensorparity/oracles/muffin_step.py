@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ..core.endings import ENDING_KINDS
 from ..core.oracle import Seen, Setup
 from ..core.policies import policy_named
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from .base import Steps, Stepwise
-from .kinds import CaseKind
 from .muffin import EPSILON, THRESHOLD, judge_pair
 from .muffin_rule import partings
 from .step_failures import convict_failures
@@ -26,8 +24,8 @@ class Muffin(Stepwise):
         stages: those that are judged, by name.
     """
 
-    #: Of whole models and single cases the rule says nothing.
-    kinds: ClassVar[frozenset[CaseKind]] = frozenset([CaseKind.NETWORK_STEP])
+    replaces = frozenset(["training_step"])
+    of_networks = True
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
@@ -42,7 +40,7 @@ class Muffin(Stepwise):
             if parting.key not in told:
                 step.convicted.append(parting.suspicion(step.targets))
             told.add(parting.key)
-        if seen.claim is None or Kind(seen.claim[0]) in ENDING_KINDS:
+        if seen.claim is None or not seen.claim[0] or Kind(seen.claim[0]) in ENDING_KINDS:
             yield from convict_failures(step, look_before=False)
         return step.judged(list(self._verdicts(step)))
 

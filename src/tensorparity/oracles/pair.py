@@ -17,7 +17,6 @@ from ..core.channels import distance, is_exact, is_text
 from ..core.comparison import Comparison
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
-from ..core.registry import Registry
 from ..core.verdict import Judgement, Kind, Measure, Verdict
 from .distances import SHARE, TOP_K, as_classes, class_labels, distances_of, most_inconsistent
 from .roundoff import SCREEN, nonfinite_pattern_differs, output_units, scaled_difference
@@ -33,10 +32,6 @@ class PairSettings:
 
 
 PairOracle = Callable[[Comparison, Array, Array], Verdict]
-
-ORACLES: Registry[PairOracle] = Registry(
-    "oracle", {"parity": f"{__name__}:judge_parity", "cradle": f"{__name__}:judge_cradle"}
-)
 
 #: A lead that rounding of both sides alone may turn around (confidences are of the order of one): a tie is no label.
 _TIE = 2 * SCREEN * 2.0**-24

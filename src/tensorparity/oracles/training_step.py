@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from ..core.case import Case
 from ..core.endings import ENDING_KINDS
@@ -64,7 +63,7 @@ class TrainingStep(Stepwise):
         stages: those that are judged, by name; the earlier ones are always run.
     """
 
-    kinds: ClassVar[frozenset[CaseKind]] = frozenset([CaseKind.NETWORK_STEP])
+    replaces = frozenset(["muffin"])
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..core.outcome import Failure, Outcome, Record, Status
+from ..core.outcome import Failure, Outcome, Record, Status, Trace
 from .requests import End, Reply
 
 
@@ -16,7 +16,7 @@ def outcome_of(target: str, reply: Reply) -> Outcome:
         record = Record.from_json(reply.header["record"]) if reply.header.get("record") else Record()
         if reply.end is End.ANSWERED:
             answer = {**reply.header, "target": target, "record": record.to_json()}
-            return replace(Outcome.from_parts(answer, reply.arrays), seconds=reply.seconds)
+            return replace(_with_layers(Outcome.from_parts(answer, reply.arrays), reply), seconds=reply.seconds)
     except (KeyError, TypeError, ValueError) as error:  # an adapter that does not keep the contract
         failure = Failure("protocol", f"the worker's answer is not an outcome: {error!r}")
         return Outcome(target, Status.CRASHED, failure=failure, seconds=reply.seconds)
@@ -24,6 +24,13 @@ def outcome_of(target: str, reply: Reply) -> Outcome:
         return replace(unsupported(target, reply.detail, "ProtocolError"), record=record)
     status, failure = _ended(reply)
     return Outcome(target, status, failure=failure, seconds=reply.seconds, cpu_seconds=reply.cpu_seconds, record=record)
+
+
+def _with_layers(outcome: Outcome, reply: Reply) -> Outcome:
+    """Of a file whose layers were read: the graph as the reply, its weights as the outputs."""
+    if "graph" not in reply.header:
+        return outcome
+    return replace(outcome, outputs=outcome.trace.weights, trace=Trace(), reply={"graph": reply.header["graph"]})
 
 
 def _ended(reply: Reply) -> tuple[Status, Failure]:

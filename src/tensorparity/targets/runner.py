@@ -16,9 +16,10 @@ from typing import Any
 import platformdirs
 
 from ..core.arrays import Arrays
-from ..core.case import Case
+from ..core.case import Case, ModelFile
 from ..core.errors import UsageError, WorkerStartError
 from ..core.outcome import Outcome
+from ..core.procedure import Goal
 from ..core.runner import Runner
 from .begun import Begun, nobody
 from .cache import CachedRunner, OutcomeCache, drop_unused
@@ -39,6 +40,7 @@ from .names import TargetName, parse_target
 from .packing import run_packs
 from .pool import Pool
 from .process import WORKER_FOLDER, Launch
+from .reading import reading_request
 from .replies import unsupported
 from .requests import Plan, Reply, Request
 
@@ -298,7 +300,11 @@ class LocalRunner:
 
     def prepare(self, case: Case, target: str, deadline_factor: float = 1.0) -> Request | Outcome:
         """The request of a case; or the outcome, if the target need not even be asked."""
+        if case.procedure.goal is Goal.LAYERS:
+            return reading_request(case, target, trust=self._settings.trust, deadline_factor=deadline_factor)
         traits = self._desks[target].spec.traits
+        if isinstance(case.subject, ModelFile) and traits.reads and case.subject.format not in traits.reads:
+            return unsupported(target, f"it reads no .{case.subject.format} files")
         arrays: Arrays = case.arrays()
         header: dict[str, Any] = {**case.header(), "trust": self._settings.trust}
         lowered = lower(traits.lowering, case, traits.calls)

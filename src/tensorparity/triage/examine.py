@@ -23,7 +23,7 @@ from ..core.runner import Pending, Runner, begin
 from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Verdict
-from ..oracles.kinds import make_oracle, oracle_of
+from ..oracles.kinds import chosen_instead, make_oracle, oracle_of
 from .confirm import flaky, run_fresh, two_answers, unsteady
 
 #: What each target is really given of a case: a file that was exported for it, as much of a step as it can run.
@@ -99,7 +99,7 @@ class Examiner:
 
     Args:
         deliver: what each target is given of a case; by default as much of it as the target can run.
-        oracle: who decides of the kinds of cases that it judges, where an Ask names nobody.
+        oracle: whom the user chose to decide, wherever it can.
         settings: by the name of an oracle, its settings.
     """
 
@@ -171,7 +171,8 @@ class Examiner:
 
     def _jobs(self, ask: Ask, claim: Key | None) -> list[_Job]:
         targets = ask.targets or self._setup.targets
-        names = ask.oracles or (oracle_of(ask.case, self._chosen),)
+        first, *others = ask.oracles or (oracle_of(ask.case),)
+        names = [chosen_instead(self._chosen, first), *others]
         return [_Job(ask.case, tuple(targets), name, claim=claim) for name in names]
 
     def _examined(self, asks: Sequence[Ask], jobs: Sequence[_Job], fresh: bool) -> list[Examined]:
@@ -241,7 +242,7 @@ class Examiner:
                     job.known.append(check.key)
                     answers.append(Answer(check))
                 else:
-                    answers.append(Answer(check, found.outcomes[0], found.judged))
+                    answers.append(Answer(check, found.outcomes[0], found.judged, found.ran[0]))
             job.answers = (*job.answers, *answers)
 
     def _judged(self, job: _Job) -> Judged:
@@ -295,15 +296,22 @@ class Examiner:
 
     # Confirmation
 
-    def confirm(self, found: Sequence[Examined]) -> list[Suspicion]:
-        """All suspicions of these, again in one set of fresh processes; what does not fail again is ``flaky``."""
-        shown = {digest: outcomes for item in found for digest, outcomes in item.shown.items()}
-        return self.confirm_all([suspicion for item in found for suspicion in item.judged.suspicions], shown)
+    def confirm(self, found: Sequence[Examined]) -> list[tuple[Suspicion, Outcomes]]:
+        """All suspicions of these, again in one set of fresh processes, with what the targets did there.
 
-    def confirm_all(
-        self, suspicions: Sequence[Suspicion], shown: Mapping[str, Outcomes] | None = None
-    ) -> list[Suspicion]:
-        """Suspicions, again in one set of fresh processes, in their order.
+        What does not fail again is ``flaky``.
+        """
+        shown = {digest: outcomes for item in found for digest, outcomes in item.shown.items()}
+        return self._confirm([suspicion for item in found for suspicion in item.judged.suspicions], shown)
+
+    def confirm_all(self, suspicions: Sequence[Suspicion]) -> list[Suspicion]:
+        """Suspicions, again in one set of fresh processes, in their order."""
+        return [suspicion for suspicion, _ in self._confirm(suspicions, {})]
+
+    def _confirm(
+        self, suspicions: Sequence[Suspicion], shown: Mapping[str, Outcomes]
+    ) -> list[tuple[Suspicion, Outcomes]]:
+        """Confirm together, because fresh workers are dear.
 
         Args:
             shown: by digest, what the targets did when they were convicted, where that is known.
@@ -311,9 +319,8 @@ class Examiner:
         jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), claim=s.key) for s in suspicions]
         self._run(jobs, fresh=True)
         self._settle(jobs, True, {})
-        before = shown or {}
         return [
-            self._seen_again(suspicion, job, before.get(suspicion.case.digest))
+            (self._seen_again(suspicion, job, shown.get(suspicion.case.digest)), job.outcomes[0])
             for suspicion, job in zip(suspicions, jobs, strict=True)
         ]
 

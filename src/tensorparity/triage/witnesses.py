@@ -21,11 +21,9 @@ from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement
-from ..oracles.kinds import make_oracle
+from ..oracles.kinds import ORACLES, make_oracle
 from .examine import Examiner
 
-#: The oracle of whole networks alone, of which witnesses know nothing.
-_OF_NETWORKS = "muffin"
 #: The measure in which oracles say how far each target is off, in units of rounding.
 ERRORS = "error-in-roundoffs"
 
@@ -55,7 +53,9 @@ def witnesses_among(runner: Runner, targets: Sequence[str], traits: Traits) -> l
 
 
 def _can_be_asked(suspicion: Suspicion) -> bool:
-    of_layers = isinstance(suspicion.case.subject, LayerGraph) and suspicion.oracle != _OF_NETWORKS
+    """Of whole networks witnesses know nothing; an oracle of these says so by ``of_networks``."""
+    of_networks = getattr(ORACLES.get(suspicion.oracle), "of_networks", False)
+    of_layers = isinstance(suspicion.case.subject, LayerGraph) and not of_networks
     return of_layers and suspicion.diagnosis.klass is Class.DEFECT
 
 

@@ -115,7 +115,7 @@ class TestSettings:
         assert {ask.case.procedure.goal for ask in engine(stages=["build", "forward"]).ask()} == {Goal.FORWARD}
 
     @pytest.mark.parametrize(
-        "settings", [{"stages": ["sideways"]}, {"single_cases": ["cats"]}, {"oracle": "nobody"}, {"colour": "red"}]
+        "settings", [{"stages": ["sideways"]}, {"single_cases": ["cats"]}, {"oracle": "cradle"}, {"colour": "red"}]
     )
     def test_what_there_is_not(self, settings: dict[str, object]) -> None:
         with pytest.raises(UsageError, match="known are"):

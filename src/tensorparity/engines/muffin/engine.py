@@ -22,13 +22,12 @@ from ...generators.networks.coverage import Coverage, Use
 from ...generators.networks.networks import Network, NetworkGenerator, NetworkSettings
 from ...generators.single_cases.streams import STREAMS, SingleCases
 from ...operators.catalogue import layer
-from ...oracles.kinds import ORACLES
 from ...oracles.step_facts import STEP, StepFacts
 from .samples import samples_of
 from .tables import Tally
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
-#: Who judges a training step, unless a setting says otherwise.
+#: Who judges a training step, unless the user chose somebody else.
 _ORACLE = "training_step"
 _ROUND = 8
 
@@ -47,16 +46,14 @@ class MuffinSettings:
     Args:
         networks: what networks are made of.
         stages: those of a training step that are judged; they say how far networks are run.
-        oracle: who judges a training step, by name; ``muffin`` is the paper's rule alone.
         single_cases: kinds of cases that are run beside networks (``single_cases.STREAMS``).
         only_trainable: networks are run by those targets that can train, where these are two or more.
     """
 
     networks: NetworkSettings = field(default_factory=NetworkSettings)
     stages: tuple[Stage, ...] = STAGES
-    oracle: str = _ORACLE
     single_cases: tuple[str, ...] = tuple(STREAMS)
-    only_trainable: bool = False
+    only_trainable: bool = True
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Json]) -> MuffinSettings:
@@ -83,13 +80,7 @@ class MuffinSettings:
         unknown = [name for name in self.single_cases if name not in STREAMS]
         if unknown:
             raise UsageError(f"unknown single cases {unknown[0]!r}; known are {', '.join(STREAMS)}")
-        ORACLES.get(self.oracle)
         return self
-
-    def oracle_settings(self) -> dict[str, dict[str, Json]]:
-        """What the oracles of its cases have to be told, by their names."""
-        stages = [stage.value for stage in self.stages]
-        return {name: {"stages": stages} for name in dict.fromkeys([_ORACLE, self.oracle])}
 
 
 def _frozen(value: Json) -> Json:
@@ -130,8 +121,7 @@ class MuffinEngine:
         networks = [self._generator.next() for _ in range(_ROUND)]
         self._rounds.append({network.case.digest: network for network in networks})
         self._data.update({network.case.digest: network.data for network in networks})
-        oracles = (self.settings.oracle,)
-        steps = [Ask(network.case, self._targets, oracles) for network in networks]
+        steps = [Ask(network.case, self._targets, (_ORACLE,)) for network in networks]
         return [*(Ask(case, counted=False) for case in self._singles.round()), *steps]
 
     def tell(self, results: Sequence[Result]) -> None:
@@ -149,18 +139,22 @@ class MuffinEngine:
             self._covered.use_network(network.case)
         self.tally.add(facts, result.verdicts, network.data, len(network.layers), _nodes(network.case))
 
-    def data_of(self, digest: str) -> str | None:
-        """The data set that a network was made for; None of single cases."""
-        return self._data.get(digest)
-
     def tables(self) -> Mapping[str, Json]:
         return {
             **self.tally.stats(),
             "coverage": self._covered.to_json(),
             "tables": self.tally.tables(),
             "samples": dict(self.samples),
-            "single_cases": self._singles.counts(),
+            **self._singles.counts(),
+            "digests": self._digests(),
         }
+
+    def _digests(self) -> dict[str, Json]:
+        """By data set, the networks that were made for it: whoever has a clock adds their times up."""
+        found: dict[str, list[Json]] = {}
+        for digest, data in self._data.items():
+            found.setdefault(data, []).append(digest)
+        return dict(found)
 
 
 def _nodes(case: Case) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -131,15 +131,3 @@ class Tally:
 
 def _pair(item: Inconsistency) -> str:
     return f"{item.a} / {item.b}"
-
-
-def seconds_by_data(cost: Mapping[str, float], seconds: float, alone: float = 0.0) -> dict[str, float]:
-    """The time of a run by data set, by what the networks cost the libraries: they are run side by side.
-
-    Args:
-        cost: CPU seconds by data set; ``MuffinEngine.data_of`` tells which one a case was made for.
-        seconds: what all rounds took.
-        alone: what single cases beside them cost.
-    """
-    total = sum(cost.values()) + alone
-    return {name: round(seconds * own / total if total else 0.0, 3) for name, own in cost.items()}

@@ -8,28 +8,31 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..campaign.events import Listener, silent
+from ..campaign.filing import file_findings, make_finding, scripts_of, target_facts
+from ..campaign.reducing import Preparation, Prepared, ReducingSettings
+from ..campaign.sections import Sections
+from ..campaign.selection import arbiters_for
+from ..campaign.sources import Context, Source, open_source
+from ..campaign.training import Schedule, train_everywhere
+from ..campaign.whole_models import HIGH_PRECISION, ExaminedModel, ModelExaminer
 from ..core.comparison import Comparison
 from ..core.errors import DataError, RunError
 from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.procedure import Goal
+from ..core.runner import Runner
 from ..core.verdict import Judgement
 from ..generators.inputs import Data, Draw
 from ..operators.rounding import K
 from ..oracles.distances import unique_inconsistencies
-from ..oracles.pair import ORACLES, PairSettings
+from ..oracles.kinds import ORACLES
+from ..oracles.pair import PairSettings
+from ..oracles.whole.instances import named_labels
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
-from .events import Listener, silent
-from .examination import Examination, Examined, Rules, named_labels
-from .filing import file_findings, make_finding, scripts_of, target_facts
-from .high_precision import against_high_precision
-from .reducing import Preparation, Prepared, ReducingSettings
-from .selection import arbiters_for, families_of
-from .sources import Context, Source, open_source
-from .training import Schedule, train_everywhere
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class CompareSettings:
         store: folder (or URL) findings go to; None keeps nothing.
         reducing: how much work goes into reducing what is found; None files it as it is.
         folder: where case files go if the store is a URL.
+        sections: settings of oracles; what the arguments above say goes before them.
     """
 
     targets: Sequence[str]
@@ -62,6 +66,7 @@ class CompareSettings:
     folder: Path | None = None
     runner: RunnerSettings = field(default_factory=RunnerSettings)
     reducing: ReducingSettings | None = None
+    sections: Sections = field(default_factory=Sections)
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Compared:
     """The facts, and whether the run failed: a target that was asked for could not be started, or none completed."""
 
     facts: Facts
-    examined: Examined
+    examined: ExaminedModel
     broken: bool
 
 
@@ -82,6 +87,7 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         StoreError: if the store cannot be opened; before anything is run.
     """
     began = time.monotonic()
+    ORACLES.get(settings.oracle)
     arbiters = arbiters_for(settings.targets)
     with open_runner([*settings.targets, *arbiters], settings.runner) as runner, ExitStack() as opened:
         context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
@@ -90,32 +96,14 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         if settings.schedule and not data.labels:
             raise DataError("training needs labels; give them as y in --data")
         store = opened.enter_context(_open_store(settings)) if settings.store is not None else None
-        rules = Rules(
-            families=families_of([*settings.targets, *arbiters]),
-            oracle=ORACLES.get(settings.oracle),
-            pairs=settings.pairs,
-            localize=settings.localize,
-            batch_size=settings.batch_size,
-            seed=settings.seed,
-        )
-        examination = Examination(
-            cached(runner, settings.runner),
-            source.model,
-            rules,
-            arbiters=arbiters,
-            import_graph=source.import_graph,
-            listener=listener,
-        )
-        examined = examination.run(data.inputs, data.labels, settings.targets)
-        if settings.localize != "never":
-            _measure_exactly(examination, examined, data)
+        examiner = _examiner(cached(runner, settings.runner), source, settings, arbiters, listener)
+        examined = examiner.examine(data.inputs, data.labels)
         if settings.schedule:
-            _train(examination, examined, data, rules, settings, listener)
+            _train(examiner, examined, data, settings.schedule)
         broken = {target: error for target, error in runner.broken.items() if target in settings.targets}
         _require_comparison(settings.targets, broken, examined)
         began_reducing = time.monotonic()
-        preparation = Preparation(runner, examination.runner, settings.reducing, listener)
-        prepared = preparation.prepare(examined.suspicions)
+        prepared = Preparation(runner, examiner.examiner(), settings.reducing, listener).prepare(examined.suspicions)
         if settings.reducing and prepared:
             examined.phases["reduce"] = time.monotonic() - began_reducing
         findings = _file(model, settings, examined, prepared, store)
@@ -129,44 +117,42 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         )
 
 
-def _measure_exactly(examination: Examination, examined: Examined, data: Data) -> None:
-    """Add how far every target is from a run in high precision: where the layers are known, or nothing else is."""
-    known = examination.model.graph is not None
-    if not known and data.labels or not any(comparison.instances for comparison in examined.comparisons):
-        return
-    began = time.monotonic()
-    model = examination.with_graph(examined)
-    examined.high_precision = against_high_precision(
-        examination.runner, model, examined.outcomes, data.inputs, examined.comparisons
+def _examiner(
+    runner: Runner, source: Source, settings: CompareSettings, arbiters: Sequence[str], listener: Listener
+) -> ModelExaminer:
+    able = [arbiter for arbiter in arbiters if source.model.reads_file(arbiter)]
+    pairs = settings.pairs
+    judging = {"thresholds": pairs.thresholds, "share": pairs.share, "k": pairs.k, "localize": settings.localize}
+    return ModelExaminer(
+        runner,
+        source.model,
+        settings.targets,
+        traits_of([*settings.targets, *arbiters]),
+        oracle=settings.oracle,
+        settings={**settings.sections.oracles.get(settings.oracle, {}), **judging, "arbiters": tuple(able)},
+        measures=(HIGH_PRECISION,),
+        batch_size=settings.batch_size,
+        seed=settings.seed,
+        tell=listener,
     )
-    examined.phases["high precision"] = time.monotonic() - began
 
 
-def _train(
-    examination: Examination,
-    examined: Examined,
-    data: Data,
-    rules: Rules,
-    settings: CompareSettings,
-    listener: Listener,
-) -> None:
+def _train(examiner: ModelExaminer, examined: ExaminedModel, data: Data, schedule: Schedule) -> None:
     """Add the comparison of trainings to the examination."""
-    assert settings.schedule is not None
     began = time.monotonic()
     labels = named_labels(data.labels, examined.outcomes)
-    model = examination.with_graph(examined)
-    traits = traits_of(settings.targets)
-    targets = [target for target in settings.targets if traits[target].max_goal is Goal.UPDATE]
-    trained = train_everywhere(
-        examination.runner, model, data.inputs, labels, targets, settings.schedule, rules.families, listener
-    )
+    traits = examiner.traits
+    targets = [target for target in examiner.targets if traits[target].max_goal is Goal.UPDATE]
+    families = traits.families(targets)
+    model = examiner.with_graph(examined)
+    trained = train_everywhere(examiner.runner, model, data.inputs, labels, targets, schedule, families, examiner.tell)
     examined.comparisons += trained.comparisons
     examined.suspicions += trained.suspicions
     examined.training = trained.training
     examined.phases["train"] = time.monotonic() - began
 
 
-def _require_comparison(targets: Sequence[str], broken: Mapping[str, Exception], examined: Examined) -> None:
+def _require_comparison(targets: Sequence[str], broken: Mapping[str, Exception], examined: ExaminedModel) -> None:
     """A run that has compared anything is worth its report, whatever broke later."""
     compared = any(comparison.instances for comparison in examined.comparisons)
     if broken and len(targets) - len(broken) < 2 and not compared:
@@ -179,7 +165,7 @@ def _open_store(settings: CompareSettings) -> Store:
 
 
 def _file(
-    model: str, settings: CompareSettings, examined: Examined, prepared: Sequence[Prepared], store: Store | None
+    model: str, settings: CompareSettings, examined: ExaminedModel, prepared: Sequence[Prepared], store: Store | None
 ) -> list[Finding]:
     found = [(make_finding(p.suspicion, "cradle", examined.outcomes, model, p.original), p) for p in prepared]
     if store is None:
@@ -213,7 +199,7 @@ def _facts(
     runner: LocalRunner,
     source: Source,
     data: Data,
-    examined: Examined,
+    examined: ExaminedModel,
     findings: Sequence[Finding],
     seconds: float,
 ) -> Facts:

@@ -7,27 +7,33 @@ much, so who is wrong is still decided by the layers.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..core.arrays import Array, Arrays
+from ..core.case import Case
 from ..core.comparison import Comparison
 from ..core.errors import TensorParityError
 from ..core.graph import LayerGraph
 from ..core.messages import gist
 from ..core.model import Model
+from ..core.oracle import Check, Judged, Seen
 from ..core.outcome import Outcome, Status
 from ..core.precision import HighPrecision, OutputDeviation
 from ..core.procedure import Procedure
-from ..core.runner import Runner
+from ..core.traits import Traits
 from ..operators.catalogue import has_reference
 from ..operators.evaluate import count_products, evaluate
 from ..operators.spec import ShapeError
-from ..oracles.pair import compare_outcomes, judge_parity
-from ..oracles.roundoff import scaled_difference
-from ..targets.catalogue import traits_of
+from .base import Steps, Stepwise
+from .output_pair import wants_layers
+from .pair import compare_outcomes, judge_parity
+from .roundoff import scaled_difference
+from .whole.instances import named_labels, rows_of
+from .whole.sight import Asking, Sight, WholeSettings
 
 #: Instances at most.
 MOST_INPUTS = 8
@@ -38,11 +44,34 @@ _MOST_WEIGHTS = 64 << 20
 _REFERENCE = "float64"
 
 
+class AgainstHighPrecision(Stepwise):
+    """Measures, and decides nothing; ``Judged.facts`` has the measurement, where there is anything to measure.
+
+    With labels there is an accuracy to go by, so the layers of a file are not read for this alone. Settings are those
+    of the oracle that judges the model.
+    """
+
+    def steps(self, seen: Seen) -> Steps:
+        at = Sight.of(seen, WholeSettings.of(self.setup.settings, judge_parity, "parity"))
+        at.labels = named_labels(seen.case.labels, seen.own)
+        at.comparisons = at.compare()
+        compared = any(comparison.instances for comparison in at.comparisons)
+        if at.settings.localize == "never" or not compared:
+            return Judged()
+        if at.model.graph is None and (not at.labels or wants_layers(at)):
+            yield from at.need_graph()
+        if at.model.graph is None and at.labels:
+            return Judged()
+        began = time.monotonic()
+        model = replace(at.model, batch=at.settings.batch)
+        found = yield from against_high_precision(model, seen.completed, at.inputs, at.comparisons, seen.traits)
+        return Judged(facts={"high_precision": found, "seconds": time.monotonic() - began})
+
+
 def against_high_precision(
-    runner: Runner, model: Model, outcomes: Mapping[str, Outcome], inputs: Arrays, comparisons: Sequence[Comparison]
-) -> HighPrecision:
+    model: Model, done: Mapping[str, Outcome], inputs: Arrays, comparisons: Sequence[Comparison], traits: Traits
+) -> Asking[HighPrecision]:
     """The deviation of every target that completed; with the reason where there is nothing to measure it by."""
-    done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     if model.graph is None:
         return HighPrecision(left_out="the layers of this model are not known")
     picked = worst_of(comparisons, done)
@@ -52,12 +81,12 @@ def against_high_precision(
     if not problem and products > MOST_PRODUCTS:
         problem = f"our own reference would take {products:.1e} products for one input"
     if problem:
-        return _by_library(runner, model, done, inputs, picked, problem)
+        return (yield from _by_library(model, done, inputs, picked, problem, traits))
     picked = picked[: max(1, MOST_PRODUCTS // max(1, products))]
     try:
-        truth = _by_reference(model, _few(inputs, picked))
+        truth = _by_reference(model, rows_of(inputs, picked))
     except (TensorParityError, ShapeError) as error:
-        return _by_library(runner, model, done, inputs, picked, str(error))
+        return (yield from _by_library(model, done, inputs, picked, str(error), traits))
     return HighPrecision("our reference of every layer", tuple(picked), _deviations(done, truth, picked))
 
 
@@ -84,10 +113,6 @@ def _cost(graph: LayerGraph) -> tuple[int, str]:
         return 0, str(error)
 
 
-def _few(inputs: Arrays, picked: Sequence[int]) -> dict[str, Array]:
-    return {name: array[list(picked)] for name, array in inputs.items()}
-
-
 def _by_reference(model: Model, few: Arrays) -> dict[str, Array]:
     graph = model.graph
     assert graph is not None
@@ -106,24 +131,19 @@ def _output_name(node: str, index: int) -> str:
 
 
 def _by_library(
-    runner: Runner,
-    model: Model,
-    done: Mapping[str, Outcome],
-    inputs: Arrays,
-    picked: Sequence[int],
-    problem: str,
-) -> HighPrecision:
+    model: Model, done: Mapping[str, Outcome], inputs: Arrays, picked: Sequence[int], problem: str, traits: Traits
+) -> Asking[HighPrecision]:
     """A library that has float64 runs the layers once more, under that dtype policy."""
-    traits = traits_of(done)
+    assert model.graph is not None
     target = next((target for target in done if traits[target].high_precision), None)
     if target is None:
         return HighPrecision(left_out=f"{problem}, and no target here has float64")
     size = sum(array.nbytes for array in model.weights.values())
     if size > _MOST_WEIGHTS:
         return HighPrecision(left_out=f"{problem}, and {size >> 20} MB of weights are too many for {target} in float64")
-    rebuilt = replace(model, file=None, files={})
-    case = rebuilt.case(target, Procedure(dtype="float64"), _few(inputs, picked))
-    outcome = runner.run_pairs([(case, target)])[0]
+    case = Case(model.graph, Procedure(dtype="float64"), rows_of(inputs, picked), weights=model.weights)
+    (answer,) = yield [Check(case, (target,))]
+    outcome = answer.outcomes[target]
     if not outcome.completed:
         message = gist(outcome.failure.message) if outcome.failure else outcome.status.value
         return HighPrecision(left_out=f"{problem}, and {target} in float64: {message}")

@@ -1,0 +1,332 @@
+"""``fuzz``: generated networks, every stage of a training step compared on all targets."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from .. import __version__
+from ..campaign.budget import StopReason
+from ..campaign.events import CaseDone, Event, Listener, Progress, silent, to_all
+from ..campaign.filing import target_facts
+from ..campaign.line_coverage import line_coverage
+from ..campaign.loop import run_engines
+from ..campaign.reducing import Preparation, ReducingSettings
+from ..campaign.sections import Sections
+from ..campaign.selection import witnesses_for
+from ..campaign.session import Session
+from ..campaign.tally import EngineTally, Tally
+from ..campaign.voted_layers import VotedRun, VotedShelf
+from ..core.errors import UsageError
+from ..core.jsontext import Json
+from ..core.oracle import Setup
+from ..core.verdict import Stage
+from ..engines.base import ENGINES
+from ..generators.networks.networks import NetworkSettings
+from ..generators.networks.palettes import DATA, PAPER
+from ..generators.single_cases.streams import STREAMS
+from ..operators.catalogue import has_layer, layer_names
+from ..operators.rounding import K
+from ..reporting.facts import Facts
+from ..store.database import Store, open_store
+from ..targets.catalogue import traits_of
+from ..targets.runner import LocalRunner, RunnerSettings, open_runner
+from ..triage.examine import Examiner
+
+#: The technique of this command, and the oracles that judge its training steps.
+_ENGINE = "muffin"
+_ORACLES = ("training_step", "muffin")
+STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
+
+
+@dataclass(frozen=True)
+class FuzzSettings:
+    """What ``fuzz`` is told.
+
+    Args:
+        budget: seconds; ``models`` is a count instead.
+        stages: of the training step; the earlier ones are always run.
+        oracle: who decides instead of the default.
+        networks: what the networks are made of.
+        single_cases: kinds of cases that are run beside the networks, with what must be refused.
+        reducing: how much work goes into reducing what is found; None files it as it is.
+    """
+
+    targets: Sequence[str]
+    seed: int = 0
+    budget: float = 300.0
+    models: int | None = None
+    stages: Sequence[Stage] = STAGES
+    oracle: str = ""
+    networks: NetworkSettings = field(default_factory=NetworkSettings)
+    single_cases: Sequence[str] = ()
+    store: str | Path = "tensorparity-out"
+    folder: Path | None = None
+    reducing: ReducingSettings | None = None
+    runner: RunnerSettings = field(default_factory=RunnerSettings)
+    sections: Sections = field(default_factory=Sections)
+
+    def identity(self, runner: LocalRunner) -> dict[str, Json]:
+        """All that, with the seed, says which networks are run by whom and how they are judged; a budget only cuts."""
+        circumstances = "\n".join(runner.desk(target).circumstances for target in self.targets)
+        networks, sections = self.networks, self.sections.to_json()
+        return {
+            "tensorparity": __version__,
+            "circumstances": hashlib.sha256(circumstances.encode()).hexdigest(),
+            "targets": list(self.targets),
+            "oracle": self.oracle or "parity",
+            "stages": [stage.value for stage in self.stages],
+            "unit": networks.unit,
+            "layers": list(networks.layers),
+            "data": list(networks.data),
+            **({"policies": list(networks.policies)} if networks.policies else {}),
+            "steered": networks.steered,
+            "varied": networks.varied,
+            "cells": networks.max_cells,
+            "vertices": networks.max_vertices,
+            "training": networks.training,
+            "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
+            **({"beside": list(self.single_cases)} if self.single_cases else {}),
+            **({"settings": sections} if sections else {}),
+        }
+
+    def engine(self) -> dict[str, Json]:
+        """What the engine is told; the configuration and ``--set`` have the last word."""
+        networks = self.networks
+        told = {
+            "layers": networks.layers,
+            "data": networks.data,
+            "policies": networks.policies,
+            "unit": networks.unit,
+            "steered": networks.steered,
+            "varied": networks.varied,
+            "max_cells": networks.max_cells,
+            "max_vertices": networks.max_vertices,
+            "training": networks.training,
+            "stages": self._stages(),
+            "single_cases": tuple(self.single_cases),
+            "only_trainable": False,
+        }
+        return {**told, **self.sections.engine(_ENGINE)}
+
+    def oracles(self) -> dict[str, Mapping[str, object]]:
+        """What the oracles are told."""
+        own: dict[str, Mapping[str, object]] = {name: {"stages": self._stages()} for name in _ORACLES}
+        given = self.sections.oracles
+        return {name: {**own.get(name, {}), **given.get(name, {})} for name in {*own, *given}}
+
+    def _stages(self) -> tuple[str, ...]:
+        return tuple(stage.value for stage in self.stages)
+
+
+def read_layers(text: str) -> tuple[str, ...]:
+    """A comma-separated list of layers.
+
+    Raises:
+        UsageError: if the catalogue does not have one.
+    """
+    names = tuple(_words(text))
+    for name in names:
+        if not has_layer(name):
+            near = get_close_matches(name, layer_names(), n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "see docs/catalogue.md"
+            raise UsageError(f"unknown layer {name!r}; {hint}")
+    return names
+
+
+def read_stages(text: str) -> tuple[Stage, ...]:
+    """A comma-separated list of stages; building is always one of them.
+
+    Raises:
+        UsageError: for a stage that a training step does not have.
+    """
+    known = {stage.value: stage for stage in STAGES}
+    names = [name for name in _words(text) if name not in STREAMS]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"unknown stage {name!r}; known are {', '.join((*known, *STREAMS))}")
+    return tuple(dict.fromkeys([Stage.BUILD, *(known[name] for name in names)]))
+
+
+def read_single_cases(text: str) -> tuple[str, ...]:
+    """Those of a list of stages that are no stage of a training step, but kinds of single cases."""
+    return tuple(name for name in STREAMS if name in _words(text))
+
+
+def _words(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def read_data(text: str) -> tuple[str, ...]:
+    """A comma-separated list of data sets; ``paper`` is all six of the paper's.
+
+    Raises:
+        UsageError: for an unknown one.
+    """
+    names: list[str] = []
+    for name in _words(text):
+        if name != "paper" and name not in DATA:
+            raise UsageError(f"unknown data set {name!r}; known are {', '.join(DATA)} and paper")
+        names += PAPER if name == "paper" else [name]
+    return tuple(dict.fromkeys(names))
+
+
+@dataclass
+class Costs:
+    """A handler of events that adds up what cases cost the libraries.
+
+    Args:
+        cases: CPU seconds by digest.
+        targets: CPU seconds of cases that count, by target.
+    """
+
+    cases: dict[str, float] = field(default_factory=dict)
+    targets: dict[str, float] = field(default_factory=dict)
+
+    def __call__(self, event: Event) -> None:
+        if not isinstance(event, CaseDone):
+            return
+        self.cases[event.result.digest] = sum(outcome.cpu_seconds for outcome in event.outcomes.values())
+        for target, outcome in event.outcomes.items() if event.counted else ():
+            self.targets[target] = self.targets.get(target, 0.0) + outcome.cpu_seconds
+
+    def seconds_by(self, groups: Mapping[str, Sequence[str]], seconds: float) -> dict[str, float]:
+        """The time of a run by groups of cases, by what they cost: cases are run side by side."""
+        total = sum(self.cases.values())
+        own = {name: sum(self.cases.get(digest, 0.0) for digest in digests) for name, digests in groups.items()}
+        return {name: round(seconds * cost / total, 3) if total else 0.0 for name, cost in sorted(own.items()) if cost}
+
+
+class Fuzz:
+    """One run."""
+
+    def __init__(self, settings: FuzzSettings, runner: LocalRunner, store: Store, listener: Listener = silent) -> None:
+        self._settings = settings
+        self._runner = runner
+        self._store = store
+        self._tell = listener
+        self.tally, self.costs = Tally(), Costs()
+        targets = tuple(settings.targets)
+        setup = Setup(settings.seed, targets, traits_of(runner.targets), settings.engine())
+        self._engine = ENGINES.get(_ENGINE)(setup)
+        examiner = Examiner(runner, setup, oracle=settings.oracle, settings=settings.oracles())
+        self._campaign = store.begin_campaign("fuzz", settings.seed, settings.identity(runner))
+        preparation = Preparation(runner, examiner, settings.reducing, listener)
+        emit = to_all([self.tally, self.costs, listener])
+        faults = settings.runner.faults
+        self.session = Session(examiner, preparation, emit, store, self._campaign, faults)
+        self.stop = StopReason.CASES
+        self._lines: dict[str, Json] = {}
+
+    def run(self) -> None:
+        """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
+        settings = self._settings
+        seconds = None if settings.models is not None else settings.budget
+        self.stop = run_engines(self.session, [self._engine], seconds=seconds, cases=settings.models)
+        if settings.runner.lines and self.stop is not StopReason.INTERRUPTED:
+            self._tell(Progress("counting executed lines"))
+            self._lines = line_coverage(self._runner, settings.targets)
+        self._store.finish_campaign(self._campaign, self.stop.value)
+
+    def voted(self, tables: Mapping[str, Json]) -> VotedRun:
+        """What the paper's vote says, for the run the other way."""
+        settings = self._settings
+        planted = {target: fault.digest for target, fault in settings.runner.faults.items()}
+        return VotedRun(
+            settings.networks.unit,
+            tuple(settings.targets),
+            self._own.cases,
+            settings.seed,
+            tables["voted"],
+            planted,
+            made_of=settings.networks.scope(),
+            stages=tuple(stage.value for stage in settings.stages),
+        )
+
+    @property
+    def _own(self) -> EngineTally:
+        return self.tally.engines.get(_ENGINE, EngineTally())
+
+    def facts(self, seconds: float, shelf: VotedShelf) -> Facts:
+        """What the run found.
+
+        Args:
+            shelf: where the last run the other way is, with or without ``--unit``, if there was one.
+        """
+        settings, tally, own = self._settings, self.tally, self._own
+        printed = dict(own.tables)
+        digests = printed.pop("digests")
+        tables = {**printed.pop("tables"), "seconds": self.costs.seconds_by(digests, own.running)}
+        run = self.voted(tables)
+        stats: dict[str, Json] = {
+            **tally.stats(seconds),
+            "unsupported": own.unsupported,
+            "stop_reason": self.stop.value,
+            "models_per_minute": 60.0 * own.cases / own.running if own.running else 0.0,
+            **printed,
+            "cpu_seconds": {target: round(cost, 3) for target, cost in self.costs.targets.items()},
+            "tables": {**tables, **_held_against(run, shelf.other(run))},
+            **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
+            "again": dict(tally.again + self.session.distinct.again),
+            "set_aside": {
+                "undecided": dict(tally.set_aside.most_common()),
+                "classes": dict(self.session.blameless.most_common()),
+            },
+        }
+        shelf.keep(run)
+        return Facts(
+            command="fuzz",
+            seed=settings.seed,
+            targets=target_facts(self._runner, settings.targets, self.session.outcomes),
+            stats=stats,
+            findings=tuple(self.session.findings.values()),
+            scripts=tally.scripts,
+            notes=(
+                f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
+                *(f"fault {fault.name} is planted in {target}" for target, fault in settings.runner.faults.items()),
+            ),
+            isolated_threshold=K,
+            undecided=dict(tally.undecided),
+            unsupported=printed.get("unsupported_reasons", {}),
+        )
+
+
+def _held_against(run: VotedRun, other: VotedRun | None) -> dict[str, Json]:
+    if other is None:
+        return {"only_here": None, "against": None}
+    against = {"unit": other.unit, "models": other.models, "seed": other.seed}
+    return {"only_here": run.only_here(other), "against": against}
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    """What was found; ``broken`` where a target that was asked for could not be started."""
+
+    facts: Facts
+    broken: bool
+    store: Path
+
+
+def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
+    """Run to the end and return what was found.
+
+    Raises:
+        UsageError: for unknown targets, layers, stages or data sets.
+        StoreError: if the store cannot be written.
+    """
+    began = time.monotonic()
+    workers = settings.runner.workers or len(settings.targets)
+    witnesses = witnesses_for(settings.targets)
+    with (
+        open_store(settings.store, folder=settings.folder) as store,
+        open_runner([*settings.targets, *witnesses], replace(settings.runner, workers=workers)) as runner,
+    ):
+        campaign = Fuzz(settings, runner, store, listener)
+        campaign.run()
+        facts = campaign.facts(time.monotonic() - began, VotedShelf(store.folder))
+        broken = any(target in settings.targets for target in runner.broken)
+        return Fuzzed(facts, broken, store.folder)

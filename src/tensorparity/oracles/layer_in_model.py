@@ -1,0 +1,55 @@
+"""Layers of a model, each run alone where it stands: in the user's file, in one exported from it, or in its graph.
+
+The nodes are those of the model itself, so that the layer has its name and its reference, also where it is part of an
+opaque file.
+"""
+
+from __future__ import annotations
+
+from ..core.arrays import Array
+from ..core.graph import Node
+from ..core.oracle import Judged, Seen
+from ..core.suspicion import Suspicion
+from ..core.verdict import Judgement, Verdict
+from ..triage.diagnose import accuse
+from ..triage.exporters import accuse_exporters, doubt, is_settled_by_exporter
+from ..triage.measuring import measure_node
+from ..triage.node_errors import NodeErrors
+from .base import Steps, Stepwise
+from .whole.sight import exporters_of, layers_of
+
+
+class LayerInModel(Stepwise):
+    """Judges a replay (``Goal.REPLAY``) of a model file or of a graph."""
+
+    def steps(self, seen: Seen) -> Steps:
+        read = yield from layers_of(seen)
+        if isinstance(read, str):
+            reason = f"the layers could not be read: {read}"
+            return Judged((Verdict(Judgement.UNDECIDED, seen.targets, reason),))
+        graph, weights = read
+        measured = [
+            measure_node(node, _given(seen, node), weights, seen.own, seen.traits)
+            for node in graph.nodes
+            if node.key in seen.case.procedure.nodes
+        ]
+        return _judged(seen, measured)
+
+
+def _given(seen: Seen, node: Node) -> list[Array]:
+    return [seen.case.inputs[f"{node.key}/{index}"] for index in range(len(node.inputs))]
+
+
+def _judged(seen: Seen, measured: list[NodeErrors]) -> Judged:
+    exporters = exporters_of(seen.ran[0] if seen.ran else {})
+    own = [errors for errors in measured if not is_settled_by_exporter(errors, exporters)]
+    accused = [doubt(item, exporters) for item in accuse(own, seen.traits.families(seen.targets))]
+    accused += accuse_exporters(measured, exporters)
+    suspicions = tuple(Suspicion(item.kind, item.diagnosis, seen.case, seen.targets) for item in accused)
+    if suspicions:
+        reasons = [Verdict(Judgement.FAIL, seen.targets, s.diagnosis.node or "", kind=s.kind) for s in suspicions]
+        return Judged(tuple(reasons), suspicions)
+    disputed = [errors.node.layer for errors in measured if errors.disputed]
+    if disputed:
+        return Judged((Verdict(Judgement.UNDECIDED, seen.targets, f"the targets do not agree on {disputed[0]}"),))
+    return Judged((Verdict(Judgement.PASS, seen.targets, "every layer agrees alone"),))

@@ -1,0 +1,107 @@
+"""The verdict of a pair that its outputs alone could not give: by what the layers said, and again once that was tried.
+
+Suspicions are confirmed after the oracle has spoken, so ``after_confirmation`` takes back what rests on one that did
+not show again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ...core.comparison import Comparison
+from ...core.endings import ENDING_KINDS
+from ...core.finding import Class
+from ...core.suspicion import Suspicion
+from ...core.verdict import Judgement, Kind, Verdict
+from ...triage.fusion import AMPLIFIED
+from .layers import is_open
+from .runs import stepping_outputs
+from .sight import Sight
+
+_MORE_TARGETS = "give three targets or more"
+_FLAKY = "a difference that did not show again (flaky)"
+
+#: In ``Verdict.judged_by``: the outputs did not decide it, the layers did.
+BY_LAYERS = "layers"
+
+
+def decide(at: Sight, comparison: Comparison) -> Comparison:
+    """The verdict of a pair that its outputs alone could not give."""
+    verdict = comparison.verdict
+    if verdict.judgement is not Judgement.UNDECIDED or not comparison.instances:
+        return comparison
+    concerned = _concerned(comparison, at.suspicions, Class.DEFECT)
+    if concerned:
+        return replace(comparison, verdict=_failed_by(verdict, concerned[0]))
+    free = next((s.diagnosis for s in at.suspicions if s.diagnosis.klass is Class.SPECIFICATION), None)
+    if free and not _unmeasured(at, comparison):
+        reason = f"both are right about {(free.node or '').partition('#')[0]}, which the documentation leaves open"
+        return replace(comparison, verdict=replace(verdict, judgement=Judgement.PASS, reason=reason))
+    return replace(comparison, verdict=_explain(at, comparison))
+
+
+def _concerned(comparison: Comparison, suspicions: Iterable[Suspicion], klass: Class) -> list[Suspicion]:
+    """Those of a class that may be behind a difference of this pair."""
+    accusable = set(comparison.accusable)
+    return [s for s in suspicions if s.diagnosis.klass is klass and accusable & set(s.diagnosis.suspects)]
+
+
+def _failed_by(verdict: Verdict, suspicion: Suspicion) -> Verdict:
+    diagnosis = suspicion.diagnosis
+    layer = (diagnosis.node or "").partition("#")[0] or "the whole"
+    fused = ", only when fused" if diagnosis.fused else ""
+    reason = f"{layer} is wrong on {', '.join(diagnosis.suspects)}{fused}"
+    kind = verdict.kind or suspicion.kind
+    return replace(verdict, judgement=Judgement.FAIL, reason=reason, kind=kind, judged_by=BY_LAYERS)
+
+
+def _explain(at: Sight, comparison: Comparison) -> Verdict:
+    verdict = comparison.verdict
+    missing = _unmeasured(at, comparison)
+    if missing:
+        return replace(verdict, reason=f"outputs differ, and {missing} could not be compared alone on both")
+    unjudged = [errors for errors in at.measured if is_open(at, errors)]
+    if unjudged:
+        advice = "the targets vote, but do not agree" if unjudged[0].judged_by == "vote" else _MORE_TARGETS
+        return replace(verdict, reason=f"outputs differ, and nothing can judge {unjudged[0].node.op}: {advice}")
+    if at.doubts:
+        return replace(verdict, reason=at.doubts[0])
+    if comparison.output in stepping_outputs(at.graph, at.outcomes):
+        reason = "every layer agrees alone; the output steps on values that carry rounding"
+        return replace(verdict, judgement=Judgement.PASS, reason=reason)
+    if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > AMPLIFIED:
+        reason = "outputs differ, though no layer does alone: an interaction, or an ill-conditioned model"
+        return replace(verdict, reason=reason)
+    reason = "every layer agrees alone; the difference is rounding, carried along"
+    return replace(verdict, judgement=Judgement.PASS, reason=reason)
+
+
+def _unmeasured(at: Sight, comparison: Comparison) -> str:
+    """The first layer that was not measured on both sides; a difference may hide there."""
+    measured = {errors.node.key: errors.errors for errors in at.measured}
+    for node in at.nodes:
+        if not {comparison.a, comparison.b} <= set(measured.get(node.key, ())):
+            return f"{node.layer} ({node.op})"
+    return ""
+
+
+def after_confirmation(comparisons: Sequence[Comparison], suspicions: Sequence[Suspicion]) -> list[Comparison]:
+    """The comparisons, where a suspicion that a verdict rests on turned out to be flaky: nobody can tell then."""
+    return [_revised(comparison, suspicions) for comparison in comparisons]
+
+
+def _revised(comparison: Comparison, suspicions: Sequence[Suspicion]) -> Comparison:
+    verdict = comparison.verdict
+    flaky = _concerned(comparison, suspicions, Class.FLAKY)
+    if not verdict.failed or not flaky:
+        return comparison
+    if not comparison.instances and any(s.kind in ENDING_KINDS for s in flaky):
+        reason = f"{verdict.reason} (did not fail again in fresh processes)"
+        return replace(comparison, verdict=replace(verdict, judgement=Judgement.UNDECIDED, reason=reason))
+    if verdict.judged_by != BY_LAYERS:
+        return comparison
+    believed = _concerned(comparison, suspicions, Class.DEFECT)
+    if believed:
+        return replace(comparison, verdict=_failed_by(verdict, believed[0]))
+    return replace(comparison, verdict=replace(verdict, judgement=Judgement.UNDECIDED, reason=_FLAKY, judged_by=""))
