@@ -71,7 +71,7 @@ class ColdStart:
                 candidates = [suspicion for item in examined for suspicion in item.judged.suspicions]
                 if not any(self._is_it(s) for s in candidates):
                     continue
-                for suspicion in examiner.confirm(examined):
+                for suspicion, _ in examiner.confirm(examined):
                     confirmed = suspicion.diagnosis.klass is Class.DEFECT and self._is_it(suspicion)
                     if confirmed and self._innocent_without(suspicion):
                         return Found(suspicion, count, time.monotonic() - began)

@@ -112,12 +112,6 @@ def arbiters_for(targets: Sequence[str]) -> list[str]:
     ]
 
 
-def witnesses_for(targets: Sequence[str]) -> list[str]:
-    """Installed targets that run layers without the front end of a family, and are not on trial themselves."""
-    native = [name for name in reversed(TARGETS.names()) if TARGETS.get(name).traits.witness]
-    return [name for name in native if name not in targets and installed_target(name)]
-
-
 def families_of(targets: Sequence[str]) -> dict[str, str]:
     """Which code each target shares with others."""
     return traits_of(targets).families(targets)
