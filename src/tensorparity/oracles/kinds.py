@@ -10,6 +10,7 @@ from ..core.graph import LayerGraph
 from ..core.oracle import Oracle, OracleFactory, Setup
 from ..core.procedure import Goal
 from ..core.registry import Registry
+from ..core.suspicion import Suspicion
 from ..operators.beside import layer_of
 from ..operators.losses_alone import is_loss_alone
 from ..operators.ruled_out import ruled_out
@@ -114,6 +115,11 @@ def chosen_instead(chosen: str, named: str) -> str:
         return named
     replaces = getattr(ORACLES.get(chosen), "replaces", None)
     return chosen if replaces is None or named in replaces else named
+
+
+def particular_oracle(suspicion: Suspicion) -> str:
+    """Who convicted, where that is not the oracle of this kind of case; nobody otherwise."""
+    return suspicion.oracle if suspicion.oracle and suspicion.oracle != oracle_of(suspicion.case) else ""
 
 
 def make_oracle(name: str, setup: Setup) -> Oracle:
