@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...core.case import Case
 from ...core.finding import Class
 from ...core.oracle import Judged
-from ...core.rule import RULES
+from ...core.rule import with_counterpart
 from ...core.signature import Key, same_key
 from ...core.suspicion import Suspicion
 from ..domains import outside
@@ -99,7 +99,7 @@ class Attempts:
 
     def first(self, candidates: Iterable[Case | None]) -> Case | None:
         """The simplest candidate that still fails in the same way, or None; it is the best case from then on."""
-        renewed = [_with_counterpart(case) for case in candidates if case is not None]
+        renewed = [with_counterpart(case) for case in candidates if case is not None]
         simple = [case for case in renewed if case is not None and simpler(case, self.case)]
         astray = bool(outside(self.case))  # from the start: then there is nothing to stay within
         offered = {case.digest: case for case in simple if not unfit(case) and (astray or not outside(case))}
@@ -125,15 +125,6 @@ class Attempts:
             for other in checked.suspicions:
                 if other.diagnosis.klass is Class.DEFECT and not same_key(self.key, other.key):
                     self.also.setdefault(other.key, other)
-
-
-def _with_counterpart(case: Case) -> Case | None:
-    """An equivalence whose other side fits again, by the rule that made it; None where the rule does not apply."""
-    rule = case.counterpart.rule if case.counterpart else ""
-    if rule not in RULES:
-        return case
-    other = RULES.get(rule).counterpart(replace(case, counterpart=None))
-    return replace(case, counterpart=replace(other, rule=rule)) if other is not None else None
 
 
 Pass = Callable[[Attempts], None]
