@@ -68,7 +68,7 @@ class TestOutputs:
         assert (suspicion.kind, suspicion.stage) == (Kind.EQUIVALENCE, Stage.CALL)
         assert (diagnosis.klass, diagnosis.suspects) == (Class.DEFECT, (A,))
         assert diagnosis.api == case.subject.api  # type: ignore[union-attr]
-        assert "the rule softmax-by-hand" in diagnosis.evidence[0]
+        assert "the rule 'softmax-by-hand'" in sentences(diagnosis)[0]
 
 
 def test_what_was_measured_against() -> None:
