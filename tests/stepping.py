@@ -88,7 +88,7 @@ class ExaminedSteps:
     def confirm(self) -> list[Suspicion]:
         found = self.examiner.confirm(self._found)
         self._found.clear()
-        return found
+        return [suspicion for suspicion, _ in found]
 
 
 class ExaminedCases:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,14 +12,19 @@ import pytest
 from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import reduce_suspicion
 from tensorparity.core.arrays import Array
-from tensorparity.core.case import Case
+from tensorparity.core.case import ApiCall, ArrayArg, Case, Counterpart, ModelFile
+from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class
-from tensorparity.core.graph import GraphBuilder
-from tensorparity.core.outcome import Outcome, Status, Trace
+from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.oracle import Setup
+from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import run_case
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Stage
+from tensorparity.oracles.kinds import ORACLE_OF_KIND, oracle_of
+from tensorparity.targets.catalogue import traits_of
+from tensorparity.triage.examine import Examiner
 from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.trials import backward_trial
 
@@ -158,3 +164,98 @@ def test_a_layer_in_training_is_judged_again(step: Case) -> None:
     again, _ = judge(finding.case, run_case(runner, finding.case))
     assert again is not None
     assert again.key == finding.key
+
+
+# Every oracle of single cases
+
+
+def gave(target: str, array: Array, name: str = "0", **trace: Any) -> Outcome:
+    return Outcome(target, Status.COMPLETED, {name: array}, Trace(**trace))
+
+
+X = np.linspace(-2.0, 2.0, 8, dtype=np.float32).reshape(2, 4)
+
+
+@dataclass
+class Answers:
+    """A Runner whose second target is wrong: it says what a function says of a case, and adds something."""
+
+    answer: Callable[[Case, str, np.float32], Outcome]
+    targets: Sequence[str] = (A, B, C)
+
+    def run_pairs(self, pairs, *, fresh=False, deadline_factor=1.0, on_outcome=None) -> list[Outcome]:
+        return [self.answer(case, target, np.float32(0.5 if target == B else 0.0)) for case, target in pairs]
+
+
+def _call(case: Case, target: str, off: np.float32) -> Outcome:
+    return gave(target, np.tanh(case.inputs["x"]) + off)
+
+
+def _accept(case: Case, target: str, off: np.float32) -> Outcome:
+    refused = Outcome(target, Status.RAISED, failure=Failure("ValueError", "no"))
+    return gave(target, X) if off else refused
+
+
+def _fit(case: Case, target: str, off: np.float32) -> Outcome:
+    trace = Trace(losses=(1.0 + float(off),), weights={"0:d/kernel": X})
+    return Outcome(target, Status.COMPLETED, trace=trace)
+
+
+def _in_file(case: Case, target: str, off: np.float32) -> Outcome:
+    return Outcome(target, Status.COMPLETED, trace=Trace(nodes={"odd#0": X + off}))
+
+
+def _file(case: Case, target: str, off: np.float32) -> Outcome:
+    if target == B:
+        return Outcome(target, Status.RAISED, failure=Failure("ValueError", "no"))
+    return gave(target, X, "out")
+
+
+def _twice(case: Case, target: str, off: np.float32) -> Outcome:
+    return gave(target, X + (off if case.subject.api == "keras.ops.other" else 0))  # type: ignore[union-attr]
+
+
+def _graph(*ops: str, **params: Any) -> LayerGraph:
+    build = GraphBuilder()
+    x = build.input("x", (4,))
+    for index, op in enumerate(ops):
+        x = build.add(op, x, name=f"n{index}", **params)
+    return build.build(x)
+
+
+FILE = ModelFile("m.keras", "0" * 64)
+CALL = Procedure(goal=Goal.CALL)
+OTHER = Counterpart(ApiCall("keras.ops.other", (ArrayArg("x"),)), rule="other")
+CASES: dict[str, tuple[Case, Callable[[Case, str, np.float32], Outcome] | None]] = {
+    "call": (Case(ApiCall("keras.ops.tanh", (ArrayArg("x"),)), CALL, {"x": X}), _call),
+    "layer": (Case(_graph("ReLU"), inputs={"x": X}), None),
+    "layers": (Case(_graph("ReLU", "ELU", "Softmax"), inputs={"x": X}), None),
+    "refusal": (Case(_graph("LeakyReLU", negative_slope=-0.5), inputs={"x": X}), _accept),
+    "training": (Case(_graph("ReLU"), Procedure(goal=Goal.FIT, loss=Recipe("MeanSquaredError"), steps=1)), _fit),
+    "replayed": (Case(FILE, Procedure(goal=Goal.REPLAY, nodes=("odd#0",)), {"odd#0/0": X}), _in_file),
+    "file": (Case(FILE, inputs={"x": X}), _file),
+    "equivalence": (Case(ApiCall("keras.ops.one", (ArrayArg("x"),)), CALL, {"x": X}, counterpart=OTHER), _twice),
+}
+#: ``trained_layer`` has tests of its own above; the others judge networks, pairs or nothing.
+ELSEWHERE = {"outcomes", "trained_layer", "training_step"}
+
+
+def test_every_oracle_of_a_kind_of_case_is_here() -> None:
+    assert set(CASES) == set(ORACLE_OF_KIND.values()) - ELSEWHERE
+    assert {name: oracle_of(case) for name, (case, _) in CASES.items()} == {name: name for name in CASES}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_an_oracle_convicts_is_confirmed_and_examined_again_by_it(name: str, fake_runner: Any) -> None:
+    case, answer = CASES[name]
+    layer = case.subject.nodes[-1].layer if isinstance(case.subject, LayerGraph) else ""
+    planted = {B: {layer: lambda array: array + np.float32(0.5)}}
+    runner = Answers(answer) if answer else fake_runner(targets=(A, B, C), planted=planted)
+    examiner = Examiner(runner, Setup(targets=(A, B, C), traits=traits_of((A, B, C))))
+    found = examiner.examine([Ask(case)])
+    (suspicion,) = found[0].judged.suspicions
+    assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects, suspicion.oracle) == (Class.DEFECT, (B,), name)
+    ((again, _),) = examiner.confirm(found)
+    assert (again.key, again.diagnosis.klass) == (suspicion.key, Class.DEFECT)
+    replayed, _ = examine_case(runner, suspicion.case, suspicion.targets, convicted=(B,))
+    assert replayed.of_key(suspicion.key) is not None

@@ -1,0 +1,139 @@
+"""The examiner on targets that compute in NumPy: batches, known keys, and oracles taken up again or from the start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.selection import traits_of
+from tensorparity.core.case import Case
+from tensorparity.core.engine import Ask
+from tensorparity.core.finding import Class, Diagnosis
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.oracle import Answer, Check, Judged, Oracle, Seen, Setup
+from tensorparity.core.procedure import Procedure
+from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.operators.evaluate import draw_weights
+from tensorparity.oracles.base import Steps, Stepwise
+from tensorparity.triage.examine import Examiner
+
+TORCH = "keras:torch"
+TARGETS = ("keras:tensorflow", TORCH)
+
+
+def wrong(array: Any) -> Any:
+    return array + np.float32(0.5)
+
+
+def chain(seed: int, procedure: Procedure | None = None) -> Case:
+    build = GraphBuilder("chain")
+    x = build.add("Dense", build.input("x", (3,)), name="first", units=4)
+    x = build.add("LeakyReLU", x, name="leaky", negative_slope=0.7)
+    graph = build.build(build.add("Dense", x, name="last", units=2))
+    rng = np.random.default_rng(seed)
+    inputs = {"x": rng.standard_normal((2, 3)).astype(np.float32)}
+    return Case(graph, procedure or Procedure(), inputs, weights=draw_weights(graph, rng))
+
+
+def examiner(runner: Any) -> Examiner:
+    return Examiner(runner, Setup(targets=TARGETS, traits=traits_of(TARGETS)))
+
+
+@dataclass
+class Counted:
+    """A runner that counts how often it is asked."""
+
+    runner: Any
+    calls: int = 0
+
+    @property
+    def targets(self) -> Any:
+        return self.runner.targets
+
+    def run_pairs(self, pairs: Any, **more: Any) -> Any:
+        self.calls += 1
+        return self.runner.run_pairs(pairs, **more)
+
+
+def test_checks_of_several_cases_are_run_together(fake_runner: Any) -> None:
+    runner = Counted(fake_runner(targets=TARGETS))
+    found = examiner(runner).examine([Ask(chain(seed)) for seed in range(4)])
+    assert [item.judged.verdicts[0].judgement for item in found] == [Judgement.PASS] * 4
+    assert runner.calls == 2, "the cases, and the layers of all of them"
+
+
+class Forgetful:
+    """An oracle whose memo is lost between two calls."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle = oracle
+
+    def judge(self, seen: Seen) -> Judged:
+        return replace(self._oracle.judge(replace(seen, memo=None)), memo=None)
+
+
+RUNNERS = {
+    "healthy": {},
+    "a layer": {"planted": {TORCH: {"leaky": wrong}}},
+    "what is lost": {"lost": {TORCH: {"leaky": wrong}}},
+    "fused": {"whole": {TORCH: wrong}},
+    "raising": {"raising": {TORCH: ["leaky"]}},
+}
+
+
+@pytest.mark.parametrize("reload", [False, True])
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_memo_saves_work_and_changes_nothing(fake_runner: Any, name: str, reload: bool) -> None:
+    case = chain(0, Procedure(reload=reload))
+    plain, forgetful = (examiner(fake_runner(targets=TARGETS, **RUNNERS[name])) for _ in range(2))
+    forgetful._oracles["layers"] = Forgetful(forgetful._oracle("layers"))
+    (first,), (second,) = plain.examine([Ask(case)]), forgetful.examine([Ask(case)])
+    assert first.judged.verdicts == second.judged.verdicts
+    assert [(s.key, s.case.digest) for s in first.judged.suspicions] == [
+        (s.key, s.case.digest) for s in second.judged.suspicions
+    ]
+    assert bool(first.judged.suspicions) is (name != "healthy" and (reload or name != "what is lost"))
+
+
+class Keyed(Stepwise):
+    """Asks for a check that has a key, and convicts by it where it was run."""
+
+    answers: list[Answer]
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self.answers = []
+
+    def steps(self, seen: Seen) -> Steps:
+        key = ("forward", "an.api", "its parameters")
+        plain = replace(seen.case, procedure=replace(seen.case.procedure, trace=True))
+        (answer,) = yield [Check(plain, seen.targets, key=key)]
+        self.answers.append(answer)
+        if answer.judged is None:
+            return Judged()
+        diagnosis = Diagnosis(Class.DEFECT, (TORCH,), api="an.api")
+        return Judged((), (Suspicion(Kind.INCONSISTENCY, diagnosis, seen.case, seen.targets, known_by=key),))
+
+
+def test_a_check_whose_key_is_known_is_skipped(fake_runner: Any) -> None:
+    runner = fake_runner(targets=TARGETS)
+    at = examiner(runner)
+    oracle = at._oracles["keyed"] = Keyed(at.setup)
+    results = [at.examine([Ask(chain(seed), (), ("keyed",))])[0] for seed in range(3)]
+    assert [len(item.judged.suspicions) for item in results] == [1, 1, 0]
+    assert [bool(item.known) for item in results] == [False, False, True]
+    assert oracle.answers[-1].judged is None
+    assert not oracle.answers[-1].outcomes
+    assert sum(ran.case.procedure.trace for ran in runner.ran) == 2 * len(TARGETS)
+
+
+def test_who_raised_is_confirmed_by_the_same_oracle(fake_runner: Any) -> None:
+    at = examiner(fake_runner(targets=TARGETS, raising={TORCH: ["leaky"]}))
+    found = at.examine([Ask(chain(0))])
+    (suspicion,) = at.confirm(found)
+    assert (suspicion.diagnosis.klass, suspicion.oracle) == (Class.DEFECT, "layers")
+    assert suspicion.diagnosis.api == "keras.layers.LeakyReLU"
