@@ -12,21 +12,20 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tensorparity.campaign.beside import Beside
-from tensorparity.campaign.examining import examine_case
-from tensorparity.campaign.rounds import rounds_ahead
-from tensorparity.campaign.selection import families_of
-from tensorparity.campaign.stages import StepExaminer
+from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class
+from tensorparity.core.oracle import Setup
 from tensorparity.core.suspicion import Suspicion
-from tensorparity.engines.muffin import MuffinEngine
-from tensorparity.generators.networks.networks import Network
+from tensorparity.engines.muffin.engine import MuffinEngine
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.testing.museum import EXHIBITS, Exhibit
+from tensorparity.triage.examine import Begun, Examined, Examiner
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 #: Where it is planted, and part of the name of every layer or loss that runs the faulty code. Average pooling on torch
@@ -66,31 +65,34 @@ class ColdStart:
         began = time.monotonic()
         settings = RunnerSettings(workers=len(TARGETS), faults={self._target: load_fault(self._exhibit.fault)})
         with open_runner(TARGETS, settings) as runner:
-            examiner = StepExaminer(runner, TARGETS, families_of(TARGETS))
-            beside = Beside(runner, TARGETS, self._seed)
-            for count, candidates in self._rounds(runner, examiner, beside, began):
+            setup = Setup(self._seed, TARGETS, traits_of(TARGETS))
+            examiner = Examiner(runner, setup)
+            for count, examined in self._rounds(examiner, MuffinEngine(setup), began):
+                candidates = [suspicion for item in examined for suspicion in item.judged.suspicions]
                 if not any(self._is_it(s) for s in candidates):
                     continue
-                for suspicion in [*examiner.confirm(), *(s for found in beside.confirm() for s in found)]:
+                for suspicion, _ in examiner.confirm(examined):
                     confirmed = suspicion.diagnosis.klass is Class.DEFECT and self._is_it(suspicion)
                     if confirmed and self._innocent_without(suspicion):
                         return Found(suspicion, count, time.monotonic() - began)
         return None
 
-    def _rounds(
-        self, runner: LocalRunner, examiner: StepExaminer, beside: Beside, began: float
-    ) -> Iterator[tuple[int, list[Suspicion]]]:
-        engine = MuffinEngine(self._seed)
-
-        def propose(_: int) -> list[Network]:
-            return engine.networks() if time.monotonic() - began < self._budget else []
-
+    def _rounds(self, examiner: Examiner, engine: MuffinEngine, began: float) -> Iterator[tuple[int, list[Examined]]]:
+        """How many networks there were so far, and what came of the cases of each round."""
+        flight: deque[Begun] = deque()
         count = 0
-        for item in rounds_ahead(runner, examiner, propose, beside):
-            steps = examiner.judge([network.case for network in item.networks], item.outcomes)
-            item.singles.judge(item.beside)
-            count += len(item.networks)
-            yield count, [*(suspicion for step in steps for suspicion in step.convicted), *beside.doubted]
+        try:
+            while True:
+                while len(flight) <= engine.ahead and time.monotonic() - began < self._budget:
+                    flight.append(examiner.begin(engine.ask()))
+                if not flight:
+                    return
+                begun = flight.popleft()
+                count += sum(ask.counted for ask in begun.asks)
+                yield count, examiner.judge(begun)
+        finally:
+            for begun in flight:
+                begun.cancel()
 
     def _is_it(self, suspicion: Suspicion) -> bool:
         said = suspicion.diagnosis
@@ -98,8 +100,9 @@ class ColdStart:
         return right and self._place in (said.api or "")
 
     def _innocent_without(self, suspicion: Suspicion) -> bool:
-        checked, _ = examine_case(self._clean, suspicion.case, TARGETS)
-        return not any(self._is_it(other) for other in checked.suspicions)
+        examiner = Examiner(self._clean, Setup(self._seed, TARGETS, traits_of(TARGETS)))
+        (examined,) = examiner.examine([Ask(suspicion.case, TARGETS, (suspicion.oracle,))], claim=suspicion.key)
+        return not any(self._is_it(other) for other in examined.judged.suspicions)
 
 
 def main(seeds: int = 5, minutes: float = 10.0, names: str = "") -> int:

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 
-from tensorparity.campaign.beside import Beside
-from tensorparity.campaign.stages import StepExaminer
-from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.finding import Class
+from tensorparity.core.oracle import Setup
 from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.traits import Traits
 from tensorparity.core.verdict import Kind
-from tensorparity.engines.muffin import MuffinEngine
+from tensorparity.engines.muffin.engine import MuffinEngine
+from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import open_runner
 from tensorparity.testing.batch_order import ReversedBatch, reversed_name
+from tensorparity.triage.examine import Examined, Examiner
 
 #: The other kernels that each library has for the same operations.
 OTHER_KERNELS = {
@@ -32,23 +35,33 @@ OTHER_KERNELS = {
 }
 
 
-def examine(library: str, models: int, seed: int) -> tuple[list[Stepped], list[Suspicion], tuple[str, ...], int]:
+def examine(library: str, models: int, seed: int) -> tuple[list[Examined], list[Suspicion], tuple[str, ...], int]:
     """All steps, all convictions after confirmation, the variants, and the number of single cases."""
     own = f"keras:{library}"
     started = (own, own + "{threads=2}", own + OTHER_KERNELS[library])
     variants = (*started, reversed_name(own))
-    engine = MuffinEngine(seed)
-    steps: list[Stepped] = []
+    traits = traits_of(variants)
+    setup = Setup(seed, variants, Traits({name: replace(traits[name], family="keras") for name in variants}))
+    engine = MuffinEngine(setup)
+    steps: list[Examined] = []
+    singles: list[Examined] = []
     with open_runner(started) as local:
-        runner = ReversedBatch(local, [own])
-        examiner = StepExaminer(runner, variants, dict.fromkeys(variants, "keras"))
-        beside = Beside(local, started, seed)
+        examiner = Examiner(ReversedBatch(local, [own]), setup)
         while len(steps) < models:
-            networks = engine.networks()[: models - len(steps)]
-            steps += examiner.examine([network.case for network in networks])
-            beside.round()
-        found = [*examiner.confirm(), *(suspicion for group in beside.confirm() for suspicion in group)]
-        return steps, found, variants, sum(beside.counts().values())
+            asks = engine.ask()
+            networks = [ask for ask in asks if ask.counted][: models - len(steps)]
+            alone = [replace(ask, targets=started) for ask in asks if not ask.counted]
+            found = examiner.examine([*networks, *alone])
+            steps += found[: len(networks)]
+            singles += found[len(networks) :]
+        return steps, examiner.confirm_all(_suspected(steps, singles)), variants, len(singles)
+
+
+def _suspected(steps: list[Examined], singles: list[Examined]) -> list[Suspicion]:
+    """All of networks, and of single cases each defect once."""
+    alone = [s for item in singles for s in item.judged.suspicions if s.diagnosis.klass is Class.DEFECT]
+    distinct = {suspicion.key: suspicion for suspicion in reversed(alone)}
+    return [*(suspicion for item in steps for suspicion in item.judged.suspicions), *distinct.values()]
 
 
 def report(library: str, models: int, seed: int) -> int:
@@ -61,7 +74,7 @@ def report(library: str, models: int, seed: int) -> int:
             alone = "raises in one way" if suspicion.kind in (Kind.ERROR, Kind.CRASH) else "FALSE ALARM"
             groups["wrong in every way" if everywhere else alone].append(suspicion)
     alarms = groups["FALSE ALARM"]
-    undecided = sum(any(verdict.judgement.value == "undecided" for verdict in step.verdicts) for step in steps)
+    undecided = sum(any(verdict.judgement.value == "undecided" for verdict in step.judged.verdicts) for step in steps)
     others = sorted({s.diagnosis.klass.value for s in found} - {Class.DEFECT.value})
     print(
         f"{library}: {len(steps)} networks in {len(variants)} ways, {singles} single cases, "
@@ -72,7 +85,7 @@ def report(library: str, models: int, seed: int) -> int:
         for suspicion in group:
             diagnosis = suspicion.diagnosis
             where = f"{suspicion.stage.value} {diagnosis.api} {dict(diagnosis.parameters)}"
-            print(f"  {name}: {where}, {', '.join(diagnosis.suspects)}: {diagnosis.evidence[0]}")
+            print(f"  {name}: {where}, {', '.join(diagnosis.suspects)}: {sentences(diagnosis)[0]}")
     return len(alarms)
 
 

@@ -14,6 +14,7 @@ import tempfile
 import time
 
 from tensorparity.campaign.fuzz import FuzzSettings, fuzz, read_stages
+
 from tensorparity.generators.networks.networks import NetworkSettings
 from tensorparity.targets.runner import RunnerSettings
 

@@ -28,23 +28,24 @@ from pathlib import Path
 
 import psutil
 from measuring import cpu_of, spending, table
-from tensorparity.campaign.stages import StepExaminer
-from tensorparity.campaign.stepped import Stepped
 
-from tensorparity.campaign.selection import families_of
 from tensorparity.core.capabilities import within_reach
 from tensorparity.core.case import Case
+from tensorparity.core.engine import Ask
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.onnx.model import parse_model
+from tensorparity.core.oracle import Setup
 from tensorparity.core.policies import PLAIN
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.generators.networks.networks import Network, NetworkGenerator, NetworkSettings
-from tensorparity.targets.catalogue import ONNXRUNTIME
+from tensorparity.oracles.step_facts import STEP
+from tensorparity.targets.catalogue import ONNXRUNTIME, traits_of
 from tensorparity.targets.lowering.onnx import lower_to_onnx
 from tensorparity.targets.lowering.onnx_layers import LAYERS as IN_ONNX
 from tensorparity.targets.lowering.pytorch.layers import LAYERS as IN_TORCH
 from tensorparity.targets.runner import RunnerSettings, open_runner
+from tensorparity.triage.examine import Examined, Examiner
 
 TARGETS = ("torch:eager", "onnxruntime")
 #: Layers at most of a network that has, with what fits their shapes to each other, as many nodes as one of NNSmith's.
@@ -65,16 +66,16 @@ class Counts:
     refused: Counter[str] = field(default_factory=Counter)
     failing: int = 0
 
-    def add(self, step: Stepped) -> None:
-        done = [outcome for outcome in step.outcomes.values() if outcome.completed]
+    def add(self, step: Examined) -> None:
+        done = [outcome for outcome in step.own.values() if outcome.completed]
         if len(done) < len(TARGETS):
-            self.refused.update(step.unsupported.values())
+            self.refused.update(step.judged.facts[STEP].unsupported.values())
             return
         self.models += 1
         assert isinstance(step.case.subject, LayerGraph)
         self.nodes += len(step.case.subject.nodes)
         self.elements += sum(array.size for array in done[0].trace.nodes.values())
-        self.failing += any(verdict.judgement is Judgement.FAIL for verdict in step.verdicts)
+        self.failing += any(verdict.judgement is Judgement.FAIL for verdict in step.judged.verdicts)
 
     def look_into(self, case: Case) -> None:
         lowered = lower_to_onnx(within_reach(case, ONNXRUNTIME.traits))
@@ -96,7 +97,8 @@ class Ours:
         )
         self.generator = NetworkGenerator(seed, settings)
         self._runner = open_runner(TARGETS, RunnerSettings(workers=len(TARGETS)))
-        self._examiner = StepExaminer(self._runner, TARGETS, families_of(TARGETS), stages=(Stage.BUILD, Stage.FORWARD))
+        stages = {"training_step": {"stages": [Stage.BUILD.value, Stage.FORWARD.value]}}
+        self._examiner = Examiner(self._runner, Setup(seed, TARGETS, traits_of(TARGETS)), settings=stages)
 
     def __enter__(self) -> Ours:
         return self
@@ -104,9 +106,9 @@ class Ours:
     def __exit__(self, *ending: object) -> None:
         self._runner.close()
 
-    def round(self) -> tuple[list[Network], list[Stepped]]:
+    def round(self) -> tuple[list[Network], list[Examined]]:
         networks = [self.generator.next() for _ in range(ROUND)]
-        return networks, self._examiner.examine([network.case for network in networks])
+        return networks, self._examiner.examine([Ask(network.case, oracles=("training_step",)) for network in networks])
 
 
 def _workers() -> float:

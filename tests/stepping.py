@@ -110,7 +110,8 @@ class ExaminedCases:
 
     @property
     def undecided(self) -> list[str]:
-        return [examined.judged.undecided for examined in self._found if examined.judged.undecided]
+        """What everybody refuses is refused, as it should be."""
+        return [e.judged.undecided for e in self._found if e.judged.undecided and e.oracle != "refusal"]
 
     def confirm(self) -> list[Suspicion]:
         return self._examiner.confirm_all(self.doubted)

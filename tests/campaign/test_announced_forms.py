@@ -15,6 +15,8 @@ from tensorparity.reporting.words import sentences
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
+from ..stepping import ExaminedSteps
+
 BACKENDS = [
     pytest.param("torch", marks=pytest.mark.torch),
     pytest.param("jax", marks=[pytest.mark.jax, pytest.mark.slow]),
@@ -22,8 +24,6 @@ BACKENDS = [
 #: The model is built with a last axis that is one too long; the layer computes as ever.
 FAULT = """
 import keras
-
-from ..stepping import ExaminedSteps
 
 true_shape = keras.layers.ZeroPadding1D.compute_output_shape
 keras.layers.ZeroPadding1D.compute_output_shape = lambda self, shape: true_shape(self, shape)[:-1] + (shape[-1] + 1,)

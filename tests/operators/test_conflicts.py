@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tensorparity.campaign.fuzz_invalid import layer_case, step_case
 from tensorparity.core.case import Case
 from tensorparity.core.procedure import Recipe
+from tensorparity.generators.single_cases.invalid import layer_case, step_case
 from tensorparity.operators.catalogue import layer, layer_names
 from tensorparity.operators.evaluate import infer_shapes
 from tensorparity.operators.optimizer_options import OPTION_CONFLICTS

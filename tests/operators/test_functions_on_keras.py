@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from tensorparity.campaign.fuzz_functions import FUNCTIONS, function_cases
 from tensorparity.core.arrays import dtype_name
 from tensorparity.core.case import Case
 from tensorparity.core.outcome import Status
+from tensorparity.generators.single_cases.functions import FUNCTIONS, function_cases
 from tensorparity.operators.api import evaluate_call
 from tensorparity.operators.rounding import K, error_units
 from tensorparity.targets.runner import open_runner

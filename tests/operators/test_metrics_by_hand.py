@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from tensorparity.campaign.fuzz_metrics import metric_cases
 from tensorparity.core.case import ApiCall, ArrayArg
 from tensorparity.core.errors import UsageError
+from tensorparity.generators.single_cases.metrics import metric_cases
 from tensorparity.operators.api import api_known, evaluate_call, formula_of
 from tensorparity.operators.declared_calls import evaluate_declared
 from tensorparity.operators.known_classes import METRICS as PUBLIC

@@ -11,10 +11,11 @@ import pytest
 from tensorparity.campaign.examining import judge_case
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, Ref
+from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind
-from tensorparity.engines.muffin import MuffinEngine
+from tensorparity.engines.muffin.engine import MuffinEngine
 from tensorparity.generators.networks.loss_cases import loss_cases
 from tensorparity.triage.labels import unfit
 
@@ -86,8 +87,8 @@ def test_a_second_output_of_a_layer_has_labels_of_its_own() -> None:
 
 
 def test_all_that_is_drawn_fits() -> None:
-    engine = MuffinEngine(0)
-    drawn = [network.case for _ in range(8) for network in engine.networks()]
+    engine = MuffinEngine(Setup(settings={"single_cases": []}))
+    drawn = [ask.case for _ in range(8) for ask in engine.ask()]
     assert sum(bool(case.labels) for case in drawn) > len(drawn) / 2
     drawn += islice(loss_cases(0), 120)
     assert not [reason for case in drawn if (reason := unfit(case))]

@@ -378,7 +378,7 @@ def reduce_suspicion(examiner: Examiner, suspicion: Suspicion, budget: Budget) -
     if set(needed) == set(everybody):
         return reduction
     if reduction.suspicion is not None:
-        (shown,) = examiner.examine([_asked(suspicion, reduction.case, everybody)], claim=suspicion.key)
+        (shown,) = examiner.examine([_asked(suspicion, reduction.case, everybody)])
         final = _matching(suspicion, _all_steadied(suspicion, shown.judged))
         if final is not None:
             return replace(reduction, suspicion=final)
@@ -396,7 +396,7 @@ def _asked(suspicion: Suspicion, case: Case, targets: Sequence[str]) -> Ask:
 def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], budget: Budget) -> Reduction:
     def check(cases: Sequence[Case]) -> list[Judged]:
         asks = [_asked(suspicion, case, targets) for case in cases]
-        return [_all_steadied(suspicion, item.judged) for item in examiner.examine(asks, claim=suspicion.key)]
+        return [_all_steadied(suspicion, item.judged) for item in examiner.examine(asks)]
 
     began = time.monotonic()
     (first,) = check([suspicion.case])

@@ -87,7 +87,8 @@ class Tally:
         self.again.update(event.again)
         left = open_questions(event.result.verdicts, _statuses(event.result))
         if not event.counted:
-            self.set_aside.update(left.undecided)
+            if event.oracle != "refusal":  # what everybody refuses is refused, as it should be
+                self.set_aside.update(left.undecided)
             return
         if event.oracle:
             self.judges.setdefault(event.engine, set()).add(event.oracle)
