@@ -22,6 +22,7 @@ from ..core.engine import Engine
 from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..engines.base import ENGINES
+from ..generators.single_cases.streams import STREAMS
 from ..operators.rounding import K
 from ..oracles.kinds import DEFAULT_ORACLE, ORACLES
 from ..reporting.facts import Facts
@@ -136,6 +137,7 @@ class Hunt:
                 **tally.stats(seconds),
                 "stop_reason": self.stop.value,
                 "again": dict(self.session.distinct.again),
+                **self._single_cases(),
                 "tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
             },
             findings=tuple(self.session.findings.values()),
@@ -150,6 +152,11 @@ class Hunt:
             unsupported=tally.unsupported,
             scripts=tally.scripts,
         )
+
+    def _single_cases(self) -> dict[str, Json]:
+        """How many single cases of each kind the engines had run beside their own."""
+        names = [stream.counted_as for stream in STREAMS.values()]
+        return {name: sum(own.tables.get(name, 0) for own in self.tally.engines.values()) for name in names}
 
     def _note_on_oracle(self) -> list[str]:
         """Where somebody else than the chosen oracle judged: it has nothing to say of such cases."""
