@@ -24,7 +24,7 @@ from ..core.oracle import Setup
 from ..engines.base import ENGINES
 from ..generators.single_cases.streams import STREAMS
 from ..operators.rounding import K
-from ..oracles.kinds import DEFAULT_ORACLE, ORACLES
+from ..oracles.kinds import DEFAULT_ORACLE, check_choice, role_of
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
@@ -138,7 +138,7 @@ class Hunt:
                 "stop_reason": self.stop.value,
                 "again": dict(self.session.distinct.again),
                 **self._single_cases(),
-                "tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
+                "engine_tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
             },
             findings=tuple(self.session.findings.values()),
             notes=(
@@ -162,9 +162,10 @@ class Hunt:
         """Where somebody else than the chosen oracle judged: it has nothing to say of such cases."""
         chosen = self._settings.oracle
         others = [name for name, own in self.tally.judges.items() if own - {chosen}]
-        if not chosen or not others:
+        if chosen in ("", DEFAULT_ORACLE) or not others:
             return []
-        return [f"the oracle {chosen} has no say in all cases of {', '.join(others)}: those are judged by other rules"]
+        role = role_of(chosen) or "some cases"
+        return [f"the oracle {chosen} judges {role}; of {', '.join(others)} cases are judged by other rules"]
 
 
 def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
@@ -178,7 +179,7 @@ def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
     for name in settings.engines:
         ENGINES.get(name)
     if settings.oracle:
-        ORACLES.get(settings.oracle)
+        check_choice(settings.oracle)
     with (
         open_store(settings.store, folder=settings.folder) as store,
         open_runner([*settings.targets, *witnesses_for(settings.targets)], settings.runner) as runner,
