@@ -16,7 +16,7 @@ from tensorparity.campaign import loop
 from tensorparity.campaign.budget import StopReason
 from tensorparity.campaign.events import Event, Progress
 from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
-from tensorparity.campaign.voted_layers import VotedRun, VotedShelf
+from tensorparity.campaign.voted_layers import VotedRun
 from tensorparity.commands.fuzz import Fuzz, FuzzSettings
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case

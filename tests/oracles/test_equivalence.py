@@ -17,6 +17,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.oracles.kinds import make_oracle, oracle_of
+from tensorparity.reporting.words import sentences
 
 A, B = "keras:tensorflow", "keras:torch"
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
