@@ -36,7 +36,6 @@ _OURS = {
     "cradle": f"{_HERE}.output_pair:Cradle",
     "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
     "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
-    "training_drift": f"{_HERE}.training_drift:TrainingDrift",
 }
 
 ORACLES: Registry[OracleFactory] = Registry("oracle", _OURS)
