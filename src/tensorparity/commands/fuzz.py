@@ -228,7 +228,9 @@ class Fuzz:
         if isinstance(event, Progress) and event.phase == self._engine.name:
             spent, covered = time.monotonic() - self._began, self._engine.coverage()
             detail = [f"{60.0 * event.done / spent if spent else 0.0:.0f} models/min"]
-            detail += [f"{covered[what]['used']} of {covered[what]['declared']} {what}" for what in ("layers", "values")]
+            detail += [
+                f"{covered[what]['used']} of {covered[what]['declared']} {what}" for what in ("layers", "values")
+            ]
             event = replace(event, phase="fuzz", detail=", ".join([*detail, event.detail]))
         self._tell(event)
 
