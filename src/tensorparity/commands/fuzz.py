@@ -281,11 +281,11 @@ class Fuzz:
         seconds_by_data = self.costs.seconds_by(self._engine.digests(), own.running)
         tables = {**printed.pop("tables"), "seconds": seconds_by_data}
         stats: dict[str, Json] = {
+            **printed,
             **tally.stats(seconds),
             "unsupported": own.unsupported,
             "stop_reason": self.stop.value,
             "models_per_minute": 60.0 * own.cases / own.running if own.running else 0.0,
-            **printed,
             "cpu_seconds": {target: round(cost, 3) for target, cost in self.costs.targets.items()},
             "tables": {**tables, **_held_against(self.voted, other)},
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
