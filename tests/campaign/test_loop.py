@@ -19,7 +19,7 @@ from tensorparity.core.engine import Ask, Result
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Judged, Seen, Setup
 from tensorparity.core.outcome import Outcome, Status
-from tensorparity.core.verdict import Judgement, Verdict
+from tensorparity.core.verdict import Judgement, Kind, Verdict
 from tensorparity.oracles.kinds import ORACLES
 from tensorparity.store.database import Store, open_store
 from tensorparity.triage.examine import Examiner
@@ -171,6 +171,15 @@ def test_time_outs_never_teach() -> None:
     assert second.endings == {"a": Status.COMPLETED, "b": Status.CRASHED}
     died = [(event.target, event.status) for event in events if isinstance(event, WorkerDied)]
     assert died == [("a", Status.TIMED_OUT), ("b", Status.CRASHED)]
+
+
+def test_a_verdict_of_a_hang_is_kept_and_not_taught(monkeypatch: pytest.MonkeyPatch) -> None:
+    hang = Verdict(Judgement.UNDECIDED, TARGETS, "a timed out", kind=Kind.HANG)
+    monkeypatch.setattr(SumOracle, "judge", lambda self, seen: Judged((hang,), measures={"sum": {"a": (1.0,)}}))
+    engine, events = SmallEngine(rounds=1), list[Event]()
+    run_engines(session(emit=events.append), [engine])
+    assert {event.result.verdicts for event in events if isinstance(event, CaseDone)} == {(hang,)}
+    assert {result.verdicts for results in engine.told for result in results} == {()}
 
 
 def test_an_engine_that_ends_says_what_its_paper_prints() -> None:

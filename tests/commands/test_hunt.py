@@ -2,55 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tensorparity.campaign.hunt import Hunt, HuntSettings, StopReason, hunt, model_oracle
-from tensorparity.campaign.stages import StepExaminer
-from tensorparity.campaign.stepped import Stepped
 
+from tensorparity.campaign.budget import StopReason
 from tensorparity.campaign.events import silent
 from tensorparity.campaign.reducing import ReducingSettings
+from tensorparity.campaign.session import Session
+from tensorparity.commands.hunt import Hunt, HuntSettings, hunt
 from tensorparity.core.arrays import Array
-from tensorparity.core.case import ApiCall, Case
+from tensorparity.core.case import ApiCall, ArrayArg, Case
+from tensorparity.core.engine import Ask, Result
 from tensorparity.core.errors import DataError, UsageError
 from tensorparity.core.graph import GraphBuilder
-from tensorparity.core.outcome import Status
+from tensorparity.core.oracle import Judged, Seen, Setup
+from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.core.verdict import Judgement, Verdict
+from tensorparity.core.verdict import Judgement
 from tensorparity.engines.base import ENGINES
 from tensorparity.operators.evaluate import draw_weights
-from tensorparity.oracles.pair import judge_parity
-from tensorparity.store.database import Result, open_store
+from tensorparity.oracles.training_step import TrainingStep
+from tensorparity.store.database import open_store
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
+from tensorparity.triage.examine import Examiner
 
 TARGETS = ("keras:jax", "keras:tensorflow", "keras:torch")
 
 
 class SmallEngine:
-    """Two dense layers per round; what it learns goes into the next round, so that order shows."""
+    """Two small models per round; what it learns goes into the next round, so that order shows."""
 
     name = "small"
-    round_size = 2
+    ahead = 0
+    oracles: tuple[str, ...] = ("parity",)
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
+    def __init__(self, setup: Setup) -> None:
+        self._seed = setup.seed
+        self._asked = 0
         self._learned: list[int] = []
 
-    def propose(self, round_index: int) -> Sequence[Case]:
-        return [self._case(round_index * 2 + position) for position in range(2)]
+    def ask(self) -> Sequence[Ask]:
+        self._asked += 2
+        return [Ask(self._case(self._asked - 2 + position), oracles=self.oracles) for position in range(2)]
 
-    def learn(self, round_index: int, verdicts: Sequence[Sequence[Verdict]]) -> None:
-        self._learned += [sum(verdict.judgement is Judgement.PASS for verdict in group) for group in verdicts]
+    def tell(self, results: Sequence[Result]) -> None:
+        told = [[verdict.judgement for verdict in result.verdicts] for result in results]
+        self._learned += [judgements.count(Judgement.PASS) for judgements in told]
+
+    def tables(self) -> Mapping[str, Any]:
+        return {"learned": list(self._learned)}
 
     def _case(self, index: int) -> Case:
         build = GraphBuilder(f"small{index % 2}")
-        graph = build.build(build.add("Dense", build.input("x", (4,)), name="dense", units=3))
+        x = build.add("Dense", build.input("x", (4,)), name="dense", units=3)
+        graph = build.build(build.add("ReLU", x, name="relu"))
         rng = np.random.default_rng([self._seed, index, *self._learned[: index // 2 * 2]])
         inputs = {"x": rng.standard_normal((4, 4)).astype(np.float32)}
         return Case(graph, inputs=inputs, weights=draw_weights(graph, rng), seed=index)
@@ -79,7 +90,7 @@ def run(tmp_path: Path, fake_runner: Any) -> Callable[..., tuple[Hunt, list[Resu
             fake = fake_runner(targets=TARGETS, planted=planted or {}, ends=ends or {}, circumstances=circumstances)
             campaign = Hunt(chosen, fake, store, silent)
             campaign.run()
-            return campaign, store.results(campaign._campaign, "small")
+            return campaign, store.results(campaign.campaign, "small")
 
     return hunted
 
@@ -92,7 +103,7 @@ def bump(array: Array) -> Array:
 def test_a_count_is_exact(run: Any, cases: int) -> None:
     hunted, results = run(cases=cases)
     assert [result.index for result in results] == list(range(cases))
-    assert hunted.tallies["small"].cases == cases
+    assert hunted.tally.engines["small"].cases == cases
     assert hunted.stop is StopReason.CASES
 
 
@@ -114,14 +125,14 @@ def test_a_resume_continues_as_if_never_interrupted(run: Any) -> None:
         run(f"cut{cut}", cases=cut)
         hunted, resumed = run(f"cut{cut}", cases=5, resume=True)
         assert resumed == whole
-        assert hunted.tallies["small"].resumed == cut
+        assert hunted.tally.engines["small"].resumed == cut
 
 
 def test_without_resume_a_new_campaign_begins(run: Any) -> None:
     first, _ = run(cases=2)
     second, results = run(cases=2)
-    assert first._campaign != second._campaign
-    assert second.tallies["small"].resumed == 0
+    assert first.campaign != second.campaign
+    assert second.tally.engines["small"].resumed == 0
     assert len(results) == 2
 
 
@@ -129,22 +140,22 @@ def test_without_resume_a_new_campaign_begins(run: Any) -> None:
 def test_another_hunt_is_not_resumed(run: Any, change: dict[str, Any]) -> None:
     run(cases=2)
     hunted, _ = run(cases=2, resume=True, **change)
-    assert hunted.tallies["small"].resumed == 0
+    assert hunted.tally.engines["small"].resumed == 0
 
 
 def test_a_fault_that_changed_under_its_name_is_not_resumed(run: Any) -> None:
     one, other = (RunnerSettings(faults={"keras:jax": Fault("f.py", source)}) for source in ("a = 1", "a = 2"))
     run(cases=2, runner=one)
-    assert run(cases=2, runner=one, resume=True)[0].tallies["small"].resumed == 2
-    assert run(cases=2, runner=other, resume=True)[0].tallies["small"].resumed == 0
+    assert run(cases=2, runner=one, resume=True)[0].tally.engines["small"].resumed == 2
+    assert run(cases=2, runner=other, resume=True)[0].tally.engines["small"].resumed == 0
 
 
 def test_other_versions_are_not_resumed(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run(cases=2)
-    assert run(cases=2, resume=True, circumstances="fake 1.1")[0].tallies["small"].resumed == 0
-    assert run(cases=2, resume=True)[0].tallies["small"].resumed == 2
-    monkeypatch.setattr("tensorparity.campaign.hunt.__version__", "999")
-    assert run(cases=2, resume=True)[0].tallies["small"].resumed == 0
+    assert run(cases=2, resume=True, circumstances="fake 1.1")[0].tally.engines["small"].resumed == 0
+    assert run(cases=2, resume=True)[0].tally.engines["small"].resumed == 2
+    monkeypatch.setattr("tensorparity.commands.hunt.__version__", "999")
+    assert run(cases=2, resume=True)[0].tally.engines["small"].resumed == 0
 
 
 def test_verdicts_are_recorded_in_case_order(run: Any) -> None:
@@ -155,8 +166,8 @@ def test_verdicts_are_recorded_in_case_order(run: Any) -> None:
 
 def test_one_defect_of_one_model_is_one_finding_with_a_case_file(run: Any, tmp_path: Path) -> None:
     hunted, _ = run(cases=6, planted={"keras:jax": {"dense": bump}})
-    assert len(hunted.findings) == 2  # small0 and small1
-    for finding in hunted.findings.values():
+    assert len(hunted.session.findings) == 2  # small0 and small1
+    for finding in hunted.session.findings.values():
         assert finding.diagnosis.suspects == ("keras:jax",)
         assert finding.versions["keras:jax"] == {"fake": "1.0"}
         assert (tmp_path / "store" / str(finding.case)).is_file()
@@ -165,35 +176,62 @@ def test_one_defect_of_one_model_is_one_finding_with_a_case_file(run: Any, tmp_p
 def test_what_reduction_shows_to_be_one_defect_is_one_finding(run: Any) -> None:
     planted, reducing = {"keras:jax": {"dense": bump}}, ReducingSettings(scripts=False)
     hunted, _ = run(cases=6, planted=planted, reducing=reducing)
-    (finding,) = hunted.findings.values()
+    (finding,) = hunted.session.findings.values()
     again = hunted.facts(0.0).stats["again"]
     assert (list(again), again[finding.signature] > 0) == ([finding.signature], True)
-    assert not hunted.distinct.is_merged(finding.id)
+    assert not hunted.session.distinct.is_merged(finding.id)
     resumed, _ = run(cases=8, planted=planted, reducing=reducing, resume=True)
-    assert list(resumed.findings) == [finding.id]
+    assert list(resumed.session.findings) == [finding.id]
 
 
 def test_findings_survive_a_resume(run: Any) -> None:
     planted = {"keras:jax": {"dense": bump}}
     first, _ = run(cases=2, planted=planted)
     second, _ = run(cases=2, planted=planted, resume=True)
-    assert second.findings == first.findings
+    assert second.session.findings == first.session.findings
     assert second.facts(0.0).findings == first.facts(0.0).findings
 
 
 def test_ctrl_c_ends_the_hunt_and_not_the_report(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    examine = Hunt._examine
+    judge = Examiner.judge
 
-    def interrupted(self: Hunt, engine: Any, index: int, *rest: Any) -> Any:
-        if index == 2:
+    def interrupted(self: Examiner, begun: Any) -> Any:
+        if begun.asks[0].case.seed == 2:
             raise KeyboardInterrupt
-        return examine(self, engine, index, *rest)
+        return judge(self, begun)
 
-    monkeypatch.setattr(Hunt, "_examine", interrupted)
-    hunted, results = run(cases=5)
+    monkeypatch.setattr(Examiner, "judge", interrupted)
+    hunted, results = run(cases=5, planted={"keras:jax": {"dense": bump}})
     assert len(results) == 2
     assert hunted.stop is StopReason.INTERRUPTED
     assert hunted.facts(1.0).notes[0] == "interrupted"
+    assert len(hunted.session.findings) == 2, "what was convicted before is confirmed and filed"
+
+
+def test_a_second_ctrl_c_leaves_what_was_convicted_to_a_resume(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    planted = {"keras:jax": {"dense": bump}}
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "confirm", interrupted)
+        hunted, results = run(cases=2, planted=planted)
+    assert (results, hunted.session.findings, hunted.stop) == ([], {}, StopReason.INTERRUPTED)
+    hunted, results = run(cases=2, planted=planted, resume=True)
+    assert (len(results), len(hunted.session.findings)) == (2, 2)
+
+
+def test_nothing_is_recorded_before_its_findings_are_filed(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+    record = Session.record
+
+    def recorded(self: Session, engine: str, results: Sequence[Result]) -> None:
+        found.extend(len(self.findings) for result in results if any(v.failed for v in result.verdicts))
+        record(self, engine, results)
+
+    monkeypatch.setattr(Session, "record", recorded)
+    run(cases=2, planted={"keras:jax": {"dense": bump}})
+    assert found == [2, 2]
 
 
 @pytest.mark.parametrize(
@@ -203,37 +241,61 @@ def test_a_lack_of_support_is_counted_apart_and_once_per_case(run: Any, status: 
     first, _ = run(cases=3, ends={"keras:jax": status})
     again, _ = run(cases=3, ends={"keras:jax": status}, resume=True)
     for hunted in (first, again):
-        tally = hunted.tallies["small"]
+        tally = hunted.tally.engines["small"]
         assert (tally.undecided, tally.unsupported) == counts
-        reasons = hunted.unsupported if status is Status.UNSUPPORTED else hunted.undecided
+        reasons = hunted.tally.unsupported if status is Status.UNSUPPORTED else hunted.tally.undecided
         assert list(reasons.values()) == [3]
 
 
-@pytest.mark.parametrize("oracle", ["parity", "cradle"])
+class CallingEngine(SmallEngine):
+    """Calls of a function, which only their own oracle can judge."""
+
+    oracles = ()
+
+    def _case(self, index: int) -> Case:
+        call = ApiCall("keras.ops.tanh", (ArrayArg("x"),))
+        return Case(call, Procedure(goal=Goal.CALL), {"x": np.ones(2, np.float32)}, seed=index)
+
+
+class Calls:
+    """A runner that answers calls."""
+
+    def __init__(self, fake: Any) -> None:
+        self.targets, self.broken, self.desk = fake.targets, fake.broken, fake.desk
+
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], **_: Any) -> list[Outcome]:
+        return [Outcome(target, Status.COMPLETED, {"0": np.tanh(case.inputs["x"])}) for case, target in pairs]
+
+
+@pytest.mark.parametrize("oracle", ["", "parity", "cradle"])
 @pytest.mark.parametrize("called", [False, True])
 def test_cases_that_no_oracle_is_asked_about_are_named(
-    run: Any, monkeypatch: pytest.MonkeyPatch, oracle: str, called: bool
+    tmp_path: Path, fake_runner: Any, monkeypatch: pytest.MonkeyPatch, oracle: str, called: bool
 ) -> None:
-    def call(engine: SmallEngine, index: int) -> Case:
-        return Case(ApiCall("torch.abs", ()), inputs={}, seed=index)
-
-    if called:
-        monkeypatch.setattr(SmallEngine, "_case", call)
-        monkeypatch.setattr(Hunt, "_examine", lambda *_: Result("small", 0, "digest", ()))
-    campaign, _ = run(cases=2, oracle=oracle)
-    said = [note for note in campaign._note_on_oracle() if "of small cases are judged by other rules" in note]
+    monkeypatch.setitem(ENGINES._loaded, "small", CallingEngine if called else SmallEngine)
+    fake = fake_runner(targets=TARGETS)
+    settings = HuntSettings(TARGETS, engines=("small",), store=tmp_path, cases=2, oracle=oracle)
+    with open_store(tmp_path) as store:
+        campaign = Hunt(settings, Calls(fake) if called else fake, store, silent)  # type: ignore[arg-type]
+        campaign.run()
+    said = [note for note in campaign.facts(0.0).notes if "of small cases are judged by other rules" in note]
     assert len(said) == (called and oracle == "cradle")
 
 
-def test_the_rule_of_training_steps_leaves_models_to_parity(run: Any) -> None:
-    campaign, _ = run(cases=1, oracle="muffin")
-    assert campaign._rules.oracle is judge_parity
-    assert any("muffin judges training steps" in note for note in campaign._note_on_oracle())
+@pytest.mark.parametrize(("oracle", "judge"), [("muffin", "parity"), ("cradle", "cradle"), ("", "parity")])
+def test_the_rule_of_training_steps_leaves_models_to_parity(run: Any, oracle: str, judge: str) -> None:
+    campaign, _ = run(cases=1, oracle=oracle)
+    assert campaign.tally.judges == {"small": {judge}}
+    said = [note for note in campaign.facts(0.0).notes if "muffin judges training steps" in note]
+    assert len(said) == (oracle == "muffin")
 
 
-def test_an_unknown_oracle_is_told_all_that_are_known() -> None:
-    with pytest.raises(UsageError, match="unknown oracle 'mufin'; known are cradle, muffin, parity"):
-        model_oracle("mufin")
+@pytest.mark.parametrize("name", ["mufin", "layers"])
+def test_an_unknown_oracle_is_told_all_that_are_known(tmp_path: Path, name: str) -> None:
+    known = "known are cradle, muffin, parity, training_step"
+    with pytest.raises(UsageError, match=f"unknown oracle '{name}'; {known}"):
+        hunt(HuntSettings(TARGETS, oracle=name, store=tmp_path / "store"))
+    assert not (tmp_path / "store").exists()
 
 
 def test_an_unknown_engine_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -246,9 +308,11 @@ def test_an_unknown_engine_is_refused_before_anything_is_written(tmp_path: Path)
 class TrainingEngine(SmallEngine):
     """The same layers, trained."""
 
+    oracles = ("training_step",)
+
     def _case(self, index: int) -> Case:
         loss = Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError"))
-        return replace(super()._case(index), procedure=loss, labels={"dense": np.zeros((4, 3), np.float32)})
+        return replace(super()._case(index), procedure=loss, labels={"relu": np.zeros((4, 3), np.float32)})
 
 
 class TestRoundsOfSteps:
@@ -257,29 +321,42 @@ class TestRoundsOfSteps:
     @pytest.fixture
     def batches(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes: list[int] = []
+        judge, begin = TrainingStep.judge, Examiner.begin
 
-        def examine(self: StepExaminer, cases: Sequence[Case]) -> list[Stepped]:
-            sizes.append(len(cases))
-            if any(case.seed == 3 for case in cases) and len(cases) > 1:
-                raise DataError("one of them is too much")
-            passed = Verdict(Judgement.PASS, TARGETS[:2], "well")
-            return [Stepped(case, {}, verdicts=[passed]) for case in cases]
+        def begun(self: Examiner, asks: Sequence[Ask]) -> Any:
+            sizes.append(len(asks))
+            return begin(self, asks)
 
-        monkeypatch.setattr(StepExaminer, "examine", examine)
-        monkeypatch.setattr(StepExaminer, "confirm", lambda self: [])
+        def judged(self: TrainingStep, seen: Seen) -> Judged:
+            if seen.case.seed == 3:
+                raise DataError("this one is too much")
+            return judge(self, seen)
+
+        monkeypatch.setattr(Examiner, "begin", begun)
+        monkeypatch.setattr(TrainingStep, "judge", judged)
         monkeypatch.setitem(ENGINES._loaded, "small", TrainingEngine)
         return sizes
 
     def test_a_round_at_a_time_and_not_beyond_the_count(self, run: Any, batches: list[int]) -> None:
-        _, results = run(cases=1)
-        assert (batches, len(results)) == ([1], 1)
+        _, results = run(cases=3)
+        assert (batches, len(results)) == ([2, 1], 3)
 
     def test_what_is_known_is_not_examined_again(self, run: Any, batches: list[int]) -> None:
         run(cases=1)
         _, results = run(cases=2, resume=True)
         assert (batches, [result.index for result in results]) == ([1, 1], [0, 1])
 
-    def test_where_a_round_cannot_be_examined_each_case_is_its_own_answer(self, run: Any, batches: list[int]) -> None:
-        _, results = run(cases=4)
-        assert batches == [2, 2, 1, 1]
-        assert [result.verdicts[0].judgement for result in results] == [Judgement.PASS] * 4
+    def test_what_our_own_code_cannot_examine_is_that_cases_answer(self, run: Any, batches: list[int]) -> None:
+        hunted, results = run(cases=6)
+        assert batches == [2, 2, 2]
+        reasons = [next((v.reason for v in result.verdicts if "could not" in v.reason), "") for result in results]
+        assert reasons == [""] * 3 + ["could not be examined: DataError: this one is too much"] + [""] * 2
+        assert dict(hunted.tally.undecided)[reasons[3]] == 1
+
+
+def test_single_cases_beside_networks_are_counted_at_the_top(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SmallEngine, "tables", lambda self: {"loss_cases": 4})
+    hunted, _ = run(cases=1)
+    stats = hunted.facts(0.0).stats
+    assert (stats["loss_cases"], stats["metric_cases"]) == (4, 0)
+    assert stats["engine_tables"] == {"small": {"loss_cases": 4}}

@@ -31,7 +31,7 @@ class Budget:
     seconds: float | None = None
     cases: int | None = None
     searching: float = 1.0
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=lambda: time.monotonic())
     #: When suspicions were confirmed last, in seconds from the beginning.
     confirmed: float = 0.0
     #: Of the cases that count, how many were asked for.

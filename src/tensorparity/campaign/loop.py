@@ -147,7 +147,7 @@ class Loop:
             result = item.known[index] if examined is None else result_of(index, examined)
             results.append(result)
             self._report(ask, result, examined)
-        self._engine.tell(results)
+        self._engine.tell([taught(result) for result in results])
         self._running += time.monotonic() - began
         self._record()
         summary = self._session.summary(len(self._waiting))
@@ -206,16 +206,20 @@ class Loop:
         self._budget.has_confirmed()
 
 
+def taught(result: Result) -> Result:
+    """What an engine is told of a result: nothing that depends on how loaded the machine is."""
+    return replace(result, verdicts=tuple(verdict for verdict in result.verdicts if verdict.kind is not Kind.HANG))
+
+
 def result_of(index: int, examined: Examined) -> Result:
-    """What an engine is told, and the store keeps: nothing that depends on how loaded the machine is."""
+    """What the store keeps of a case."""
     endings = {target: outcome.status for target, outcome in examined.own.items()}
-    verdicts = tuple(verdict for verdict in examined.judged.verdicts if verdict.kind is not Kind.HANG)
     everybody = (examined.judged, *examined.measured)
     measures = {name: dict(by_target) for judged in everybody for name, by_target in judged.measures.items()}
     return Result(
         index,
         examined.case.digest,
-        verdicts,
+        examined.judged.verdicts,
         without_limits(endings),
         measures,
         _replies(examined.own),

@@ -250,7 +250,8 @@ class Fuzz:
         except KeyboardInterrupt:
             self.stop = StopReason.INTERRUPTED
 
-    def voted(self, tables: Mapping[str, Json]) -> VotedRun:
+    @property
+    def voted(self) -> VotedRun:
         """What the paper's vote says, for the run the other way."""
         settings = self._settings
         planted = {target: fault.digest for target, fault in settings.runner.faults.items()}
@@ -259,7 +260,7 @@ class Fuzz:
             tuple(settings.targets),
             self._own.cases,
             settings.seed,
-            tables["voted"],
+            self._engine.tally.voted(),
             planted,
             made_of=settings.networks.scope(),
             stages=tuple(stage.value for stage in settings.stages),
@@ -269,25 +270,24 @@ class Fuzz:
     def _own(self) -> EngineTally:
         return self.tally.engines.get(_ENGINE, EngineTally())
 
-    def facts(self, seconds: float, shelf: VotedShelf) -> Facts:
+    def facts(self, seconds: float, other: VotedRun | None = None) -> Facts:
         """What the run found.
 
         Args:
-            shelf: where the last run the other way is, with or without ``--unit``, if there was one.
+            other: the run the other way, with or without ``--unit``, if there was one.
         """
         settings, tally, own = self._settings, self.tally, self._own
         printed = dict(own.tables)
         seconds_by_data = self.costs.seconds_by(self._engine.digests(), own.running)
         tables = {**printed.pop("tables"), "seconds": seconds_by_data}
-        run = self.voted(tables)
         stats: dict[str, Json] = {
+            **printed,
             **tally.stats(seconds),
             "unsupported": own.unsupported,
             "stop_reason": self.stop.value,
             "models_per_minute": 60.0 * own.cases / own.running if own.running else 0.0,
-            **printed,
             "cpu_seconds": {target: round(cost, 3) for target, cost in self.costs.targets.items()},
-            "tables": {**tables, **_held_against(run, shelf.other(run))},
+            "tables": {**tables, **_held_against(self.voted, other)},
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
             "again": dict(tally.again + self.session.distinct.again),
             "set_aside": {
@@ -295,7 +295,6 @@ class Fuzz:
                 "classes": dict(self.session.blameless.most_common()),
             },
         }
-        shelf.keep(run)
         return Facts(
             command="fuzz",
             seed=settings.seed,
@@ -345,6 +344,8 @@ def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
     ):
         campaign = Fuzz(settings, runner, store, listener)
         campaign.run()
-        facts = campaign.facts(time.monotonic() - began, VotedShelf(store.folder))
+        shelf = VotedShelf(store.folder)
+        facts = campaign.facts(time.monotonic() - began, shelf.other(campaign.voted))
+        shelf.keep(campaign.voted)
         broken = any(target in settings.targets for target in runner.broken)
         return Fuzzed(facts, broken, store.folder)
