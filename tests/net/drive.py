@@ -25,6 +25,7 @@ from tensorparity.campaign.sources import Context, open_source
 from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer, read_model
 from tensorparity.commands.confirming import agreed
 from tensorparity.core.case import Case
+from tensorparity.core.endings import ENDING_KINDS
 from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Finding
 from tensorparity.core.oracle import Judged, Setup
@@ -91,9 +92,17 @@ def examine_networks(examiner: Examiner, scenario: Scenario, cases: Sequence[Cas
         for step in examiner.examine([Ask(case, scenario.targets, (oracle,)) for case in batch])
     ]
     outcomes = {target: outcome for step in steps for target, outcome in step.own.items()}
-    again = examiner.confirm(steps)
+    again = [pair for _, pair in sorted(zip(_places(steps), examiner.confirm(steps), strict=True), key=lambda p: p[0])]
     suspicions = with_testimonies(examiner, [one for one, _ in again], [seen for _, seen in again])
     return Networks(steps, suspicions, outcomes)
+
+
+def _places(steps: Sequence[Examined]) -> Iterator[tuple[int, bool]]:
+    """Where each suspicion is expected: of a batch, what is wrong comes before what ended badly, and what led to it."""
+    for number, step in enumerate(steps):
+        cannot_differ = sum(outcome.completed for outcome in step.own.values()) < 2
+        for suspicion in step.judged.suspicions:
+            yield number // _BATCH, cannot_differ or suspicion.kind in ENDING_KINDS
 
 
 def examine_single(examiner: Examiner, case: Case, targets: Sequence[str]) -> Examined:

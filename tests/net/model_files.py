@@ -21,6 +21,7 @@ from tensorparity.core.model import Model
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal
 from tensorparity.core.runner import Runner
+from tensorparity.targets.catalogue import traits_of
 
 FOLDER = Path(__file__).parent / "models"
 
@@ -107,8 +108,8 @@ class Reading:
 
     def _read(self, target: str) -> Outcome:
         assert self._model.graph is not None
-        reply = {"graph": self._model.graph.to_json()}
-        return Outcome(target, Status.COMPLETED, dict(self._model.weights), reply=reply)
+        graph = {"graph": self._model.graph.to_json()}
+        return Outcome(target, Status.COMPLETED, dict(self._model.weights), reply=graph)
 
 
 def make(name: str, folder: Path) -> Path:
@@ -129,7 +130,6 @@ def keep(name: str, opened: Opened) -> None:
         "weights": _written(model.weights),
         "file": _bare(model.file).to_json() if model.file else None,
         "files": {target: _bare(file).to_json() for target, file in model.files.items()},
-        "exporters": dict(model.exporters),
         "batch": model.batch,
         "inputs": _written(opened.inputs),
     }
@@ -146,8 +146,8 @@ def read(name: str) -> Opened:
         _read(document["weights"]),
         ModelFile.from_json(document["file"]) if document["file"] else None,
         {target: ModelFile.from_json(file) for target, file in document["files"].items()},
-        document["exporters"],
         document["batch"],
+        traits_of(document["files"]),
     )
     return Opened(model, _read(document["inputs"]))
 

@@ -65,12 +65,26 @@ def expected(scenario: Scenario) -> dict[str, Any]:
 def differences(name: str, found: Results, wanted: Results) -> Iterator[Difference]:
     """Where the results of a scenario are not as expected; NaN is as NaN."""
     for kind in sorted({*found, *wanted}):
-        ours, theirs = found.get(kind, []), wanted.get(kind, [])
+        theirs = wanted.get(kind, [])
+        ours = _aligned(found.get(kind, []), theirs)
         for index in range(max(len(ours), len(theirs))):
             a, b = _unworded(_at(ours, index)), _unworded(_at(theirs, index))
             for field in sorted({*a, *b}):
                 if _text(a.get(field, _ABSENT)) != _text(b.get(field, _ABSENT)):
                     yield Difference(f"{name}.{kind}", index, field)
+
+
+def _aligned(ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Ours in the order of theirs: by the case and the signature, else by the case alone, else in their own order."""
+    left, placed = list(ours), dict[int, Mapping[str, Any]]()
+    for name in (lambda item: (item.get("case"), item.get("of"), item.get("signature")), lambda item: item.get("case")):
+        for index, wanted in enumerate(theirs):
+            same = next((item for item in left if index not in placed and name(item) == name(wanted)), None)
+            if same is not None:
+                placed[index] = same
+                left = [item for item in left if item is not same]
+    rest = iter(left)
+    return [placed[index] if index in placed else next(rest, {}) for index in range(len(theirs))] + list(rest)
 
 
 def _at(items: Sequence[Mapping[str, Any]], index: int) -> Mapping[str, Any]:
