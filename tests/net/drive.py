@@ -19,7 +19,7 @@ from recording import Key
 from scenarios import Scenario, exhibits
 
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.filing import make_finding, particular_oracle
+from tensorparity.campaign.filing import make_finding
 from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
 from tensorparity.campaign.sources import Context, open_source
 from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer, read_model
@@ -38,6 +38,7 @@ from tensorparity.core.verdict import Verdict
 from tensorparity.engines.muffin.samples import samples_of
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.generators.single_cases.streams import INVALID, STREAMS
+from tensorparity.oracles.kinds import particular_oracle
 from tensorparity.oracles.step_facts import STEP, StepFacts
 from tensorparity.oracles.whole.sight import model_of
 from tensorparity.reporting.words import sentence

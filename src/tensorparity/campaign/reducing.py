@@ -30,7 +30,7 @@ from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Kind
 from ..oracles.failing_alike import FAILURE
-from ..oracles.kinds import CaseKind, kind_of, oracle_of
+from ..oracles.kinds import CaseKind, kind_of, oracle_of, particular_oracle
 from ..oracles.references import references
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
@@ -394,8 +394,11 @@ def reduce_suspicion(examiner: Examiner, suspicion: Suspicion, budget: Budget) -
 
 
 def _asked(suspicion: Suspicion, case: Case, targets: Sequence[str]) -> Ask:
-    """A case put to the oracle that convicted."""
-    return Ask(case, tuple(targets), (suspicion.oracle,) if suspicion.oracle else ())
+    """A case put to the oracle that convicted; where that is the one of its kind, to that of this case: a graph of
+    several layers becomes one of a single layer.
+    """
+    oracle = particular_oracle(suspicion)
+    return Ask(case, tuple(targets), (oracle,) if oracle else ())
 
 
 def _asked_widely(suspicion: Suspicion, case: Case, targets: Sequence[str]) -> Ask:

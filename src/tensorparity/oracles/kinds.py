@@ -10,6 +10,7 @@ from ..core.graph import LayerGraph
 from ..core.oracle import Oracle, OracleFactory, Setup
 from ..core.procedure import Goal
 from ..core.registry import Registry
+from ..core.suspicion import Suspicion
 from ..operators.beside import layer_of
 from ..operators.losses_alone import is_loss_alone
 from ..operators.ruled_out import ruled_out
@@ -103,6 +104,11 @@ def _is_one(graph: LayerGraph) -> bool:
 def oracle_of(case: Case) -> str:
     """The name of the oracle that judges this kind of case."""
     return ORACLE_OF_KIND[kind_of(case)]
+
+
+def particular_oracle(suspicion: Suspicion) -> str:
+    """Who convicted, where that is not the oracle of this kind of case; nobody otherwise."""
+    return suspicion.oracle if suspicion.oracle and suspicion.oracle != oracle_of(suspicion.case) else ""
 
 
 def chosen_instead(chosen: str, named: str) -> str:
