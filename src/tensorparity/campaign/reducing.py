@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.case import Case, ModelFile
-from ..core.endings import DEADLY
+from ..core.endings import DEADLY, ENDING_KINDS
 from ..core.engine import Ask
 from ..core.errors import TensorParityError
 from ..core.evidence import Evidence, observed
@@ -30,10 +30,12 @@ from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Kind
+from ..oracles.failing_alike import FAILURE
+from ..oracles.kinds import CaseKind, kind_of, oracle_of, particular_oracle
 from ..oracles.references import references
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
-from ..triage.examine import Examiner
+from ..triage.examine import Examined, Examiner
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
@@ -47,6 +49,9 @@ _AT_ONCE = 4
 
 #: Checks of what ends a process: each costs the start of a worker.
 _DEADLY_CHECKS = 30
+
+#: What is quick to judge.
+_ALONE = (CaseKind.LAYER, CaseKind.TRAINED_LAYER, CaseKind.REPLAYED)
 
 _Alike = tuple[str, ...]
 
@@ -389,14 +394,30 @@ def reduce_suspicion(examiner: Examiner, suspicion: Suspicion, budget: Budget) -
 
 
 def _asked(suspicion: Suspicion, case: Case, targets: Sequence[str]) -> Ask:
-    """A case put to the oracle that convicted."""
-    return Ask(case, tuple(targets), (suspicion.oracle,) if suspicion.oracle else ())
+    """A case put to the oracle that convicted; where that is the one of its kind, to that of this case: a graph of
+    several layers becomes one of a single layer.
+    """
+    oracle = particular_oracle(suspicion)
+    return Ask(case, tuple(targets), (oracle,) if oracle else ())
+
+
+def _asked_widely(suspicion: Suspicion, case: Case, targets: Sequence[str]) -> Ask:
+    """Also put to the oracle of what runs alone, where only how it ends was judged: others may answer wrongly."""
+    ask = _asked(suspicion, case, targets)
+    narrow = suspicion.oracle == FAILURE and kind_of(case) in _ALONE
+    return replace(ask, oracles=(FAILURE, oracle_of(case))) if narrow else ask
+
+
+def _with_others(examined: Examined) -> Judged:
+    """With what another oracle met: no bad endings, of which the first one has said all."""
+    others = (s for judged in examined.measured for s in judged.suspicions if s.kind not in ENDING_KINDS)
+    return replace(examined.judged, suspicions=(*examined.judged.suspicions, *others))
 
 
 def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], budget: Budget) -> Reduction:
     def check(cases: Sequence[Case]) -> list[Judged]:
-        asks = [_asked(suspicion, case, targets) for case in cases]
-        return [_all_steadied(suspicion, item.judged) for item in examiner.examine(asks)]
+        asks = [_asked_widely(suspicion, case, targets) for case in cases]
+        return [_all_steadied(suspicion, _with_others(item)) for item in examiner.examine(asks)]
 
     began = time.monotonic()
     (first,) = check([suspicion.case])
