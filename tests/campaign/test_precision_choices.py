@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from tensorparity.campaign.precision import PrecisionSettings, precision
+
 from tensorparity.core.errors import UsageError
 from tensorparity.engines.predoo.batch import Batch
 from tensorparity.engines.predoo.engine import PredooEngine

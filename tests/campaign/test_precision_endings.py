@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-
 from tensorparity.campaign.precision_endings import Ended, accuse_endings, confirmed_together
 from tensorparity.campaign.precision_findings import findings_of
+
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class

@@ -10,14 +10,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-from tensorparity.campaign import precision as campaign
-from tensorparity.campaign import precision_filing
 from tensorparity.campaign.precision import TABLE_3, PrecisionSettings, precision
 from tensorparity.campaign.precision_filing import Filing
 from tensorparity.campaign.precision_findings import accuse
 from tensorparity.campaign.precision_notebook import Notebook, SearchTask
 from tensorparity.campaign.precision_operator import OperatorSearch, search_operators
+
+from tensorparity.campaign import precision as campaign
+from tensorparity.campaign import precision_filing
 from tensorparity.campaign.reducing import Prepared
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.store.database import Store, open_store

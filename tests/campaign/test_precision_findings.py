@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from tensorparity.campaign.precision_findings import findings_of
 from tensorparity.campaign.precision_notebook import Notebook, SearchTask
+
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Failure, Outcome, Status

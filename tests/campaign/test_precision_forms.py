@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from tensorparity.campaign.claims import claim_of
 from tensorparity.campaign.precision_findings import findings_of
 from tensorparity.campaign.precision_forms import wrong_form
+
+from tensorparity.campaign.claims import claim_of
 from tensorparity.campaign.scripts import render
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-
 from tensorparity.campaign.precision_compiled import search_compiled
 from tensorparity.campaign.precision_notebook import Notebook, SearchTask
+
 from tensorparity.core.case import Case
 from tensorparity.core.outcome import Outcome
 from tensorparity.operators.calls.catalogue import OPERATORS

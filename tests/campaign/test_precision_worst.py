@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorparity.campaign.precision_worst import WorstInputs
 
 from tensorparity.campaign.precision_paper import PaperTask, search_paper
-from tensorparity.campaign.precision_worst import WorstInputs
 from tensorparity.core.operator_errors import Precision
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.reporting import html

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from .. import __version__
 from ..core.case import ApiCall, Case
+from ..core.engine import Ask
 from ..core.errors import CaseFileError, DataError, UsageError
 from ..core.finding import Class, Finding
 from ..core.jsontext import Json
 from ..core.messages import gist
+from ..core.oracle import Setup
 from ..core.outcome import Outcome
 from ..core.procedure import Procedure
 from ..core.suspicion import Suspicion
@@ -23,23 +25,25 @@ from ..core.verdict import Judgement, Kind, Verdict
 from ..engines.base import ENGINES, Engine
 from ..engines.muffin import MuffinEngine
 from ..operators.rounding import K
+from ..oracles.operator_error import PRECISION
 from ..oracles.pair import ORACLES
 from ..reporting.facts import Facts
 from ..store.database import Result, Store, open_store
 from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
+from ..triage.examine import Examiner
 from .asking import can_train
 from .beside import Beside
-from .call_examination import examine_call
 from .distinct import Distinct
 from .events import Listener, Progress, silent
 from .examination import Examination, Examined, Rules, model_of
 from .filing import file_findings, make_finding, scripts_of, target_facts
 from .open_questions import open_questions
-from .precision_findings import prepared
+from .operator_findings import REDUCING, Filing, sightings_of
 from .reducing import Preparation, ReducingSettings
 from .selection import families_of
 from .stages import StepExaminer
 from .stepped import Stepped
+from .traits import traits_of
 from .witnesses import witnesses_for
 
 #: The oracle that judges training steps and nothing else.
@@ -132,6 +136,8 @@ class Hunt:
         self.distinct = Distinct(self.findings.values())
         self.tallies: dict[str, _Tally] = {}
         self._examiners: dict[str, StepExaminer] = {}
+        setup = Setup(settings.seed, tuple(settings.targets), traits_of(settings.targets))
+        self._judge = Examiner(self._cached, setup)
         self._beside = Beside(self._cached, settings.targets, settings.seed)
         self._otherwise: dict[str, None] = {}
         self.undecided: Counter[str] = Counter()
@@ -335,17 +341,19 @@ class Hunt:
         return result
 
     def _examined_call(self, engine: Engine, index: int, case: Case, tally: _Tally) -> Result:
-        """One operator: what is found is reduced and confirmed already."""
+        """One operator: judged, confirmed, reduced and filed at once."""
         steady = {id for id, finding in self.findings.items() if finding.diagnosis.klass is not Class.FLAKY}
-        examined = examine_call(self._cached, case, self._settings.targets, steady)
-        self.outcomes.update(examined.outcomes)
-        new = [item for item in examined.filed if item.finding.id not in self.findings]
-        found = prepared(self._runner, new)
-        for finding in file_findings(self._store, self._campaign, found, self._settings.runner.faults):
+        (examined,) = self._judge.examine([Ask(case, tuple(self._settings.targets), (PRECISION,))])
+        self.outcomes.update(examined.own)
+        preparation = Preparation(self._runner, self._cached, REDUCING, self._tell)
+        faults = self._settings.runner.faults
+        filing = Filing(self._judge, preparation, self._store, self._campaign, faults, self.outcomes, steady)
+        filing.file(sightings_of(examined))
+        for finding in filing.findings:
             tally.findings += finding.id not in self.findings
             self.findings.setdefault(finding.id, finding)
-        statuses = {target: outcome.status for target, outcome in examined.outcomes.items()}
-        result = Result(engine.name, index, case.digest, tuple(examined.verdicts), statuses)
+        statuses = {target: outcome.status for target, outcome in examined.own.items()}
+        result = Result(engine.name, index, case.digest, examined.judged.verdicts, statuses)
         self._store.record_result(self._campaign, result)
         return result
 

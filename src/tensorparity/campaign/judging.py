@@ -29,6 +29,7 @@ from ..generators.onnx_files import inspect_onnx_file
 from ..operators.api import evaluate_call, evaluate_rest
 from ..operators.beside import layer_of
 from ..operators.calls.catalogue import operator_of
+from ..operators.calls.native import native_name
 from ..operators.catalogue import has_layer, has_reference, layer
 from ..operators.declared_calls import significant
 from ..operators.evaluate import evaluate_batches
@@ -36,7 +37,6 @@ from ..operators.rounding import K, error_units
 from ..operators.spec import Evaluation, ShapeError
 from ..oracles.pair import compare_outcomes, judge_parity
 from ..targets.catalogue import spec_of
-from ..targets.lowering.calls import native_name
 from ..targets.names import parse_target
 from ..triage.backward import accuse_gradients, judge_pulled_back, worst_gradient
 from ..triage.diagnose import accusation_of, accuse, blame, public_name

@@ -6,6 +6,7 @@ examined on all targets again, and a reduction that no longer says the same ther
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import traceback
@@ -15,28 +16,33 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..core.case import Case, ModelFile
+from ..core.engine import Ask
 from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.messages import gist
+from ..core.oracle import Setup
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
-from ..core.runner import Runner
+from ..core.runner import Runner, run_case
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
+from ..oracles.operator_error import PRECISION
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
 from ..triage.confirm import flaky, wavers
+from ..triage.examine import Examiner
 from ..triage.features import features
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
-from ..triage.reduction.reducer import Budget, Checked, Key, Reduction, reduce_case
+from ..triage.reduction.reducer import Budget, Check, Checked, Key, Reduction, reduce_case
 from ..triage.reproduce.script import Reproducer
 from .events import Listener, Progress, silent
-from .examining import examine_case, examine_cases
+from .examining import examine_cases
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
 from .judging import references
 from .scripts import Reproduced, end_scripts, reproduce
 from .selection import families_of
+from .traits import traits_of
 
 #: Who is asked first as the one that is right: the quicker to start and to build, the earlier.
 _QUICKEST = ("onnxruntime", "torch:eager", "keras:torch", "keras:tensorflow", "openvino", "keras:openvino", "keras:jax")
@@ -62,11 +68,15 @@ class ReducingSettings:
         budget: per defect, as if it were reduced alone.
         seconds: for all defects together; those beyond are filed as they are.
         scripts: also render and execute a reproducer.
+        classes: of what is reduced; the others are filed as they were found.
+        script_seconds: for all scripts together, each of which is executed in a process that imports its library.
     """
 
     budget: Budget = field(default_factory=Budget)
     seconds: float = 300.0
     scripts: bool = True
+    classes: frozenset[Class] = frozenset([Class.DEFECT])
+    script_seconds: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,7 @@ class Prepared:
     reproducer: Reproducer | None = None
     draft: str | None = None
     repeated: bool = False
+    script_seconds: float = 0.0
 
     @property
     def is_reduced(self) -> bool:
@@ -107,6 +118,7 @@ class Preparation:
         self._settings = settings
         self._tell = listener
         self._spent = 0.0
+        self._script_seconds = 0.0
         self._seen: dict[_Alike, Prepared] = {}
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
@@ -149,7 +161,7 @@ class Preparation:
 
     def _all(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         """Of those that are alike the first is reduced, and the next one where that could not be done."""
-        reducible = [s for s in suspicions if self._settings and s.diagnosis.klass is Class.DEFECT]
+        reducible = [s for s in suspicions if self._settings and s.diagnosis.klass in self._settings.classes]
         done: dict[int, Prepared] = {}
         while waiting := [s for s in reducible if id(s) not in done and not self._is_reduced(s)]:
             heads = list({_alike(suspicion): suspicion for suspicion in reversed(waiting)}.values())[::-1]
@@ -191,7 +203,10 @@ class Preparation:
         budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
         runner = _Stoppable(self._runner, stop)
         try:
-            return prepare_one(self._local, runner, suspicion, budget, settings.scripts, self._tell)
+            scripts = settings.scripts and self._script_seconds < settings.script_seconds
+            ready = prepare_one(self._local, runner, suspicion, budget, scripts, self._tell)
+            self._script_seconds += ready.script_seconds
+            return ready
         except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
             return Prepared(_remarked(suspicion, f"not reduced: {_in_words(error)}"), suspicion)
 
@@ -281,11 +296,13 @@ def prepare_one(
     if reduction.suspicion is None:
         return Prepared(_remarked(suspicion, f"not reduced: {reduction.stopped}"), suspicion, reduction)
     final = _as_filed(suspicion, reduction)
-    if not scripts:
+    if not scripts or final.diagnosis.klass is not Class.DEFECT:
         return Prepared(final, suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
-    _, outcomes = examine_case(runner, final.case, suspicion.targets)
-    return _with_script(final, suspicion, reduction, reproduce(local, final, outcomes))
+    began = time.monotonic()
+    outcomes = run_case(runner, final.case, suspicion.targets)
+    ready = _with_script(final, suspicion, reduction, reproduce(local, final, outcomes))
+    return replace(ready, script_seconds=time.monotonic() - began)
 
 
 def _with_script(
@@ -332,6 +349,11 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
     reduced, original = reduction.suspicion, reduction.original
     assert reduced is not None
     diagnosis = suspicion.diagnosis
+    if suspicion.oracle == PRECISION:  # its words are about numbers, and those of the smallest input say most
+        told = (*reduced.diagnosis.evidence, _ratio(original, reduction))
+        shown = replace(reduced.diagnosis, evidence=told)
+        signed = reduced.features or suspicion.features
+        return replace(reduced, targets=suspicion.targets, features=signed, diagnosis=shown)
     evidence = [*diagnosis.evidence, _ratio(original, reduction)]
     if isinstance(reduction.case.subject, ModelFile):
         evidence.append("the layer is not in the catalogue: the case is the model file itself, with its smallest batch")
@@ -378,8 +400,8 @@ def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Re
     if set(needed) == set(everybody):
         return reduction
     if reduction.suspicion is not None:
-        checked, _ = examine_case(runner, reduction.case, everybody)
-        final = _matching(suspicion, _all_steadied(suspicion, checked))
+        (checked,) = _checking(runner, suspicion, everybody)([reduction.case])
+        final = _matching(suspicion, checked)
         if final is not None:
             return replace(reduction, suspicion=final)
     checks = budget.checks - reduction.checks if suspicion.kind in _DEADLY else budget.checks
@@ -389,9 +411,7 @@ def reduce_suspicion(runner: Runner, suspicion: Suspicion, budget: Budget) -> Re
 
 
 def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget: Budget) -> Reduction:
-    def check(cases: Sequence[Case]) -> list[Checked]:
-        return [_all_steadied(suspicion, checked) for checked in examine_cases(runner, cases, targets)]
-
+    check = _checking(runner, suspicion, targets)
     began = time.monotonic()
     (first,) = check([suspicion.case])
     found = _matching(suspicion, first)
@@ -399,10 +419,31 @@ def _reduce(runner: Runner, suspicion: Suspicion, targets: Sequence[str], budget
         why = first.undecided or "alone, it does not fail in the same way"
         return Reduction(suspicion.case, suspicion.case, None, 1, time.monotonic() - began, stopped=why)
 
-    def remembering(cases: Sequence[Case]) -> list[Checked]:
+    def remembering(cases: Sequence[Case]) -> Sequence[Checked]:
         return [first] if [case.digest for case in cases] == [suspicion.case.digest] else check(cases)
 
-    return reduce_case(suspicion.case, found.key, remembering, PASSES, budget)
+    return reduce_case(suspicion.case, found.key, remembering, PASSES, budget, suspicion.diagnosis.klass)
+
+
+def _checking(runner: Runner, suspicion: Suspicion, targets: Sequence[str]) -> Check:
+    """Who judges a candidate: the oracle that convicted."""
+    if not suspicion.oracle:
+        return lambda cases: [_all_steadied(suspicion, item) for item in examine_cases(runner, cases, targets)]
+    examiner = Examiner(runner, Setup(targets=tuple(targets), traits=traits_of(targets)))
+
+    def check(cases: Sequence[Case]) -> list[Checked]:
+        asks = [Ask(case, tuple(targets), (suspicion.oracle,)) for case in cases]
+        found = examiner.examine(asks, claim=suspicion.key)
+        return [Checked(_comparable(suspicion, item.judged.suspicions), item.judged.undecided) for item in found]
+
+    return check
+
+
+def _comparable(suspicion: Suspicion, found: Sequence[Suspicion]) -> tuple[Suspicion, ...]:
+    """NaN and infinities that an operator is given are another defect than those that it makes of numbers."""
+    if suspicion.oracle != PRECISION or suspicion.exception:
+        return tuple(found)
+    return tuple(s for s in found if s.kind is not suspicion.kind or bool(s.features) is bool(suspicion.features))
 
 
 def _steadied(found: Suspicion, original: Suspicion) -> Suspicion:
@@ -418,17 +459,17 @@ def _all_steadied(original: Suspicion, checked: Checked) -> Checked:
 
 def _matching(suspicion: Suspicion, checked: Checked) -> Suspicion | None:
     """What a fresh look at the case says of the same defect."""
-    exact = checked.of_key(suspicion.key)
+    wanted = suspicion.diagnosis
+    exact = checked.of_key(suspicion.key, wanted.klass)
     if exact is not None:
         return exact
-    wanted = suspicion.diagnosis
     for other in checked.suspicions:
         found, accused = set(other.diagnosis.suspects), set(wanted.suspects)
         # alone, whoever raises in other words is told apart; and who answers by chance may happen to be right
         parted = other.kind is Kind.ERROR or wavers(wanted)
         alike = other.kind is suspicion.kind and (found == accused or (parted and found < accused))
         known = wanted.api is None or other.diagnosis.api is None or wanted.api == other.diagnosis.api
-        if alike and known and other.diagnosis.klass is Class.DEFECT:
+        if alike and known and other.diagnosis.klass is wanted.klass:
             return other
     return None
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..core.outcome import Outcome
+from ..core.runner import Pending
 from ..generators.networks.networks import Network
-from ..targets.begun import Begun
 from ..targets.runner import LocalRunner
 from .beside import Beside, Singles
 from .stages import StepExaminer
@@ -41,7 +41,7 @@ def rounds_ahead(
         propose: told how many rounds are under way; gives the next one, or nothing when there shall be no more.
         beside: single cases go out with every round.
     """
-    flight: deque[tuple[list[Network], Singles, Begun]] = deque()
+    flight: deque[tuple[list[Network], Singles, Pending]] = deque()
     try:
         while True:
             while len(flight) <= AHEAD and (networks := propose(len(flight))):

@@ -36,6 +36,7 @@ class Result:
         endings: by target, how it ended; time-outs and memory kills are blanked, because they never teach.
         measures: by name, target (or ``a|b``) and input row.
         replies: by target, what its worker said besides (lists of APIs, coverage).
+        facts: what else the oracle told for tables, as JSON.
     """
 
     index: int
@@ -44,6 +45,7 @@ class Result:
     endings: Mapping[str, Status | None] = field(default_factory=dict)
     measures: Measures = field(default_factory=dict)
     replies: Mapping[str, Json] = field(default_factory=dict)
+    facts: Mapping[str, Json] = field(default_factory=dict)
 
 
 class Engine(Protocol):
@@ -59,7 +61,10 @@ class Engine(Protocol):
     ahead: int
 
     def ask(self) -> Sequence[Ask]:
-        """The next round; its size depends on the seed and on what was told, on nothing else. Empty: finished."""
+        """The next round; its size depends on the seed and on what was told, on nothing else.
+
+        Empty: finished; or, while rounds are under way, nothing more before the next of them is told.
+        """
         ...
 
     def tell(self, results: Sequence[Result]) -> None:

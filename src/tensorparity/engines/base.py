@@ -38,6 +38,6 @@ ENGINES: Registry[EngineFactory] = Registry(
     {
         "cradle": "tensorparity.engines.cradle:CradleEngine",
         "muffin": "tensorparity.engines.muffin:MuffinEngine",
-        "predoo": "tensorparity.engines.predoo.engine:PredooEngine",
+        "predoo": "tensorparity.engines.predoo.turns:Turns",
     },
 )

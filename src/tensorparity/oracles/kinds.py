@@ -18,6 +18,8 @@ ORACLES: Registry[OracleFactory] = Registry(
     "oracle",
     {
         "outcomes": f"{_HERE}.outcomes:Outcomes",
+        "precision": f"{_HERE}.operator_error:OperatorError",
+        "operator_errors": f"{_HERE}.operator_error:OperatorMeasures",
     },
 )
 

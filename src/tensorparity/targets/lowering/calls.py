@@ -13,12 +13,11 @@ from ...core.errors import UsageError
 from ...core.jsontext import Json
 from ...operators.api import composed_call
 from ...operators.calls.catalogue import operator_of
-from ...operators.calls.spec import TIMES, Call, Lacking, Operator, Sizes, Tensor
+from ...operators.calls.native import call_dtype, call_sizes
+from ...operators.calls.spec import TIMES, Call, Lacking, Tensor
 from . import protobuf
 from .onnx_graph import IR_VERSION, OPSET
 
-#: Key under which a binding finds the number of stacked inputs.
-_COUNT = "#"
 #: Libraries that people write otherwise than we name them.
 _SHOWN = {"onnx": "ONNX"}
 
@@ -38,7 +37,7 @@ def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str 
     params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
     times = int(case.subject.kwargs.get(TIMES, 1))
     try:
-        native = operator.native(library, params, _sizes(operator, case), _dtype(case))
+        native = operator.native(library, params, call_sizes(operator, case), call_dtype(case))
         if library == "onnx":
             return _onnx(native, case, times)
     except Lacking as reason:
@@ -47,36 +46,6 @@ def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str 
         return f"{operator.name} is not applied several times in {library}"
     subject = {"kind": "api-call", **_plain(native), "times": times}
     return subject, dict(case.arrays())
-
-
-def native_name(operator: Operator, library: str, case: Case) -> str:
-    """The public name of the function a library is asked for."""
-    assert isinstance(case.subject, ApiCall)
-    params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
-    try:
-        found = operator.native(library, params, _sizes(operator, case), _dtype(case))
-    except Lacking:
-        return operator.subject
-    while found.args and isinstance(found.args[0], Call):
-        found = found.args[0]  # of a composed call, what is applied to the input first
-    return found.api
-
-
-def _dtype(case: Case) -> str:
-    """What the operator computes in: its own precision, or that of its first array."""
-    return case.procedure.dtype or dtype_name(next(iter(case.inputs.values())))
-
-
-def _sizes(operator: Operator, case: Case) -> dict[str, Sizes]:
-    sizes: dict[str, Sizes] = {}
-    assert isinstance(case.subject, ApiCall)
-    names = [argument.name for argument in case.subject.args if isinstance(argument, ArrayArg)]
-    for operand, name in zip(operator.operands, names, strict=True):
-        shape = case.inputs[name].shape
-        sizes[operand.name] = shape[1:] if operand.stacked else shape
-        if operand.stacked:
-            sizes[_COUNT] = shape[:1]
-    return sizes
 
 
 def _plain(value: Any) -> Json:

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import __version__
+from ..campaign.compare import CompareSettings, compare
+from ..campaign.events import Listener, Progress, silent
+from ..campaign.filing import target_facts
+from ..campaign.operator_findings import ENGINE, REDUCING, Filing, sightings_of, told
+from ..campaign.precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
+from ..campaign.reducing import Preparation
+from ..campaign.selection import named_targets
+from ..campaign.traits import traits_of
+from ..campaign.watched import Watched
+from ..core.engine import Ask
 from ..core.errors import UsageError
 from ..core.finding import Finding
 from ..core.operator_errors import ModelRun, PaperRun, Precision
+from ..core.oracle import Setup
 from ..core.outcome import Outcome
 from ..core.verdict import Judgement
 from ..engines.predoo.algorithm import MODES, STRATEGIES
+from ..engines.predoo.engine import PIECE, Phase, PredooEngine, Searching
+from ..engines.predoo.notebook import Notebook
+from ..engines.predoo.searches import ALL_STRATEGIES, ORACLE
 from ..operators.calls.catalogue import SEVEN, find_operators
 from ..operators.calls.spec import DTYPES, Operator
 from ..operators.rounding import K
@@ -24,18 +38,10 @@ from ..targets.catalogue import TARGETS, spec_of
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from .compare import CompareSettings, compare
-from .events import Listener, Progress, silent
-from .filing import target_facts
-from .precision_compiled import search_compiled
-from .precision_endings import ENGINE, Ended
-from .precision_filing import Filing, told
-from .precision_notebook import GUIDED, Notebook, SearchTask
-from .precision_operator import ALL_STRATEGIES, search_operators
-from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
-from .precision_worst import WorstInputs
-from .selection import named_targets
-from .watched import Watched
+from ..triage.examine import Examined, Examiner
+from ..triage.operator_suspicions import Sighting
+from .rounds import rounds
+from .worst_inputs import WorstInputs
 
 #: Table 3: models of the zoo made of the paper's operators.
 TABLE_3 = ("zoo:lenet5", "zoo:vgg16")
@@ -130,8 +136,10 @@ class _Run:
         self._began = time.monotonic()
         self._outcomes: dict[str, Outcome] = {}
         self._paper: list[PaperRun] = []
-        self._ended: list[Ended] = []
-        self._notebooks: list[Notebook] = []
+        self._endings: list[Sighting] = []
+        self._setup = Setup(settings.seed, tuple(settings.targets), traits_of(settings.targets), self._searched())
+        self._examiner = Examiner(self._watched(), self._setup)
+        self._searching: Searching | None = None
         self._undecided: list[str] = []
         self._left_out: list[str] = []
         self._unjudged = _UNJUDGED
@@ -141,38 +149,54 @@ class _Run:
         settings = self._settings
         identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
         campaign = self._store.begin_campaign("precision", settings.seed, identity)
-        filing = Filing(self._runner, self._store, campaign, settings.runner.faults)
+        preparation = Preparation(self._runner, self._watched(), REDUCING, self._tell)
+        faults = settings.runner.faults
+        filing = Filing(self._examiner, preparation, self._store, campaign, faults, self._outcomes)
         worst = WorstInputs(self._store, campaign, settings.runner.faults, self._outcomes)
         models: list[ModelRun] = []
         try:
             if settings.measure == "paper":
                 self._search_paper(worst)
-            else:
-                self._search()
-            self._file(filing)
+            self._search(filing)
             self._models(models)
         except KeyboardInterrupt:
             self._stop = _INTERRUPTED
-        runs = [run for notebook in self._notebooks for run in worst.of_notebook(notebook)]
+        notebooks = self._notebooks
+        runs = [run for notebook in notebooks for run in worst.of_notebook(notebook)]
         self._left_out += [f"not every worst input was kept: {worst.problem}"] if worst.problem else []
         self._store.finish_campaign(campaign, self._stop)
-        self._undecided += [notebook.undecided for notebook in self._notebooks if notebook.undecided]
+        self._undecided += [notebook.undecided for notebook in notebooks if notebook.undecided]
         self._undecided += filing.undecided
         precision = Precision(settings.measure, K, tuple(self._paper), tuple(runs), tuple(models))
         return Searched(self._facts(precision, filing.findings), bool(self._runner.broken), self._store.folder)
 
-    def _file(self, filing: Filing) -> None:
-        since = time.monotonic()  # so that a search that took all the time does not leave all undecided
+    def _searched(self) -> dict[str, object]:
+        """The engine's settings; of the paper's measure there is nothing to search for it."""
+        settings = self._settings
+        operators = [operator.name for operator in self._operators] if settings.measure != "paper" else []
+        return {
+            "operators": operators,
+            "dtypes": settings.dtypes,
+            "strategies": settings.strategies,
+            "inputs": settings.inputs,
+        }
 
-        def tell(done: int, total: int, names: str) -> None:
-            self._tell(Progress("reducing and confirming", done, total, names))
+    @property
+    def _notebooks(self) -> list[Notebook]:
+        return self._searching.notebooks if self._searching else []
 
-        try:
-            filing.file(self._notebooks, self._ended, tell, lambda: self._go_on(1 - _SEARCHING, since))
-        finally:
-            self._unjudged = f"{_UNJUDGED} of {', '.join(filing.left)}" if filing.left else ""
+    @property
+    def share(self) -> float:
+        """Of the budget, for each of the two kinds of targets there are."""
+        compiled = [target for target in self._settings.targets if self._setup.traits[target].compiled]
+        return _SEARCHING / 2 if 0 < len(compiled) < len(self._settings.targets) else _SEARCHING
 
-    def _go_on(self, share: float = 1.0, since: float | None = None) -> bool:
+    def tell_progress(self, searching: Searching) -> None:
+        if searching.phase in (Phase.EAGER, Phase.COMPILED):
+            detail = ", ".join(searching.under_way)
+            self._tell(Progress(searching.phase.value, searching.done, searching.total, detail))
+
+    def go_on(self, share: float = 1.0, since: float | None = None) -> bool:
         """Whether to begin something: not once this share of the budget is used up, counted from ``since`` on."""
         budget, began = self._settings.budget, self._began if since is None else since
         if budget is None or time.monotonic() - began < share * budget:
@@ -197,7 +221,7 @@ class _Run:
             first = self._operators[0]
             run_paper(self._watched(), PaperTask(first, target, "random", "op_mode", shape=first.shapes[0], inputs=3))
         for done, task in enumerate(tasks):
-            if not self._go_on(_SEARCHING):
+            if not self.go_on(_SEARCHING):
                 break
             self._tell(Progress("search", done, len(tasks), f"{task.operator.name}, {task.mode}, {task.strategy}"))
             try:
@@ -206,35 +230,45 @@ class _Run:
                 self._undecided.append(told(f"{task.operator.name} on {task.target}, {task.mode}", error))
                 continue
             self._paper.append(worst.of_paper(searched))
-            self._ended += searched.ended
+            asks = [Ask(case, (task.target,), (ORACLE,)) for case in searched.ended]
+            self._endings += _endings(self._examiner.examine(asks))
 
-    def _search(self) -> None:
-        """What runs eagerly first, then what compiles, each with its share of the budget."""
-        settings = self._settings
-        compiled = frozenset(target for target in settings.targets if spec_of(parse_target(target)).compiled)
-        tasks = [
-            SearchTask(operator, dtype, tuple(settings.targets), strategy, settings.inputs, settings.seed, compiled)
-            for operator in self._operators
-            for dtype in settings.dtypes or DTYPES
-            if dtype in operator.dtypes
-            for strategy in settings.strategies or (GUIDED,)
-        ]
+    def _search(self, filing: Filing) -> None:
+        """Run the engine to its end; what it finds is filed a piece at a time."""
+        engine = PredooEngine(self._setup)
+        searching = self._searching = engine.searching
+        assert searching is not None
+        piece: list[Sighting] = []
+        clock = _Clock(self, searching)
+        try:
+            for found in rounds(engine, self._examiner, clock.go_on):
+                self._endings += _endings(found)
+                piece += [item for examined in found for item in sightings_of(examined) if not item.is_ending]
+                if searching.piece_done:
+                    self._file(filing, piece)
+                    piece = []
+                    clock.pieces += 1
+            self._file_endings(filing, clock)
+        finally:
+            left = [*searching.pieces_left, *(item.operator for item in (*piece, *self._endings))]
+            self._unjudged = f"{_UNJUDGED} of {', '.join(dict.fromkeys(left))}" if left else ""
 
-        def telling(phase: str) -> Callable[[int, str], None]:
-            return lambda done, detail: self._tell(Progress(phase, done, len(tasks), detail))
+    def _file(self, filing: Filing, piece: Sequence[Sighting]) -> None:
+        """A piece, with what else was seen of its operators."""
+        names = list(dict.fromkeys(item.operator for item in piece))
+        self._tell(Progress(Phase.JUDGE.value, len(filing.findings), None, ", ".join(names)))
+        endings = [item for item in self._endings if item.operator in names]
+        filing.file([*piece, *endings])
+        self._endings = [item for item in self._endings if item.operator not in names]
 
-        share = _SEARCHING / 2 if 0 < len(compiled) < len(settings.targets) else _SEARCHING
-        if len(compiled) < len(settings.targets):
-            found = search_operators(self._watched(), tasks, telling("search"), lambda: self._go_on(share))
-            self._notebooks.extend(found)
-        if compiled:
-            others = [Notebook(task) for task in tasks[len(self._notebooks) :]]
-            every = [*self._notebooks, *others]
-            since = time.monotonic()  # their share is theirs, however long the others took
-            tell, go_on = telling("search, compiled"), lambda: self._go_on(share, since)
-            for notebook in search_compiled(self._watched(), every, tell, go_on):
-                if any(notebook is other for other in others):
-                    self._notebooks.append(notebook)
+    def _file_endings(self, filing: Filing, clock: _Clock) -> None:
+        """Operators of which nothing was seen but calls that ended badly."""
+        while self._endings and clock.go_on_filing():
+            names = list(dict.fromkeys(item.operator for item in self._endings))[:PIECE]
+            self._tell(Progress(Phase.JUDGE.value, len(filing.findings), None, ", ".join(names)))
+            filing.file([item for item in self._endings if item.operator in names])
+            self._endings = [item for item in self._endings if item.operator not in names]
+            clock.pieces += 1
 
     def _watched(self) -> Watched:
         return Watched(self._runner, self._outcomes)
@@ -246,7 +280,7 @@ class _Run:
             self._left_out.append("Table 3 is left out: it compares two backends of Keras, and fewer are installed")
             return
         for position, model in enumerate(models):
-            if not self._go_on():
+            if not self.go_on():
                 self._left_out.append(f"Table 3 is without {', '.join(models[position:])}: {_BUDGET}")
                 return
             self._tell(Progress("compare", position, len(models), model))
@@ -298,6 +332,45 @@ class _Run:
             *(f"undecided: {what}" for what in self._undecided),
             *planted,
         )
+
+
+class _Clock:
+    """Shares the budget out: three quarters for searching, half of it for what compiles; the rest for filing."""
+
+    def __init__(self, run: _Run, searching: Searching) -> None:
+        self._run, self._searching = run, searching
+        self._phase, self._since = searching.phase, time.monotonic()
+        self.pieces = 0
+
+    def go_on(self) -> bool:
+        """Whether to ask for another round; a phase that used up its time is ended."""
+        searching = self._searching
+        while searching.phase is not Phase.DONE:
+            self._run.tell_progress(searching)
+            if self._has_time():
+                return True
+            searching.end_phase()
+        return False
+
+    def go_on_filing(self) -> bool:
+        """So that a search that took all the time does not leave all undecided, the first piece is always filed."""
+        self._enter(Phase.JUDGE)
+        return not self.pieces or self._run.go_on(1 - _SEARCHING, self._since)
+
+    def _has_time(self) -> bool:
+        phase = self._searching.phase
+        self._enter(phase)
+        if phase is Phase.JUDGE:
+            return self.go_on_filing()
+        return self._run.go_on(self._run.share, None if phase is Phase.EAGER else self._since)
+
+    def _enter(self, phase: Phase) -> None:
+        if phase is not self._phase:  # its share is its own, however long the others took
+            self._phase, self._since = phase, time.monotonic()
+
+
+def _endings(found: Sequence[Examined]) -> list[Sighting]:
+    return [item for examined in found for item in sightings_of(examined) if item.is_ending]
 
 
 #: Table 3 compares the first two that are installed.

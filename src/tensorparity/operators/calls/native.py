@@ -1,0 +1,53 @@
+"""What an operator's case is in the words of a library: the public name, the sizes, the dtype."""
+
+from __future__ import annotations
+
+from ...core.arrays import dtype_name
+from ...core.case import ApiCall, ArrayArg, Case
+from .catalogue import operator_of
+from .spec import TIMES, Call, Lacking, Operator, Sizes
+
+#: Key under which a binding finds the number of stacked inputs.
+COUNT = "#"
+
+
+def native_name(operator: Operator, library: str, case: Case) -> str:
+    """The public name of the function a library is asked for."""
+    assert isinstance(case.subject, ApiCall)
+    params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
+    try:
+        found = operator.native(library, params, call_sizes(operator, case), call_dtype(case))
+    except Lacking:
+        return operator.subject
+    while found.args and isinstance(found.args[0], Call):
+        found = found.args[0]  # of a composed call, what is applied to the input first
+    return found.api
+
+
+def call_dtype(case: Case) -> str:
+    """What the operator computes in: its own precision, or that of its first array."""
+    return case.procedure.dtype or dtype_name(next(iter(case.inputs.values())))
+
+
+def call_sizes(operator: Operator, case: Case) -> dict[str, Sizes]:
+    """The shape of every operand without the stacking axis, and the number of stacked inputs."""
+    sizes: dict[str, Sizes] = {}
+    assert isinstance(case.subject, ApiCall)
+    names = [argument.name for argument in case.subject.args if isinstance(argument, ArrayArg)]
+    for operand, name in zip(operator.operands, names, strict=True):
+        shape = case.inputs[name].shape
+        sizes[operand.name] = shape[1:] if operand.stacked else shape
+        if operand.stacked:
+            sizes[COUNT] = shape[:1]
+    return sizes
+
+
+def case_operator(case: Case) -> Operator | None:
+    """The operator that a case calls, if it calls one."""
+    return operator_of(case.subject.api) if isinstance(case.subject, ApiCall) else None
+
+
+def shared_inputs(case: Case) -> frozenset[str]:
+    """The inputs that all rows of a case share: the operands that are not stacked."""
+    operator = case_operator(case)
+    return frozenset(operand.name for operand in operator.operands if not operand.stacked) if operator else frozenset()
