@@ -19,6 +19,7 @@ from tensorparity.core.finding import Finding
 from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.traits import Traits
 from tensorparity.engines.predoo.engine import PredooEngine
 from tensorparity.engines.predoo.notebook import Notebook
 from tensorparity.operators.calls.catalogue import operator_of
@@ -45,7 +46,7 @@ class Exact:
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], *, fresh: bool = False, **_: Any) -> list[Outcome]:
         self.fresh += fresh
         self.asked += pairs
-        compiled = traits_of(self.targets)
+        compiled = eager_traits(self.targets)
         self.packs += [len(pack) for pack in packs_of(pairs, lambda target: compiled[target].compiled)]
         return [self._one(case, target) for case, target in pairs]
 
@@ -81,8 +82,14 @@ class Searched(list[Notebook]):
         self.sightings = list(sightings)
 
 
+def eager_traits(targets: Sequence[str]) -> Traits:
+    """As the catalogue has them, but only ``torch:compile`` compiles."""
+    known = traits_of(targets)
+    return Traits({target: replace(known[target], compiled=target == "torch:compile") for target in targets})
+
+
 def setup_of(targets: Sequence[str], **settings: Any) -> Setup:
-    return Setup(0, tuple(targets), traits_of(targets), settings)
+    return Setup(0, tuple(targets), eager_traits(targets), settings)
 
 
 def examiner_of(runner: Any) -> Examiner:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from ..core.engine import Ask
 from ..core.finding import Class, Finding
-from ..core.messages import gist, normalised
+from ..core.messages import gist
 from ..core.oracle import Judged
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
-from ..core.verdict import Kind
 from ..operators.calls.native import case_operator
 from ..store.database import Store
 from ..targets.faults import Fault
@@ -36,17 +35,9 @@ def sightings_of(examined: Examined) -> list[Sighting]:
     assert operator is not None
     finite = examined.judged.facts.get("finite", ())
     return [
-        Sighting(operator.name, s, _message(s, examined.own), any(name in finite for name in s.diagnosis.suspects))
+        Sighting(operator.name, s, any(name in finite for name in s.diagnosis.suspects))
         for s in examined.judged.suspicions
     ]
-
-
-def _message(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> str:
-    """What an exception says, without names and figures: two of one type may have nothing else in common."""
-    if suspicion.kind is not Kind.ERROR:
-        return ""
-    failure = outcomes[suspicion.diagnosis.suspects[0]].failure
-    return normalised(failure.message) if failure else ""
 
 
 @dataclass

@@ -440,10 +440,18 @@ def _checking(runner: Runner, suspicion: Suspicion, targets: Sequence[str]) -> C
 
 
 def _comparable(suspicion: Suspicion, found: Sequence[Suspicion]) -> tuple[Suspicion, ...]:
-    """NaN and infinities that an operator is given are another defect than those that it makes of numbers."""
-    if suspicion.oracle != PRECISION or suspicion.exception:
-        return tuple(found)
-    return tuple(s for s in found if s.kind is not suspicion.kind or bool(s.features) is bool(suspicion.features))
+    """Without what has the same key and is another defect.
+
+    An exception that says something else; and of an operator, NaN and infinities that it makes of numbers where it
+    was given some, or the other way round.
+    """
+    numbers = suspicion.oracle == PRECISION and suspicion.diagnosis.measure is not None
+    return tuple(
+        other
+        for other in found
+        if other.key != suspicion.key
+        or (other.message == suspicion.message and (not numbers or bool(other.features) is bool(suspicion.features)))
+    )
 
 
 def _steadied(found: Suspicion, original: Suspicion) -> Suspicion:

@@ -36,6 +36,7 @@ class Suspicion:
         worst: the number that differs most, where one does.
         oracle: who convicted, by name: the same one confirms, reduces and replays it.
         known_by: the key of the check that convicted, where that is counted: see ``Check.key``.
+        message: what an exception says, without names and figures: two of one type may have nothing else in common.
         row: of a population (individuals as rows), the one that failed; the examiner cuts it out first.
     """
 
@@ -50,6 +51,7 @@ class Suspicion:
     oracle: str = ""
     known_by: tuple[str, ...] = ()
     row: int | None = None
+    message: str = ""
 
     @property
     def key(self) -> Key:

@@ -77,4 +77,6 @@ def _suspicion(noted: Notes, item: _Accused) -> Suspicion:
         parameters={"dtype": noted.dtype, **noted.case.subject.kwargs},
         evidence=(f"{target} {ended.status}: {ended.told}", f"formula: {noted.operator.formula}"),
     )
-    return Suspicion(ended.kind, diagnosis, noted.case, item.suspects, ended.exception, Stage.CALL)
+    return Suspicion(
+        ended.kind, diagnosis, noted.case, item.suspects, ended.exception, Stage.CALL, message=ended.message
+    )

@@ -18,13 +18,11 @@ class Sighting:
     """A suspicion of an operator.
 
     Args:
-        message: of an exception, without names and figures.
         finite: a finite number came out where another one should.
     """
 
     operator: str
     suspicion: Suspicion
-    message: str = ""
     finite: bool = False
 
     @property
@@ -121,10 +119,10 @@ def _of_endings(sightings: Sequence[Sighting], traits: Traits) -> list[Distinct]
     found: dict[tuple[str, str, str], Distinct] = {}
     for item in sightings:
         suspicion = item.suspicion
-        key = (_code(item, traits), suspicion.exception or suspicion.kind.value, item.message)
+        key = (_code(item, traits), suspicion.exception or suspicion.kind.value, item.suspicion.message)
         if key not in found:
             second = any(other[:2] == key[:2] for other in found)
-            features = (item.message,) if second else ()
+            features = (item.suspicion.message,) if second else ()
             found[key] = Distinct(replace(item, suspicion=replace(suspicion, features=features)))
         first = found[key]
         named = {*first.suspicion.diagnosis.suspects, *first.more}

@@ -36,10 +36,12 @@ def shrink_operator(attempts: Attempts) -> None:
     operator = case_operator(attempts.case)
     if operator is None or attempts.case.counterpart is not None:
         return
-    if attempts.best.kind in _FORMAL:
+    formal = attempts.best.kind in _FORMAL
+    if formal:
         _ones(attempts, operator)
     _one_input(attempts)
-    _fewer_numbers(attempts, operator)
+    if not formal:  # ones are more ordinary numbers than zeros
+        _fewer_numbers(attempts, operator)
     _smaller_shape(attempts, operator)
     _plain_kernels(attempts, operator)
     _shorter_numbers(attempts)
