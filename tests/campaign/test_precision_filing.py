@@ -11,10 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tensorparity.campaign.precision import TABLE_3, PrecisionSettings, precision
-from tensorparity.campaign.precision_filing import Filing
-from tensorparity.campaign.precision_notebook import Notebook
-from tensorparity.campaign.precision_operator import OperatorSearch
 
 from tensorparity.campaign import operator_findings
 from tensorparity.campaign.operator_findings import REDUCING, Filing
