@@ -23,9 +23,6 @@ from .budget import Budget, StopReason
 from .events import CaseDone, EngineEnded, Progress, WorkerDied
 from .session import Session
 
-#: Convictions wait for each other, because fresh workers are dear; but not for longer than this many cases.
-CONFIRM_EVERY = 200
-
 _DEATHS = (Status.CRASHED, Status.TIMED_OUT, Status.OUT_OF_MEMORY)
 
 
@@ -131,7 +128,7 @@ class Loop:
             self._report(ask, result, examined)
         self._engine.tell(results)
         self._running += time.monotonic() - began
-        if len(self._results) >= CONFIRM_EVERY:
+        if self._session.is_due(len(self._results)):
             self._file()
 
     def _kept(self, ask: Ask, examined: Examined) -> Examined:
