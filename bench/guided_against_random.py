@@ -12,14 +12,14 @@ import os
 import time
 
 import numpy as np
-
-from tensorparity.campaign.traits import traits_of
 from tensorparity.commands.rounds import rounds
+
 from tensorparity.core.arrays import Array
 from tensorparity.core.oracle import Setup
 from tensorparity.engines.predoo.engine import Phase, PredooEngine, Searching
 from tensorparity.operators.calls.catalogue import find_operators
 from tensorparity.operators.calls.spec import Operator
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.examine import Examiner
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tensorparity.campaign.operator_findings import REDUCING, Filing, sightings_of
-from tensorparity.campaign.reducing import Preparation
-from tensorparity.campaign.traits import traits_of
-from tensorparity.commands.rounds import rounds
+from tensorparity.campaign.budget import Budget
+from tensorparity.campaign.events import silent
+from tensorparity.campaign.loop import Loop
+from tensorparity.campaign.operator_findings import REDUCING, OncePerOperator
+from tensorparity.campaign.reducing import Preparation, Prepared
+from tensorparity.campaign.session import Everything, Session
 from tensorparity.core.arrays import Array, dtype_name, dtype_named
 from tensorparity.core.case import ApiCall, Case
-from tensorparity.core.engine import Ask
+from tensorparity.core.engine import Ask, Result
 from tensorparity.core.finding import Finding
 from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Outcome, Status
@@ -24,9 +26,9 @@ from tensorparity.engines.predoo.engine import PredooEngine
 from tensorparity.engines.predoo.notebook import Notebook
 from tensorparity.operators.calls.catalogue import operator_of
 from tensorparity.oracles.operator_error import PRECISION
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.packing import packs_of
 from tensorparity.triage.examine import Examined, Examiner
-from tensorparity.triage.operator_suspicions import Sighting
 
 Answer = Callable[[Case], Outcome | Array]
 
@@ -75,11 +77,11 @@ def skipping_nan(case: Case) -> Array:
 
 
 class Searched(list[Notebook]):
-    """The notebooks of a run, and what was suspected in it."""
+    """The notebooks of a run, and where something was suspected in it."""
 
-    def __init__(self, notebooks: Sequence[Notebook], sightings: Sequence[Sighting]) -> None:
+    def __init__(self, notebooks: Sequence[Notebook], examined: Sequence[Examined]) -> None:
         super().__init__(notebooks)
-        self.sightings = list(sightings)
+        self.examined = list(examined)
 
 
 def eager_traits(targets: Sequence[str]) -> Traits:
@@ -109,13 +111,46 @@ def searched(
     names = [operators] if isinstance(operators, str) else list(operators)
     setup = setup_of(runner.targets, operators=names, dtypes=dtypes, inputs=inputs, strategies=(strategy,))
     engine = PredooEngine(setup)
-    found = [item for batch in rounds(engine, Examiner(runner, setup), go_on) for one in batch for item in seen(one)]
+    seen = run(runner, engine, go_on)
     assert engine.searching is not None
-    return Searched(engine.searching.notebooks, found)
+    return Searched(engine.searching.notebooks, seen)
 
 
-def seen(examined: Examined) -> list[Sighting]:
-    return sightings_of(examined)
+class _Remembering(Everything):
+    """Files nothing, and keeps what it would have filed."""
+
+    def __init__(self) -> None:
+        self.examined: list[Examined] = []
+
+    def choose(self, examined: Sequence[Examined]) -> list[Examined]:
+        self.examined += examined
+        return []
+
+
+class _Asked:
+    """An engine that is asked only as long as somebody says so."""
+
+    def __init__(self, engine: PredooEngine, go_on: Callable[[], bool]) -> None:
+        self.name, self.ahead = engine.name, engine.ahead
+        self._engine, self._go_on = engine, go_on
+
+    def ask(self) -> Sequence[Ask]:
+        return self._engine.ask() if self._go_on() else ()
+
+    def tell(self, results: Sequence[Result]) -> None:
+        self._engine.tell(results)
+
+    def tables(self) -> Mapping[str, Any]:
+        return self._engine.tables()
+
+
+def run(runner: Any, engine: PredooEngine, go_on: Callable[[], bool] = lambda: True) -> list[Examined]:
+    """An engine through the loop; what was suspected."""
+    selection = _Remembering()
+    examiner = examiner_of(runner)
+    session = Session(examiner, Preparation(runner, examiner, None), silent, selection=selection)
+    Loop(session, _Asked(engine, go_on), Budget(), {}).run()
+    return selection.examined
 
 
 @dataclass(frozen=True)
@@ -128,29 +163,40 @@ class Shelf:
     """A store that keeps nothing but findings."""
 
     def __init__(self) -> None:
-        self.kept: list[tuple[Finding, Case]] = []
+        self.kept: list[Finding] = []
+
+    def findings(self, campaign: int) -> list[Finding]:
+        return []
 
     def add_finding(self, campaign: int, finding: Finding, file: Any, **_: Any) -> Finding:
-        self.kept.append((finding, file.case))
+        self.kept.append(finding)
         return finding
 
 
-class _Watching(Filing):
-    """Remembers what it files."""
+class _Watched(Session):
+    """Remembers what was filed as what."""
 
-    def _put(self, item: Any, ready: Any) -> None:
-        before = len(self.findings)
-        super()._put(item, ready)
-        self.put = [*getattr(self, "put", []), *(Filed(f, ready.suspicion) for f in self.findings[before:])]
+    def _completed(self, engine: str, item: Prepared, chosen: Any) -> tuple[Finding, Prepared]:
+        finding, item = super()._completed(engine, item, chosen)
+        self.__dict__.setdefault("seen", {})[finding.id] = item.suspicion
+        return finding, item
 
 
-def findings_of(runner: Any, found: Searched | Sequence[Sighting], known: Collection[str] = ()) -> list[Filed]:
-    """Confirmed, reduced, and filed without scripts."""
-    sightings = found.sightings if isinstance(found, Searched) else found
-    preparation = Preparation(runner, runner, replace(REDUCING, scripts=False))
-    filing = _Watching(examiner_of(runner), preparation, Shelf(), 0, {}, {}, known)  # type: ignore[arg-type]
-    filing.file(sightings)
-    return list(getattr(filing, "put", []))
+def findings_of(
+    runner: Any, found: Searched | Sequence[Examined], known: Mapping[str, Finding] | None = None
+) -> list[Filed]:
+    """Confirmed, reduced, and filed without scripts.
+
+    Args:
+        known: by their ids, findings that need not be reduced again.
+    """
+    examiner, shelf = examiner_of(runner), Shelf()
+    preparation = Preparation(runner, examiner, replace(REDUCING, scripts=False))
+    selection = OncePerOperator(examiner.setup.traits, lambda: True)
+    session = _Watched(examiner, preparation, silent, shelf, selection=selection)  # type: ignore[arg-type]
+    session.findings.update(known or {})
+    session.file("predoo", found.examined if isinstance(found, Searched) else found)
+    return [Filed(finding, session.__dict__["seen"][finding.id]) for finding in shelf.kept]
 
 
 def examined_call(runner: Any, case: Case) -> Examined:
@@ -160,4 +206,4 @@ def examined_call(runner: Any, case: Case) -> Examined:
 
 
 def filed_call(runner: Any, case: Case) -> list[Filed]:
-    return findings_of(runner, sightings_of(examined_call(runner, case)))
+    return findings_of(runner, [examined_call(runner, case)])

@@ -21,6 +21,7 @@ from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.engines.predoo.notebook import Notebook, SearchTask
 from tensorparity.engines.predoo.turns import Turns
 from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.reporting.words import sentences
 
 from .operator_runs import (
     Exact,
@@ -32,7 +33,6 @@ from .operator_runs import (
     filed_call,
     findings_of,
     searched,
-    sightings_of,
     skipping_nan,
 )
 
@@ -70,13 +70,13 @@ class TestOperatorMeasure:
         assert runner.fresh == 1
         assert "torch:eager says" in sentences(diagnosis)[1]
 
-    def test_what_is_known_is_not_reduced_and_confirmed_again(self) -> None:
+    def test_what_is_known_is_not_reduced_again(self) -> None:
         runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": absolute_sigmoid})
         notebooks = searched(runner, "sigmoid")
         (first,) = findings_of(runner, notebooks)
         asked = len(runner.asked)
-        assert findings_of(runner, notebooks, {first.finding.id}) == []
-        assert (runner.fresh, len(runner.asked)) == (1, asked)
+        assert findings_of(runner, notebooks, {first.finding.id: first.finding}) == []
+        assert len(runner.asked) == asked + len(runner.targets)  # confirmed
 
     def test_a_nan_that_vanishes_is_found_and_reduced(self) -> None:
         runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": skipping_nan})
@@ -110,7 +110,7 @@ class TestOperatorMeasure:
         runner = Exact(["torch:eager", "tensorflow:eager"], {"tensorflow:eager": literal})
         (item,) = findings_of(runner, searched(runner, "bce_with_logits"))
         assert item.finding.diagnosis.klass is Class.SPECIFICATION
-        assert any("documented: " in line for line in item.finding.diagnosis.evidence)
+        assert any("documented: " in line for line in sentences(item.finding.diagnosis))
 
     def test_what_does_not_happen_again_is_flaky(self) -> None:
         calls = {"count": 0}
@@ -240,8 +240,7 @@ class TestPaperMeasure:
         runner = Exact(["jax:jit"], {"jax:jit": refusing})
         task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=300)
         asks = [Ask(case, oracles=("operator_errors",)) for case in search_paper(runner, task).ended]
-        sightings = [item for one in examiner_of(runner).examine(asks) for item in sightings_of(one)]
-        (item,) = findings_of(runner, sightings)
+        (item,) = findings_of(runner, examiner_of(runner).examine(asks))
         assert (item.finding.kind, item.finding.diagnosis.klass) == (Kind.ERROR, Class.DEFECT)
         assert item.finding.diagnosis.parameters["dtype"] == "float32"
         assert set(item.suspicion.case.inputs["x"].ravel().tolist()) == {1.0}

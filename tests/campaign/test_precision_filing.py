@@ -13,19 +13,17 @@ from typing import Any
 import pytest
 
 from tensorparity.campaign import operator_findings
-from tensorparity.campaign.operator_findings import REDUCING, Filing
-from tensorparity.campaign.reducing import Preparation
+from tensorparity.campaign.operator_findings import REDUCING
+from tensorparity.campaign.session import Session
 from tensorparity.commands import precision as campaign
 from tensorparity.commands.precision import TABLE_3, PrecisionSettings, precision
-from tensorparity.commands.rounds import rounds
 from tensorparity.engines.predoo import engine
 from tensorparity.engines.predoo.notebook import Notebook
 from tensorparity.engines.predoo.searches import OperatorSearch
-from tensorparity.store.database import Store, open_store
 from tensorparity.targets.runner import RunnerSettings
-from tensorparity.triage.operator_suspicions import Sighting, distinct
+from tensorparity.triage.operator_suspicions import distinct
 
-from .operator_runs import Exact, absolute_sigmoid, exact, examiner_of, searched, setup_of, skipping_nan
+from .operator_runs import Exact, absolute_sigmoid, exact, run, searched, setup_of, skipping_nan
 
 
 def odd(case: Any) -> Any:
@@ -37,57 +35,8 @@ def runner() -> Exact:
     return Exact(["torch:eager", "onnxruntime"], {"onnxruntime": odd})
 
 
-@pytest.fixture
-def sightings(runner: Exact) -> list[Sighting]:
-    return searched(runner, ("sigmoid", "exp")).sightings
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path) as opened:
-        yield opened
-
-
 #: Scripts need a real library.
 WITHOUT_SCRIPTS = replace(REDUCING, scripts=False)
-
-
-@pytest.fixture
-def filing(runner: Exact, store: Store) -> Filing:
-    preparation = Preparation(runner, runner, WITHOUT_SCRIPTS)  # type: ignore[arg-type]
-    campaign = store.begin_campaign("precision", 0, {})
-    return Filing(examiner_of(runner), preparation, store, campaign, {}, {})
-
-
-class TestFiling:
-    def test_all_are_filed(self, filing: Filing, sightings: list[Sighting], store: Store) -> None:
-        filing.file(sightings)
-        assert len(filing.findings) == len(store.findings(filing.campaign)) == 2
-        assert filing.undecided == []
-
-    def test_an_interrupted_reduction_does_not_lose_its_findings(
-        self, filing: Filing, sightings: list[Sighting], store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def interrupted(_: Any) -> Any:
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(filing.preparation, "reduce", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            filing.file(sightings)
-        assert len(store.findings(filing.campaign)) == len(filing.findings) == 2
-
-    def test_something_unexpected_is_undecided_and_the_others_are_filed(
-        self, filing: Filing, sightings: list[Sighting], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def broken(given: Any, traits: Any) -> Any:
-            if any(sighting.operator == "sigmoid" for sighting in given):
-                raise ZeroDivisionError("by zero")
-            return distinct(given, traits)
-
-        monkeypatch.setattr(operator_findings, "distinct", broken)
-        filing.file(sightings)
-        assert filing.undecided == ["sigmoid: ZeroDivisionError: by zero"]
-        assert [finding.diagnosis.api for finding in filing.findings] == ["onnx.Exp"]
 
 
 class TestRun:
@@ -144,7 +93,14 @@ class TestRun:
         self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(engine, "PIECE", 1)
-        clock = count()
+        clock, file = count(), Session.file
+
+        def slow(*given: Any) -> None:
+            file(*given)
+            for _ in range(10):
+                next(clock)
+
+        monkeypatch.setattr(Session, "file", slow)
         monkeypatch.setattr(campaign, "time", SimpleNamespace(monotonic=lambda: next(clock)))
         found = precision(self.settings(tmp_path, operators=("sigmoid", "exp"), budget=8.0, inputs=2000, models=()))
         assert len(found.facts.findings) == 1
@@ -228,7 +184,7 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
     setup = setup_of(runner.targets, operators=names, dtypes=("float32",), inputs=100)
     under_way = engine.PredooEngine(setup)
     with pytest.raises(KeyboardInterrupt):
-        list(rounds(under_way, examiner_of(runner), go_on))
+        run(runner, under_way, go_on)
     assert under_way.searching is not None
     found = under_way.searching.notebooks
     assert [notebook.task.operator.name for notebook in found] == ["tanh", "exp"]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.traits import traits_of
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Failure, Outcome, Status
@@ -17,9 +16,11 @@ from tensorparity.engines.predoo.batch import Batch
 from tensorparity.engines.predoo.specials import special_batch
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.oracles.operator_notes import note
-from tensorparity.triage.operator_suspicions import Sighting
+from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
+from tensorparity.triage.examine import Examined
 
-from .operator_runs import examined_call, findings_of, sightings_of
+from .operator_runs import examined_call, findings_of
 
 NORM = OPERATORS.get("l2_norm")
 TARGET = "torch:eager"
@@ -39,13 +40,13 @@ class Fifth:
         return Outcome(TARGET, Status.COMPLETED, {"0": length.astype(x.dtype)})
 
 
-def noted(dtype: str, row: list[float]) -> list[Sighting]:
+def noted(dtype: str, row: list[float]) -> Examined:
     case = Case(NORM.api_call({}), Procedure(goal=Goal.CALL), {"x": np.array([row], dtype)})
-    return sightings_of(examined_call(Fifth(), case))
+    return examined_call(Fifth(), case)
 
 
-def classes(*sightings: list[Sighting]) -> list[tuple[Class, object]]:
-    filed = findings_of(Fifth(), [item for group in sightings for item in group])
+def classes(*examined: Examined) -> list[tuple[Class, object]]:
+    filed = findings_of(Fifth(), examined)
     return [(item.finding.diagnosis.klass, item.finding.diagnosis.parameters["dtype"]) for item in filed]
 
 
@@ -64,7 +65,7 @@ def test_it_does_not_hide_a_defect_in_another_dtype() -> None:
 
 def test_the_value_that_is_told_is_the_one_that_was_judged_by() -> None:
     """In float64 arithmetic the squares vanish, and so would the length."""
-    (item,) = findings_of(Fifth(), noted("float64", [3e-200, 4e-200]))
+    (item,) = findings_of(Fifth(), [noted("float64", [3e-200, 4e-200])])
     assert item.finding.diagnosis.klass is Class.PRECISION
     value = float(sentences(item.finding.diagnosis)[0].split(" = ")[1].split(",")[0])
     said = float(sentences(item.finding.diagnosis)[0].split(" says ")[1].split(" ")[0])

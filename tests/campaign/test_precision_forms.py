@@ -9,7 +9,6 @@ import pytest
 
 from tensorparity.campaign.claims import claim_of
 from tensorparity.campaign.scripts import render
-from tensorparity.campaign.traits import traits_of
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
@@ -19,6 +18,8 @@ from tensorparity.core.verdict import Kind
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.operators.spec import Evaluation
 from tensorparity.oracles.operator_forms import wrong_form
+from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.reproduce.literals import Unprintable
 
 from .operator_runs import Exact, exact, findings_of, searched

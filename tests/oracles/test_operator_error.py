@@ -77,9 +77,9 @@ def batch(name: str, rows: int = 8) -> Case:
     return Case(operator.api_call({}), Procedure(goal=Goal.CALL), inputs)
 
 
-def examine(runner: Faulty, case: Case, **options: Any) -> tuple[Examiner, Examined]:
+def examine(runner: Faulty, case: Case, oracle: str = "precision", **options: Any) -> tuple[Examiner, Examined]:
     examiner = Examiner(runner, Setup(targets=runner.targets, traits=TRAITS))
-    (found,) = examiner.examine([Ask(case, oracles=("precision",))], **options)
+    (found,) = examiner.examine([Ask(case, oracles=(oracle,) if oracle else ())], **options)
     return examiner, found
 
 
@@ -114,12 +114,16 @@ def test_a_failure_has_one_key_in_a_batch_alone_fresh_and_as_a_claim(name: str, 
     alone = one_row(case, 0, shared_inputs(case))
     _, again = examine(Faulty(fault), alone, fresh=True, claim=suspicion.key)
     assert again.judged.of_key(suspicion.key) is not None
-    (confirmed,) = examiner.confirm([found])
+    _, replayed = examine(Faulty(fault), alone, oracle="", fresh=True, claim=suspicion.key)
+    assert replayed.oracle == "call"
+    assert replayed.judged.suspicions == again.judged.suspicions
+    assert replayed.judged.verdicts == again.judged.verdicts
+    ((confirmed, _),) = examiner.confirm([found])
     assert (confirmed.key, confirmed.diagnosis.klass) == (suspicion.key, Class.DEFECT)
 
 
 def test_the_measures_are_those_of_every_row() -> None:
-    _, found = examine(Faulty(doubled), batch("tanh"))
+    _, found = examine(Faulty(doubled), batch("tanh"), "operator_errors")
     measures: Mapping[str, Mapping[str, Sequence[float]]] = found.judged.measures
     assert set(measures) == {"units", "absolute", "relative", "ulps", "place"}
     assert int(np.argmax(measures["units"][WRONG])) == 2
@@ -131,7 +135,7 @@ def test_the_row_is_cut_out_before_it_is_confirmed() -> None:
     runner = Faulty(doubled)
     examiner, found = examine(runner, batch("conv1d"))
     assert found.judged.suspicions[0].row == 2
-    (confirmed,) = examiner.confirm([found])
+    ((confirmed, _),) = examiner.confirm([found])
     assert confirmed.row is None
     assert {len(case.inputs["x"]) for case in runner.fresh} == {1}
     assert np.array_equal(confirmed.case.inputs["x"][0], found.case.inputs["x"][2])
@@ -142,7 +146,7 @@ def test_what_shows_in_long_arrays_alone_is_repeated() -> None:
         return right * 2 if len(right) >= 8 else right
 
     examiner, found = examine(Faulty(in_the_body), batch("tanh"))
-    (confirmed,) = examiner.confirm([found])
+    ((confirmed, _),) = examiner.confirm([found])
     assert confirmed.diagnosis.klass is Class.DEFECT
     assert len(confirmed.case.inputs["x"]) == 16
 
@@ -152,7 +156,7 @@ def test_what_shows_only_among_others_is_confirmed_among_them() -> None:
         return doubled(case, right) if len(np.unique(case.inputs["x"], axis=0)) > 1 else right
 
     examiner, found = examine(Faulty(among_others), batch("tanh"))
-    (confirmed,) = examiner.confirm([found])
+    ((confirmed, _),) = examiner.confirm([found])
     assert confirmed.diagnosis.klass is Class.DEFECT
     assert len(confirmed.case.inputs["x"]) == 8
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorparity.campaign.traits import traits_of
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
+from tensorparity.core.oracle import Judged
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion, Worst
 from tensorparity.core.verdict import Kind, Measure, Stage
@@ -21,8 +21,9 @@ from tensorparity.operators.calls.spec import Operator
 from tensorparity.operators.rounding import K
 from tensorparity.operators.spec import Evaluation
 from tensorparity.oracles.operator_blame import CallBlame, blame_call
+from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.reduction.passes import PASSES
-from tensorparity.triage.reduction.reducer import Budget, Checked, reduce_case
+from tensorparity.triage.reduction.reducer import Budget, reduce_case
 
 TRAITS = traits_of(TARGETS)
 
@@ -37,7 +38,7 @@ def case_of(operator: Operator, *arrays: Array) -> Case:
 def blame(accused: str, **outputs: float) -> CallBlame:
     case = case_of(SIGMOID, np.array([[-20.0]], np.float32))
     named = {name.replace("_", ":"): np.array([[value]], np.float32) for name, value in outputs.items()}
-    return blame_call(SIGMOID, case, "float32", named, accused, traits_of(named))
+    return blame_call(SIGMOID, case, "float32", named, accused, TRAITS)
 
 
 RIGHT, WRONG = 2.0611536e-9, 0.0
@@ -70,7 +71,7 @@ def test_what_no_careful_evaluation_can_do_blames_nobody() -> None:
     x = np.array([[1e8, 1.0, -1e8]], np.float32)
     case = case_of(total, x)
     outputs = {"torch:eager": np.array([0.0], np.float32), "jax:jit": np.array([0.0], np.float32)}
-    assert blame_call(total, case, "float32", outputs, "torch:eager", traits_of(outputs)).klass is None
+    assert blame_call(total, case, "float32", outputs, "torch:eager", TRAITS).klass is None
 
 
 def judged(name: str, dtype: str, x: list[float], **outputs: list[float]) -> CallBlame:
@@ -78,9 +79,7 @@ def judged(name: str, dtype: str, x: list[float], **outputs: list[float]) -> Cal
     operator = OPERATORS.get(name)
     shape = np.shape(operator.evaluate({}, [np.array([x])]).value)
     named = {target.replace("_", ":"): np.array(y, dtype).reshape(shape) for target, y in outputs.items()}
-    return blame_call(
-        operator, case_of(operator, np.array([x], dtype)), dtype, named, next(iter(named)), traits_of(named)
-    )
+    return blame_call(operator, case_of(operator, np.array([x], dtype)), dtype, named, next(iter(named)), TRAITS)
 
 
 @pytest.mark.parametrize("name", ["ndtr", "gelu", "log_ndtr", "erfc"])
@@ -100,7 +99,7 @@ def test_where_fifty_digits_fail_float64_judges_and_says_so() -> None:
     operator = replace(SIGMOID, reference=fails)
     case = case_of(SIGMOID, np.array([[2.0]]))
     outputs = {"torch:eager": np.array([[3.0]]), "jax:jit": np.array([[2.0]])}
-    found = blame_call(operator, case, "float64", outputs, "torch:eager", traits_of(outputs))
+    found = blame_call(operator, case, "float64", outputs, "torch:eager", TRAITS)
     assert (found.klass, found.suspects) == (Class.DEFECT, ("torch:eager",))
     assert "OverflowError: too far" in found.note
 
@@ -127,8 +126,8 @@ def reduced(case: Case, fails: Callable[[Case], bool], place: tuple[int, ...] | 
         diagnosis = Diagnosis(Class.DEFECT, ("torch:eager",), measure=Measure("error", 99.0))
         return Suspicion(Kind.PRECISION, diagnosis, candidate, ("torch:eager",), stage=Stage.CALL, worst=worst)
 
-    def check(cases: Sequence[Case]) -> list[Checked]:
-        return [Checked((suspicion(item),) if fails(item) else ()) for item in cases]
+    def check(cases: Sequence[Case]) -> list[Judged]:
+        return [Judged(suspicions=(suspicion(item),) if fails(item) else ()) for item in cases]
 
     return reduce_case(case, suspicion(case).key, check, PASSES, Budget()).case
 

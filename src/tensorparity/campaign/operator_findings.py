@@ -40,6 +40,12 @@ class OncePerOperator:
         self._is_complete = is_complete
         #: By the identity of the suspicion, which is part of it.
         self._chosen: dict[int, Distinct] = {}
+        self._unfiled: dict[str, None] = {}
+
+    @property
+    def unfiled(self) -> list[str]:
+        """Operators of which something was suspected and not confirmed."""
+        return list(self._unfiled)
 
     def is_due(self, waiting: int) -> bool:
         return bool(waiting) and self._is_complete()
@@ -47,14 +53,17 @@ class OncePerOperator:
     def choose(self, examined: Sequence[Examined]) -> list[Examined]:
         """The distinct ones, each with what was examined when it was seen."""
         seen = [(item, sighting) for item in examined for sighting in sightings_of(item)]
+        self._unfiled = dict.fromkeys(sighting.operator for _, sighting in seen)
         places = {_place(sighting): item for item, sighting in seen}
         chosen = distinct([sighting for _, sighting in seen], self._traits)
         self._chosen.update({id(one.suspicion): one for one in chosen})
+        self._unfiled = dict.fromkeys(one.sighting.operator for one in chosen)
         return [_only(places[_place(one.sighting)], one.suspicion) for one in chosen]
 
     def complete(self, chosen: Suspicion, found: Suspicion) -> Suspicion:
         """With the targets of the same code that ended in the same way, and in words where else it shows."""
         one = self._chosen[id(chosen)]
+        self._unfiled.pop(one.sighting.operator, None)
         diagnosis = found.diagnosis
         remark = (one.remark,) if one.remark else ()
         return replace(

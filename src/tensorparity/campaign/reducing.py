@@ -123,7 +123,9 @@ class Preparation:
         prepared = self._all(suspicions)
         self._note(prepared)
         for item in prepared:
-            for other in item.reduction.also if item.reduction else ():
+            # of an operator a search has seen more than a reduction meets, and says itself what is filed
+            met = item.reduction.also if item.reduction and item.original.oracle != PRECISION else ()
+            for other in met:
                 self._met.setdefault(_alike(other), other)
         return prepared
 

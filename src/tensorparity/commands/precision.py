@@ -140,6 +140,7 @@ class _Run:
         self._engine = PredooEngine(self._setup)
         identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
         self._campaign = store.begin_campaign("precision", settings.seed, identity)
+        self._selection = OncePerOperator(self._setup.traits, lambda: self._searching.piece_done)
         self._session = self._open_session()
         self._undecided: list[str] = []
         self._left_out: list[str] = []
@@ -157,7 +158,7 @@ class _Run:
             self._store,
             self._campaign,
             settings.runner.faults,
-            selection=OncePerOperator(self._setup.traits, lambda: self._searching.piece_done),
+            selection=self._selection,
             resumable=False,
         )
 
@@ -258,7 +259,7 @@ class _Run:
         if run_engines(self._session, [_Timed(self, self._engine)]) is StopReason.INTERRUPTED:
             self._stop = _INTERRUPTED
         if self._searching.phase in (Phase.JUDGE, Phase.DONE):
-            left = self._searching.unjudged
+            left = dict.fromkeys([*self._searching.unjudged, *self._selection.unfiled])
             self._unjudged = f"{_UNJUDGED} of {', '.join(left)}" if left else ""
 
     def _watched(self) -> Watched:
