@@ -67,7 +67,7 @@ def command(
     values separated by commas.
     """
     from ..campaign.known import with_known
-    from ..campaign.precision import (
+    from ..commands.precision import (
         INPUTS,
         SWEEP_INPUTS,
         TABLE_3,

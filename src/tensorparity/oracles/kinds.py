@@ -37,6 +37,8 @@ _OURS = {
     "cradle": f"{_HERE}.output_pair:Cradle",
     "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
     "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
+    "precision": f"{_HERE}.operator_error:OperatorError",
+    "operator_errors": f"{_HERE}.operator_error:OperatorMeasures",
 }
 
 ORACLES: Registry[OracleFactory] = Registry("oracle", _OURS)
@@ -106,11 +108,6 @@ def _is_one(graph: LayerGraph) -> bool:
 def oracle_of(case: Case) -> str:
     """The name of the oracle that judges this kind of case."""
     return ORACLE_OF_KIND[kind_of(case)]
-
-
-def particular_oracle(suspicion: Suspicion) -> str:
-    """Who convicted, where that is not the oracle of this kind of case; nobody otherwise."""
-    return suspicion.oracle if suspicion.oracle and suspicion.oracle != oracle_of(suspicion.case) else ""
 
 
 def chosen_instead(chosen: str, named: str) -> str:
