@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from ..core.engine import Result
 from ..core.finding import Finding
 from ..core.jsontext import Json
+from ..core.oracle import Judged
 from ..core.outcome import Outcome, Status
+from ..core.suspicion import Suspicion
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class CaseDone:
         oracle: who decided; empty where it was known.
         counted: it is one of the cases that ``--cases`` counts.
         again: by what it is known by, what was not looked at once more, because it had been seen often enough.
+        judged: what the oracle said that decided, then what those said that only measure; none where it was known.
     """
 
     engine: str
@@ -39,6 +42,7 @@ class CaseDone:
     resumed: bool = False
     oracle: str = ""
     again: tuple[str, ...] = ()
+    judged: tuple[Judged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,15 @@ class WorkerDied:
     target: str
     status: Status
     digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """Suspicions have been looked at again in fresh processes; they are what that made of them, in their order."""
+
+    engine: str
+    suspicions: tuple[Suspicion, ...]
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +87,7 @@ class EngineEnded:
     tables: Mapping[str, Json] = field(default_factory=dict)
 
 
-Event = Progress | CaseDone | WorkerDied | FindingFiled | EngineEnded
+Event = Progress | CaseDone | WorkerDied | Confirmed | FindingFiled | EngineEnded
 
 Listener = Callable[[Event], None]
 

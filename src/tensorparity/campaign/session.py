@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from ..targets.faults import Fault
 from ..triage.examine import Examined, Examiner
 from ..triage.witnesses import with_testimonies
 from .distinct import Distinct
-from .events import FindingFiled, Listener, Progress
+from .events import Confirmed, FindingFiled, Listener, Progress
 from .filing import file_findings, make_finding, scripts_of
 from .reducing import Preparation, Prepared
 
@@ -33,12 +34,13 @@ class Session:
     """One campaign under way.
 
     Args:
+        preparation: None files suspicions as they are.
         store: None keeps nothing; ``campaign`` is its number in the store.
         subject: what the whole campaign is about, in the user's words, where that is one model.
     """
 
     examiner: Examiner
-    preparation: Preparation
+    preparation: Preparation | None
     emit: Listener
     store: Store | None = None
     campaign: int = 0
@@ -82,7 +84,8 @@ class Session:
 
     def stop_reducing(self) -> None:
         """What comes from now on is filed as it is."""
-        self.preparation.stop_reducing()
+        if self.preparation is not None:
+            self.preparation.stop_reducing()
 
     # From a suspicion to a finding
 
@@ -95,18 +98,26 @@ class Session:
         if not examined:
             return
         self.emit(Progress("confirming in fresh processes", 0, None))
+        began = time.monotonic()
         names = {id(s): _name(item.case, s, self.subject) for item in examined for s in item.judged.suspicions}
         asked = [s for item in examined for s in item.judged.suspicions]
         again = self.examiner.confirm(examined)
         confirmed = with_testimonies(self.examiner, [one for one, _ in again], [outcomes for _, outcomes in again])
+        self.emit(Confirmed(engine, tuple(confirmed), time.monotonic() - began))
         named = {id(later): names[id(first)] for first, later in zip(asked, confirmed, strict=True)}
         waiting = list(confirmed)
         while waiting:
             piece = waiting[:_PIECE]
             new = [s for s in piece if not self._is_filed(self._finding(engine, s, s, named[id(s)]).id)]
-            self._keep(engine, self.preparation.reduce(new), named)
+            self._keep(engine, self._prepared(new), named)
             del waiting[:_PIECE]
-        self._keep(engine, self.preparation.met(), named)
+        if self.preparation is not None:
+            self._keep(engine, self.preparation.met(), named)
+
+    def _prepared(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        if self.preparation is None:
+            return [Prepared(suspicion, suspicion) for suspicion in suspicions]
+        return self.preparation.reduce(suspicions)
 
     def _is_filed(self, identity: str) -> bool:
         return identity in self.findings or self.distinct.is_merged(identity)
