@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from tensorparity.campaign.fuzz import Fuzz, FuzzSettings
+from tensorparity.campaign.hunt import StopReason
+from tensorparity.campaign.rounds import AHEAD
 
 from tensorparity.campaign import fuzz as fuzzing
 from tensorparity.campaign.events import Progress
-from tensorparity.campaign.fuzz import Fuzz, FuzzSettings
-from tensorparity.campaign.hunt import StopReason
 from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
-from tensorparity.campaign.rounds import AHEAD
 from tensorparity.campaign.voted_layers import VotedRun
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case

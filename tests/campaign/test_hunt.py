@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from tensorparity.campaign.events import silent
 from tensorparity.campaign.hunt import Hunt, HuntSettings, StopReason, hunt, model_oracle
-from tensorparity.campaign.reducing import ReducingSettings
 from tensorparity.campaign.stages import StepExaminer
 from tensorparity.campaign.stepped import Stepped
+
+from tensorparity.campaign.events import silent
+from tensorparity.campaign.reducing import ReducingSettings
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.errors import DataError, UsageError

@@ -17,24 +17,25 @@ import model_files
 import numpy as np
 from recording import Key
 from scenarios import Scenario, exhibits
-
 from tensorparity.campaign.beside import BESIDE
-from tensorparity.campaign.call_examination import examine_call
 from tensorparity.campaign.confirming import agreed
-from tensorparity.campaign.events import silent
 from tensorparity.campaign.examination import Examination, Examined, Rules, model_of
-from tensorparity.campaign.examining import examine_case, judge_case
-from tensorparity.campaign.filing import make_finding
 from tensorparity.campaign.fuzz_functions import function_cases
 from tensorparity.campaign.fuzz_invalid import invalid_cases
 from tensorparity.campaign.fuzz_kinks import kink_cases
 from tensorparity.campaign.fuzz_metrics import metric_cases
 from tensorparity.campaign.fuzz_reloads import reload_cases
+from tensorparity.campaign.stages import StepExaminer
+from tensorparity.campaign.stepped import Stepped
+from tensorparity.triage.suspicion import Suspicion
+
+from tensorparity.campaign.call_examination import examine_call
+from tensorparity.campaign.events import silent
+from tensorparity.campaign.examining import examine_case, judge_case
+from tensorparity.campaign.filing import make_finding
 from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings, confirmed
 from tensorparity.campaign.selection import families_of
 from tensorparity.campaign.sources import Context, open_source
-from tensorparity.campaign.stages import StepExaminer
-from tensorparity.campaign.stepped import Stepped
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Finding
 from tensorparity.core.outcome import Failure, Outcome, Status
@@ -47,7 +48,6 @@ from tensorparity.generators.networks.networks import NetworkSettings
 from tensorparity.oracles.pair import ORACLES
 from tensorparity.targets.runner import LocalRunner
 from tensorparity.triage.reduction.reducer import Budget, Checked
-from tensorparity.triage.suspicion import Suspicion
 from tensorparity.zoo.entries import ARCHITECTURES
 from tensorparity.zoo.weights import calibrated, sample_inputs
 

@@ -9,7 +9,7 @@ from ..core.finding import Finding
 from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
-from ..oracles.kinds import oracle_of
+from ..oracles.kinds import particular_oracle
 from ..reporting.facts import TargetFacts
 from ..reporting.words import worded
 from ..store.casefile import CaseFile
@@ -95,11 +95,6 @@ def _case_file(finding: Finding, suspicion: Suspicion, faults: Mapping[str, Faul
         suspects=suspicion.diagnosis.suspects,
         oracle=particular_oracle(suspicion),
     )
-
-
-def particular_oracle(suspicion: Suspicion) -> str:
-    """Who convicted, where that is not the oracle of this kind of case; nobody otherwise."""
-    return suspicion.oracle if suspicion.oracle and suspicion.oracle != oracle_of(suspicion.case) else ""
 
 
 def target_facts(

@@ -64,7 +64,7 @@ class Loop:
         #: Keys of the defects of single cases.
         self._single: set[Key] = set()
         self._running = 0.0
-        self._finished = False
+        self._cut = False
         self.stop = StopReason.CASES
 
     def run(self) -> StopReason:
@@ -97,10 +97,12 @@ class Loop:
         if self._budget.is_used_up(bool(self._waiting)):
             self.stop = StopReason.BUDGET
             return False
-        while len(self._flight) <= self._engine.ahead and not (self._finished or self._budget.is_complete):
+        while len(self._flight) <= self._engine.ahead and not (self._cut or self._budget.is_complete):
             asks = self._engine.ask()
+            if not asks:
+                break  # until it is told more, if anything is under way; else it has finished
             kept = self._budget.cut(asks)
-            self._finished = not asks or len(kept) < len(asks)
+            self._cut = len(kept) < len(asks)
             if kept:
                 self._flight.append(self._begun(kept))
         return bool(self._flight)

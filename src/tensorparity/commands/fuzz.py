@@ -31,15 +31,15 @@ from ..generators.networks.palettes import DATA, PAPER
 from ..generators.single_cases.streams import STREAMS
 from ..operators.catalogue import has_layer, layer_names
 from ..operators.rounding import K
+from ..oracles.kinds import TRAINING_STEPS, of_role
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.examine import Examiner
 
-#: The technique of this command, and the oracles that judge its training steps.
+#: The technique of this command.
 _ENGINE = "muffin"
-_ORACLES = ("training_step", "muffin")
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 
 
@@ -115,7 +115,7 @@ class FuzzSettings:
 
     def oracles(self) -> dict[str, Mapping[str, object]]:
         """What the oracles are told."""
-        own: dict[str, Mapping[str, object]] = {name: {"stages": self._stages()} for name in _ORACLES}
+        own: dict[str, Mapping[str, object]] = {name: {"stages": self._stages()} for name in of_role(TRAINING_STEPS)}
         given = self.sections.oracles
         return {name: {**own.get(name, {}), **given.get(name, {})} for name in {*own, *given}}
 

@@ -136,7 +136,7 @@ class Hunt:
                 **tally.stats(seconds),
                 "stop_reason": self.stop.value,
                 "again": dict(self.session.distinct.again),
-                "tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
+                "engine_tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
             },
             findings=tuple(self.session.findings.values()),
             notes=(

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..campaign.events import Listener, silent
-from ..campaign.filing import files_beside, make_finding, particular_oracle, target_facts
+from ..campaign.filing import files_beside, make_finding, target_facts
 from ..campaign.reducing import Prepared, confirmed, prepare_one
 from ..campaign.sections import Sections
 from ..core.errors import UsageError
 from ..core.finding import Class, Finding
 from ..operators.rounding import K
+from ..oracles.kinds import particular_oracle
 from ..reporting.facts import Facts
 from ..reporting.words import sentence
 from ..store.casefile import SUFFIX, CaseFile, write_case

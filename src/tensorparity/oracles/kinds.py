@@ -10,6 +10,7 @@ from ..core.graph import LayerGraph
 from ..core.oracle import Oracle, OracleFactory, Setup
 from ..core.procedure import Goal
 from ..core.registry import Registry
+from ..core.suspicion import Suspicion
 from ..operators.beside import layer_of
 from ..operators.losses_alone import is_loss_alone
 from ..operators.ruled_out import ruled_out
@@ -40,6 +41,8 @@ ORACLES: Registry[OracleFactory] = Registry(
     },
 )
 
+#: Roles that several oracles have: whoever is chosen judges in the place of the others.
+WHOLE_MODELS, TRAINING_STEPS = "whole models", "training steps"
 #: Who judges whole models where nobody else is chosen.
 DEFAULT_ORACLE = "parity"
 
@@ -108,12 +111,27 @@ def oracle_of(case: Case) -> str:
 def chosen_instead(chosen: str, named: str) -> str:
     """Who decides where a user has chosen an oracle: that one, if it can judge in the place of the one that is named.
 
-    An oracle says so by ``replaces``, names of others; one that says nothing judges everything.
+    Oracles of one ``role`` can; one that has none judges everything.
     """
     if not chosen:
         return named
-    replaces = getattr(ORACLES.get(chosen), "replaces", None)
-    return chosen if replaces is None or named in replaces else named
+    role = role_of(chosen)
+    return chosen if not role or role == role_of(named) else named
+
+
+def role_of(name: str) -> str:
+    """What an oracle judges, where others can judge that in its place."""
+    return str(getattr(ORACLES.get(name), "role", ""))
+
+
+def of_role(role: str) -> list[str]:
+    """The oracles of a role."""
+    return [name for name in ORACLES.names() if role_of(name) == role]
+
+
+def particular_oracle(suspicion: Suspicion) -> str:
+    """Who convicted, where that is not the oracle of this kind of case; nobody otherwise."""
+    return suspicion.oracle if suspicion.oracle and suspicion.oracle != oracle_of(suspicion.case) else ""
 
 
 def make_oracle(name: str, setup: Setup) -> Oracle:
