@@ -195,8 +195,21 @@ def test_ctrl_c_ends_the_run_and_not_the_report(tmp_path: Path) -> None:
 def test_a_budget_leaves_time_for_what_waits() -> None:
     budget = Budget(seconds=10.0, searching=0.5)
     budget.began -= 6.0
-    assert budget.is_used_up(waiting=True)
-    assert not budget.is_used_up(waiting=False)
+    assert not budget.is_used_up
+    assert budget.is_time_to_confirm(waiting=True)
+    assert not budget.is_time_to_confirm(waiting=False)
+    budget.has_confirmed()
+    assert not budget.is_time_to_confirm(waiting=True), "four seconds are left, two of them for searching"
+    budget.began -= 2.5
+    assert budget.is_time_to_confirm(waiting=True)
+    budget.began -= 2.0
+    assert budget.is_used_up
+
+
+def test_what_was_asked_for_by_number_has_no_hurry() -> None:
+    budget = Budget(seconds=0.0, cases=3, searching=0.5)
+    assert not budget.is_used_up
+    assert not budget.is_time_to_confirm(waiting=True)
 
 
 def test_a_loop_emits_the_oracle_that_decided() -> None:

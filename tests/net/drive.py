@@ -20,6 +20,7 @@ from scenarios import Scenario, exhibits
 from tensorparity.campaign.beside import BESIDE
 from tensorparity.campaign.confirming import agreed
 from tensorparity.campaign.examination import Examination, Examined, Rules, model_of
+from tensorparity.campaign.examining import examine_case, judge_case
 from tensorparity.campaign.fuzz_functions import function_cases
 from tensorparity.campaign.fuzz_invalid import invalid_cases
 from tensorparity.campaign.fuzz_kinks import kink_cases
@@ -31,7 +32,6 @@ from tensorparity.triage.suspicion import Suspicion
 
 from tensorparity.campaign.call_examination import examine_call
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.examining import examine_case, judge_case
 from tensorparity.campaign.filing import make_finding
 from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings, confirmed
 from tensorparity.campaign.selection import families_of

@@ -10,17 +10,8 @@ from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.oracle import Judged
 from ..core.outcome import Outcome, Status
+from ..core.progress import Progress
 from ..core.suspicion import Suspicion
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """So much of a phase is done; ``total`` is None where nobody knows."""
-
-    phase: str
-    done: int = 0
-    total: int | None = None
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +49,6 @@ class WorkerDied:
 class Confirmed:
     """Suspicions have been looked at again in fresh processes; they are what that made of them, in their order."""
 
-    engine: str
     suspicions: tuple[Suspicion, ...]
     seconds: float = 0.0
 
@@ -86,6 +76,19 @@ class EngineEnded:
     running: float
     tables: Mapping[str, Json] = field(default_factory=dict)
 
+
+__all__ = [
+    "CaseDone",
+    "Confirmed",
+    "EngineEnded",
+    "Event",
+    "FindingFiled",
+    "Listener",
+    "Progress",
+    "WorkerDied",
+    "silent",
+    "to_all",
+]
 
 Event = Progress | CaseDone | WorkerDied | Confirmed | FindingFiled | EngineEnded
 

@@ -25,7 +25,7 @@ from ..core.errors import UsageError
 from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..core.verdict import Stage
-from ..engines.base import ENGINES
+from ..engines.muffin.engine import MuffinEngine
 from ..generators.networks.networks import NetworkSettings
 from ..generators.networks.palettes import DATA, PAPER
 from ..generators.single_cases.streams import STREAMS
@@ -39,7 +39,7 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.examine import Examiner
 
 #: The technique of this command.
-_ENGINE = "muffin"
+_ENGINE = MuffinEngine.name
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 
 
@@ -212,15 +212,27 @@ class Fuzz:
         self.tally, self.costs = Tally(), Costs()
         targets = tuple(settings.targets)
         setup = Setup(settings.seed, targets, traits_of(runner.targets), settings.engine())
-        self._engine = ENGINES.get(_ENGINE)(setup)
+        self._engine = MuffinEngine(setup)
         examiner = Examiner(runner, setup, oracle=settings.oracle, settings=settings.oracles())
         self._campaign = store.begin_campaign("fuzz", settings.seed, settings.identity(runner))
         preparation = Preparation(runner, examiner, settings.reducing, listener)
-        emit = to_all([self.tally, self.costs, listener])
+        emit = to_all([self.tally, self.costs, self._watch])
         faults = settings.runner.faults
         self.session = Session(examiner, preparation, emit, store, self._campaign, faults)
         self.stop = StopReason.CASES
         self._lines: dict[str, Json] = {}
+        self._began = time.monotonic()
+
+    def _watch(self, event: Event) -> None:
+        """Pass an event on; how far the run has come is said with its speed and what was covered so far."""
+        if isinstance(event, Progress) and event.phase == self._engine.name:
+            spent, covered = time.monotonic() - self._began, self._engine.coverage()
+            detail = [f"{60.0 * event.done / spent if spent else 0.0:.0f} models/min"]
+            detail += [
+                f"{covered[what]['used']} of {covered[what]['declared']} {what}" for what in ("layers", "values")
+            ]
+            event = replace(event, phase="fuzz", detail=", ".join([*detail, event.detail]))
+        self._tell(event)
 
     def run(self) -> None:
         """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
@@ -228,9 +240,15 @@ class Fuzz:
         seconds = None if settings.models is not None else settings.budget
         self.stop = run_engines(self.session, [self._engine], seconds=seconds, cases=settings.models)
         if settings.runner.lines and self.stop is not StopReason.INTERRUPTED:
-            self._tell(Progress("counting executed lines"))
-            self._lines = line_coverage(self._runner, settings.targets)
+            self._count_lines()
         self._store.finish_campaign(self._campaign, self.stop.value)
+
+    def _count_lines(self) -> None:
+        self._tell(Progress("counting executed lines", self._own.cases, self._settings.models))
+        try:
+            self._lines = line_coverage(self._runner, self._settings.targets)
+        except KeyboardInterrupt:
+            self.stop = StopReason.INTERRUPTED
 
     def voted(self, tables: Mapping[str, Json]) -> VotedRun:
         """What the paper's vote says, for the run the other way."""
@@ -259,8 +277,8 @@ class Fuzz:
         """
         settings, tally, own = self._settings, self.tally, self._own
         printed = dict(own.tables)
-        digests = printed.pop("digests")
-        tables = {**printed.pop("tables"), "seconds": self.costs.seconds_by(digests, own.running)}
+        seconds_by_data = self.costs.seconds_by(self._engine.digests(), own.running)
+        tables = {**printed.pop("tables"), "seconds": seconds_by_data}
         run = self.voted(tables)
         stats: dict[str, Json] = {
             **tally.stats(seconds),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from ..core.case import ApiCall, Case, ModelFile
+from ..core.errors import UsageError
 from ..core.graph import LayerGraph
 from ..core.oracle import Oracle, OracleFactory, Setup
 from ..core.procedure import Goal
@@ -17,29 +18,28 @@ from ..operators.ruled_out import ruled_out
 
 _HERE = __name__.rpartition(".")[0]
 
-ORACLES: Registry[OracleFactory] = Registry(
-    "oracle",
-    {
-        "outcomes": f"{_HERE}.outcomes:Outcomes",
-        "failure": f"{_HERE}.failing_alike:FailingAlike",
-        "muffin": f"{_HERE}.muffin_step:Muffin",
-        "training_step": f"{_HERE}.training_step:TrainingStep",
-        "refusal": f"{_HERE}.refusal:RefusalOracle",
-        "equivalence": f"{_HERE}.equivalence:EquivalenceOracle",
-        "call": f"{_HERE}.call:CallOracle",
-        "layer": f"{_HERE}.layer:LayerOracle",
-        "layers": f"{_HERE}.layers:LayersOracle",
-        "trained_layer": f"{_HERE}.trained_layer:TrainedLayerOracle",
-        "training": f"{_HERE}.training:TrainingOracle",
-        "replayed": f"{_HERE}.replayed:ReplayedOracle",
-        "file": f"{_HERE}.file:FileOracle",
-        "parity": f"{_HERE}.output_pair:Parity",
-        "cradle": f"{_HERE}.output_pair:Cradle",
-        "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
-        "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
-        "training_drift": f"{_HERE}.training_drift:TrainingDrift",
-    },
-)
+_OURS = {
+    "outcomes": f"{_HERE}.outcomes:Outcomes",
+    "failure": f"{_HERE}.failing_alike:FailingAlike",
+    "muffin": f"{_HERE}.muffin_step:Muffin",
+    "training_step": f"{_HERE}.training_step:TrainingStep",
+    "refusal": f"{_HERE}.refusal:RefusalOracle",
+    "equivalence": f"{_HERE}.equivalence:EquivalenceOracle",
+    "call": f"{_HERE}.call:CallOracle",
+    "layer": f"{_HERE}.layer:LayerOracle",
+    "layers": f"{_HERE}.layers:LayersOracle",
+    "trained_layer": f"{_HERE}.trained_layer:TrainedLayerOracle",
+    "training": f"{_HERE}.training:TrainingOracle",
+    "replayed": f"{_HERE}.replayed:ReplayedOracle",
+    "file": f"{_HERE}.file:FileOracle",
+    "parity": f"{_HERE}.output_pair:Parity",
+    "cradle": f"{_HERE}.output_pair:Cradle",
+    "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
+    "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
+    "training_drift": f"{_HERE}.training_drift:TrainingDrift",
+}
+
+ORACLES: Registry[OracleFactory] = Registry("oracle", _OURS)
 
 #: Roles that several oracles have: whoever is chosen judges in the place of the others.
 WHOLE_MODELS, TRAINING_STEPS = "whole models", "training steps"
@@ -127,6 +127,17 @@ def role_of(name: str) -> str:
 def of_role(role: str) -> list[str]:
     """The oracles of a role."""
     return [name for name in ORACLES.names() if role_of(name) == role]
+
+
+def check_choice(name: str) -> None:
+    """See to it that a user may choose this oracle: most of ours judge one kind of case, and are nobody's to choose.
+
+    Raises:
+        UsageError: for an unknown one, or one that cannot be chosen.
+    """
+    known = [other for other in ORACLES.names() if other not in _OURS or role_of(other)]
+    if name not in known:
+        raise UsageError(f"unknown oracle {name!r}; known are {', '.join(known)}")
 
 
 def particular_oracle(suspicion: Suspicion) -> str:
