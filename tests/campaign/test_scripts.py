@@ -7,7 +7,6 @@ from typing import cast
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.campaign.scripts import execute, render, reproduce, verify
 from tensorparity.core.arrays import dtype_named
@@ -23,6 +22,8 @@ from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.reproduce.claim import Claim
+
+from ..examining import examine_case, examiner_for
 
 WRONG_FMOD = """
 import torch
@@ -59,7 +60,7 @@ def opened(source: str, *targets: str) -> LocalRunner:
 
 def prepared(runner: LocalRunner, case: Case) -> Prepared:
     (suspicion,) = examine_case(runner, case, runner.targets)[0].suspicions
-    return prepare_one(runner, runner, suspicion, Budget())
+    return prepare_one(runner, examiner_for(runner, runner.targets), suspicion, Budget())
 
 
 def fmod() -> Case:

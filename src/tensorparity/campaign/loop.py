@@ -167,7 +167,8 @@ class Loop:
             emit(CaseDone(name, result, counted=ask.counted, resumed=True))
         else:
             again = tuple("/".join(key[:3]) for key in examined.known)
-            emit(CaseDone(name, result, examined.own, ask.counted, oracle=examined.oracle, again=again))
+            judged = (examined.judged, *examined.measured)
+            emit(CaseDone(name, result, examined.own, ask.counted, False, examined.oracle, again, judged))
             for target, outcome in examined.own.items():
                 if outcome.status in _DEATHS:
                     emit(WorkerDied(target, outcome.status, result.digest))

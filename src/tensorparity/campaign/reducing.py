@@ -330,7 +330,7 @@ def _prepare_exporter(
     listener: Watcher,
 ) -> Prepared:
     """The smallest layer that it gets wrong, else the file with the smallest batch."""
-    reduction = reduce_exporter(local, examiner.runner, suspicion, exporter, budget)
+    reduction = reduce_exporter(local, examiner, suspicion, exporter, budget)
     if reduction.suspicion is None:
         final = _not_reduced(suspicion, reduction.stopped, by_file=True)
     else:
@@ -338,7 +338,7 @@ def _prepare_exporter(
     if not scripts:
         return Prepared(replace(final, case=suspicion.case), suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
-    prepared = _with_script(final, suspicion, reduction, reproduce_exporter(local, examiner.runner, final, exporter))
+    prepared = _with_script(final, suspicion, reduction, reproduce_exporter(local, examiner, final, exporter))
     # a graph would be lowered by ourselves when it is replayed: the file it is, for everybody but the script
     return replace(prepared, suspicion=replace(prepared.suspicion, case=_in_file(prepared.suspicion.case, suspicion)))
 

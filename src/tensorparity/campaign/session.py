@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from ..targets.faults import Fault
 from ..triage.examine import Examined, Examiner
 from ..triage.witnesses import with_testimonies
 from .distinct import Distinct
-from .events import FindingFiled, Listener
+from .events import Confirmed, FindingFiled, Listener
 from .filing import file_findings, make_finding, scripts_of
 from .reducing import Preparation, Prepared
 
@@ -73,13 +74,14 @@ class Session:
     """One campaign under way.
 
     Args:
+        preparation: None files suspicions as they are.
         store: None keeps nothing; ``campaign`` is its number in the store.
         subject: what the whole campaign is about, in the user's words, where that is one model.
         resumable: results are recorded, so that it can be gone on with.
     """
 
     examiner: Examiner
-    preparation: Preparation
+    preparation: Preparation | None
     emit: Listener
     store: Store | None = None
     campaign: int = 0
@@ -127,7 +129,8 @@ class Session:
 
     def stop_reducing(self) -> None:
         """What comes from now on is filed as it is."""
-        self.preparation.stop_reducing()
+        if self.preparation is not None:
+            self.preparation.stop_reducing()
 
     # From a suspicion to a finding
 
@@ -137,10 +140,12 @@ class Session:
 
     def confirm(self, examined: Sequence[Examined]) -> None:
         """See suspicions again in fresh processes; they wait for ``file`` then, because Ctrl-C may come in between."""
+        began = time.monotonic()
         wanted = [item for item in self.selection.choose(examined) if item.judged.suspicions]
         asked = [_Chosen(s, _name(item.case, s, self.subject)) for item in wanted for s in item.judged.suspicions]
         again = self.examiner.confirm(wanted) if wanted else []
         confirmed = with_testimonies(self.examiner, [one for one, _ in again], [outcomes for _, outcomes in again])
+        self.emit(Confirmed(tuple(confirmed), time.monotonic() - began))
         self._confirmed += zip(confirmed, asked, strict=True)
 
     def file(self, engine: str) -> None:
@@ -149,9 +154,15 @@ class Session:
             piece = self._confirmed[:_PIECE]
             chosen = {id(suspicion): first for suspicion, first in piece}
             new = [s for s, _ in piece if not self._is_filed(self._completed(engine, Prepared(s, s), chosen)[0].id)]
-            self._keep(engine, self.preparation.reduce(new), chosen)
+            self._keep(engine, self._prepared(new), chosen)
             del self._confirmed[:_PIECE]
-        self._keep(engine, self.preparation.met(), {})
+        if self.preparation is not None:
+            self._keep(engine, self.preparation.met(), {})
+
+    def _prepared(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        if self.preparation is None:
+            return [Prepared(suspicion, suspicion) for suspicion in suspicions]
+        return self.preparation.reduce(suspicions)
 
     def _is_filed(self, identity: str) -> bool:
         return identity in self.findings or self.distinct.is_merged(identity)

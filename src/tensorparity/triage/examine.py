@@ -318,15 +318,15 @@ class Examiner:
     # Confirmation
 
     def confirm(self, found: Sequence[Examined]) -> list[tuple[Suspicion, Outcomes]]:
-        """All suspicions of these, again in one set of fresh processes, with what the targets did there.
+        """All suspicions of these; defects again in one set of fresh processes, with what the targets did there.
 
-        What does not fail again is ``flaky``.
+        What does not fail again is ``flaky``; what is no defect blames nobody, and stands as it is.
         """
         shown = {digest: outcomes for item in found for digest, outcomes in item.shown.items()}
         return self._confirm([suspicion for item in found for suspicion in item.judged.suspicions], shown)
 
     def confirm_all(self, suspicions: Sequence[Suspicion]) -> list[Suspicion]:
-        """Suspicions, again in one set of fresh processes, in their order; each of a row on that row."""
+        """Suspicions in their order, defects again in one set of fresh processes; each of a row on that row."""
         return [suspicion for suspicion, _ in self._confirm(suspicions, {})]
 
     def _confirm(
@@ -338,20 +338,26 @@ class Examiner:
             shown: by digest, what the targets did when they were convicted, where that is known.
         """
         suspicions = self.cut_out(suspicions)
-        jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), claim=s.key) for s in suspicions]
+        defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
+        jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), claim=s.key) for s in defects]
         self._run(jobs, fresh=True)
         self._settle(jobs, True, {})
-        return [
-            (self._seen_again(suspicion, job, shown.get(suspicion.case.digest)), job.outcomes[0])
-            for suspicion, job in zip(suspicions, jobs, strict=True)
-        ]
+        waiting = iter(jobs)
+        found: list[tuple[Suspicion, Outcomes]] = []
+        for suspicion in suspicions:
+            before = shown.get(suspicion.case.digest)
+            if suspicion.diagnosis.klass is Class.DEFECT:
+                job = next(waiting)
+                found.append((self._seen_again(suspicion, job, before), job.outcomes[0]))
+            else:
+                found.append((suspicion, before or {}))
+        return found
 
     def _seen_again(self, suspicion: Suspicion, job: _Job, before: Outcomes | None) -> Suspicion:
-        again = job.judged.of_key(suspicion.key) or _alike(suspicion, job.judged)
-        if again is None:
+        if job.judged.of_key(suspicion.key) is None:
             self._count(suspicion.known_by, -1)  # it may come again, and be real
             return replace(suspicion, diagnosis=flaky(suspicion.diagnosis))
-        if before is None or suspicion.diagnosis.klass is not Class.DEFECT:
+        if before is None:
             return suspicion
         families = self._setup.traits.families(suspicion.targets)
         notes = two_answers(suspicion.diagnosis.suspects, families, before, job.outcomes[0])
@@ -359,7 +365,7 @@ class Examiner:
 
 
 def _alike(suspicion: Suspicion, judged: Judged) -> Suspicion | None:
-    """What is no defect (rounding, a documented freedom) shows again where the class and the key are the same."""
+    """What is said again, with the same key and of the same class."""
     klass = suspicion.diagnosis.klass
     same = (s for s in judged.suspicions if s.key == suspicion.key and s.diagnosis.klass is klass)
     return next(same, None)
