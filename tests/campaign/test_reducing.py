@@ -172,7 +172,7 @@ class TestReducing:
     ) -> None:
         runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]}, ends={TF: Status.UNSUPPORTED})
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        assert needed_targets(suspicion) == [TORCH, TF]
+        assert needed_targets(suspicion, traits_of(TARGETS)) == [TORCH, TF]
         reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.diagnosis.suspects == (TORCH,)
@@ -194,7 +194,7 @@ class TestReducing:
 
     def test_only_needed_targets_are_asked(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        assert needed_targets(suspicion) == [TORCH, TF]
+        assert needed_targets(suspicion, traits_of(TARGETS)) == [TORCH, TF]
         backward = replace(suspicion, case=replace(chain, procedure=Procedure(goal=Goal.GRADIENTS)))
         assert needed_targets(backward) == list(TARGETS)
         shared = replace(suspicion, diagnosis=replace(suspicion.diagnosis, suspects=("keras",)))
