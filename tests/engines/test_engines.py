@@ -49,6 +49,8 @@ class TestEveryEngine:
 
 
 def test_cradle_goes_through_the_zoo_whatever_was_found() -> None:
-    names = [ask.case.subject.name for ask in made("cradle").ask() if isinstance(ask.case.subject, LayerGraph)]
+    engine = made("cradle")
+    asked = [ask for _ in ARCHITECTURES for ask in engine.ask()]
+    names = [ask.case.subject.name for ask in asked if isinstance(ask.case.subject, LayerGraph)]
     assert names == [ARCHITECTURES[name]().name for name in ARCHITECTURES]
     assert digests("cradle", 0, verdict=PASS) == digests("cradle", 0, verdict=FAIL)
