@@ -33,6 +33,7 @@ from tensorparity.core.verdict import Judgement, Kind, Verdict
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
 from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.confirm import two_answers, unsteady
 from tensorparity.triage.examine import Examined, Examiner
 from tensorparity.triage.reduction.reducer import Budget
@@ -172,7 +173,7 @@ class TestReducing:
     ) -> None:
         runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]}, ends={TF: Status.UNSUPPORTED})
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        assert needed_targets(suspicion) == [TORCH, TF]
+        assert needed_targets(suspicion, traits_of(TARGETS)) == [TORCH, TF]
         reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.diagnosis.suspects == (TORCH,)
@@ -194,7 +195,7 @@ class TestReducing:
 
     def test_only_needed_targets_are_asked(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        assert needed_targets(suspicion) == [TORCH, TF]
+        assert needed_targets(suspicion, traits_of(TARGETS)) == [TORCH, TF]
         backward = replace(suspicion, case=replace(chain, procedure=Procedure(goal=Goal.GRADIENTS)))
         assert needed_targets(backward) == list(TARGETS)
         shared = replace(suspicion, diagnosis=replace(suspicion.diagnosis, suspects=("keras",)))
@@ -417,7 +418,7 @@ class TestSeveralAtATime:
                 raise KeyboardInterrupt
             interrupted.wait(30)
             try:
-                return stoppable.run_pairs([(suspicion.case, TORCH)])
+                return stoppable.runner.run_pairs([(suspicion.case, TORCH)])
             except RuntimeError:
                 ended.set()
                 raise
