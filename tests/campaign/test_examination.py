@@ -287,7 +287,7 @@ class TestEndings:
         assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, (B,))
         assert sentences(suspicion.diagnosis) == (
             f"{B}{said}: {B} does not feel like it",
-            f"{A}, {C} completed the same model on the same inputs",
+            f"{A} and {C} completed the same model on the same inputs",
         )
 
     def test_running_out_of_memory_is_our_limit_and_nobodys_defect(self, examine: Examine, fake_runner: Any) -> None:
