@@ -418,7 +418,7 @@ class TestSeveralAtATime:
                 raise KeyboardInterrupt
             interrupted.wait(30)
             try:
-                return stoppable.run_pairs([(suspicion.case, TORCH)])
+                return stoppable.runner.run_pairs([(suspicion.case, TORCH)])
             except RuntimeError:
                 ended.set()
                 raise
