@@ -139,7 +139,9 @@ class TestExamining:
         assert _is_well(*examine_cases(runner, [stepped], TARGETS))
 
     def test_several_cases_in_one_round_trip(self, runner: Any, chain: Case) -> None:
-        single = reduce_suspicion(examiner_for(runner, TARGETS), examine_case(runner, chain, TARGETS)[0].suspicions[0], Budget()).case
+        single = reduce_suspicion(
+            examiner_for(runner, TARGETS), examine_case(runner, chain, TARGETS)[0].suspicions[0], Budget()
+        ).case
         right = replace(single, inputs={name: array + 1 for name, array in single.inputs.items()})
         runner.ran.clear()
         checked = examine_cases(runner, [single, right], TARGETS)
@@ -213,7 +215,9 @@ class TestReducing:
         preparation = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False))
         prepared = preparation.prepare([first])
         assert [item.suspicion.diagnosis.suspects for item in prepared] == [(TORCH,)]
-        both = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare([replace(first, targets=TARGETS)])
+        both = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(
+            [replace(first, targets=TARGETS)]
+        )
         assert len(both) == len(prepared)
 
     def test_what_does_not_show_alone_is_filed_as_it_was(self, fake_runner: Any, chain: Case) -> None:
@@ -249,7 +253,9 @@ class TestReducing:
         monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", breaks)
         runner = fake_runner(targets=TARGETS)
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, (TORCH,), api="x.y"), chain, TARGETS)
-        (prepared,) = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare([suspicion])
+        (prepared,) = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(
+            [suspicion]
+        )
         assert prepared.suspicion.case is chain
         (remark,) = sentences(prepared.suspicion.diagnosis)
         assert remark.startswith("not reduced: a bug in tensorparity (test_reducing.py, line ")
@@ -311,7 +317,11 @@ class TestFiling:
             case = case_of(build.build(build.add("ReLU", x)), seed)
             runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
             (suspicion,) = examine_case(runner, case, TARGETS)[0].suspicions
-            signatures.add(prepare_one(runner, examiner_for(runner, TARGETS), suspicion, Budget(), scripts=False).suspicion.signature)
+            signatures.add(
+                prepare_one(
+                    runner, examiner_for(runner, TARGETS), suspicion, Budget(), scripts=False
+                ).suspicion.signature
+            )
         assert len(signatures) == 1
 
     def test_accusations_of_one_defect_are_one_once_they_are_reduced(self, fake_runner: Any) -> None:
@@ -321,7 +331,9 @@ class TestFiling:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
         suspicions = examine_case(runner, case, TARGETS)[0].suspicions
         assert len({suspicion.signature for suspicion in suspicions}) == 2
-        prepared = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(suspicions)
+        prepared = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(
+            suspicions
+        )
         findings = [make_finding(item.suspicion, "cradle", {}, "m", item.original) for item in prepared]
         assert len({finding.id for finding in findings}) == 2, "each is kept as it was seen"
         assert len(distinct(findings)) == 1
@@ -352,7 +364,9 @@ class TestFiling:
             suspicions += examine_case(runner, case, TARGETS)[0].suspicions
         ids = [make_finding(suspicion, "muffin", {}, "keras.layers.Dense").id for suspicion in suspicions]
         assert ids[0] == ids[1] != ids[2], "two even numbers are one finding, an odd one another"
-        prepared = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(suspicions)
+        prepared = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(
+            suspicions
+        )
         assert [item.reduction is not None for item in prepared] == [True, False, True]
         assert len({item.suspicion.signature for item in prepared}) == 1
 
@@ -380,7 +394,9 @@ class TestSeveralAtATime:
 
     def test_they_come_back_in_their_order(self, fake_runner: Any) -> None:
         runner, suspicions = self.suspicions(fake_runner)
-        prepared = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(suspicions)
+        prepared = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(
+            suspicions
+        )
         assert [item.original for item in prepared] == suspicions
         assert all(item.reduction is not None for item in prepared)
 
@@ -393,7 +409,9 @@ class TestSeveralAtATime:
             return reduce_suspicion(*given)
 
         monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", reduce)
-        prepared = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(suspicions)
+        prepared = Preparation(runner, examiner_for(runner, TARGETS), ReducingSettings(scripts=False)).prepare(
+            suspicions
+        )
         assert all(item.reduction is not None for item in prepared)
 
     def test_an_interruption_stops_what_is_under_way(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
