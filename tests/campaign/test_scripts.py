@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examining import examine_case, examiner_for
 from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.campaign.scripts import execute, render, reproduce, verify
 from tensorparity.core.arrays import dtype_named
@@ -21,6 +22,8 @@ from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.reproduce.claim import Claim
+
+from ..examining import examine_case, examiner_for
 
 WRONG_FMOD = """
 import torch
@@ -130,8 +133,7 @@ def test_a_case_that_lacks_an_array_has_no_script() -> None:
     diagnosis = Diagnosis(Class.DEFECT, ("keras:torch",), "d#0", "keras.layers.Dense", {"units": 2}, ())
     suspicion = Suspicion(Kind.ERROR, diagnosis, case, ("keras:torch",))
     outcomes = {"keras:torch": Outcome("keras:torch", Status.RAISED)}
-    with opened("", "keras:torch") as runner:
-        found = reproduce(runner, suspicion, outcomes)
+    found = reproduce(cast("LocalRunner", None), suspicion, outcomes)
     assert (found.script.text, found.script.remark) == ("", "no script: the case has no 'd/kernel'")
 
 

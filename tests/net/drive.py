@@ -17,37 +17,35 @@ import model_files
 import numpy as np
 from recording import Key
 from scenarios import Scenario, exhibits
-from tensorparity.campaign.beside import BESIDE
-from tensorparity.campaign.confirming import agreed
-from tensorparity.campaign.examination import Examination, Examined, Rules, model_of
-from tensorparity.campaign.fuzz_functions import function_cases
-from tensorparity.campaign.fuzz_invalid import invalid_cases
-from tensorparity.campaign.fuzz_kinks import kink_cases
-from tensorparity.campaign.fuzz_metrics import metric_cases
-from tensorparity.campaign.fuzz_reloads import reload_cases
-from tensorparity.campaign.stages import StepExaminer
-from tensorparity.campaign.stepped import Stepped
-from tensorparity.triage.suspicion import Suspicion
 
-from tensorparity.campaign.call_examination import examine_call
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.examining import examine_case, judge_case
 from tensorparity.campaign.filing import make_finding
-from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings, confirmed
-from tensorparity.campaign.selection import families_of
+from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
 from tensorparity.campaign.sources import Context, open_source
+from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer, read_model
+from tensorparity.commands.confirming import agreed
 from tensorparity.core.case import Case
+from tensorparity.core.endings import ENDING_KINDS
+from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Finding
+from tensorparity.core.oracle import Judged, Setup
 from tensorparity.core.outcome import Failure, Outcome, Status
-from tensorparity.core.runner import Runner, run_case
+from tensorparity.core.runner import Runner
+from tensorparity.core.signature import claim_against
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Verdict
-from tensorparity.engines.muffin import MuffinEngine
-from tensorparity.engines.predoo.engine import PredooEngine
-from tensorparity.generators.networks.loss_cases import loss_cases
-from tensorparity.generators.networks.networks import NetworkSettings
-from tensorparity.oracles.pair import ORACLES
+from tensorparity.engines.muffin.samples import samples_of
+from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
+from tensorparity.generators.single_cases.streams import INVALID, STREAMS
+from tensorparity.oracles.kinds import particular_oracle
+from tensorparity.oracles.step_facts import STEP, StepFacts
+from tensorparity.oracles.whole.sight import model_of
+from tensorparity.reporting.words import sentence
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import LocalRunner
-from tensorparity.triage.reduction.reducer import Budget, Checked
+from tensorparity.triage.examine import Examined, Examiner
+from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.witnesses import with_testimonies
 from tensorparity.zoo.entries import ARCHITECTURES
 from tensorparity.zoo.weights import calibrated, sample_inputs
 
@@ -70,68 +68,86 @@ _INSTANCES = 2
 class Networks:
     """What came of networks, and what was confirmed of it."""
 
-    steps: list[Stepped]
+    steps: list[Examined]
     suspicions: list[Suspicion]
     outcomes: dict[str, Outcome]
 
 
-def examine_networks(runner: Runner, scenario: Scenario, cases: Sequence[Case]) -> Networks:
+def examiner_of(runner: Runner, targets: Sequence[str], everybody: Sequence[str] = ()) -> Examiner:
+    """An examiner of these targets, which remembers no convictions.
+
+    Args:
+        everybody: with the witnesses.
+    """
+    return Examiner(runner, Setup(0, tuple(targets), traits_of([*targets, *everybody])))
+
+
+def examine_networks(examiner: Examiner, scenario: Scenario, cases: Sequence[Case]) -> Networks:
     """Training steps in rounds, as ``fuzz`` and ``hunt`` have them, and all of them confirmed."""
-    examiner = StepExaminer(
-        runner,
-        scenario.targets,
-        families_of(scenario.targets),
-        oracle=scenario.oracle,
-        witnesses=[name for name in scenario.everybody if name not in scenario.targets],
-    )
+    oracle = "muffin" if scenario.oracle == "muffin" else "training_step"
     batches = [cases[start : start + _BATCH] for start in range(0, len(cases), _BATCH)]
-    steps = [step for batch in batches for step in examiner.examine(batch)]
-    outcomes = {target: outcome for step in steps for target, outcome in step.outcomes.items()}
-    return Networks(steps, examiner.confirm(), outcomes)
+    steps = [
+        step
+        for batch in batches
+        for step in examiner.examine([Ask(case, scenario.targets, (oracle,)) for case in batch])
+    ]
+    outcomes = {target: outcome for step in steps for target, outcome in step.own.items()}
+    again = [pair for _, pair in sorted(zip(_places(steps), examiner.confirm(steps), strict=True), key=lambda p: p[0])]
+    suspicions = with_testimonies(examiner, [one for one, _ in again], [seen for _, seen in again])
+    return Networks(steps, suspicions, outcomes)
 
 
-def examine_single(runner: Runner, case: Case, targets: Sequence[str]) -> tuple[Checked, dict[str, Outcome]]:
-    """One case beside networks, as ``fuzz`` judges it."""
-    outcomes = run_case(runner, case, targets)
-    return judge_case(runner, case, outcomes), outcomes
+def _places(steps: Sequence[Examined]) -> Iterator[tuple[int, bool]]:
+    """Where each suspicion is expected: of a batch, what is wrong comes before what ended badly, and what led to it."""
+    for number, step in enumerate(steps):
+        cannot_differ = sum(outcome.completed for outcome in step.own.values()) < 2
+        for suspicion in step.judged.suspicions:
+            yield number // _BATCH, cannot_differ or suspicion.kind in ENDING_KINDS
 
 
-def examine_exhibit(runner: Runner, case: Case, targets: Sequence[str]) -> tuple[Checked, dict[str, Outcome]]:
-    """One case as ``reduce`` and ``localize`` look at it."""
-    return examine_case(runner, case, targets)
+def examine_single(examiner: Examiner, case: Case, targets: Sequence[str]) -> Examined:
+    """One case by itself, judged by the oracle of its kind."""
+    (examined,) = examiner.examine([Ask(case, tuple(targets))])
+    return examined
 
 
-def confirm(runner: Runner, suspicions: Sequence[Suspicion]) -> list[Suspicion]:
+def confirm(examiner: Examiner, found: Sequence[Examined]) -> list[Suspicion]:
     """What single cases are suspected of, again in fresh workers."""
-    return confirmed(runner, suspicions, hangs=True)
+    return [suspicion for suspicion, _ in examiner.confirm(found)]
 
 
 def examine_operator(
     runner: Runner, case: Case, targets: Sequence[str], known: Sequence[str]
 ) -> tuple[list[Verdict], list[tuple[Suspicion, Finding]]]:
     """One operator's case, as ``hunt`` has it."""
+    from tensorparity.campaign.call_examination import examine_call
+
     examined = examine_call(runner, case, targets, known)
     return examined.verdicts, [(item.suspicion, item.finding) for item in examined.filed]
 
 
-def examine_model(runner: Runner, scenario: Scenario, case: Case) -> Examined:
+def examine_model(runner: Runner, scenario: Scenario, case: Case) -> tuple[ExaminedModel, Examiner]:
     """One model, as ``hunt`` and ``compare`` have it."""
-    rules = Rules(families_of(scenario.targets), oracle=ORACLES.get(scenario.oracle), seed=scenario.seed)
-    return Examination(runner, model_of(case), rules).run(case.inputs, case.labels, scenario.targets)
-
-
-def examine_file(runner: Runner, scenario: Scenario, opened: model_files.Opened) -> Examined:
-    """One model in a file, as ``compare`` has it; its layers are read when they are needed."""
-    families = families_of(scenario.everybody)
-    rules = Rules(families, oracle=ORACLES.get(scenario.oracle), seed=scenario.seed, localize="always")
-    examination = Examination(
-        runner,
-        opened.unread,
-        rules,
-        arbiters=[name for name in scenario.everybody if name not in scenario.targets],
-        import_graph=lambda model: replace(model, graph=opened.model.graph, weights=opened.model.weights),
+    traits = traits_of(scenario.targets)
+    examiner = ModelExaminer(
+        runner, model_of(case), scenario.targets, traits, oracle=scenario.oracle, seed=scenario.seed
     )
-    return examination.run(opened.inputs, {}, scenario.targets)
+    return examiner.examine(case.inputs, case.labels), examiner.examiner()
+
+
+def examine_file(runner: Runner, scenario: Scenario, opened: model_files.Opened) -> ExaminedModel:
+    """One model in a file, as ``compare`` has it; its layers are read when they are needed."""
+    arbiters = tuple(name for name in scenario.everybody if name not in scenario.targets)
+    examiner = ModelExaminer(
+        model_files.Reading(runner, opened),
+        opened.unread,
+        scenario.targets,
+        traits_of(scenario.everybody),
+        oracle=scenario.oracle,
+        settings={"localize": "always", "arbiters": arbiters},
+        seed=scenario.seed,
+    )
+    return examiner.examine(opened.inputs, {})
 
 
 def open_file(runner: LocalRunner, scenario: Scenario, path: Path, cache: Path) -> model_files.Opened:
@@ -141,14 +157,14 @@ def open_file(runner: LocalRunner, scenario: Scenario, path: Path, cache: Path) 
     context = Context(runner, settings, scenario.targets, scenario.seed, silent, arbiters)
     source = open_source(str(path), context)
     data = source.pick_data(None, 1, scenario.seed, {})  # whatever is wrong, there is no other to look at
-    model = source.import_graph(source.model) if source.import_graph else source.model
+    model = source.model if source.model.graph else read_model(runner, source.model, scenario.targets)
     return model_files.Opened(model, dict(data.inputs))
 
 
-def reduce_all(runner: Runner, suspicions: Sequence[Suspicion]) -> Iterator[Prepared]:
+def reduce_all(examiner: Examiner, suspicions: Sequence[Suspicion]) -> Iterator[Prepared]:
     """One after the other, so that threads do not change the order of questions; by checks, whatever time they take."""
     settings = ReducingSettings(Budget(_CHECKS, math.inf), math.inf, scripts=False)
-    preparation = Preparation(runner, runner, settings)  # type: ignore[arg-type]
+    preparation = Preparation(examiner.runner, examiner, settings)  # type: ignore[arg-type]
     for suspicion in suspicions:
         yield from preparation.reduce([suspicion])
     yield from preparation.met()
@@ -156,11 +172,10 @@ def reduce_all(runner: Runner, suspicions: Sequence[Suspicion]) -> Iterator[Prep
 
 def replay(runner: Runner, suspicion: Suspicion) -> tuple[list[Suspicion], str]:
     """The case of a finding, twice, as ``replay`` runs it from its file."""
-    looks = [
-        examine_case(runner, suspicion.case, suspicion.targets, fresh=True, convicted=suspicion.diagnosis.suspects)
-        for _ in range(2)
-    ]
-    return agreed([checked for checked, _ in looks], [outcomes for _, outcomes in looks])
+    oracle, claim = particular_oracle(suspicion), claim_against(suspicion.diagnosis.suspects)
+    ask = Ask(suspicion.case, oracles=(oracle,) if oracle else ())
+    examiners = [examiner_of(runner, suspicion.targets) for _ in range(2)]
+    return agreed([examiner.examine([ask], fresh=True, claim=claim)[0] for examiner in examiners])
 
 
 def finding_of(
@@ -176,33 +191,23 @@ def finding_of(
     return make_finding(suspicion, engine, outcomes, name, original)
 
 
-_SINGLES: dict[str, Callable[[int], Iterator[Case]]] = {
-    "losses": loss_cases,
-    "metrics": metric_cases,
-    "functions": function_cases,
-    "reloads": reload_cases,
-    "kinks": kink_cases,
-    "invalid": invalid_cases,
-}
-assert set(_SINGLES) == {*BESIDE, "invalid"}
-
-
 # --- cases
 
 
 def networks_of(scenario: Scenario) -> list[Case]:
     settings = NetworkSettings(scenario.layers, data=("palette",), unit=scenario.unit, max_cells=2, max_vertices=4)
-    engine = MuffinEngine(scenario.seed, settings)
-    rounds = (engine.propose(index) for index in itertools.count())
-    return _first(scenario.count, itertools.chain.from_iterable(rounds))
+    generator = NetworkGenerator(scenario.seed, settings, samples_of(settings.data)[0])
+    return _first(scenario.count, (generator.next().case for _ in itertools.count()))
 
 
 def singles_of(scenario: Scenario) -> Iterator[tuple[str, Case]]:
-    for kind, cases in _SINGLES.items():
-        yield from ((kind, case) for case in _first(scenario.count, cases(scenario.seed)))
+    for kind, stream in {**STREAMS, "invalid": INVALID}.items():
+        yield from ((kind, case) for case in _first(scenario.count, stream.begin(scenario.seed, ())))
 
 
 def operators_of(scenario: Scenario) -> list[Case]:
+    from tensorparity.engines.predoo.engine import PredooEngine
+
     engine = PredooEngine(scenario.seed)
     rounds = (engine.propose(index) for index in itertools.count())
     return _first(scenario.count, map(_of_few_rows, itertools.chain.from_iterable(rounds)))
@@ -240,47 +245,43 @@ def drive(scenario: Scenario, runner: Runner) -> Results:
 
 
 def _drive_networks(scenario: Scenario, runner: Runner) -> Results:
-    cases = networks_of(scenario)
-    found = examine_networks(runner, scenario, cases)
+    examiner = examiner_of(runner, scenario.targets, scenario.everybody)
+    found = examine_networks(examiner, scenario, networks_of(scenario))
     return {
         "cases": [_step(step) for step in found.steps],
         "suspicions": [said(s, finding_of(s, "muffin", found.outcomes)) for s in found.suspicions],
-        **_later(scenario, runner, found.suspicions, "muffin", found.outcomes),
+        **_later(scenario, examiner, found.suspicions, "muffin", found.outcomes),
     }
 
 
 def _drive_singles(scenario: Scenario, runner: Runner) -> Results:
-    named = list(singles_of(scenario))
-    return _checked_cases(scenario, runner, [(kind, case, scenario.targets) for kind, case in named], examine_single)
+    return _checked_cases(scenario, runner, [(kind, case, scenario.targets) for kind, case in singles_of(scenario)])
 
 
 def _drive_museum(scenario: Scenario, runner: Runner) -> Results:
     rng = np.random.default_rng
     shown = [(e.name, e.build(rng(scenario.seed)), e.targets) for e in exhibits(scenario.targets)]
-    return _checked_cases(scenario, runner, shown, examine_exhibit)
+    return _checked_cases(scenario, runner, shown)
 
 
-def _checked_cases(
-    scenario: Scenario,
-    runner: Runner,
-    cases: Sequence[tuple[str, Case, Sequence[str]]],
-    examine: Callable[[Runner, Case, Sequence[str]], tuple[Checked, dict[str, Outcome]]],
-) -> Results:
+def _checked_cases(scenario: Scenario, runner: Runner, cases: Sequence[tuple[str, Case, Sequence[str]]]) -> Results:
     results: list[dict[str, Json]] = []
-    doubted: dict[tuple[str, ...], Suspicion] = {}
+    examiner = examiner_of(runner, scenario.targets)
+    doubted: dict[tuple[str, ...], Examined] = {}
     last: dict[str, Outcome] = {}
     for name, case, targets in cases:
-        checked, outcomes = examine(runner, case, targets)
-        last |= outcomes
-        results.append({"case": case.digest, "of": name, **_checked(checked)})
-        for suspicion in checked.suspicions:
+        examined = examine_single(examiner, case, targets)
+        last |= examined.own
+        results.append({"case": case.digest, "of": name, **_checked(examined.judged)})
+        for suspicion in examined.judged.suspicions:
             if suspicion.diagnosis.klass is Class.DEFECT:
-                doubted.setdefault(suspicion.key, suspicion)
-    suspicions = confirm(runner, list(doubted.values()))
+                only = replace(examined, judged=replace(examined.judged, suspicions=(suspicion,)))
+                doubted.setdefault(suspicion.key, only)
+    suspicions = confirm(examiner, list(doubted.values()))
     return {
         "cases": results,
         "suspicions": [said(s, finding_of(s, "muffin", last)) for s in suspicions],
-        **_later(scenario, runner, suspicions, "muffin", last),
+        **_later(scenario, examiner, suspicions, "muffin", last),
     }
 
 
@@ -303,10 +304,10 @@ def _drive_models(scenario: Scenario, runner: Runner) -> Results:
     found: list[dict[str, Json]] = []
     later: Results = {"reduced": [], "replayed": []}
     for name, case in models_of(scenario):
-        examined = examine_model(runner, scenario, case)
+        examined, examiner = examine_model(runner, scenario, case)
         results.append({"case": case.digest, "of": name, **_examined(examined)})
         found += [said(s, finding_of(s, "cradle", examined.outcomes, name)) for s in examined.suspicions]
-        for kind, items in _later(scenario, runner, examined.suspicions, "cradle", examined.outcomes, name).items():
+        for kind, items in _later(scenario, examiner, examined.suspicions, "cradle", examined.outcomes, name).items():
             later[kind] += items
     return {"cases": results, "suspicions": found, **later}
 
@@ -319,7 +320,7 @@ def _drive_file(scenario: Scenario, runner: Runner) -> Results:
 
 def _later(
     scenario: Scenario,
-    runner: Runner,
+    examiner: Examiner,
     suspicions: Sequence[Suspicion],
     engine: str,
     outcomes: Mapping[str, Outcome],
@@ -327,11 +328,11 @@ def _later(
 ) -> Results:
     """What is done with suspicions: some are reduced, and their cases replayed."""
     sample = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT][: scenario.reduced]
-    prepared = list(reduce_all(runner, sample))
+    prepared = list(reduce_all(examiner, sample))
     reduced = [
         _prepared(item, finding_of(item.suspicion, engine, outcomes, subject, item.original)) for item in prepared
     ]
-    return {"reduced": reduced, "replayed": _replayed(runner, [item.suspicion for item in prepared])}
+    return {"reduced": reduced, "replayed": _replayed(examiner.runner, [item.suspicion for item in prepared])}
 
 
 def _replayed(runner: Runner, suspicions: Sequence[Suspicion]) -> list[dict[str, Json]]:
@@ -370,7 +371,7 @@ def said(suspicion: Suspicion, finding: Finding) -> dict[str, Json]:
         "parameters": dict(diagnosis.parameters),
         "exception": suspicion.exception,
         "features": list(suspicion.features),
-        "evidence": list(diagnosis.evidence),
+        "evidence": [sentence(item) for item in diagnosis.observations],
         "key": list(suspicion.key),
         "signature": suspicion.signature,
         "finding": finding.id,
@@ -401,27 +402,28 @@ def _verdict(verdict: Verdict) -> dict[str, Json]:
     }
 
 
-def _step(step: Stepped) -> dict[str, Json]:
+def _step(step: Examined) -> dict[str, Json]:
+    facts: StepFacts = step.judged.facts[STEP]
     return {
         "case": step.case.digest,
-        "verdicts": [_verdict(verdict) for verdict in step.verdicts],
-        "convicted": [suspicion.signature for suspicion in step.convicted],
-        "known": [list(known.place) for known in step.known],
-        "open": [[trial.stage.value, trial.api] for trial in step.open],
-        "settled": list(step.settled),
-        "unsupported": dict(step.unsupported),
-        "inconsistent": [[item.stage.value, str(item.distance)] for item in step.inconsistent],
+        "verdicts": [_verdict(verdict) for verdict in step.judged.verdicts],
+        "convicted": [suspicion.signature for suspicion in step.judged.suspicions],
+        "known": [list(known.place) for known in facts.known],
+        "open": [list(doubt) for doubt in facts.open],
+        "settled": list(facts.settled),
+        "unsupported": dict(facts.unsupported),
+        "inconsistent": [[item.stage.value, str(item.distance)] for item in facts.inconsistent],
     }
 
 
-def _checked(checked: Checked) -> dict[str, Json]:
+def _checked(judged: Judged) -> dict[str, Json]:
     return {
-        "undecided": checked.undecided,
-        "suspicions": [[s.kind.value, s.stage.value, s.diagnosis.klass.value, s.signature] for s in checked.suspicions],
+        "undecided": judged.undecided,
+        "suspicions": [[s.kind.value, s.stage.value, s.diagnosis.klass.value, s.signature] for s in judged.suspicions],
     }
 
 
-def _examined(examined: Examined) -> dict[str, Json]:
+def _examined(examined: ExaminedModel) -> dict[str, Json]:
     return {
         "verdicts": [_verdict(verdict) for verdict in examined.verdicts],
         "notes": list(examined.notes),

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,13 @@ from typing import Any
 import numpy as np
 
 from tensorparity.core.arrays import Array
-from tensorparity.core.case import ModelFile
+from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.model import Model
+from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.procedure import Goal
+from tensorparity.core.runner import Runner
+from tensorparity.targets.catalogue import traits_of
 
 FOLDER = Path(__file__).parent / "models"
 
@@ -79,6 +83,35 @@ class Opened:
         return replace(self.model, graph=None, weights={})
 
 
+class Reading:
+    """A runner for which the layers of the opened file are known, whoever is asked to read them."""
+
+    def __init__(self, runner: Runner, opened: Opened) -> None:
+        self._runner = runner
+        self._model = opened.model
+
+    @property
+    def targets(self) -> Sequence[str]:
+        return self._runner.targets
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        others = [pair for pair in pairs if pair[0].procedure.goal is not Goal.LAYERS]
+        rest = iter(self._runner.run_pairs(others, fresh=fresh, deadline_factor=deadline_factor))
+        return [self._read(target) if case.procedure.goal is Goal.LAYERS else next(rest) for case, target in pairs]
+
+    def _read(self, target: str) -> Outcome:
+        assert self._model.graph is not None
+        graph = {"graph": self._model.graph.to_json()}
+        return Outcome(target, Status.COMPLETED, dict(self._model.weights), reply=graph)
+
+
 def make(name: str, folder: Path) -> Path:
     """Write the file, in a process of its own."""
     path = folder / name
@@ -97,7 +130,6 @@ def keep(name: str, opened: Opened) -> None:
         "weights": _written(model.weights),
         "file": _bare(model.file).to_json() if model.file else None,
         "files": {target: _bare(file).to_json() for target, file in model.files.items()},
-        "exporters": dict(model.exporters),
         "batch": model.batch,
         "inputs": _written(opened.inputs),
     }
@@ -114,8 +146,8 @@ def read(name: str) -> Opened:
         _read(document["weights"]),
         ModelFile.from_json(document["file"]) if document["file"] else None,
         {target: ModelFile.from_json(file) for target, file in document["files"].items()},
-        document["exporters"],
         document["batch"],
+        traits_of(document["files"]),
     )
     return Opened(model, _read(document["inputs"]))
 

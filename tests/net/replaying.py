@@ -65,12 +65,26 @@ def expected(scenario: Scenario) -> dict[str, Any]:
 def differences(name: str, found: Results, wanted: Results) -> Iterator[Difference]:
     """Where the results of a scenario are not as expected; NaN is as NaN."""
     for kind in sorted({*found, *wanted}):
-        ours, theirs = found.get(kind, []), wanted.get(kind, [])
+        theirs = wanted.get(kind, [])
+        ours = _aligned(found.get(kind, []), theirs)
         for index in range(max(len(ours), len(theirs))):
-            a, b = _at(ours, index), _at(theirs, index)
+            a, b = _unworded(_at(ours, index)), _unworded(_at(theirs, index))
             for field in sorted({*a, *b}):
                 if _text(a.get(field, _ABSENT)) != _text(b.get(field, _ABSENT)):
                     yield Difference(f"{name}.{kind}", index, field)
+
+
+def _aligned(ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Ours in the order of theirs: by the case and the signature, else by the case alone, else in their own order."""
+    left, placed = list(ours), dict[int, Mapping[str, Any]]()
+    for name in (lambda item: (item.get("case"), item.get("of"), item.get("signature")), lambda item: item.get("case")):
+        for index, wanted in enumerate(theirs):
+            same = next((item for item in left if index not in placed and name(item) == name(wanted)), None)
+            if same is not None:
+                placed[index] = same
+                left = [item for item in left if item is not same]
+    rest = iter(left)
+    return [placed[index] if index in placed else next(rest, {}) for index in range(len(theirs))] + list(rest)
 
 
 def _at(items: Sequence[Mapping[str, Any]], index: int) -> Mapping[str, Any]:
@@ -78,7 +92,16 @@ def _at(items: Sequence[Mapping[str, Any]], index: int) -> Mapping[str, Any]:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(_unworded(value), sort_keys=True)
+
+
+def _unworded(value: Any) -> Any:
+    """Without the sentences of evidence: how something is said may change, what is said may not."""
+    if isinstance(value, list):
+        return [_unworded(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _unworded(item) for name, item in value.items() if name != "evidence"}
+    return value
 
 
 def write_expected(scenarios: Sequence[Scenario]) -> None:

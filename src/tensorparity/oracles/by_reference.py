@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.arrays import dtype_name
+from ..core.arrays import dtype_name, is_floating
 from ..core.case import ApiCall, Case
 from ..core.channels import is_text
 from ..core.errors import TensorParityError
@@ -15,7 +15,7 @@ from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.oracle import Seen
 from ..core.outcome import Outcome
-from ..core.policies import in_range, policy_named
+from ..core.policies import PLAIN, in_range, policy_named
 from ..core.signature import suspects_of
 from ..core.suspicion import Suspicion, Worst
 from ..core.traits import Traits
@@ -76,7 +76,7 @@ def _is_wrong_alone(seen: Seen, target: str, truth: Truth) -> bool:
 
 def _errors(case: Case, completed: Mapping[str, Outcome], truth: Truth, traits: Traits) -> NodeErrors:
     answers = {t: [o.outputs[name] for name in truth if name in o.outputs] for t, o in completed.items()}
-    policy = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
+    policy = _policy(case)
     involved = [*case.arrays().values(), *(value.value for value in truth.values())]
     judged = in_range(in_effective_dtype(answers, policy, traits), policy_named(policy), involved, traits)
     errors = measure_outputs(_node_of(case), judged, list(truth.values()), freedom_of(case))
@@ -84,6 +84,15 @@ def _errors(case: Case, completed: Mapping[str, Outcome], truth: Truth, traits: 
     if isinstance(case.subject, LayerGraph) and all(error <= K for error in errors.errors.values()):
         return judge_form(case, completed, traits) or errors
     return errors
+
+
+def _policy(case: Case) -> str | None:
+    """The dtype policy that a layer runs under; none of calls, nor where somebody hands it numbers of another dtype."""
+    if not isinstance(case.subject, LayerGraph):
+        return None
+    floats = {name for array in case.arrays().values() if is_floating(name := dtype_name(array))}
+    plain = PLAIN.name if floats <= {PLAIN.compute} else None
+    return case.procedure.dtype or plain
 
 
 def _node_of(case: Case) -> Node:

@@ -131,7 +131,7 @@ def _groups(seen: Seen, manner: _Manner) -> list[dict[str, Outcome]]:
 def _stage(case: Case, failure: Failure) -> Stage:
     if is_loss_alone(case):
         return Stage.LOSS
-    return stage_of_ending(failure, Stage.BACKWARD if case.cotangents else Stage.FORWARD)
+    return Stage.BACKWARD if case.cotangents else stage_of_ending(failure, Stage.FORWARD)
 
 
 def _api(case: Case, stage: Stage) -> str:
