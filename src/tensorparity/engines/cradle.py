@@ -1,8 +1,8 @@
 """CRADLE: models across targets, judged by whole outputs and then by their layers.
 
 In a campaign the models are the zoo's with calibrated weights, so that it trains nothing and needs no network; they
-are gone through one by one, what is quick first, so that a budget can end it after any of them. ``OneModel`` is the
-same technique on one model of the user's, which may be trained as well.
+are gone through one by one, what is quick first, so that a budget can end it after any of them. ``compare`` is the
+same technique on one model of the user's.
 """
 
 from __future__ import annotations
