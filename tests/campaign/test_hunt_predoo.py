@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tensorparity.campaign.hunt import HuntSettings, hunt
+
 from tensorparity.store.database import open_store
 from tensorparity.targets.runner import RunnerSettings
 

@@ -19,7 +19,7 @@ from tensorparity.core.engine import Ask, Result
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Judged, Seen, Setup
 from tensorparity.core.outcome import Outcome, Status
-from tensorparity.core.verdict import Judgement, Verdict
+from tensorparity.core.verdict import Judgement, Kind, Verdict
 from tensorparity.oracles.kinds import ORACLES
 from tensorparity.store.database import Store, open_store
 from tensorparity.triage.examine import Examiner
@@ -173,6 +173,15 @@ def test_time_outs_never_teach() -> None:
     assert died == [("a", Status.TIMED_OUT), ("b", Status.CRASHED)]
 
 
+def test_a_verdict_of_a_hang_is_kept_and_not_taught(monkeypatch: pytest.MonkeyPatch) -> None:
+    hang = Verdict(Judgement.UNDECIDED, TARGETS, "a timed out", kind=Kind.HANG)
+    monkeypatch.setattr(SumOracle, "judge", lambda self, seen: Judged((hang,), measures={"sum": {"a": (1.0,)}}))
+    engine, events = SmallEngine(rounds=1), list[Event]()
+    run_engines(session(emit=events.append), [engine])
+    assert {event.result.verdicts for event in events if isinstance(event, CaseDone)} == {(hang,)}
+    assert {result.verdicts for results in engine.told for result in results} == {()}
+
+
 def test_an_engine_that_ends_says_what_its_paper_prints() -> None:
     events: list[Event] = []
     run_engines(session(emit=events.append), [SmallEngine(rounds=2)])
@@ -195,8 +204,21 @@ def test_ctrl_c_ends_the_run_and_not_the_report(tmp_path: Path) -> None:
 def test_a_budget_leaves_time_for_what_waits() -> None:
     budget = Budget(seconds=10.0, searching=0.5)
     budget.began -= 6.0
-    assert budget.is_used_up(waiting=True)
-    assert not budget.is_used_up(waiting=False)
+    assert not budget.is_used_up
+    assert budget.is_time_to_confirm(waiting=True)
+    assert not budget.is_time_to_confirm(waiting=False)
+    budget.has_confirmed()
+    assert not budget.is_time_to_confirm(waiting=True), "four seconds are left, two of them for searching"
+    budget.began -= 2.5
+    assert budget.is_time_to_confirm(waiting=True)
+    budget.began -= 2.0
+    assert budget.is_used_up
+
+
+def test_what_was_asked_for_by_number_has_no_hurry() -> None:
+    budget = Budget(seconds=0.0, cases=3, searching=0.5)
+    assert not budget.is_used_up
+    assert not budget.is_time_to_confirm(waiting=True)
 
 
 def test_a_loop_emits_the_oracle_that_decided() -> None:

@@ -255,7 +255,7 @@ def test_what_an_oracle_convicts_is_confirmed_and_examined_again_by_it(name: str
     found = examiner.examine([Ask(case)])
     (suspicion,) = found[0].judged.suspicions
     assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects, suspicion.oracle) == (Class.DEFECT, (B,), name)
-    (again,) = examiner.confirm(found)
+    ((again, _),) = examiner.confirm(found)
     assert (again.key, again.diagnosis.klass) == (suspicion.key, Class.DEFECT)
     replayed, _ = examine_case(runner, suspicion.case, suspicion.targets, convicted=(B,))
     assert replayed.of_key(suspicion.key) is not None

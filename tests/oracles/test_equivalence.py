@@ -17,6 +17,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.oracles.kinds import make_oracle, oracle_of
+from tensorparity.reporting.words import sentences
 
 A, B = "keras:tensorflow", "keras:torch"
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
@@ -68,7 +69,7 @@ class TestOutputs:
         assert (suspicion.kind, suspicion.stage) == (Kind.EQUIVALENCE, Stage.CALL)
         assert (diagnosis.klass, diagnosis.suspects) == (Class.DEFECT, (A,))
         assert diagnosis.api == case.subject.api  # type: ignore[union-attr]
-        assert "the rule softmax-by-hand" in diagnosis.evidence[0]
+        assert "the rule 'softmax-by-hand'" in sentences(diagnosis)[0]
 
 
 def test_what_was_measured_against() -> None:

@@ -45,7 +45,7 @@ class TestReload:
         (suspicion,) = examine_case(runner, network, TARGETS)[0].suspicions
         assert (suspicion.stage, suspicion.diagnosis.klass) == (Stage.SAVE_LOAD, Class.DEFECT)
         assert (suspicion.diagnosis.suspects, suspicion.diagnosis.node) == ((TORCH,), "leaky#0")
-        assert sentences(suspicion.diagnosis)[-1] == "before the model was saved and loaded, the layer was right"
+        assert sentences(suspicion.diagnosis)[-1] == "before the model was saved and loaded, the same layer was right"
 
     def test_and_reduced_to_it(self, fake_runner: Any, network: Case) -> None:
         runner = fake_runner(targets=TARGETS, lost={TORCH: {"leaky": shifted}})

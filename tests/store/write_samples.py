@@ -16,6 +16,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from tensorparity.triage.suspicion import Suspicion
 
 from tensorparity.campaign.filing import make_finding
 from tensorparity.core.case import ApiCall, ArrayArg, Case, Counterpart, ModelFile
@@ -26,7 +27,6 @@ from tensorparity.core.verdict import Kind, Stage
 from tensorparity.store.casefile import CaseFile, read_case, write_case
 from tensorparity.store.database import Store, open_store
 from tensorparity.triage.known import read_known
-from tensorparity.triage.suspicion import Suspicion
 
 FOLDER = Path(__file__).parent / "samples" / "written"
 VALUES = FOLDER / "values.json"

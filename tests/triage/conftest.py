@@ -15,7 +15,8 @@ from tensorparity.core.procedure import Procedure
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.node_errors import NodeErrors
-from tensorparity.triage.running import replay_on
+
+from ..running import replay_on
 
 TRAITS = traits_of(TARGETS)
 

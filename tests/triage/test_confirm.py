@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 
 from tensorparity.core.arrays import Array
+from tensorparity.core.endings import KIND_OF_ENDING
+from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class
 from tensorparity.core.model import Model
-from tensorparity.core.outcome import Failure, Outcome, Status
+from tensorparity.core.oracle import Setup
+from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Procedure
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import TARGETS, traits_of
-from tensorparity.triage.confirm import HANG_FACTOR, confirm_accusations, confirm_ending, run_fresh, two_answers
-from tensorparity.triage.diagnose import Accusation, accuse
-from tensorparity.triage.running import replay_on
+from tensorparity.triage.confirm import HANG_FACTOR, run_fresh, two_answers
+from tensorparity.triage.examine import Examiner
 
 TRAITS = traits_of(TARGETS)
 
@@ -25,29 +28,27 @@ def bump(array: Array) -> Array:
     return array + np.float32(0.01)
 
 
-def confirmed(runner: Any, network: Model, images: dict[str, Array]) -> tuple[Accusation, Accusation]:
-    """An accusation before and after confirmation."""
-    assert network.graph is not None
-    trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
-    measured = list(replay_on(runner, network, network.graph.nodes, images, trace, runner.targets, TRAITS))
-    (before,) = accuse(measured, {})
-    (after,) = confirm_accusations(runner, network, [before], images, trace, runner.targets, {}, traits=TRAITS)
-    return before, after
+def looked_at(runner: Any, network: Model, images: dict[str, Array]) -> tuple[list[Suspicion], list[Suspicion]]:
+    """The suspicions of a model before and after confirmation."""
+    examiner = Examiner(runner, Setup(0, tuple(runner.targets), TRAITS))
+    found = examiner.examine([Ask(network.case("fake:a", Procedure(), images), oracles=("parity",))])
+    return list(found[0].judged.suspicions), [suspicion for suspicion, _ in examiner.confirm(found)]
 
 
 def test_what_fails_again_stays(fake_runner: Any, network: Model, images: dict[str, Array]) -> None:
     runner = fake_runner(planted={"fake:b": {"conv1": bump}})
-    before, after = confirmed(runner, network, images)
-    assert after is before
+    (before,), (after,) = looked_at(runner, network, images)
+    assert after == before
     again = [ran for ran in runner.ran if ran.fresh]
     assert {ran.target for ran in again} == set(runner.targets)
-    assert all(ran.case.procedure.nodes == ("conv1#0",) for ran in again)
+    assert {ran.case.digest for ran in again} == {before.case.digest}
 
 
 def test_what_does_not_is_flaky_and_keeps_its_evidence(
     fake_runner: Any, network: Model, images: dict[str, Array]
 ) -> None:
-    before, after = confirmed(fake_runner(planted={"fake:b": {"conv1": bump}}, only_once=True), network, images)
+    runner = fake_runner(planted={"fake:b": {"conv1": bump}}, only_once=True)
+    (before,), (after,) = looked_at(runner, network, images)
     assert after.diagnosis.klass is Class.FLAKY
     assert after.diagnosis.suspects == before.diagnosis.suspects
     assert sentences(after.diagnosis) == (*sentences(before.diagnosis), "did not fail again in fresh processes")
@@ -58,27 +59,15 @@ def test_an_ending_is_repeated_fresh_and_a_hang_with_more_time(
     fake_runner: Any, network: Model, images: dict[str, Array], status: Status, factor: float
 ) -> None:
     runner = fake_runner(ends={"fake:b": status})
-    case = network.case("fake:b", Procedure(), images)
-    first = runner.run_pairs([(case, "fake:b")])[0]
-    same, again = confirm_ending(runner, case, first)
-    assert same
-    assert again.status is status
-    assert (runner.ran[-1].fresh, runner.ran[-1].deadline_factor) == (True, factor)
+    (before,), (after,) = looked_at(runner, network, images)
+    assert (after.kind, after.diagnosis.klass) == (KIND_OF_ENDING[status], Class.DEFECT)
+    last = [ran for ran in runner.ran if ran.fresh and ran.target == "fake:b"][-1]
+    assert last.deadline_factor == factor
 
 
 def test_an_ending_that_does_not_come_again(fake_runner: Any, network: Model, images: dict[str, Array]) -> None:
-    runner = fake_runner(ends={"fake:b": Status.CRASHED}, only_once=True)
-    case = network.case("fake:b", Procedure(), images)
-    same, again = confirm_ending(runner, case, runner.run_pairs([(case, "fake:b")])[0])
-    assert not same
-    assert again.completed
-
-
-def test_another_exception_is_another_ending(fake_runner: Any, network: Model, images: dict[str, Array]) -> None:
-    runner = fake_runner(ends={"fake:b": Status.RAISED})
-    other = Outcome("fake:b", Status.RAISED, failure=Failure("OtherError", "it said"))
-    same, _ = confirm_ending(runner, network.case("fake:b", Procedure(), images), other)
-    assert not same
+    _, (after,) = looked_at(fake_runner(ends={"fake:b": Status.CRASHED}, only_once=True), network, images)
+    assert after.diagnosis.klass is Class.FLAKY
 
 
 def test_a_layer_that_is_wrong_otherwise_each_time_is_wrong_and_says_so(
@@ -86,24 +75,27 @@ def test_a_layer_that_is_wrong_otherwise_each_time_is_wrong_and_says_so(
 ) -> None:
     rng = np.random.default_rng(0)
     runner = fake_runner(planted={"fake:b": {"conv1": lambda y: y + rng.uniform(-1, 1, y.shape).astype(np.float32)}})
-    _, after = confirmed(runner, network, images)
+    _, (after,) = looked_at(runner, network, images)
     assert after.diagnosis.klass is Class.DEFECT
+    assert after.diagnosis.wavering == ("fake:b",)
     assert sentences(after.diagnosis)[-1] == "fake:b gives two different answers on the same case"
 
 
-def test_several_layers_are_replayed_by_one_set_of_workers(
+def test_several_layers_are_confirmed_by_one_set_of_workers(
     fake_runner: Any, network: Model, images: dict[str, Array]
 ) -> None:
-    runner = fake_runner(planted={"fake:b": {"conv1": bump}, "fake:c": {"dense": bump}})
-    trace = runner.run_pairs([(network.case("fake:a", Procedure(trace=True), images), "fake:a")])[0].trace.nodes
-    replayed = replay_on(runner, network, network.graph.nodes, images, trace, runner.targets, TRAITS)
-    accusations = accuse(list(replayed), {})
-    assert len(accusations) == 2
-    assert (
-        confirm_accusations(runner, network, accusations, images, trace, runner.targets, {}, traits=TRAITS)
-        == accusations
-    )
-    assert len([ran for ran in runner.ran if ran.fresh]) == len(runner.targets)
+    class Counting(fake_runner):  # type: ignore[misc]
+        fresh_batches = 0
+
+        def run_pairs(self, pairs: Any, *, fresh: bool = False, **options: Any) -> Any:
+            self.fresh_batches += fresh
+            return super().run_pairs(pairs, fresh=fresh, **options)
+
+    runner = Counting(planted={"fake:b": {"conv1": bump}, "fake:c": {"dense": bump}})
+    before, after = looked_at(runner, network, images)
+    assert len(before) == 2
+    assert after == before
+    assert runner.fresh_batches == 1
 
 
 def test_who_does_not_answer_in_time_is_asked_alone(fake_runner: Any, network: Model, images: dict[str, Array]) -> None:

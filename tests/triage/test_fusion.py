@@ -17,7 +17,8 @@ from tensorparity.operators.evaluate import draw_weights
 from tensorparity.oracles.base import Asking, run_steps
 from tensorparity.reporting.words import sentence
 from tensorparity.triage.fusion import _first
-from tensorparity.triage.running import stretch_on
+
+from ..running import stretch_on
 
 TARGET = "fake:b"
 

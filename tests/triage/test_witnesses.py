@@ -91,7 +91,7 @@ def said_of(found: Suspicion) -> list[str]:
 def test_a_witness_is_evidence_and_nothing_more(numbers: list[float], said: str) -> None:
     before = suspicion(relu_case())
     found = after_hearing(before, answered({WITNESS: numbers})[WITNESS])
-    assert f"torch:eager, without Keras, {said}" in said_of(found)[-1]
+    assert f"torch:eager, which runs without Keras, {said}" in said_of(found)[-1]
     assert replace(found.diagnosis, evidence=before.diagnosis.evidence) == before.diagnosis
 
 
@@ -135,4 +135,4 @@ def test_torch_itself_is_right_where_keras_on_torch_is_not() -> None:
         outcomes = run_case(runner, confirmed.case, TARGETS)
         (found,) = with_testimonies(steps.examiner, [confirmed], [outcomes])
     assert found.diagnosis.suspects == ("keras:torch",)
-    assert any(line.startswith("torch:eager, without Keras, is right about") for line in said_of(found))
+    assert any(line.startswith("torch:eager, which runs without Keras, is right about") for line in said_of(found))

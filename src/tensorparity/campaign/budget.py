@@ -25,13 +25,15 @@ class Budget:
     Args:
         seconds: None where only the cases count.
         cases: exactly so many of those that count; None where only the time counts.
-        searching: the share of the time after which no further round is begun while suspicions wait to be confirmed.
+        searching: the share of the time after which suspicions are confirmed; of what is left then, the same again.
     """
 
     seconds: float | None = None
     cases: int | None = None
     searching: float = 1.0
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=lambda: time.monotonic())
+    #: When suspicions were confirmed last, in seconds from the beginning.
+    confirmed: float = 0.0
     #: Of the cases that count, how many were asked for.
     asked: int = 0
 
@@ -40,18 +42,22 @@ class Budget:
         return time.monotonic() - self.began
 
     @property
-    def left(self) -> float | None:
-        return None if self.seconds is None else max(0.0, self.seconds - self.spent)
+    def is_used_up(self) -> bool:
+        """Whether there is no time for another round."""
+        return self._is_timed and self.spent >= (self.seconds or 0.0)
 
-    def is_used_up(self, waiting: bool) -> bool:
-        """Whether there is no time for another round.
+    @property
+    def _is_timed(self) -> bool:
+        return self.cases is None and self.seconds is not None
 
-        Args:
-            waiting: suspicions have to be confirmed and reduced, which takes time as well.
-        """
-        if self.cases is not None or self.seconds is None:
-            return False
-        return self.spent >= self.seconds * (self.searching if waiting else 1.0)
+    def is_time_to_confirm(self, waiting: bool) -> bool:
+        """Whether what waits has to be confirmed now, because that and reducing take time as well."""
+        seconds = self.seconds or 0.0
+        return waiting and self._is_timed and self.spent >= self.confirmed + self.searching * (seconds - self.confirmed)
+
+    def has_confirmed(self) -> None:
+        """What is left of the time is divided anew."""
+        self.confirmed = min(self.spent, self.seconds or 0.0)
 
     def cut(self, asks: Sequence[Ask]) -> list[Ask]:
         """As many of a round as may still be run."""

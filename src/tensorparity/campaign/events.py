@@ -9,16 +9,7 @@ from ..core.engine import Result
 from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.outcome import Outcome, Status
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """So much of a phase is done; ``total`` is None where nobody knows."""
-
-    phase: str
-    done: int = 0
-    total: int | None = None
-    detail: str = ""
+from ..core.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +64,18 @@ class EngineEnded:
     running: float
     tables: Mapping[str, Json] = field(default_factory=dict)
 
+
+__all__ = [
+    "CaseDone",
+    "EngineEnded",
+    "Event",
+    "FindingFiled",
+    "Listener",
+    "Progress",
+    "WorkerDied",
+    "silent",
+    "to_all",
+]
 
 Event = Progress | CaseDone | WorkerDied | FindingFiled | EngineEnded
 

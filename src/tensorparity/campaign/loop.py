@@ -7,6 +7,7 @@ depends on nothing but its seed. What was convicted is confirmed, reduced and fi
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -59,31 +60,48 @@ class Loop:
         self._index = 0
         self._done = 0
         self._flight: deque[_Round] = deque()
+        #: Cases since the last confirmation.
+        self._unfiled = 0
+        #: What has to be confirmed, with its results.
         self._waiting: list[Examined] = []
-        self._results: list[Result] = []
+        self._convicted: list[Result] = []
+        #: Results of which nothing has to be filed any more.
+        self._finished: list[Result] = []
         #: Keys of the defects of single cases.
         self._single: set[Key] = set()
         self._running = 0.0
-        self._finished = False
+        self._cut = False
         self.stop = StopReason.CASES
 
     def run(self) -> StopReason:
-        """Until the engine has no more cases, or the budget is used up; then everything is confirmed and filed."""
+        """Until the engine has no more cases, or the budget is used up; then everything is confirmed and filed.
+
+        After Ctrl-C, what was convicted is still confirmed, but not reduced; a second one leaves that out, too.
+        """
         try:
-            while self._ask():
-                self._take(self._flight.popleft())
-            self._file()
+            self._search()
+        except KeyboardInterrupt:
+            self.stop = StopReason.INTERRUPTED
+            self._cancel()
+            self._session.stop_reducing()
+            with contextlib.suppress(KeyboardInterrupt):
+                self._file()
         finally:
-            for item in self._flight:
-                item.begun.cancel()
-            self._flight.clear()
+            self._cancel()
             self._end()
         return self.stop
 
-    def interrupt(self) -> None:
-        """After Ctrl-C: what was convicted is still confirmed, but not reduced."""
-        self._session.stop_reducing()
+    def _search(self) -> None:
+        while self._ask():
+            self._take(self._flight.popleft())
+            if self._unfiled >= CONFIRM_EVERY or self._budget.is_time_to_confirm(bool(self._waiting)):
+                self._file()
         self._file()
+
+    def _cancel(self) -> None:
+        for item in self._flight:
+            item.begun.cancel()
+        self._flight.clear()
 
     def _end(self) -> None:
         seconds = self._budget.spent
@@ -94,13 +112,15 @@ class Loop:
 
     def _ask(self) -> bool:
         """Have as many rounds under way as the engine allows; False when there is nothing left to judge."""
-        if self._budget.is_used_up(bool(self._waiting)):
+        if self._budget.is_used_up:
             self.stop = StopReason.BUDGET
             return False
-        while len(self._flight) <= self._engine.ahead and not (self._finished or self._budget.is_complete):
+        while len(self._flight) <= self._engine.ahead and not (self._cut or self._budget.is_complete):
             asks = self._engine.ask()
+            if not asks:
+                break  # until it is told more, if anything is under way; else it has finished
             kept = self._budget.cut(asks)
-            self._finished = not asks or len(kept) < len(asks)
+            self._cut = len(kept) < len(asks)
             if kept:
                 self._flight.append(self._begun(kept))
         return bool(self._flight)
@@ -127,10 +147,11 @@ class Loop:
             result = item.known[index] if examined is None else result_of(index, examined)
             results.append(result)
             self._report(ask, result, examined)
-        self._engine.tell(results)
+        self._engine.tell([taught(result) for result in results])
         self._running += time.monotonic() - began
-        if len(self._results) >= CONFIRM_EVERY:
-            self._file()
+        self._record()
+        summary = self._session.summary(len(self._waiting))
+        self._session.emit(Progress(self._engine.name, self._done, self._budget.cases, summary))
 
     def _kept(self, ask: Ask, examined: Examined) -> Examined:
         """Of single cases beside others, only defects are kept, each once: what blames nobody is counted."""
@@ -154,30 +175,51 @@ class Loop:
                 if outcome.status in _DEATHS:
                     emit(WorkerDied(target, outcome.status, result.digest))
             self._session.remember(examined.own)
-            self._results.append(result)
-            if examined.judged.suspicions:
-                self._waiting.append(examined)
+            self._queue(result, examined)
         self._done += ask.counted
-        emit(Progress(name, self._done, self._budget.cases, self._session.summary(len(self._waiting))))
+        self._unfiled += ask.counted
+
+    def _queue(self, result: Result, examined: Examined) -> None:
+        """A result that is recorded has nothing left to do: what was convicted waits until it is filed."""
+        if examined.judged.suspicions:
+            self._waiting.append(examined)
+            self._convicted.append(result)
+        else:
+            self._finished.append(result)
+
+    def _record(self) -> None:
+        self._session.record(self._engine.name, self._finished)
+        self._finished.clear()
 
     def _file(self) -> None:
-        """Confirm, reduce and file what was convicted; only then are the results recorded, so that nothing is lost."""
-        waiting, results = list(self._waiting), list(self._results)
-        self._session.file(self._engine.name, waiting, self._budget.left)
-        self._session.record(self._engine.name, results)
-        del self._waiting[: len(waiting)], self._results[: len(results)]
+        """Confirm, reduce and file what was convicted; only then are those results recorded, so that nothing is lost."""
+        self._record()
+        if self._waiting:
+            self._session.emit(Progress("confirming in fresh processes", self._done, self._budget.cases))
+            self._session.confirm(self._waiting)
+            self._waiting.clear()
+        self._session.file(self._engine.name)
+        self._finished += self._convicted
+        self._convicted.clear()
+        self._record()
+        self._unfiled = 0
+        self._budget.has_confirmed()
+
+
+def taught(result: Result) -> Result:
+    """What an engine is told of a result: nothing that depends on how loaded the machine is."""
+    return replace(result, verdicts=tuple(verdict for verdict in result.verdicts if verdict.kind is not Kind.HANG))
 
 
 def result_of(index: int, examined: Examined) -> Result:
-    """What an engine is told, and the store keeps: nothing that depends on how loaded the machine is."""
+    """What the store keeps of a case."""
     endings = {target: outcome.status for target, outcome in examined.own.items()}
-    verdicts = tuple(verdict for verdict in examined.judged.verdicts if verdict.kind is not Kind.HANG)
     everybody = (examined.judged, *examined.measured)
     measures = {name: dict(by_target) for judged in everybody for name, by_target in judged.measures.items()}
     return Result(
         index,
         examined.case.digest,
-        verdicts,
+        examined.judged.verdicts,
         without_limits(endings),
         measures,
         _replies(examined.own),
@@ -203,18 +245,7 @@ def run_engines(
         left = None if seconds is None else seconds - (time.monotonic() - began)
         share = None if left is None else max(0.0, left / (len(engines) - position))
         known = {result.index: result for result in session.recorded(engine.name)}
-        loop = Loop(session, engine, Budget(share, cases, searching), known)
-        try:
-            stop = loop.run()
-        except KeyboardInterrupt:
-            return _interrupted(loop)
+        stop = Loop(session, engine, Budget(share, cases, searching), known).run()
+        if stop is StopReason.INTERRUPTED:
+            break
     return stop
-
-
-def _interrupted(loop: Loop) -> StopReason:
-    """What was convicted is still confirmed; a second Ctrl-C leaves that out, too."""
-    try:
-        loop.interrupt()
-    except KeyboardInterrupt:
-        return StopReason.INTERRUPTED
-    return StopReason.INTERRUPTED

@@ -24,6 +24,7 @@ from ..core.messages import gist
 from ..core.oracle import Judged
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
+from ..core.progress import Progress, Watcher, unwatched
 from ..core.runner import Runner
 from ..core.signature import Key
 from ..core.suspicion import Suspicion
@@ -40,7 +41,6 @@ from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.passes import PASSES
 from ..triage.reduction.reducer import Budget, Reduction, reduce_case
 from ..triage.reproduce.script import Reproducer
-from .events import Listener, Progress, silent
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
 from .scripts import Reproduced, end_scripts, reproduce
 
@@ -102,7 +102,7 @@ class Preparation:
     """
 
     def __init__(
-        self, local: LocalRunner, examiner: Examiner, settings: ReducingSettings | None, listener: Listener = silent
+        self, local: LocalRunner, examiner: Examiner, settings: ReducingSettings | None, listener: Watcher = unwatched
     ) -> None:
         self._local = local
         self._examiner = examiner
@@ -271,7 +271,7 @@ def prepare_one(
     suspicion: Suspicion,
     budget: Budget,
     scripts: bool = True,
-    listener: Listener = silent,
+    listener: Watcher = unwatched,
 ) -> Prepared:
     """Reduce one suspicion, and render and execute its script."""
     listener(Progress("reducing", 0, None, suspicion.diagnosis.api or ""))
@@ -308,7 +308,7 @@ def _prepare_exporter(
     exporter: str,
     budget: Budget,
     scripts: bool,
-    listener: Listener,
+    listener: Watcher,
 ) -> Prepared:
     """The smallest layer that it gets wrong, else the file with the smallest batch."""
     reduction = reduce_exporter(local, examiner.runner, suspicion, exporter, budget)

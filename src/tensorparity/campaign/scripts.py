@@ -20,12 +20,14 @@ from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
 from ..operators.calls.catalogue import operator_of
+from ..oracles.kinds import particular_oracle
 from ..reporting import words
+from ..store.casefile import SUFFIX, CaseFile, write_case
 from ..targets.catalogue import spec_of, traits_of
 from ..targets.lowering import lower
 from ..targets.names import TargetName, parse_target
 from ..targets.runner import Desk, LocalRunner
-from ..triage.reproduce.beside import Beside, Desktop
+from ..triage.reproduce.beside import HERE, Beside, Desktop
 from ..triage.reproduce.calls import composed_parts, torch_parts
 from ..triage.reproduce.claim import Claim
 from ..triage.reproduce.draft import draft
@@ -34,6 +36,7 @@ from ..triage.reproduce.keras_scripts import keras_parts
 from ..triage.reproduce.literals import Unprintable, is_known
 from ..triage.reproduce.onnx_scripts import onnx_parts
 from ..triage.reproduce.operator_scripts import operator_parts
+from ..triage.reproduce.replay_script import replay_text
 from ..triage.reproduce.script import Parts, Reproducer, assemble
 from ..triage.reproduce.torch_scripts import torch_graph_parts
 from .claims import claim_of
@@ -95,6 +98,8 @@ def _script(
 ) -> Reproducer:
     if suspect is None:
         return Reproducer("", remark="no suspect is a target that a script could run")
+    if not runner.desk(suspect).spec.traits.script_writer:
+        return _replaying(runner, suspicion, suspect)
     if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
         return Reproducer("", remark="neither a reference nor another target says what the answer should be")
     desktop = Desktop()
@@ -109,6 +114,21 @@ def _script(
     except KeyError as missing:
         return Reproducer("", remark=f"no script: the case has no {missing}")
     return verify(text, runner.desk(suspect), tuple(desktop.files.values()))
+
+
+def _replaying(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+    """A script around the case file, for a target whose calls nobody can write down."""
+    desktop = Desktop()
+    with tempfile.TemporaryDirectory(prefix="tensorparity-case-") as folder:
+        path = Path(folder) / f"case{SUFFIX}"
+        suspects, oracle = suspicion.diagnosis.suspects, particular_oracle(suspicion)
+        write_case(path, CaseFile(suspicion.case, suspicion.targets, suspects=suspects, oracle=oracle))
+        case = desktop.data("case", SUFFIX, path.read_bytes())
+    options = ["--trust"] if runner.settings.trust else []
+    title = title_of(suspicion, suspect) + "."
+    text = replay_text(title, suspect, suspicion.targets, case, HERE, options)
+    found = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}  # where a plug-in may be
+    return verify(text, runner.desk(suspect), tuple(desktop.files.values()), found)
 
 
 def file_script(runner: LocalRunner, suspicion: Suspicion, claim: Claim | None, own: Outcome | None) -> FileScript:
@@ -195,15 +215,18 @@ def title_of(suspicion: Suspicion, suspect: str) -> str:
     return words.title(suspicion, suspect, otherwise)
 
 
-def verify(text: str, desk: Desk, beside: Sequence[Beside] = ()) -> Reproducer:
+def verify(
+    text: str, desk: Desk, beside: Sequence[Beside] = (), variables: Mapping[str, str] | None = None
+) -> Reproducer:
     """Execute the script as its target is run, with the fault if there is one and, beside it, without.
 
     Args:
         beside: files that it reads from its own folder.
+        variables: of the environment, besides those of the target.
     """
     ways = (True, False) if desk.fault is not None else (True,)
     with ThreadPoolExecutor(len(ways)) as pool:
-        ends = list(pool.map(lambda planted: execute(text, desk, planted=planted, beside=beside), ways))
+        ends = list(pool.map(lambda planted: execute(text, desk, planted=planted, beside=beside, more=variables), ways))
     script = Reproducer(text).with_files(beside)
     code, said = ends[0]
     if code != SHOWS:
@@ -214,7 +237,14 @@ def verify(text: str, desk: Desk, beside: Sequence[Beside] = ()) -> Reproducer:
     return replace(script, verified=True)
 
 
-def execute(text: str, desk: Desk, *, planted: bool, beside: Sequence[Beside] = ()) -> tuple[int | str, str]:
+def execute(
+    text: str,
+    desk: Desk,
+    *,
+    planted: bool,
+    beside: Sequence[Beside] = (),
+    more: Mapping[str, str] | None = None,
+) -> tuple[int | str, str]:
     """Exit code (or how else it ended) and the last line it said."""
     launch = desk.plan(fresh=True).launch
     with tempfile.TemporaryDirectory(prefix="tensorparity-script-") as folder:
@@ -228,7 +258,7 @@ def execute(text: str, desk: Desk, *, planted: bool, beside: Sequence[Beside] = 
             fault.write_text(desk.fault.source)
             library = desk.spec.distributions[0]
             command = [launch.python, "-c", _WITH_FAULT, library, str(fault), str(desk.name), str(script)]
-        variables = {**launch.variables, "HOME": folder, "TMPDIR": folder, **desk.import_variables}
+        variables = {**launch.variables, "HOME": folder, "TMPDIR": folder, **desk.import_variables, **(more or {})}
         return _run(command, folder, variables)
 
 

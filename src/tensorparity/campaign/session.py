@@ -18,7 +18,7 @@ from ..targets.faults import Fault
 from ..triage.examine import Examined, Examiner
 from ..triage.witnesses import with_testimonies
 from .distinct import Distinct
-from .events import FindingFiled, Listener, Progress
+from .events import FindingFiled, Listener
 from .filing import file_findings, make_finding, scripts_of
 from .reducing import Preparation, Prepared
 
@@ -48,6 +48,8 @@ class Session:
     distinct: Distinct = field(default_factory=Distinct)
     #: How many single cases blamed nobody, by the class of what was seen in them.
     blameless: Counter[str] = field(default_factory=Counter)
+    #: Confirmed and not filed yet, with what tells them from others of the same layer.
+    _confirmed: list[tuple[Suspicion, str]] = field(default_factory=list)
     #: What each target did last, for its versions.
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
@@ -86,27 +88,21 @@ class Session:
 
     # From a suspicion to a finding
 
-    def file(self, engine: str, examined: Sequence[Examined], left: float | None = None) -> None:
-        """Confirm in fresh processes, reduce what is new, and file it.
-
-        Args:
-            left: seconds of the engine's share.
-        """
-        if not examined:
-            return
-        self.emit(Progress("confirming in fresh processes", 0, None))
-        names = {id(s): _name(item.case, s, self.subject) for item in examined for s in item.judged.suspicions}
-        asked = [s for item in examined for s in item.judged.suspicions]
+    def confirm(self, examined: Sequence[Examined]) -> None:
+        """See suspicions again in fresh processes; they wait for ``file`` then, because Ctrl-C may come in between."""
+        names = [_name(item.case, s, self.subject) for item in examined for s in item.judged.suspicions]
         again = self.examiner.confirm(examined)
         confirmed = with_testimonies(self.examiner, [one for one, _ in again], [outcomes for _, outcomes in again])
-        named = {id(later): names[id(first)] for first, later in zip(asked, confirmed, strict=True)}
-        waiting = list(confirmed)
-        while waiting:
-            piece = waiting[:_PIECE]
-            new = [s for s in piece if not self._is_filed(self._finding(engine, s, s, named[id(s)]).id)]
-            self._keep(engine, self.preparation.reduce(new), named)
-            del waiting[:_PIECE]
-        self._keep(engine, self.preparation.met(), named)
+        self._confirmed += zip(confirmed, names, strict=True)
+
+    def file(self, engine: str) -> None:
+        """Reduce what is new of all that was confirmed, and file it; some at a time."""
+        while self._confirmed:
+            piece = self._confirmed[:_PIECE]
+            new = [s for s, name in piece if not self._is_filed(self._finding(engine, s, s, name).id)]
+            self._keep(engine, self.preparation.reduce(new), {id(s): name for s, name in piece})
+            del self._confirmed[:_PIECE]
+        self._keep(engine, self.preparation.met(), {})
 
     def _is_filed(self, identity: str) -> bool:
         return identity in self.findings or self.distinct.is_merged(identity)

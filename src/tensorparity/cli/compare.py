@@ -82,12 +82,12 @@ def command(
     from ..campaign.selection import choose_for_model
     from ..commands.compare import CompareSettings, compare
     from ..generators.inputs import parse_draw
-    from ..oracles.kinds import ORACLES
+    from ..oracles.kinds import check_choice
     from ..oracles.pair import PairSettings
     from ..triage.known import CONFIG
     from .progress import progress
 
-    ORACLES.get(oracle)
+    check_choice(oracle)
     thresholds = {"class": class_threshold, "mad": mad_threshold}
     selection = choose_for_model(model, targets)
     settings = CompareSettings(

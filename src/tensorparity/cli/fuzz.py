@@ -87,11 +87,11 @@ def command(
     from ..commands.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_single_cases, read_stages
     from ..generators.networks.networks import NetworkSettings
     from ..generators.networks.policies import read_policies
-    from ..oracles.kinds import ORACLES
+    from ..oracles.kinds import check_choice
     from .progress import progress
 
     if oracle:
-        ORACLES.get(oracle)  # refused before anything is started
+        check_choice(oracle)  # refused before anything is started
     count = models if models is not None else cases
     settings = FuzzSettings(
         targets=choose_targets(targets) if targets else choose_trainers(),

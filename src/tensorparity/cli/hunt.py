@@ -61,11 +61,11 @@ def command(
     from ..campaign.known import with_known
     from ..campaign.selection import choose_targets
     from ..commands.hunt import HuntSettings, hunt
-    from ..oracles.kinds import ORACLES
+    from ..oracles.kinds import check_choice
     from .progress import progress
 
     if oracle:
-        ORACLES.get(oracle)  # refused before anything is started
+        check_choice(oracle)  # refused before anything is started
     settings = HuntSettings(
         targets=choose_targets(targets),
         engines=split_names(engines),

@@ -26,7 +26,7 @@ from ..core.verdict import Judgement
 from ..generators.inputs import Data, Draw
 from ..operators.rounding import K
 from ..oracles.distances import unique_inconsistencies
-from ..oracles.kinds import ORACLES
+from ..oracles.kinds import check_choice
 from ..oracles.pair import PairSettings
 from ..oracles.whole.instances import named_labels
 from ..reporting.facts import Facts
@@ -87,7 +87,7 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         StoreError: if the store cannot be opened; before anything is run.
     """
     began = time.monotonic()
-    ORACLES.get(settings.oracle)
+    check_choice(settings.oracle)
     arbiters = arbiters_for(settings.targets)
     with open_runner([*settings.targets, *arbiters], settings.runner) as runner, ExitStack() as opened:
         context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..campaign.selection import families_of
+from ..core.evidence import observed
 from ..core.finding import Class
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
@@ -13,7 +14,7 @@ from ..triage.confirm import flaky, two_answers, unsteady
 from ..triage.examine import Examined
 from .opening import OpenCase
 
-SOMETIMES = "failed in some repeats only"
+SOMETIMES = observed("sometimes")
 
 
 def confirmed_fresh(opened: OpenCase, first: Examined) -> tuple[list[Suspicion], str]:

@@ -25,21 +25,21 @@ from ..core.errors import UsageError
 from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..core.verdict import Stage
-from ..engines.base import ENGINES
+from ..engines.muffin.engine import MuffinEngine
 from ..generators.networks.networks import NetworkSettings
 from ..generators.networks.palettes import DATA, PAPER
 from ..generators.single_cases.streams import STREAMS
 from ..operators.catalogue import has_layer, layer_names
 from ..operators.rounding import K
+from ..oracles.kinds import TRAINING_STEPS, of_role
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..triage.examine import Examiner
 
-#: The technique of this command, and the oracles that judge its training steps.
-_ENGINE = "muffin"
-_ORACLES = ("training_step", "muffin")
+#: The technique of this command.
+_ENGINE = MuffinEngine.name
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 
 
@@ -115,7 +115,7 @@ class FuzzSettings:
 
     def oracles(self) -> dict[str, Mapping[str, object]]:
         """What the oracles are told."""
-        own: dict[str, Mapping[str, object]] = {name: {"stages": self._stages()} for name in _ORACLES}
+        own: dict[str, Mapping[str, object]] = {name: {"stages": self._stages()} for name in of_role(TRAINING_STEPS)}
         given = self.sections.oracles
         return {name: {**own.get(name, {}), **given.get(name, {})} for name in {*own, *given}}
 
@@ -212,15 +212,27 @@ class Fuzz:
         self.tally, self.costs = Tally(), Costs()
         targets = tuple(settings.targets)
         setup = Setup(settings.seed, targets, traits_of(runner.targets), settings.engine())
-        self._engine = ENGINES.get(_ENGINE)(setup)
+        self._engine = MuffinEngine(setup)
         examiner = Examiner(runner, setup, oracle=settings.oracle, settings=settings.oracles())
         self._campaign = store.begin_campaign("fuzz", settings.seed, settings.identity(runner))
         preparation = Preparation(runner, examiner, settings.reducing, listener)
-        emit = to_all([self.tally, self.costs, listener])
+        emit = to_all([self.tally, self.costs, self._watch])
         faults = settings.runner.faults
         self.session = Session(examiner, preparation, emit, store, self._campaign, faults)
         self.stop = StopReason.CASES
         self._lines: dict[str, Json] = {}
+        self._began = time.monotonic()
+
+    def _watch(self, event: Event) -> None:
+        """Pass an event on; how far the run has come is said with its speed and what was covered so far."""
+        if isinstance(event, Progress) and event.phase == self._engine.name:
+            spent, covered = time.monotonic() - self._began, self._engine.coverage()
+            detail = [f"{60.0 * event.done / spent if spent else 0.0:.0f} models/min"]
+            detail += [
+                f"{covered[what]['used']} of {covered[what]['declared']} {what}" for what in ("layers", "values")
+            ]
+            event = replace(event, phase="fuzz", detail=", ".join([*detail, event.detail]))
+        self._tell(event)
 
     def run(self) -> None:
         """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
@@ -228,11 +240,18 @@ class Fuzz:
         seconds = None if settings.models is not None else settings.budget
         self.stop = run_engines(self.session, [self._engine], seconds=seconds, cases=settings.models)
         if settings.runner.lines and self.stop is not StopReason.INTERRUPTED:
-            self._tell(Progress("counting executed lines"))
-            self._lines = line_coverage(self._runner, settings.targets)
+            self._count_lines()
         self._store.finish_campaign(self._campaign, self.stop.value)
 
-    def voted(self, tables: Mapping[str, Json]) -> VotedRun:
+    def _count_lines(self) -> None:
+        self._tell(Progress("counting executed lines", self._own.cases, self._settings.models))
+        try:
+            self._lines = line_coverage(self._runner, self._settings.targets)
+        except KeyboardInterrupt:
+            self.stop = StopReason.INTERRUPTED
+
+    @property
+    def voted(self) -> VotedRun:
         """What the paper's vote says, for the run the other way."""
         settings = self._settings
         planted = {target: fault.digest for target, fault in settings.runner.faults.items()}
@@ -241,7 +260,7 @@ class Fuzz:
             tuple(settings.targets),
             self._own.cases,
             settings.seed,
-            tables["voted"],
+            self._engine.tally.voted(),
             planted,
             made_of=settings.networks.scope(),
             stages=tuple(stage.value for stage in settings.stages),
@@ -251,25 +270,24 @@ class Fuzz:
     def _own(self) -> EngineTally:
         return self.tally.engines.get(_ENGINE, EngineTally())
 
-    def facts(self, seconds: float, shelf: VotedShelf) -> Facts:
+    def facts(self, seconds: float, other: VotedRun | None = None) -> Facts:
         """What the run found.
 
         Args:
-            shelf: where the last run the other way is, with or without ``--unit``, if there was one.
+            other: the run the other way, with or without ``--unit``, if there was one.
         """
         settings, tally, own = self._settings, self.tally, self._own
         printed = dict(own.tables)
-        digests = printed.pop("digests")
-        tables = {**printed.pop("tables"), "seconds": self.costs.seconds_by(digests, own.running)}
-        run = self.voted(tables)
+        seconds_by_data = self.costs.seconds_by(self._engine.digests(), own.running)
+        tables = {**printed.pop("tables"), "seconds": seconds_by_data}
         stats: dict[str, Json] = {
+            **printed,
             **tally.stats(seconds),
             "unsupported": own.unsupported,
             "stop_reason": self.stop.value,
             "models_per_minute": 60.0 * own.cases / own.running if own.running else 0.0,
-            **printed,
             "cpu_seconds": {target: round(cost, 3) for target, cost in self.costs.targets.items()},
-            "tables": {**tables, **_held_against(run, shelf.other(run))},
+            "tables": {**tables, **_held_against(self.voted, other)},
             **({"line_coverage": {"package": settings.runner.lines, **self._lines}} if self._lines else {}),
             "again": dict(tally.again + self.session.distinct.again),
             "set_aside": {
@@ -277,7 +295,6 @@ class Fuzz:
                 "classes": dict(self.session.blameless.most_common()),
             },
         }
-        shelf.keep(run)
         return Facts(
             command="fuzz",
             seed=settings.seed,
@@ -327,6 +344,8 @@ def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
     ):
         campaign = Fuzz(settings, runner, store, listener)
         campaign.run()
-        facts = campaign.facts(time.monotonic() - began, VotedShelf(store.folder))
+        shelf = VotedShelf(store.folder)
+        facts = campaign.facts(time.monotonic() - began, shelf.other(campaign.voted))
+        shelf.keep(campaign.voted)
         broken = any(target in settings.targets for target in runner.broken)
         return Fuzzed(facts, broken, store.folder)

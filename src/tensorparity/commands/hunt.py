@@ -22,8 +22,9 @@ from ..core.engine import Engine
 from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..engines.base import ENGINES
+from ..generators.single_cases.streams import STREAMS
 from ..operators.rounding import K
-from ..oracles.kinds import DEFAULT_ORACLE, ORACLES
+from ..oracles.kinds import DEFAULT_ORACLE, check_choice, role_of
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
@@ -136,7 +137,8 @@ class Hunt:
                 **tally.stats(seconds),
                 "stop_reason": self.stop.value,
                 "again": dict(self.session.distinct.again),
-                "tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
+                **self._single_cases(),
+                "engine_tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
             },
             findings=tuple(self.session.findings.values()),
             notes=(
@@ -151,13 +153,19 @@ class Hunt:
             scripts=tally.scripts,
         )
 
+    def _single_cases(self) -> dict[str, Json]:
+        """How many single cases of each kind the engines had run beside their own."""
+        names = [stream.counted_as for stream in STREAMS.values()]
+        return {name: sum(own.tables.get(name, 0) for own in self.tally.engines.values()) for name in names}
+
     def _note_on_oracle(self) -> list[str]:
         """Where somebody else than the chosen oracle judged: it has nothing to say of such cases."""
         chosen = self._settings.oracle
         others = [name for name, own in self.tally.judges.items() if own - {chosen}]
-        if not chosen or not others:
+        if chosen in ("", DEFAULT_ORACLE) or not others:
             return []
-        return [f"the oracle {chosen} has no say in all cases of {', '.join(others)}: those are judged by other rules"]
+        role = role_of(chosen) or "some cases"
+        return [f"the oracle {chosen} judges {role}; of {', '.join(others)} cases are judged by other rules"]
 
 
 def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
@@ -171,7 +179,7 @@ def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
     for name in settings.engines:
         ENGINES.get(name)
     if settings.oracle:
-        ORACLES.get(settings.oracle)
+        check_choice(settings.oracle)
     with (
         open_store(settings.store, folder=settings.folder) as store,
         open_runner([*settings.targets, *witnesses_for(settings.targets)], settings.runner) as runner,

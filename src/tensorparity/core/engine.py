@@ -63,7 +63,10 @@ class Engine(Protocol):
     ahead: int
 
     def ask(self) -> Sequence[Ask]:
-        """The next round; its size depends on the seed and on what was told, on nothing else. Empty: finished."""
+        """The next round; its size depends on the seed and on what was told, on nothing else.
+
+        Empty: finished; or, while rounds are under way, that it has to be told more first.
+        """
         ...
 
     def tell(self, results: Sequence[Result]) -> None:

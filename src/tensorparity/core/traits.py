@@ -52,22 +52,22 @@ class TargetTraits:
     library: str = ""
     shared_kernels: Mapping[str, str] = field(default_factory=dict)
     effective_dtypes: Mapping[str, str] = field(default_factory=dict)
-    documented_dtypes: Mapping[str, str] = field(default_factory=dict)
     max_goal: Goal = Goal.UPDATE
     lowering: str | None = None
-    calls: str = ""
-    reads: tuple[str, ...] = ()
     compiled: bool = False
-    unoptimized_eager: bool = False
     arbiter: bool = False
-    witness: bool = False
     default: bool = True
-    high_precision: bool = False
-    training_rank: int | None = None
-    gains_by_threads: bool = False
     start_rank: int = 100
     exporters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     script_writer: str = ""
+    calls: str = ""
+    reads: tuple[str, ...] = ()
+    documented_dtypes: Mapping[str, str] = field(default_factory=dict)
+    unoptimized_eager: bool = False
+    witness: bool = False
+    high_precision: bool = False
+    training_rank: int | None = None
+    gains_by_threads: bool = False
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
 
     def implementation(self, op: str = "") -> str:

@@ -1,7 +1,7 @@
 """CRADLE: models across targets, judged by whole outputs and then by their layers.
 
-In a campaign the models are the zoo's with calibrated weights, so that it trains nothing and needs no network; a round
-is the whole zoo, what is quick first. ``compare`` is the same technique on one model of the user's.
+In a campaign the models are the zoo's with calibrated weights, so that it trains nothing and needs no network; they
+are gone through one by one, what is quick first, so that a budget can end it after any of them. ``compare`` is the same technique on one model of the user's.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from ..zoo.entries import ARCHITECTURES
 from ..zoo.weights import calibrated, sample_inputs
 
 _INSTANCES = 8
+#: Who judges whole models, unless the user chose somebody else.
+_ORACLE = "parity"
 
 
 class CradleEngine:
     """One case is one architecture of the zoo with weights and inputs of its own seed."""
 
     name = "cradle"
-    ahead = 0
+    #: A model is on its way while another is judged.
+    ahead = 1
 
     def __init__(self, setup: Setup) -> None:
         self._seed = setup.seed
@@ -33,9 +36,10 @@ class CradleEngine:
         self._inconsistent: Counter[str] = Counter()
 
     def ask(self) -> Sequence[Ask]:
-        first = self._asked
-        self._asked += len(ARCHITECTURES)
-        return [Ask(self._case(name, first + place)) for place, name in enumerate(ARCHITECTURES)]
+        names = list(ARCHITECTURES)
+        case = self._case(names[self._asked % len(names)], self._asked)
+        self._asked += 1
+        return [Ask(case, oracles=(_ORACLE,))]
 
     def tell(self, results: Sequence[Result]) -> None:
         """The zoo is gone through in order, whatever was found; inconsistent pairs are counted."""

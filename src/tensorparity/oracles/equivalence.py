@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ..core.arrays import Array, dtype_name
 from ..core.case import ApiCall, Case
 from ..core.endings import DEADLY, KIND_OF_ENDING, ended_badly
+from ..core.evidence import observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.oracle import Judged, Seen
@@ -193,14 +194,13 @@ def _function(side: Case) -> Differentiated | None:
 def _suspicion(seen: Seen, target: str, compared: _Compared) -> Suspicion:
     case, ended = seen.case, compared.ended
     assert case.counterpart is not None
-    rule = f"the rule {case.counterpart.rule}" if case.counterpart.rule else "an equivalence"
     diagnosis = Diagnosis(
         Class.DEFECT,
         (target,),
         node=node_key(case),
         api=api_of(case, seen.traits, (target,)),
         parameters=parameters_of(case),
-        evidence=(f"{target} breaks {rule}: two sides that must agree do not", compared.said),
+        evidence=(observed("breaks-rule", target=target, rule=case.counterpart.rule, how=compared.said),),
         measure=compared.measure,
         threshold=compared.threshold,
     )

@@ -18,7 +18,7 @@ from ..core.verdict import Stage
 from ..operators.losses_alone import is_loss_alone
 from ..triage.cuts import up_to
 from ..triage.diagnose import public_name
-from ..triage.endings import stage_of_ending
+from ..triage.endings import ending_of, stage_of_ending
 from ..triage.exporters import suspects_of_ending
 from ..triage.freedoms import freedom_of
 from ..triage.support import classed_ending, is_documented, is_refusal
@@ -102,13 +102,14 @@ def _diagnosis(seen: Seen, outcomes: Outcomes, ended: Outcomes, alike: Outcomes,
         name for target in alike for name in suspects_of_ending(target, ended, completed, exporters, seen.traits)
     ]
     told = (*alike.items(), *((target, outcome) for target, outcome in ended.items() if target not in alike))
+    api, parameters = api_of(seen.case, seen.traits, suspects), parameters_of(seen.case)
     return Diagnosis(
         Class.DEFECT,
         tuple(dict.fromkeys(suspects)),
         node=worst.failure.node if worst.failure and worst.failure.node else node_key(seen.case),
-        api=api_of(seen.case, seen.traits, suspects),
-        parameters=parameters_of(seen.case),
-        evidence=tuple(in_words(target, outcome) for target, outcome in told if outcome.failure),
+        api=api,
+        parameters=parameters,
+        evidence=tuple(ending_of(outcome, api or "", parameters) for _, outcome in told if outcome.failure),
     )
 
 

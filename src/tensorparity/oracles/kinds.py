@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from enum import Enum
 
 from ..core.case import ApiCall, Case, ModelFile
+from ..core.errors import UsageError
 from ..core.graph import LayerGraph
 from ..core.oracle import Oracle, OracleFactory, Setup
 from ..core.procedure import Goal
@@ -17,30 +19,30 @@ from ..operators.ruled_out import ruled_out
 
 _HERE = __name__.rpartition(".")[0]
 
-ORACLES: Registry[OracleFactory] = Registry(
-    "oracle",
-    {
-        "outcomes": f"{_HERE}.outcomes:Outcomes",
-        "failure": f"{_HERE}.failing_alike:FailingAlike",
-        "muffin": f"{_HERE}.muffin_step:Muffin",
-        "training_step": f"{_HERE}.training_step:TrainingStep",
-        "refusal": f"{_HERE}.refusal:RefusalOracle",
-        "equivalence": f"{_HERE}.equivalence:EquivalenceOracle",
-        "call": f"{_HERE}.call:CallOracle",
-        "layer": f"{_HERE}.layer:LayerOracle",
-        "layers": f"{_HERE}.layers:LayersOracle",
-        "trained_layer": f"{_HERE}.trained_layer:TrainedLayerOracle",
-        "training": f"{_HERE}.training:TrainingOracle",
-        "replayed": f"{_HERE}.replayed:ReplayedOracle",
-        "file": f"{_HERE}.file:FileOracle",
-        "parity": f"{_HERE}.output_pair:Parity",
-        "cradle": f"{_HERE}.output_pair:Cradle",
-        "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
-        "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
-        "training_drift": f"{_HERE}.training_drift:TrainingDrift",
-    },
-)
+_OURS = {
+    "outcomes": f"{_HERE}.outcomes:Outcomes",
+    "failure": f"{_HERE}.failing_alike:FailingAlike",
+    "muffin": f"{_HERE}.muffin_step:Muffin",
+    "training_step": f"{_HERE}.training_step:TrainingStep",
+    "refusal": f"{_HERE}.refusal:RefusalOracle",
+    "equivalence": f"{_HERE}.equivalence:EquivalenceOracle",
+    "call": f"{_HERE}.call:CallOracle",
+    "layer": f"{_HERE}.layer:LayerOracle",
+    "layers": f"{_HERE}.layers:LayersOracle",
+    "trained_layer": f"{_HERE}.trained_layer:TrainedLayerOracle",
+    "training": f"{_HERE}.training:TrainingOracle",
+    "replayed": f"{_HERE}.replayed:ReplayedOracle",
+    "file": f"{_HERE}.file:FileOracle",
+    "parity": f"{_HERE}.output_pair:Parity",
+    "cradle": f"{_HERE}.output_pair:Cradle",
+    "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
+    "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
+}
 
+ORACLES: Registry[OracleFactory] = Registry("oracle", _OURS)
+
+#: Roles that several oracles have: whoever is chosen judges in the place of the others.
+WHOLE_MODELS, TRAINING_STEPS = "whole models", "training steps"
 #: Who judges whole models where nobody else is chosen.
 DEFAULT_ORACLE = "parity"
 
@@ -114,12 +116,43 @@ def particular_oracle(suspicion: Suspicion) -> str:
 def chosen_instead(chosen: str, named: str) -> str:
     """Who decides where a user has chosen an oracle: that one, if it can judge in the place of the one that is named.
 
-    An oracle says so by ``replaces``, names of others; one that says nothing judges everything.
+    Oracles of one ``role`` can; one that has none judges everything.
     """
     if not chosen:
         return named
-    replaces = getattr(ORACLES.get(chosen), "replaces", None)
-    return chosen if replaces is None or named in replaces else named
+    role = role_of(chosen)
+    return chosen if not role or role == role_of(named) else named
+
+
+def role_of(name: str) -> str:
+    """What an oracle judges, where others can judge that in its place."""
+    return str(getattr(ORACLES.get(name), "role", ""))
+
+
+def of_role(role: str) -> list[str]:
+    """The oracles of a role; somebody's plug-in that cannot be loaded has none."""
+    found = []
+    for name in ORACLES.names():
+        with contextlib.suppress(UsageError):
+            found += [name] if role_of(name) == role else []
+    return found
+
+
+def check_choice(name: str) -> None:
+    """See to it that a user may choose this oracle: most of ours judge one kind of case, and are nobody's to choose.
+
+    Raises:
+        UsageError: for an unknown one, or one that cannot be chosen.
+    """
+    chosen = {*of_role(WHOLE_MODELS), *of_role(TRAINING_STEPS)}
+    known = [other for other in ORACLES.names() if other not in _OURS or other in chosen]
+    if name not in known:
+        raise UsageError(f"unknown oracle {name!r}; known are {', '.join(known)}")
+
+
+def particular_oracle(suspicion: Suspicion) -> str:
+    """Who convicted, where that is not the oracle of this kind of case; nobody otherwise."""
+    return suspicion.oracle if suspicion.oracle and suspicion.oracle != oracle_of(suspicion.case) else ""
 
 
 def make_oracle(name: str, setup: Setup) -> Oracle:

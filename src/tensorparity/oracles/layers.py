@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..core.arrays import Array
 from ..core.case import Case
 from ..core.errors import TensorParityError
+from ..core.evidence import observed
 from ..core.finding import Class
 from ..core.graph import LayerGraph, Node, output_name
 from ..core.model import Model
@@ -30,8 +31,6 @@ from .blaming import accusations
 from .by_pairs import by_pairs
 from .case_oracle import CaseOracle, Outcomes
 from .said import BY_REFERENCE, BY_VOTE, Said, clears, convicts, doubts
-
-_RIGHT_BEFORE = "before the model was saved and loaded, the layer was right"
 
 
 class LayersOracle(CaseOracle):
@@ -93,7 +92,7 @@ class _Looked:
         found = []
         for accusation in accusations(measured, self._seen.traits):
             diagnosis = accusation.diagnosis
-            diagnosis = replace(diagnosis, evidence=(*diagnosis.evidence, _RIGHT_BEFORE))
+            diagnosis = replace(diagnosis, evidence=(*diagnosis.evidence, observed("right-before-saving")))
             targets = tuple(self._done)
             suspicion = Suspicion(accusation.kind, diagnosis, self._case, targets, stage=Stage.SAVE_LOAD)
             found.append((suspicion, accusation.first.judged_by))

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..core.case import Case
+from ..core.evidence import observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
@@ -83,8 +84,8 @@ class Parting:
     def diagnosis(self) -> Diagnosis:
         """The odd one is wrong; of two that part, nobody can say which, so neither is blamed."""
         item = self.item
-        parting = f"{item.a} and {item.b} part in {item.layer} by {item.distance:.3g}, what flows in agrees"
-        vote = f"all others agree against {self.odd}" if self.odd else "no majority says which of them is wrong"
+        parting = observed("paper-parts", a=item.a, b=item.b, layer=item.layer, distance=item.distance)
+        vote = observed("paper-vote", odd=self.odd)
         return Diagnosis(
             Class.DEFECT if self.odd else Class.PRECISION,
             self.suspects,

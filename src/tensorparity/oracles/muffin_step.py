@@ -9,6 +9,7 @@ from ..core.oracle import Seen, Setup
 from ..core.policies import policy_named
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from .base import Steps, Stepwise
+from .kinds import TRAINING_STEPS
 from .muffin import EPSILON, THRESHOLD, judge_pair
 from .muffin_rule import partings
 from .step_failures import convict_failures
@@ -24,7 +25,7 @@ class Muffin(Stepwise):
         stages: those that are judged, by name.
     """
 
-    replaces = frozenset(["training_step"])
+    role = TRAINING_STEPS
     of_networks = True
 
     def __init__(self, setup: Setup) -> None:

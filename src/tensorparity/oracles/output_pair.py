@@ -13,6 +13,7 @@ from ..core.oracle import Check, Judged, Seen, Setup
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from .base import Steps, Stepwise
+from .kinds import WHOLE_MODELS
 from .pair import PairOracle, judge_cradle, judge_parity
 from .whole.endings import suspect_endings, suspect_uncovered
 from .whole.instances import hardly_depends_on_inputs, named_labels
@@ -30,7 +31,7 @@ class OutputPair(Stepwise):
 
     name: str
     rule: PairOracle
-    replaces = frozenset(["parity", "cradle", "layers", "file"])
+    role = WHOLE_MODELS
     needs_labels = False
 
     def __init__(self, setup: Setup) -> None:

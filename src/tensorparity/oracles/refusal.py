@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.endings import ended_badly
+from ..core.evidence import observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import Node
 from ..core.jsontext import Json
@@ -47,7 +48,6 @@ def _accepted(seen: Seen, outcomes: Outcomes, node: Node, invalid: dict[str, Jso
     """Whoever answers is wrong; where nobody refuses, the code they share is."""
     accepting = [target for target, outcome in outcomes.items() if outcome.completed]
     refusing = [target for target, outcome in seen.own.items() if outcome.status is Status.RAISED]
-    given = ", ".join(f"{name}={value!r}" for name, value in invalid.items())
     named = "." in node.op  # a function, a loss or an optimizer: no node of a graph
     diagnosis = Diagnosis(
         Class.DEFECT,
@@ -56,8 +56,8 @@ def _accepted(seen: Seen, outcomes: Outcomes, node: Node, invalid: dict[str, Jso
         api=node.op if named else public_name(node.op),
         parameters=invalid,
         evidence=(
-            *(f"{target} accepts {given}, which the documentation rules out" for target in accepting),
-            *(f"{target} refuses it" for target in refusing),
+            *(observed("accepts", target=target, parameters=dict(invalid)) for target in accepting),
+            *(observed("refuses", target=target) for target in refusing),
         ),
     )
     stage = _STAGES.get(node.op.rpartition(".")[0], Stage.CALL) if named else Stage.BUILD

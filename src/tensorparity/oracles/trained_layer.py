@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import Case
+from ..core.evidence import observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import Node
 from ..core.oracle import Seen
@@ -199,8 +200,7 @@ def by_optimizer(
         return None
     for accusation in accusations([errors], traits):
         evidence = tuple(
-            f"{target}: the weights after one step of {recipe.name} are {error:.3g} times what rounding explains from "
-            "the formula, on its own gradients"
+            observed("optimizer-step", target=target, optimizer=recipe.name, ratio=error / errors.limit)
             for target, error in errors.errors.items()
             if error > errors.limit
         )

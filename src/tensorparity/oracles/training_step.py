@@ -21,7 +21,7 @@ from ..core.verdict import Judgement, Stage
 from ..triage.screening import Screening
 from ..triage.trials import Trial, step_alone
 from .base import Steps, Stepwise
-from .kinds import ORACLE_OF_KIND, CaseKind, oracle_of
+from .kinds import ORACLE_OF_KIND, TRAINING_STEPS, CaseKind, oracle_of
 from .step_facts import Known
 from .step_failures import convict_failures
 from .stepped import STAGES, Stepped, pair_verdict, screened
@@ -63,7 +63,7 @@ class TrainingStep(Stepwise):
         stages: those that are judged, by name; the earlier ones are always run.
     """
 
-    replaces = frozenset(["muffin"])
+    role = TRAINING_STEPS
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

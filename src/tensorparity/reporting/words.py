@@ -419,6 +419,79 @@ def _script_doubt(data: Data) -> str:
     return f"reproducer {'not verified' if data['written'] else 'missing'}: {data['why']}"
 
 
+# --- whole models, refusals, rules, papers, witnesses -------------------------------------------------
+
+
+def _model_completed(data: Data) -> str:
+    return f"{wording.names(data['targets'])} completed the same model on the same inputs"
+
+
+def _no_runtime_completed(data: Data) -> str:
+    return "no runtime that was given the exported file completed it"
+
+
+def _pair_differs(data: Data) -> str:
+    return f"{data['a']} and {data['b']}, output {data['output']!r}: {data['reason']}"
+
+
+def _rounding_carried(data: Data) -> str:
+    return "every layer agrees when it runs alone on identical inputs: the difference is rounding, carried along"
+
+
+def _layers_unknown(data: Data) -> str:
+    return "the layers of the model could not be run alone, so nobody can say which of the two is wrong"
+
+
+def _right_before_saving(data: Data) -> str:
+    return "before the model was saved and loaded, the same layer was right"
+
+
+def _optimizer_step(data: Data) -> str:
+    return (
+        f"{data['target']}: the weights after one step of {data['optimizer']} differ from the optimizer's formula, "
+        f"evaluated on the target's own gradients, by {data['ratio']:.3g} times what rounding explains"
+    )
+
+
+def _accepts(data: Data) -> str:
+    given = wording.parameters(data["parameters"])
+    return f"{data['target']} accepts {given}, which the documentation rules out"
+
+
+def _refuses(data: Data) -> str:
+    return f"{data['target']} refuses it"
+
+
+def _breaks_rule(data: Data) -> str:
+    rule = f"the rule {data['rule']!r}" if data["rule"] else "an equivalence"
+    return f"{data['target']} breaks {rule}: two computations that must agree do not: {data['how']}"
+
+
+def _paper_parts(data: Data) -> str:
+    return (
+        f"{data['a']} and {data['b']} differ by {data['distance']:.3g} (Chebyshev distance) in {data['layer']}, "
+        "though what flows into it agrees"
+    )
+
+
+def _paper_vote(data: Data) -> str:
+    return f"all others agree against {data['odd']}" if data["odd"] else "no majority says which of them is wrong"
+
+
+def _sometimes(data: Data) -> str:
+    return "it failed in some repeats only"
+
+
+def _witness_runs(data: Data) -> str:
+    return f"{data['target']} runs the same layer without Keras, and completes it"
+
+
+def _witness(data: Data) -> str:
+    answer = "is right about" if data["right"] else "is wrong about"
+    ratio = f" ({data['ratio']:.2g} times what rounding explains)" if data.get("ratio") is not None else ""
+    return f"{data['target']}, which runs without Keras, {answer} the same layer on the same numbers{ratio}"
+
+
 #: The sentence of every code.
 SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "off": _off,
@@ -453,4 +526,19 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "not-reduced": _not_reduced,
     "file-itself": _file_itself,
     "script-doubt": _script_doubt,
+    "model-completed": _model_completed,
+    "no-runtime-completed": _no_runtime_completed,
+    "pair-differs": _pair_differs,
+    "rounding-carried": _rounding_carried,
+    "layers-unknown": _layers_unknown,
+    "right-before-saving": _right_before_saving,
+    "optimizer-step": _optimizer_step,
+    "accepts": _accepts,
+    "refuses": _refuses,
+    "breaks-rule": _breaks_rule,
+    "paper-parts": _paper_parts,
+    "paper-vote": _paper_vote,
+    "sometimes": _sometimes,
+    "witness-runs": _witness_runs,
+    "witness": _witness,
 }

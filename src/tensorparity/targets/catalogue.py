@@ -43,16 +43,16 @@ class TargetSpec:
         adapter: module name under ``worker/adapters``, or the path of a third party's adapter file; or several of which
             the first is taken whose library its environment holds.
         distributions: what pip calls the libraries it needs; the first is the one under test.
-        extra: the extra of our own package that installs them.
+        extra: the extra of our own package that installs them; empty for a plug-in, which brings them itself.
         environment: variables its worker is always started with.
         traits: what the host does differently for it; by default nothing.
     """
 
     name: str
     adapter: str | tuple[AdapterChoice, ...]
-    distributions: tuple[str, ...]
-    extra: str
-    summary: str
+    distributions: tuple[str, ...] = ()
+    extra: str = ""
+    summary: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     traits: TargetTraits = TargetTraits("")
 
@@ -292,4 +292,4 @@ def _asked_beside(traits: TargetTraits) -> bool:
 
 
 def install_hint(spec: TargetSpec) -> str:
-    return f"pip install 'tensorparity[{spec.extra}]'"
+    return f"pip install 'tensorparity[{spec.extra}]'" if spec.extra else f"pip install {' '.join(spec.distributions)}"

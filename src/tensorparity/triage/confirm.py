@@ -12,14 +12,11 @@ from ..core.case import Case
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import Node
-from ..core.model import Model
 from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
 from ..core.traits import Traits
 from ..operators.rounding import K
-from .diagnose import Accusation, blame
-from .node_errors import VOTE_MARGIN, NodeErrors
-from .running import replay_on
+from .node_errors import VOTE_MARGIN
 from .votes import judge_by_vote
 
 #: A hang must hang alone at this many times the deadline.
@@ -90,45 +87,6 @@ def _arrays(outcome: Outcome) -> dict[str, Array]:
     groups = {"output": outcome.outputs, "node": trace.nodes, "gradient": trace.gradients, "weight": trace.weights}
     found = {f"{group} {name}": array for group, arrays in groups.items() for name, array in arrays.items()}
     return found | {f"loss {step}": np.asarray(value, np.float32) for step, value in enumerate(losses)}
-
-
-# --- layers
-
-
-def confirm_accusations(
-    runner: Runner,
-    model: Model,
-    accusations: Sequence[Accusation],
-    inputs: Arrays,
-    activations: Mapping[str, Array],
-    targets: Sequence[str],
-    families: Mapping[str, str],
-    traits: Traits,
-) -> list[Accusation]:
-    """Replay the first guilty node of each in one set of fresh workers; what does not fail again is ``flaky``."""
-    nodes = {accusation.first.node.key: accusation.first.node for accusation in accusations}
-    replayed = replay_on(runner, model, list(nodes.values()), inputs, activations, targets, traits, fresh=True)
-    again = {errors.node.key: errors for errors in replayed}
-    return [_confirmed(accusation, again.get(accusation.first.node.key), families) for accusation in accusations]
-
-
-def _confirmed(accusation: Accusation, again: NodeErrors | None, families: Mapping[str, str]) -> Accusation:
-    diagnosis = accusation.diagnosis
-    if again is None or blame(again, families) != (diagnosis.klass, diagnosis.suspects):
-        return replace(accusation, diagnosis=flaky(diagnosis))
-    before = accusation.first
-    wavering = [
-        target
-        for target in before.answers
-        if _is_suspect(target, diagnosis.suspects, families)
-        and target in again.answers
-        and _apart(_numbered(before.answers[target]), _numbered(again.answers[target]))
-    ]
-    return replace(accusation, diagnosis=unsteady(diagnosis, *wavering)) if wavering else accusation
-
-
-def _numbered(arrays: Sequence[Array]) -> dict[str, Array]:
-    return {str(index): array for index, array in enumerate(arrays)}
 
 
 # --- endings

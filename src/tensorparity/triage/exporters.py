@@ -10,18 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..core.arrays import Array, Arrays
+from ..core.arrays import Array
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
-from ..core.model import Model
 from ..core.outcome import Outcome
-from ..core.runner import Runner
 from ..core.traits import Traits
 from ..core.verdict import Measure
-from .confirm import flaky
 from .diagnose import Accusation, accusation_of
 from .node_errors import NodeErrors
-from .running import replay_on
 
 PREFIX = "exporter:"
 #: How much closer to each other than to the original the runtimes must be.
@@ -113,24 +109,6 @@ def _accusation(name: str, nodes: list[NodeErrors], exporters: Mapping[str, str]
         evidence.append(observed("affected", count=len(nodes), op=op, layer=layer))
     accusation = accusation_of(Class.DEFECT, (PREFIX + name,), nodes)
     return replace(accusation, diagnosis=replace(accusation.diagnosis, evidence=tuple(evidence)))
-
-
-def confirm_exporter(
-    runner: Runner,
-    model: Model,
-    accusation: Accusation,
-    inputs: Arrays,
-    activations: Mapping[str, Array],
-    traits: Traits,
-) -> Accusation:
-    """Replay the first guilty node in fresh workers; what does not fail again is ``flaky``."""
-    targets = list(accusation.first.errors)
-    again = list(
-        replay_on(runner, model, [accusation.first.node], inputs, activations, targets, traits, fresh=True),
-    )
-    if again and exporter_at_border(again[0], model.exporters) is not None:
-        return accusation
-    return replace(accusation, diagnosis=flaky(accusation.diagnosis))
 
 
 @dataclass(frozen=True, slots=True)

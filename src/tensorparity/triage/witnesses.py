@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..core.capabilities import within_reach
 from ..core.case import Case
 from ..core.endings import ENDING_KINDS
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
 from ..core.oracle import Judged, Seen
@@ -74,8 +75,8 @@ def _heard(examiner: Examiner, suspicions: Sequence[Suspicion]) -> list[dict[str
 
 def testimony(
     examiner: Examiner, suspicion: Suspicion, outcomes: Mapping[str, Outcome], heard: Mapping[str, Outcome]
-) -> list[str]:
-    """In words, what witnesses have to say of a suspicion.
+) -> list[Evidence]:
+    """What witnesses have to say of a suspicion.
 
     Args:
         heard: what they did with its case.
@@ -84,7 +85,7 @@ def testimony(
     if suspicion.kind in ENDING_KINDS:
         goal = suspicion.case.procedure.goal
         as_far = [name for name in heard if within_reach(suspicion.case, traits[name]).procedure.goal is goal]
-        return [f"{name} runs the same without Keras" for name in as_far]
+        return [observed("witness-runs", target=name) for name in as_far]
     if not heard:
         return []
     judged = _judged(examiner, suspicion, {**outcomes, **heard})
@@ -100,22 +101,18 @@ def _judged(examiner: Examiner, suspicion: Suspicion, outcomes: Mapping[str, Out
     return Judged() if judged.checks else judged
 
 
-def _said(name: str, suspicion: Suspicion, judged: Judged) -> str:
-    """Whether a witness is right about what was convicted; empty where its answer was not judged."""
+def _said(name: str, suspicion: Suspicion, judged: Judged) -> Evidence | None:
+    """Whether a witness is right about what was convicted; nothing where its answer was not judged."""
     here = [s for s in judged.suspicions if s.stage is suspicion.stage and s.diagnosis.api == suspicion.diagnosis.api]
     decided = here or any(verdict.judgement is Judgement.PASS for verdict in judged.verdicts)
     errors = judged.measures.get(ERRORS, {})
     if not decided or (errors and name not in errors):
-        return ""
+        return None
     wrong = any(name in found.diagnosis.suspects for found in here)
-    answer = "is wrong about" if wrong else "is right about"
-    return f"{name}, without Keras, {answer} the same layer on the same numbers{_in_units(errors.get(name), here)}"
-
-
-def _in_units(errors: Sequence[float] | None, here: Sequence[Suspicion]) -> str:
     limit = next((found.diagnosis.threshold for found in here if found.diagnosis.threshold is not None), None)
-    return f" ({max(errors):.3g} units, limit {limit:g})" if errors and limit is not None else ""
+    ratio = max(errors[name]) / limit if name in errors and limit else None
+    return observed("witness", target=name, right=not wrong, ratio=ratio)
 
 
-def _with(diagnosis: Diagnosis, lines: Sequence[str]) -> Diagnosis:
+def _with(diagnosis: Diagnosis, lines: Sequence[Evidence]) -> Diagnosis:
     return replace(diagnosis, evidence=(*diagnosis.evidence, *lines))

@@ -71,8 +71,8 @@ class TestTold:
         assert tables["coverage"]["policies"]["used"] >= 1
         assert tables["coverage"]["layers"]["used"] > 0
         assert sum(tables["tables"]["networks"].values()) == 8
-        assert set(tables["digests"]) == set(tables["tables"]["networks"])
-        assert sorted(digest for made in tables["digests"].values() for digest in made) == sorted(digests(asks))
+        assert set(own.digests()) == set(tables["tables"]["networks"])
+        assert sorted(digest for made in own.digests().values() for digest in made) == sorted(digests(asks))
 
     def test_what_nobody_ran_is_not_covered_but_the_layer_that_is_to_blame(self) -> None:
         own = engine(layers=["Dense", "ELU"])

@@ -142,19 +142,22 @@ class MuffinEngine:
     def tables(self) -> Mapping[str, Json]:
         return {
             **self.tally.stats(),
-            "coverage": self._covered.to_json(),
+            "coverage": self.coverage(),
             "tables": self.tally.tables(),
             "samples": dict(self.samples),
             **self._singles.counts(),
-            "digests": self._digests(),
         }
 
-    def _digests(self) -> dict[str, Json]:
+    def coverage(self) -> dict[str, Json]:
+        """What was covered so far, of what there is."""
+        return self._covered.to_json()
+
+    def digests(self) -> dict[str, list[str]]:
         """By data set, the networks that were made for it: whoever has a clock adds their times up."""
-        found: dict[str, list[Json]] = {}
+        found: dict[str, list[str]] = {}
         for digest, data in self._data.items():
             found.setdefault(data, []).append(digest)
-        return dict(found)
+        return found
 
 
 def _nodes(case: Case) -> int:

@@ -9,9 +9,9 @@ from ...core.arrays import Arrays
 from ...core.case import Case
 from ...core.comparison import Comparison
 from ...core.endings import KIND_OF_ENDING, ended_badly
-from ...core.evidence import Evidence
+from ...core.evidence import Evidence, observed
 from ...core.finding import Class, Diagnosis
-from ...core.messages import failing_layer, failing_onnx_node, gist
+from ...core.messages import failing_layer, failing_onnx_node
 from ...core.onnx.layers import PREFIX as ONNX_PREFIX
 from ...core.oracle import Check
 from ...core.outcome import Failure, Outcome
@@ -20,6 +20,7 @@ from ...core.signature import accused_by
 from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
 from ...triage.diagnose import public_name
+from ...triage.endings import ending_of
 from ...triage.exporters import doubts_about, suspects_of_ending
 from ...triage.support import classed_ending
 from .sight import Asking, Found, Place, Sight
@@ -47,13 +48,11 @@ def suspect_endings(at: Sight) -> Asking[None]:
 def _ending(at: Sight, outcome: Outcome, suspects: tuple[str, ...], node: str | None, api: str | None) -> Found:
     failure = outcome.failure
     assert failure is not None
-    said = f"{outcome.target} {outcome.status.value}: {failure.type}: {gist(failure.message)}"
-    evidence: list[Evidence | str] = [said]
-    evidence.append(f"{', '.join(at.completed)} completed the same model on the same inputs")
+    evidence: list[Evidence] = [ending_of(outcome, api or ""), observed("model-completed", targets=list(at.completed))]
     if suspects == (outcome.target,):
         evidence += doubts_about(outcome.target, at.exporters)
     else:
-        evidence.append("no runtime of the exported file completed it")
+        evidence.append(observed("no-runtime-completed"))
     diagnosis = Diagnosis(Class.DEFECT, suspects, node=node, api=api, evidence=tuple(evidence))
     case = at.own_case(at.seen.case.procedure, _failed_on(at, outcome))
     diagnosis = classed_ending(diagnosis, outcome)
@@ -119,11 +118,12 @@ def _pair_found(at: Sight, comparison: Comparison) -> Found:
     verdict = comparison.verdict
     by_values = verdict.kind not in (Kind.SHAPE, Kind.DTYPE)
     rounding = verdict.kind is Kind.INCONSISTENCY and bool(at.measured)
-    evidence = [f"{comparison.a} and {comparison.b}, output {comparison.output!r}: {verdict.reason}"]
+    a, b, output = comparison.a, comparison.b, comparison.output
+    evidence = [observed("pair-differs", a=a, b=b, output=output, reason=verdict.reason)]
     if rounding:
-        evidence.append("every layer agrees alone; the difference is rounding, carried along")
+        evidence.append(observed("rounding-carried"))
     elif by_values:
-        evidence.append("without the layers nobody can say which of them is wrong")
+        evidence.append(observed("layers-unknown"))
     diagnosis = Diagnosis(
         klass=Class.PRECISION if rounding else Class.DEFECT,
         suspects=() if by_values else _odd_ones(at, comparison),

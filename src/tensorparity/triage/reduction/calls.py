@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...core.case import ApiCall, ArrayArg, Case
+from ...core.rule import is_fixed
 from .editing import cut
 from .reducer import Attempts
 from .splitting import apply_most
@@ -13,7 +14,7 @@ from .splitting import apply_most
 
 def shrink_call(attempts: Attempts) -> None:
     call = attempts.case.subject
-    if not isinstance(call, ApiCall) or attempts.case.counterpart is not None:
+    if not isinstance(call, ApiCall) or is_fixed(attempts.case):
         return
     plain = [name for name, value in call.kwargs.items() if not _has_array(value)]
     apply_most(attempts, plain, _without)

@@ -17,6 +17,7 @@ from ...core.errors import TensorParityError
 from ...core.graph import InputSpec, LayerGraph, Node, Ref
 from ...core.jsontext import Json
 from ...core.procedure import Goal
+from ...core.rule import is_fixed
 from ...operators.catalogue import has_layer, layer
 from ...operators.evaluate import declare_weights, infer_shapes
 from ...operators.spec import ShapeError, WeightSpec
@@ -28,7 +29,7 @@ NATURAL = {"kernel": 1.0, "bias": 0.0, "scale": 1.0, "offset": 0.0, "mean": 0.0,
 def graph_of(case: Case) -> LayerGraph | None:
     """The case's graph, if it is one that can be edited: a graph of layers the catalogue knows."""
     graph = case.subject
-    if not isinstance(graph, LayerGraph) or case.counterpart is not None:
+    if not isinstance(graph, LayerGraph) or is_fixed(case):
         return None
     return graph if all(has_layer(node.op) for node in graph.nodes) else None
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from ...core.case import Case
 from ...core.finding import Class
 from ...core.oracle import Judged
+from ...core.rule import with_counterpart
 from ...core.signature import Key, same_key
 from ...core.suspicion import Suspicion
 from ..domains import outside
@@ -98,7 +99,8 @@ class Attempts:
 
     def first(self, candidates: Iterable[Case | None]) -> Case | None:
         """The simplest candidate that still fails in the same way, or None; it is the best case from then on."""
-        simple = [case for case in candidates if case is not None and simpler(case, self.case)]
+        renewed = [with_counterpart(case) for case in candidates if case is not None]
+        simple = [case for case in renewed if case is not None and simpler(case, self.case)]
         astray = bool(outside(self.case))  # from the start: then there is nothing to stay within
         offered = {case.digest: case for case in simple if not unfit(case) and (astray or not outside(case))}
         wanted = sorted(offered.values(), key=sort_key)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...core.arrays import Array
 from ...core.case import ApiCall, Case
 from ...core.channels import is_text
+from ...core.rule import is_fixed
 from .reducer import Attempts
 
 #: Rows, parts of a string and tokens that are tried side by side.
@@ -19,7 +20,7 @@ _VOCABULARY, _WEIGHTS = "vocabulary", "idf_weights"
 def shorten_texts(attempts: Attempts) -> None:
     """What is wrong with many strings is mostly wrong with a part of one."""
     call, inputs = attempts.case.subject, attempts.case.inputs
-    if not isinstance(call, ApiCall) or attempts.case.counterpart is not None:
+    if not isinstance(call, ApiCall) or is_fixed(attempts.case):
         return
     for name in [name for name, array in inputs.items() if is_text(array)]:
         attempts.first(_single_rows(attempts.case, name))

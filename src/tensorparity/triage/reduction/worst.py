@@ -17,6 +17,7 @@ from ...core.arrays import Array
 from ...core.case import ApiCall, Case
 from ...core.errors import TensorParityError
 from ...core.graph import LayerGraph
+from ...core.rule import is_fixed
 from ...core.suspicion import Worst
 from ...operators.api import evaluate_call
 from ...operators.evaluate import evaluate_node
@@ -38,7 +39,7 @@ _CHANNELS = ("filters", "units")
 def keep_worst(attempts: Attempts) -> None:
     """The inputs of the worst number alone, else with a margin, else the instance it is in."""
     case, worst = attempts.case, attempts.best.worst
-    if worst is None or case.counterpart is not None:
+    if worst is None or is_fixed(case):
         return
     if isinstance(case.subject, ApiCall):
         inputs = dict(case.inputs)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..core.arrays import Array, Arrays
-from ..core.case import Case
-from ..core.graph import Node
-from ..core.model import Model
-from ..core.procedure import Procedure
-from ..core.runner import Runner
-from ..core.traits import Traits
-from ..oracles.base import run_steps
-from .fusion import Stretch, shortest_stretch
-from .node_errors import NodeErrors
-from .replay import replay_nodes
+from tensorparity.core.arrays import Array, Arrays
+from tensorparity.core.case import Case
+from tensorparity.core.graph import Node
+from tensorparity.core.model import Model
+from tensorparity.core.procedure import Procedure
+from tensorparity.core.runner import Runner
+from tensorparity.core.traits import Traits
+from tensorparity.oracles.base import run_steps
+from tensorparity.triage.fusion import Stretch, shortest_stretch
+from tensorparity.triage.node_errors import NodeErrors
+from tensorparity.triage.replay import replay_nodes
 
 _PLAIN = Procedure()
 

@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tensorparity.campaign import fuzz as fuzzing
-from tensorparity.campaign.events import Progress
-from tensorparity.campaign.fuzz import Fuzz, FuzzSettings
-from tensorparity.campaign.hunt import StopReason
+from tensorparity.campaign import loop
+from tensorparity.campaign.budget import StopReason
+from tensorparity.campaign.events import Event, Progress
 from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
-from tensorparity.campaign.rounds import AHEAD
 from tensorparity.campaign.voted_layers import VotedRun
+from tensorparity.commands.fuzz import Fuzz, FuzzSettings
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Outcome
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Stage
+from tensorparity.engines.muffin.engine import MuffinEngine
 from tensorparity.generators.networks.networks import NetworkSettings
 from tensorparity.reporting import html
 from tensorparity.reporting.fuzz_tables import render
@@ -32,6 +32,7 @@ from tensorparity.reporting.words import sentences
 from tensorparity.store.database import Store, open_store
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
+from tensorparity.triage import examine
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 NETWORKS = NetworkSettings(layers=("Dense", "ELU"), max_vertices=4, training=False, varied=False)
@@ -105,14 +106,18 @@ def right(fake_runner: Any) -> Any:
 
 
 def run(settings: FuzzSettings, runner: Any, store: Store) -> tuple[Fuzz, list[Progress]]:
-    told: list[Progress] = []
+    told: list[Event] = []
     campaign = Fuzz(settings, runner, store, told.append)
     campaign.run()
-    return campaign, told
+    return campaign, [event for event in told if isinstance(event, Progress)]
 
 
 def results(store: Store) -> list[Any]:
     return list(store.results(store.campaigns()[-1].id, "muffin"))
+
+
+def cases(campaign: Fuzz) -> int:
+    return campaign.tally.engines["muffin"].cases
 
 
 class TestHowLong:
@@ -120,7 +125,7 @@ class TestHowLong:
     def test_a_count_is_exact(self, right: Any, store: Store, models: int) -> None:
         campaign, _ = run(replace(SETTINGS, models=models), Pooled(right), store)
         assert campaign.stop is StopReason.CASES
-        assert campaign.tally.models == models
+        assert cases(campaign) == models
         assert [result.index for result in results(store)] == list(range(models))
 
     def test_a_budget_is_passed_by_less_than_a_round(
@@ -128,14 +133,14 @@ class TestHowLong:
     ) -> None:
         """Every round takes ten seconds of a clock of our own."""
         now = [100.0]
-        monkeypatch.setattr(fuzzing.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr("time.monotonic", lambda: now[0])
 
         def tick(number: int) -> None:
             now[0] += 10.0
 
         campaign, _ = run(replace(SETTINGS, models=None, budget=35.0), Pooled(right, tick), store)
         assert campaign.stop is StopReason.BUDGET
-        assert campaign.tally.models == 4 * ROUND
+        assert cases(campaign) == 4 * ROUND
         assert now[0] - 100.0 - 35.0 < 10.0
 
 
@@ -143,7 +148,9 @@ class TestConfirmation:
     def test_every_so_many_networks_and_at_the_end(
         self, wrong_dense: Any, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(fuzzing, "_CONFIRM_EVERY", 16)
+        monkeypatch.setattr(loop, "CONFIRM_EVERY", 16)
+        for enough in ("ENOUGH", "MORE_THAN_ENOUGH"):  # so that every network is convicted
+            monkeypatch.setattr(examine, enough, 1000)
         _, told = run(replace(SETTINGS, models=35), Pooled(wrong_dense), store)
         confirming = [event for event in told if event.phase.startswith("confirming")]
         assert [event.done for event in confirming] == [16, 32, 35]
@@ -151,26 +158,26 @@ class TestConfirmation:
     def test_what_is_found_once_is_confirmed_once_and_filed_once(
         self, wrong_dense: Any, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(fuzzing, "_CONFIRM_EVERY", ROUND)
+        monkeypatch.setattr(loop, "CONFIRM_EVERY", ROUND)
         runner = Pooled(wrong_dense)
         campaign, _ = run(replace(SETTINGS, models=40), runner, store)
-        found = {(f.diagnosis.klass, f.diagnosis.suspects, f.diagnosis.api) for f in campaign.findings.values()}
+        found = {(f.diagnosis.klass, f.diagnosis.suspects, f.diagnosis.api) for f in campaign.session.findings.values()}
         assert found == {(Class.DEFECT, ("keras:torch",), "keras.layers.Dense")}
         assert runner.fresh < 5, "what is known is not confirmed again"
-        assert {finding.id for finding in store.findings(store.campaigns()[-1].id)} == set(campaign.findings)
-        assert sum(campaign.occurrences.values()) > 0
+        assert {finding.id for finding in store.findings(store.campaigns()[-1].id)} == set(campaign.session.findings)
+        assert sum(campaign.tally.again.values()) > 0
 
     def test_nothing_wrong_starts_no_fresh_worker(self, right: Any, store: Store) -> None:
         runner = Pooled(right)
         campaign, _ = run(SETTINGS, runner, store)
-        assert (runner.fresh, campaign.findings) == (0, {})
+        assert (runner.fresh, campaign.session.findings) == (0, {})
 
     def test_what_reduction_shows_to_be_one_defect_is_one_finding(self, wrong_dense: Any, store: Store) -> None:
         settings = replace(SETTINGS, models=40, reducing=ReducingSettings(scripts=False))
         campaign, told = run(settings, Pooled(wrong_dense), store)
         reductions = [event for event in told if event.phase == "reducing"]
-        (finding,) = campaign.findings.values()
-        assert len(reductions) == 1 + campaign.distinct.again[finding.signature] > 1
+        (finding,) = campaign.session.findings.values()
+        assert len(reductions) == 1 + campaign.session.distinct.again[finding.signature] > 1
         assert [kept.id for kept in store.findings(store.campaigns()[-1].id)] == [finding.id]
 
 
@@ -185,9 +192,9 @@ class TestInterrupted:
         campaign, told = run(settings, runner, store)
         assert campaign.stop is StopReason.INTERRUPTED
         assert len(results(store)) == 2 * ROUND
-        assert {finding.diagnosis.klass for finding in campaign.findings.values()} == {Class.DEFECT}
+        assert {finding.diagnosis.klass for finding in campaign.session.findings.values()} == {Class.DEFECT}
         assert not [event for event in told if event.phase == "reducing"]
-        assert [begun.cancelled for begun in runner.begun] == [False] * 3 + [True] * AHEAD
+        assert [begun.cancelled for begun in runner.begun] == [False] * 3 + [True] * MuffinEngine.ahead
         assert store.campaigns()[-1].stop_reason == StopReason.INTERRUPTED.value
         assert "interrupted" in campaign.facts(1.0, None).notes
 
@@ -198,7 +205,7 @@ class TestInterrupted:
 
         campaign, _ = run(SETTINGS, Pooled(wrong_dense, on_fresh=stop), store)
         assert campaign.stop is StopReason.INTERRUPTED
-        assert {finding.diagnosis.klass for finding in campaign.findings.values()} == {Class.DEFECT}
+        assert {finding.diagnosis.klass for finding in campaign.session.findings.values()} == {Class.DEFECT}
 
     def test_while_it_reduces(self, wrong_dense: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         """What was filed before is kept with its reduction; the rest is filed as it is."""
@@ -213,21 +220,22 @@ class TestInterrupted:
             return reduce(self, suspicions)
 
         monkeypatch.setattr(Preparation, "reduce", reduce_two)
-        monkeypatch.setattr("tensorparity.campaign.fuzz._PIECE", 1)
+        monkeypatch.setattr("tensorparity.campaign.session._PIECE", 1)
         settings = replace(SETTINGS, models=40, reducing=ReducingSettings(scripts=False))
         campaign, _ = run(settings, Pooled(wrong_dense), store)
         assert campaign.stop is StopReason.INTERRUPTED
-        evidence = [" ".join(sentences(finding.diagnosis)) for finding in campaign.findings.values()]
+        evidence = [" ".join(sentences(finding.diagnosis)) for finding in campaign.session.findings.values()]
         assert any("reduced from" in text for text in evidence)
         assert any("reduced from" not in text for text in evidence)
 
-    def test_twice_leaves_the_results(self, wrong_dense: Any, store: Store) -> None:
+    def test_twice_leaves_the_results_of_which_nothing_was_to_be_filed(self, wrong_dense: Any, store: Store) -> None:
         def stop(number: int) -> None:
             raise KeyboardInterrupt
 
         campaign, _ = run(SETTINGS, Pooled(wrong_dense, on_fresh=stop), store)
-        assert campaign.findings == {}
-        assert len(results(store)) == 24
+        assert campaign.session.findings == {}
+        failed = campaign.tally.engines["muffin"].cases - len(results(store))
+        assert (cases(campaign), 0 < failed < 8) == (24, True), "a resume has to look at these once more"
         assert store.campaigns()[-1].stop_reason == StopReason.INTERRUPTED.value
 
 
@@ -267,7 +275,7 @@ class TestTables:
         return run(SETTINGS, Pooled(wrong_dense), store)[0]
 
     def test_alone(self, campaign: Fuzz) -> None:
-        campaign._running = 12.0
+        campaign.tally.engines["muffin"].running = 12.0
         text = self.shown(campaign, None)
         rows = {line.strip().split("   ")[0]: line for line in text.splitlines()}
         assert rows["keras:tensorflow / keras:torch"].split()[-4:] == ["total", "1", "0", "0"]
