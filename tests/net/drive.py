@@ -490,7 +490,9 @@ def _off(recording: Mapping[Key, Outcome]) -> dict[Key, Outcome]:
 def _whole_off(recording: Mapping[Key, Outcome]) -> dict[Key, Outcome]:
     """One of the targets is off by a factor, but not where it is run step by step, or one layer alone."""
     last = max(key[1] for key in recording)
-    wrong = {key for key, outcome in recording.items() if key[1] == last and not outcome.trace.nodes}
+    whole = {name for outcome in recording.values() if outcome.trace.nodes for name in outcome.outputs}
+    plain = {key for key, outcome in recording.items() if key[1] == last and not outcome.trace.nodes}
+    wrong = {key for key in plain if set(recording[key].outputs) <= whole}
     return {key: _scaled(outcome, 2.0) if key in wrong else outcome for key, outcome in recording.items()}
 
 

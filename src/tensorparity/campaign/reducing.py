@@ -377,6 +377,8 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
             reduced.diagnosis,
             node=diagnosis.node or reduced.diagnosis.node,
             api=diagnosis.api or reduced.diagnosis.api,
+            # of a case of several layers, who looks at it afresh may not know which one it is
+            parameters=reduced.diagnosis.parameters if reduced.diagnosis.api else diagnosis.parameters,
             evidence=tuple(evidence),
             measure=diagnosis.measure or reduced.diagnosis.measure,
             threshold=diagnosis.threshold if diagnosis.measure else reduced.diagnosis.threshold,
