@@ -197,9 +197,9 @@ class TestReducing:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         assert needed_targets(suspicion, traits_of(TARGETS)) == [TORCH, TF]
         backward = replace(suspicion, case=replace(chain, procedure=Procedure(goal=Goal.GRADIENTS)))
-        assert needed_targets(backward) == list(TARGETS)
+        assert needed_targets(backward, traits_of(TARGETS)) == list(TARGETS)
         shared = replace(suspicion, diagnosis=replace(suspicion.diagnosis, suspects=("keras",)))
-        assert needed_targets(shared) == [TORCH, TF]
+        assert needed_targets(shared, traits_of(TARGETS)) == [TORCH, TF]
 
     def test_the_others_must_say_the_same(self, fake_runner: Any, chain: Case) -> None:
         """A reduction that would blame more than before is done again with everybody."""

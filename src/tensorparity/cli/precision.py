@@ -58,6 +58,7 @@ def command(
     fail_on: tuple[Class, ...],
     output_format: str,
     quiet: bool,
+    sections: Any,
     **running: Any,
 ) -> int:
     """Search the largest precision error of operators, and say which are wrong.
@@ -97,6 +98,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
+        sections=sections,
     )
     with progress(quiet) as listener:
         searched = precision(settings, listener)

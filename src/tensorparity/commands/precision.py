@@ -15,6 +15,7 @@ from ..campaign.loop import run_engines
 from ..campaign.operator_findings import REDUCING, OncePerOperator
 from ..campaign.precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
 from ..campaign.reducing import Preparation
+from ..campaign.sections import Sections
 from ..campaign.selection import named_targets
 from ..campaign.session import Session
 from ..campaign.watched import Watched
@@ -68,6 +69,7 @@ class PrecisionSettings:
         times: apply the operator so many times in a row (measure ``paper``).
         models: also compare these models (Table 3).
         budget: seconds after which no further operator is begun.
+        sections: settings of engines and oracles.
     """
 
     targets: Sequence[str]
@@ -84,6 +86,7 @@ class PrecisionSettings:
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
     runner: RunnerSettings = field(default_factory=RunnerSettings)
+    sections: Sections = field(default_factory=Sections)
 
     def check(self) -> None:
         """Raise UsageError for a name that is none."""
@@ -150,7 +153,7 @@ class _Run:
     def _open_session(self) -> Session:
         """Results are not recorded: a search has no end of them, and nobody resumes it."""
         settings = self._settings
-        examiner = Examiner(self._runner, self._setup)
+        examiner = Examiner(self._runner, self._setup, settings=settings.sections.oracles)
         return Session(
             examiner,
             Preparation(self._runner, examiner, REDUCING, self._tell),
@@ -193,6 +196,7 @@ class _Run:
         settings = self._settings
         operators = [operator.name for operator in self._operators] if settings.measure != "paper" else []
         return {
+            **settings.sections.engine(_ENGINE),
             "operators": operators,
             "dtypes": settings.dtypes,
             "strategies": settings.strategies,

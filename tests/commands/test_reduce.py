@@ -45,8 +45,13 @@ def test_an_exporter_is_shown_by_the_whole_file(
         yield OpenCase(path, CaseFile(case, TARGETS), TARGETS, runner, ExportedCases({}))
 
     monkeypatch.setattr(reducing, "open_case", opened)
+<<<<<<< HEAD:tests/campaign/test_reduce.py
     looked = Examined(Ask(case), ({},), Judged((), (suspicion,)))
     monkeypatch.setattr(OpenCase, "look", lambda self, fresh: looked)
+=======
+    look = Examined(Ask(case), ({},), Judged((), (suspicion,)))
+    monkeypatch.setattr(OpenCase, "look", lambda *_, **__: look)
+>>>>>>> main:tests/commands/test_reduce.py
     out = tmp_path / "out"
     reduced = reducing.reduce(tmp_path / "a.tpcase", None, RunnerSettings(), out)
     (finding,) = reduced.facts.findings
