@@ -68,6 +68,7 @@ def command(
     targets: str | None,
     seed: int,
     fail_on: tuple[Class, ...],
+    sections: Any,
     output_format: str,
     quiet: bool,
     **running: Any,
@@ -78,13 +79,11 @@ def command(
     Exits 0 where nothing is wrong, 1 where something is.
     """
     from ..campaign.known import with_known
-    from ..campaign.sections import read_sections
     from ..campaign.selection import choose_for_model
     from ..commands.compare import CompareSettings, compare
     from ..generators.inputs import parse_draw
     from ..oracles.kinds import check_choice
     from ..oracles.pair import PairSettings
-    from ..triage.known import CONFIG
     from .progress import progress
 
     check_choice(oracle)
@@ -105,7 +104,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
-        sections=read_sections(CONFIG),
+        sections=sections,
         reducing=reducing_settings(no_reduce, reduce_budget, most=budget),
     )
     with progress(quiet) as listener:
