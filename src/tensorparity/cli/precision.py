@@ -104,7 +104,7 @@ def command(
         searched = precision(settings, listener)
     facts = with_known(searched.facts)
     report = write_report(facts, out)
-    show(facts, output_format, quiet)
+    show(facts, output_format, quiet, out)
     if output_format == "text" and not quiet:
         click.echo(f"Report: {report}")
     return exit_code(facts, fail_on, searched.broken)
