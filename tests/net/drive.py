@@ -30,7 +30,6 @@ from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Finding
 from tensorparity.core.oracle import Judged, Setup
 from tensorparity.core.outcome import Failure, Outcome, Status
-from tensorparity.core.procedure import Goal
 from tensorparity.core.runner import Runner
 from tensorparity.core.signature import claim_against
 from tensorparity.core.suspicion import Suspicion

@@ -192,7 +192,7 @@ class Loop:
         self._finished.clear()
 
     def _file(self) -> None:
-        """Confirm, reduce and file what was convicted; only then are those results recorded, so that nothing is lost."""
+        """Confirm, reduce and file what was convicted; only then are those results recorded: nothing is lost."""
         self._record()
         if self._waiting:
             self._session.emit(Progress("confirming in fresh processes", self._done, self._budget.cases))

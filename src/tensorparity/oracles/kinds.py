@@ -108,11 +108,6 @@ def oracle_of(case: Case) -> str:
     return ORACLE_OF_KIND[kind_of(case)]
 
 
-def particular_oracle(suspicion: Suspicion) -> str:
-    """Who convicted, where that is not the oracle of this kind of case; nobody otherwise."""
-    return suspicion.oracle if suspicion.oracle and suspicion.oracle != oracle_of(suspicion.case) else ""
-
-
 def chosen_instead(chosen: str, named: str) -> str:
     """Who decides where a user has chosen an oracle: that one, if it can judge in the place of the one that is named.
 
