@@ -20,13 +20,16 @@ from dataclasses import dataclass
 import numpy as np
 from measuring import table
 
-from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import prepare_one
 from tensorparity.core.case import Case
+from tensorparity.core.engine import Ask
 from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.oracle import Setup
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
+from tensorparity.triage.examine import Examiner
 from tensorparity.triage.reduction.reducer import Budget
 
 TARGETS = ["onnx:reference", "onnxruntime"]
@@ -176,9 +179,10 @@ def signatures(runner: LocalRunner, planted: Planted, count: int, number: int) -
     found = []
     for seed in range(count):
         case = planted.build(np.random.default_rng([number, seed]))
-        checked, _ = examine_case(runner, case, TARGETS)
-        for suspicion in checked.suspicions:
-            prepared = prepare_one(runner, runner, suspicion, Budget(), scripts=False)
+        examiner = Examiner(runner, Setup(targets=tuple(TARGETS), traits=traits_of(TARGETS)))
+        (examined,) = examiner.examine([Ask(case)])
+        for suspicion in examined.judged.suspicions:
+            prepared = prepare_one(runner, examiner, suspicion, Budget(), scripts=False)
             found.append(prepared.suspicion.signature)
     return found
 

@@ -12,13 +12,16 @@ import os
 import time
 
 import numpy as np
+from tensorparity.commands.rounds import rounds
 
-from tensorparity.campaign.precision_notebook import SearchTask
-from tensorparity.campaign.precision_operator import search_operators
 from tensorparity.core.arrays import Array
+from tensorparity.core.oracle import Setup
+from tensorparity.engines.predoo.engine import Phase, PredooEngine, Searching
 from tensorparity.operators.calls.catalogue import find_operators
 from tensorparity.operators.calls.spec import Operator
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
+from tensorparity.triage.examine import Examiner
 
 #: Who is asked for an operator: the first that has it.
 _TARGETS = {"torch": "torch:eager", "jax": "jax:eager", "tensorflow": "tensorflow:eager"}
@@ -49,11 +52,25 @@ def mann_whitney(a: list[float], b: list[float]) -> float:
 def areas_of(runner: LocalRunner, operator: Operator, strategy: str, options: argparse.Namespace) -> list[float]:
     """The area of every seed."""
     target = options.target or next(_TARGETS[library] for library in _TARGETS if library in operator.calls)
-    tasks = [
-        SearchTask(operator, options.dtype, (target,), strategy, options.inputs, seed) for seed in range(options.seeds)
-    ]
-    found = list(search_operators(runner, tasks, lambda done, detail: None))
+    settings = {
+        "operators": (operator.name,),
+        "dtypes": (options.dtype,),
+        "strategies": (strategy,),
+        "inputs": options.inputs,
+    }
+    setups = [Setup(seed, (target,), traits_of([target]), settings) for seed in range(options.seeds)]
+    found = [notebook for setup in setups for notebook in searched(runner, setup).notebooks]
     return [area(notebook.records[target].chronicle) for notebook in found if notebook.records[target].inputs]
+
+
+def searched(runner: LocalRunner, setup: Setup) -> Searching:
+    """The search alone; nobody is blamed."""
+    engine = PredooEngine(setup)
+    searching = engine.searching
+    assert searching is not None
+    for _ in rounds(engine, Examiner(runner, setup), lambda: searching.phase in (Phase.EAGER, Phase.COMPILED)):
+        pass
+    return searching
 
 
 def main() -> None:

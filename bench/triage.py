@@ -15,13 +15,16 @@ import numpy as np
 import psutil
 from measuring import cpu_of, median, spending, table
 
-from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import prepare_one, reduce_suspicion
 from tensorparity.core.case import Case
+from tensorparity.core.engine import Ask
 from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.oracle import Setup
 from tensorparity.operators.evaluate import draw_weights
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import Fault, load_fault
-from tensorparity.targets.runner import RunnerSettings, open_runner
+from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
+from tensorparity.triage.examine import Examiner
 from tensorparity.triage.reduction.order import elements, node_count
 from tensorparity.triage.reduction.reducer import Budget
 
@@ -91,15 +94,21 @@ def case_of(graph: LayerGraph, batch: int = 4) -> Case:
     return Case(graph, inputs=inputs, weights=draw_weights(graph, rng))
 
 
+def examiner_of(runner: LocalRunner) -> Examiner:
+    targets = tuple(runner.targets)
+    return Examiner(runner, Setup(targets=targets, traits=traits_of(targets)))
+
+
 def bench_faults() -> None:
     rows, times = [], []
     for name, suspect, other in FAULTS:
         case = case_of(lenet())
         with open_runner([other, suspect], RunnerSettings(faults={suspect: load_fault(name)})) as runner:
-            checked, _ = examine_case(runner, case, [other, suspect])
-            suspicion = next(s for s in checked.suspicions if s.diagnosis.suspects == (suspect,))
+            examiner = examiner_of(runner)
+            (examined,) = examiner.examine([Ask(case)])
+            suspicion = next(s for s in examined.judged.suspicions if s.diagnosis.suspects == (suspect,))
             with spending(descendants) as cost:
-                prepared = prepare_one(runner, runner, suspicion, Budget())
+                prepared = prepare_one(runner, examiner, suspicion, Budget())
         reduction = prepared.reduction
         assert reduction is not None
         times.append(cost.wall)
@@ -122,9 +131,10 @@ def bench_chain() -> None:
     targets = ["onnxruntime", "onnx:reference"]
     settings = RunnerSettings(faults={"onnxruntime": Fault("wrong-elu.py", WRONG_ELU)})
     with open_runner(targets, settings) as runner, spending(descendants) as cost:
-        checked, _ = examine_case(runner, case, targets)
-        (suspicion,) = checked.suspicions
-        reduction = reduce_suspicion(runner, suspicion, Budget())
+        examiner = examiner_of(runner)
+        (examined,) = examiner.examine([Ask(case)])
+        (suspicion,) = examined.judged.suspicions
+        reduction = reduce_suspicion(examiner, suspicion, Budget())
     ours = ["here: node, parameters, shapes, values", str(reduction.checks), f"{cost.cpu:.1f}"]
     theirs = ["Polygraphy: the node", *POLYGRAPHY, "40 to 1", "not reduced"]
     head = ["", "checks", "CPU s", "nodes", "numbers"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tensorparity.campaign.examining import _claim
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.engine import Ask
 from tensorparity.core.oracle import Judged, Seen, Setup
@@ -13,6 +12,8 @@ from tensorparity.core.outcome import Outcome
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.oracles.kinds import CaseKind, kind_of, make_oracle, oracle_of
 from tensorparity.targets.catalogue import traits_of
+
+from .examining import claim_of
 
 
 def oracle_name(case: Case) -> str:
@@ -27,7 +28,7 @@ def judged(
 ) -> Judged:
     """What an oracle says at once, without any check."""
     ran = {target: _exported(case, (exporters or {}).get(target)) for target in outcomes}
-    seen = Seen(case, (outcomes,), (ran,), traits_of(list(outcomes)), claim=_claim(convicted))
+    seen = Seen(case, (outcomes,), (ran,), traits_of(list(outcomes)), claim=claim_of(convicted))
     found = make_oracle(oracle_name(case), Setup(targets=tuple(outcomes), traits=seen.traits)).judge(seen)
     assert not found.checks, "this case needs a runner"
     return found

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.sources import Source
-from tensorparity.campaign.training import Schedule
 from tensorparity.commands import compare as comparing
 from tensorparity.commands.compare import Compared, CompareSettings, compare
 from tensorparity.core.arrays import Array
@@ -21,6 +20,7 @@ from tensorparity.core.graph import LayerGraph
 from tensorparity.core.model import Model
 from tensorparity.core.outcome import Status
 from tensorparity.generators.inputs import Data
+from tensorparity.generators.training import Schedule
 from tensorparity.targets.catalogue import KERAS_TORCH
 
 JAX, TORCH = TARGETS = ("keras:jax", "keras:torch")

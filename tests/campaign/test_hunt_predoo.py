@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tensorparity.campaign.hunt import HuntSettings, hunt
 
+from tensorparity.commands.hunt import HuntSettings, hunt
 from tensorparity.store.database import open_store
 from tensorparity.targets.runner import RunnerSettings
 
@@ -28,7 +28,7 @@ def hunted(folder: Path, workers: int, cases: int, *, resume: bool = False) -> l
     with open_store(folder) as store:
         campaign = store.campaigns()[-1]
         return [
-            (result.index, result.case_digest, result.verdicts, result.statuses)
+            (result.index, result.digest, result.verdicts, result.endings)
             for result in store.results(campaign.id, "predoo")
         ]
 

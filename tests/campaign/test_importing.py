@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorparity.campaign.whole_models import ModelExaminer, read_model
+from tensorparity.campaign.reading import read_model
+from tensorparity.campaign.whole_models import ModelExaminer
 from tensorparity.core.case import ModelFile
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.model import Model

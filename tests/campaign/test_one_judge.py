@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import reduce_suspicion
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case, Counterpart, ModelFile
@@ -28,6 +27,7 @@ from tensorparity.triage.examine import Examiner
 from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.trials import backward_trial
 
+from ..examining import examine_case
 from ..judging import judge
 from ..stepping import ExaminedSteps
 

@@ -2,75 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tensorparity.campaign.call_examination import examine_call
-from tensorparity.campaign.precision import PrecisionSettings, choose_operator_targets, precision
-from tensorparity.campaign.precision_compiled import search_compiled
-from tensorparity.campaign.precision_endings import accuse_endings, confirmed_together
-from tensorparity.campaign.precision_findings import findings_of
-from tensorparity.campaign.precision_notebook import Notebook, SearchTask
-from tensorparity.campaign.precision_operator import search_operators
 from tensorparity.campaign.precision_paper import PaperTask, run_paper, search_paper, spread_of
-from tensorparity.core.arrays import Array, dtype_name, dtype_named
+from tensorparity.commands.precision import PrecisionSettings, choose_operator_targets, precision
+from tensorparity.core.arrays import Array, dtype_name
 from tensorparity.core.case import ApiCall, Case
+from tensorparity.core.engine import Ask
 from tensorparity.core.errors import UsageError
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Judgement, Kind
-from tensorparity.engines.predoo.engine import PredooEngine
-from tensorparity.operators.calls.catalogue import OPERATORS, operator_of
+from tensorparity.engines.predoo.notebook import Notebook, SearchTask
+from tensorparity.engines.predoo.turns import Turns
+from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.reporting.words import sentences
 
-Answer = Callable[[Case], Outcome | Array]
-
-
-class Exact:
-    """Targets that compute with our own references, rounded once; some do something else."""
-
-    def __init__(self, targets: Sequence[str], odd: dict[str, Answer] | None = None) -> None:
-        self.targets = tuple(targets)
-        self._odd = odd or {}
-        self.asked: list[tuple[Case, str]] = []
-        self.fresh = 0
-        self.packs: list[int] = []
-
-    def run_pairs(self, pairs: Sequence[tuple[Case, str]], *, fresh: bool = False, **_: Any) -> list[Outcome]:
-        self.fresh += fresh
-        self.asked += pairs
-        return [self._one(case, target) for case, target in pairs]
-
-    def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
-        self.packs += [len(cases) for cases, _ in packs]
-        return [[self._one(case, target) for case in cases] for cases, target in packs]
-
-    def _one(self, case: Case, target: str) -> Outcome:
-        found = self._odd[target](case) if target in self._odd else exact(case)
-        return found if isinstance(found, Outcome) else Outcome(target, Status.COMPLETED, {"0": found})
-
-
-def exact(case: Case) -> Array:
-    assert isinstance(case.subject, ApiCall)
-    operator = operator_of(case.subject.api)
-    assert operator is not None
-    dtype = case.procedure.dtype or dtype_name(next(iter(case.inputs.values())))
-    arrays = [array.astype(dtype_named(dtype)).astype(np.float64) for array in operator.operand_arrays(case.inputs)]
-    with np.errstate(all="ignore"):
-        return np.asarray(operator.evaluate(dict(case.subject.kwargs), arrays).value).astype(dtype_named(dtype))
-
-
-def absolute_sigmoid(case: Case) -> Array:
-    """As a polynomial that is good to 1e-7 of one, and not of the value."""
-    return np.maximum(np.round(exact(case).astype(np.float64), 7), 0).astype(exact(case).dtype)
-
-
-def skipping_nan(case: Case) -> Array:
-    return np.nan_to_num(exact(case), nan=0.0, posinf=np.inf, neginf=-np.inf)
+from .operator_runs import (
+    Exact,
+    Searched,
+    absolute_sigmoid,
+    exact,
+    examined_call,
+    examiner_of,
+    filed_call,
+    findings_of,
+    searched,
+    skipping_nan,
+)
 
 
 def refusing(case: Case) -> Outcome | Array:
@@ -86,19 +50,14 @@ def no_half(case: Case) -> Outcome | Array:
     return exact(case)
 
 
-def searched(runner: Exact, operator: str, dtypes: Sequence[str] = ("float32",), **options: Any) -> list[Any]:
-    tasks = [SearchTask(OPERATORS.get(operator), dtype, runner.targets, inputs=200, **options) for dtype in dtypes]
-    return list(search_operators(runner, tasks, lambda done, detail: None))
-
-
 class TestOperatorMeasure:
     def test_exact_targets_stay_within_a_roundoff(self) -> None:
         for operator in ("tanh", "matmul", "norm", "cross_entropy_with_logits"):
-            (notebook,) = searched(Exact(["torch:eager"]), operator)
-            (run,) = notebook.runs()
+            found = searched(Exact(["torch:eager"]), operator)
+            (run,) = found[0].runs()
             assert (run.status, run.inputs) == ("measured", 200)
             assert run.units <= 1.0
-            assert findings_of(Exact(["torch:eager"]), [notebook]) == []
+            assert findings_of(Exact(["torch:eager"]), found) == []
 
     def test_an_absolute_error_near_zero_is_found_reduced_and_confirmed(self) -> None:
         runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": absolute_sigmoid})
@@ -111,14 +70,13 @@ class TestOperatorMeasure:
         assert runner.fresh == 1
         assert "torch:eager says" in sentences(diagnosis)[1]
 
-    def test_what_is_known_is_not_reduced_and_confirmed_again(self) -> None:
+    def test_what_is_known_is_not_reduced_again(self) -> None:
         runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": absolute_sigmoid})
         notebooks = searched(runner, "sigmoid")
         (first,) = findings_of(runner, notebooks)
         asked = len(runner.asked)
-        (again,) = findings_of(runner, notebooks, {first.finding.id})
-        assert again.finding.id == first.finding.id
-        assert (runner.fresh, len(runner.asked)) == (1, asked)
+        assert findings_of(runner, notebooks, {first.finding.id: first.finding}) == []
+        assert len(runner.asked) == asked + len(runner.targets)  # confirmed
 
     def test_a_nan_that_vanishes_is_found_and_reduced(self) -> None:
         runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": skipping_nan})
@@ -152,7 +110,7 @@ class TestOperatorMeasure:
         runner = Exact(["torch:eager", "tensorflow:eager"], {"tensorflow:eager": literal})
         (item,) = findings_of(runner, searched(runner, "bce_with_logits"))
         assert item.finding.diagnosis.klass is Class.SPECIFICATION
-        assert "documented: " in sentences(item.finding.diagnosis)[-1]
+        assert any("documented: " in line for line in sentences(item.finding.diagnosis))
 
     def test_what_does_not_happen_again_is_flaky(self) -> None:
         calls = {"count": 0}
@@ -202,23 +160,16 @@ class TestOperatorMeasure:
 
 
 class TestCompiled:
-    def searched(self, runner: Exact, names: Sequence[str], dtypes: Sequence[str] = ("float32",)) -> list[Notebook]:
-        compiled = frozenset(["torch:compile"])
-        tasks = [
-            SearchTask(OPERATORS.get(name), dtype, runner.targets, inputs=100, compiled=compiled)
-            for name in names
-            for dtype in dtypes
-        ]
-        notebooks = list(search_operators(runner, tasks, lambda done, detail: None))
-        assert set(search_compiled(runner, notebooks, lambda done, detail: None)) == set(notebooks)
-        return notebooks
+    def searched(self, runner: Exact, names: Sequence[str], dtypes: Sequence[str] = ("float32",)) -> Searched:
+        return searched(runner, names, dtypes, inputs=100)
 
     def test_calls_of_a_dtype_are_packed_and_noted_beside_the_eager_ones(self) -> None:
         runner = Exact(["torch:eager", "torch:compile"])
         notebooks = self.searched(runner, ["tanh", "exp", "sum"], ("float32", "float16"))
         assert set(runner.packs) == {3}
         assert {run.inputs for notebook in notebooks for run in notebook.runs()} == {100}
-        assert "torch:compile" not in {target for _, target in runner.asked}
+        alone = [case for case, target in runner.asked if target == "torch:compile"]
+        assert len(alone) == sum(runner.packs)
 
     def test_the_eager_ones_bear_witness(self) -> None:
         runner = Exact(["jax:eager", "torch:eager", "torch:compile"], {"torch:compile": absolute_sigmoid})
@@ -288,7 +239,8 @@ class TestPaperMeasure:
     def test_exceptions_are_filed_on_the_simplest_input(self) -> None:
         runner = Exact(["jax:jit"], {"jax:jit": refusing})
         task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=300)
-        (item,) = confirmed_together(runner, [accuse_endings(runner, search_paper(runner, task).ended)])
+        asks = [Ask(case, oracles=("operator_errors",)) for case in search_paper(runner, task).ended]
+        (item,) = findings_of(runner, examiner_of(runner).examine(asks))
         assert (item.finding.kind, item.finding.diagnosis.klass) == (Kind.ERROR, Class.DEFECT)
         assert item.finding.diagnosis.parameters["dtype"] == "float32"
         assert set(item.suspicion.case.inputs["x"].ravel().tolist()) == {1.0}
@@ -315,10 +267,10 @@ class TestPaperMeasure:
 
 class TestHunt:
     def test_cases_of_the_engine_are_examined(self) -> None:
-        engine = PredooEngine(0)
+        engine = Turns(0)
         runner = Exact(["torch:eager", "jax:jit"])
         cases = engine.propose(0)
-        said = [examine_call(runner, case, runner.targets).verdicts for case in cases]
+        said = [examined_call(runner, case).judged.verdicts for case in cases]
         assert all(verdict.judgement is Judgement.PASS for (verdict,) in said)
         engine.learn(0, said)
         assert len(engine.propose(1)) == engine.round_size
@@ -327,9 +279,9 @@ class TestHunt:
         x = np.linspace(-30, 1, 20).reshape(1, 20).astype(np.float32)
         case = Case(OPERATORS.get("sigmoid").api_call({}), inputs={"x": x})
         runner = Exact(["torch:eager", "onnxruntime"], {"onnxruntime": absolute_sigmoid})
-        examined = examine_call(runner, case, runner.targets)
-        assert examined.verdicts[0].judgement is Judgement.FAIL
-        assert len(examined.filed) == 1
+        examined = examined_call(runner, case)
+        assert examined.judged.verdicts[0].judgement is Judgement.FAIL
+        assert len(filed_call(runner, case)) == 1
 
 
 def test_unknown_names_are_refused(tmp_path: Path) -> None:

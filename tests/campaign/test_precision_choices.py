@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.campaign.precision import PrecisionSettings, precision
+from tensorparity.commands.precision import PrecisionSettings, precision
 from tensorparity.core.errors import UsageError
 from tensorparity.engines.predoo.batch import Batch
-from tensorparity.engines.predoo.engine import PredooEngine
+from tensorparity.engines.predoo.turns import Turns
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.oracles.precision import measure_instances
 
@@ -35,7 +35,7 @@ def test_an_overflow_is_no_difference() -> None:
 
 def test_inputs_that_did_worst_are_moved_within_their_domain() -> None:
     operator = OPERATORS.get("bce")
-    engine = PredooEngine(0)
+    engine = Turns(0)
     highest = {operand.name: np.full((16, 4), min(operand.high, 1.0)) for operand in operator.operands}
     engine._worst["bce/float32"] = (0.0, highest)
     batch = Batch({}, {name: array.copy() for name, array in highest.items()}, tuple(range(16)))

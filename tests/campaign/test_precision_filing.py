@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,25 +12,18 @@ from typing import Any
 
 import pytest
 
-from tensorparity.campaign import precision as campaign
-from tensorparity.campaign import precision_filing
-from tensorparity.campaign.precision import TABLE_3, PrecisionSettings, precision
-from tensorparity.campaign.precision_filing import Filing
-from tensorparity.campaign.precision_findings import accuse
-from tensorparity.campaign.precision_notebook import Notebook, SearchTask
-from tensorparity.campaign.precision_operator import OperatorSearch, search_operators
-from tensorparity.campaign.reducing import Prepared
-from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.store.database import Store, open_store
+from tensorparity.campaign import operator_findings
+from tensorparity.campaign.operator_findings import REDUCING
+from tensorparity.campaign.session import Session
+from tensorparity.commands import precision as campaign
+from tensorparity.commands.precision import TABLE_3, PrecisionSettings, precision
+from tensorparity.engines.predoo import engine
+from tensorparity.engines.predoo.notebook import Notebook
+from tensorparity.engines.predoo.searches import OperatorSearch
 from tensorparity.targets.runner import RunnerSettings
+from tensorparity.triage.operator_suspicions import distinct
 
-from .test_precision import Exact, absolute_sigmoid, exact, searched, skipping_nan
-
-
-class Local(Exact):
-    """As the campaign has it: nothing is broken."""
-
-    broken: dict[str, Any] = {}  # noqa: RUF012
+from .operator_runs import Exact, absolute_sigmoid, exact, run, searched, setup_of, skipping_nan
 
 
 def odd(case: Any) -> Any:
@@ -37,98 +31,22 @@ def odd(case: Any) -> Any:
 
 
 @pytest.fixture
-def runner() -> Local:
-    return Local(["torch:eager", "onnxruntime"], {"onnxruntime": odd})
+def runner() -> Exact:
+    return Exact(["torch:eager", "onnxruntime"], {"onnxruntime": odd})
 
 
-@pytest.fixture
-def notebooks(runner: Local) -> list[Notebook]:
-    return [notebook for name in ("sigmoid", "exp") for notebook in searched(runner, name)]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def filing(runner: Local, store: Store, monkeypatch: pytest.MonkeyPatch) -> Filing:
-    """One operator a piece, and no scripts, which need a real library."""
-    monkeypatch.setattr(precision_filing, "PIECE", 1)
-    monkeypatch.setattr(precision_filing, "prepared", without_scripts)
-    return Filing(runner, store, store.begin_campaign("precision", 0, {}), {})  # type: ignore[arg-type]
-
-
-def without_scripts(_: Any, filed: Any) -> Any:
-    return [(item.finding, Prepared(item.suspicion, item.suspicion)) for item in filed]
-
-
-def no_word(done: int, total: int, names: str) -> None:
-    return
-
-
-class TestFiling:
-    def test_all_are_filed(self, filing: Filing, notebooks: list[Notebook], store: Store) -> None:
-        filing.file(notebooks, [], no_word, lambda: True)
-        assert len(filing.findings) == len(store.findings(filing.campaign)) == 2
-        assert filing.left == filing.undecided == []
-
-    def test_an_interrupt_keeps_what_is_confirmed(
-        self, filing: Filing, notebooks: list[Notebook], store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def interrupted(runner: Any, given: Any) -> Any:
-            if given and given[0].task.operator.name == "exp":
-                raise KeyboardInterrupt
-            return accuse(runner, given)
-
-        monkeypatch.setattr(precision_filing, "accuse", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            filing.file(notebooks, [], no_word, lambda: True)
-        assert len(store.findings(filing.campaign)) == len(filing.findings) == 1
-        assert filing.left == ["exp"]
-
-    def test_an_interrupted_script_does_not_lose_its_finding(
-        self, filing: Filing, notebooks: list[Notebook], store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def interrupted(_: Any, filed: Any) -> Any:
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(precision_filing, "prepared", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            filing.file(notebooks, [], no_word, lambda: True)
-        assert len(store.findings(filing.campaign)) == len(filing.findings) == 2
-        assert filing.left == []
-
-    @pytest.mark.parametrize("piece", [1, 4])
-    def test_something_unexpected_is_undecided_and_the_others_are_filed(
-        self, filing: Filing, notebooks: list[Notebook], monkeypatch: pytest.MonkeyPatch, piece: int
-    ) -> None:
-        def broken(runner: Any, given: Any) -> Any:
-            if any(notebook.task.operator.name == "sigmoid" for notebook in given):
-                raise ZeroDivisionError("by zero")
-            return accuse(runner, given)
-
-        monkeypatch.setattr(precision_filing, "PIECE", piece)
-        monkeypatch.setattr(precision_filing, "accuse", broken)
-        filing.file(notebooks, [], no_word, lambda: True)
-        assert filing.undecided == ["sigmoid: ZeroDivisionError: by zero"]
-        assert [finding.diagnosis.api for finding in filing.findings] == ["onnx.Exp"]
-
-    def test_the_budget_is_asked_between_pieces(self, filing: Filing, notebooks: list[Notebook]) -> None:
-        filing.file(notebooks, [], no_word, lambda: False)
-        assert len(filing.findings) == 1
-        assert filing.left == ["exp"]
+#: Scripts need a real library.
+WITHOUT_SCRIPTS = replace(REDUCING, scripts=False)
 
 
 class TestRun:
     @pytest.fixture
-    def compared(self, runner: Local, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    def compared(self, runner: Exact, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         """The campaign on our own runner; what ``compare`` was told."""
         asked: list[Any] = []
 
         @contextmanager
-        def opened(*_: Any) -> Iterator[Local]:
+        def opened(*_: Any) -> Iterator[Exact]:
             yield runner
 
         def compare(model: str, settings: Any) -> Any:
@@ -138,7 +56,7 @@ class TestRun:
         monkeypatch.setattr(campaign, "open_runner", opened)
         monkeypatch.setattr(campaign, "compare", compare)
         monkeypatch.setattr(campaign, "_installed", lambda name: True)
-        monkeypatch.setattr(precision_filing, "prepared", without_scripts)
+        monkeypatch.setattr(campaign, "REDUCING", WITHOUT_SCRIPTS)
         return asked
 
     def settings(self, store: Path, **changes: Any) -> PrecisionSettings:
@@ -171,6 +89,37 @@ class TestRun:
         assert compared == []
         assert any("Table 3 is without zoo:lenet5, zoo:vgg16" in note for note in found.facts.notes)
 
+    def test_the_budget_is_asked_between_pieces(
+        self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(engine, "PIECE", 1)
+        clock, file = count(), Session.file
+
+        def slow(*given: Any) -> None:
+            file(*given)
+            for _ in range(10):
+                next(clock)
+
+        monkeypatch.setattr(Session, "file", slow)
+        monkeypatch.setattr(campaign, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+        found = precision(self.settings(tmp_path, operators=("sigmoid", "exp"), budget=8.0, inputs=2000, models=()))
+        assert len(found.facts.findings) == 1
+        assert any("was not blamed, reduced or confirmed of exp" in note for note in found.facts.notes)
+
+    def test_an_interrupt_keeps_what_is_confirmed(
+        self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupted(given: Any, traits: Any) -> Any:
+            if given[0].operator == "exp":
+                raise KeyboardInterrupt
+            return distinct(given, traits)
+
+        monkeypatch.setattr(engine, "PIECE", 1)
+        monkeypatch.setattr(operator_findings, "distinct", interrupted)
+        found = precision(self.settings(tmp_path, operators=("sigmoid", "exp"), models=()))
+        assert len(found.facts.findings) == 1
+        assert any("was not blamed, reduced or confirmed of exp" in note for note in found.facts.notes)
+
     def test_an_interrupt_while_comparing_does_not_say_that_nothing_was_confirmed(
         self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -190,10 +139,10 @@ class TestRun:
 
         noted = Notebook.note
 
-        def note(self: Notebook, case: Any, outcomes: Any) -> Any:
+        def note(self: Notebook, case: Any, result: Any) -> Any:
             if self.task.operator.name == "exp":
                 raise ZeroDivisionError("by zero")
-            return noted(self, case, outcomes)
+            return noted(self, case, result)
 
         monkeypatch.setattr(campaign, "compare", broken)
         monkeypatch.setattr(Notebook, "note", note)
@@ -207,38 +156,36 @@ class TestRun:
 
 
 def test_the_budget_is_asked_between_batches() -> None:
-    runner = Local(["torch:eager"], {"torch:eager": exact})
+    runner = Exact(["torch:eager"], {"torch:eager": exact})
     left = iter([True, True, True, True, *[False] * 99])
-    task = SearchTask(OPERATORS.get("tanh"), "float32", runner.targets, inputs=2000)
-    (notebook,) = search_operators(runner, [task], lambda done, detail: None, lambda: next(left))
+    (notebook,) = searched(runner, "tanh", inputs=2000, go_on=lambda: next(left))
     assert 0 < notebook.runs()[0].inputs < 2000
 
 
-class TestSearches:
-    def tasks(self, runner: Local, *names: str) -> list[SearchTask]:
-        return [SearchTask(OPERATORS.get(name), "float32", runner.targets, inputs=100) for name in names]
+def test_a_search_that_breaks_at_once_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: OperatorSearch) -> Any:
+        raise ZeroDivisionError("by zero")
 
-    def test_one_that_breaks_at_once_is_told_of(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def broken(self: OperatorSearch) -> Any:
-            raise ZeroDivisionError("by zero")
+    monkeypatch.setattr(OperatorSearch, "ask", broken)
+    found = searched(Exact(["torch:eager"]), ("tanh", "exp"), inputs=100)
+    assert [notebook.task.operator.name for notebook in found] == ["tanh", "exp"]
+    assert all("by zero" in notebook.undecided for notebook in found)
 
-        monkeypatch.setattr(OperatorSearch, "ask", broken)
-        runner = Local(["torch:eager"], {"torch:eager": exact})
-        found = list(search_operators(runner, self.tasks(runner, "tanh", "exp"), lambda done, detail: None))
-        assert [notebook.task.operator.name for notebook in found] == ["tanh", "exp"]
-        assert all("by zero" in notebook.undecided for notebook in found)
 
-    def test_an_interrupt_keeps_what_was_measured(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        calls = iter([*[True] * 6, False])
+def test_an_interrupt_keeps_what_was_measured() -> None:
+    calls = iter([*[True] * 9, False])
 
-        def go_on() -> bool:
-            if not next(calls):
-                raise KeyboardInterrupt
-            return True
+    def go_on() -> bool:
+        if not next(calls):
+            raise KeyboardInterrupt
+        return True
 
-        runner = Local(["torch:eager"], {"torch:eager": exact})
-        found: list[Notebook] = []
-        with pytest.raises(KeyboardInterrupt):
-            found.extend(search_operators(runner, self.tasks(runner, "tanh", "exp"), lambda done, detail: None, go_on))
-        assert [notebook.task.operator.name for notebook in found] == ["tanh", "exp"]
-        assert all(notebook.runs()[0].inputs for notebook in found)
+    names, runner = ("tanh", "exp"), Exact(["torch:eager"])
+    setup = setup_of(runner.targets, operators=names, dtypes=("float32",), inputs=100)
+    under_way = engine.PredooEngine(setup)
+    with pytest.raises(KeyboardInterrupt):
+        run(runner, under_way, go_on)
+    assert under_way.searching is not None
+    found = under_way.searching.notebooks
+    assert [notebook.task.operator.name for notebook in found] == ["tanh", "exp"]
+    assert all(notebook.runs()[0].inputs for notebook in found)

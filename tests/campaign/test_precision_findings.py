@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.precision_findings import findings_of
-from tensorparity.campaign.precision_notebook import Notebook, SearchTask
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Failure, Outcome, Status
@@ -17,7 +15,12 @@ from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.engines.predoo.batch import Batch
 from tensorparity.engines.predoo.specials import special_batch
 from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.oracles.operator_notes import note
 from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
+from tensorparity.triage.examine import Examined
+
+from .operator_runs import examined_call, findings_of
 
 NORM = OPERATORS.get("l2_norm")
 TARGET = "torch:eager"
@@ -37,15 +40,13 @@ class Fifth:
         return Outcome(TARGET, Status.COMPLETED, {"0": length.astype(x.dtype)})
 
 
-def noted(dtype: str, row: list[float]) -> Notebook:
-    notebook = Notebook(SearchTask(NORM, dtype, (TARGET,)))
+def noted(dtype: str, row: list[float]) -> Examined:
     case = Case(NORM.api_call({}), Procedure(goal=Goal.CALL), {"x": np.array([row], dtype)})
-    notebook.note(case, {TARGET: Fifth().one(case)})
-    return notebook
+    return examined_call(Fifth(), case)
 
 
-def classes(*notebooks: Notebook) -> list[tuple[Class, object]]:
-    filed = findings_of(Fifth(), notebooks)  # type: ignore[arg-type]
+def classes(*examined: Examined) -> list[tuple[Class, object]]:
+    filed = findings_of(Fifth(), examined)
     return [(item.finding.diagnosis.klass, item.finding.diagnosis.parameters["dtype"]) for item in filed]
 
 
@@ -64,7 +65,7 @@ def test_it_does_not_hide_a_defect_in_another_dtype() -> None:
 
 def test_the_value_that_is_told_is_the_one_that_was_judged_by() -> None:
     """In float64 arithmetic the squares vanish, and so would the length."""
-    (item,) = findings_of(Fifth(), [noted("float64", [3e-200, 4e-200])])  # type: ignore[arg-type]
+    (item,) = findings_of(Fifth(), [noted("float64", [3e-200, 4e-200])])
     assert item.finding.diagnosis.klass is Class.PRECISION
     value = float(sentences(item.finding.diagnosis)[0].split(" = ")[1].split(",")[0])
     said = float(sentences(item.finding.diagnosis)[0].split(" says ")[1].split(" ")[0])
@@ -73,14 +74,13 @@ def test_the_value_that_is_told_is_the_one_that_was_judged_by() -> None:
 
 def test_who_refuses_nan_is_not_blamed() -> None:
     """Torch's binary cross-entropy says that its inputs shall be between 0 and 1, which NaN is not."""
-    notebook = Notebook(SearchTask(NORM, "float32", (TARGET,)))
     case = _special().case(NORM, "float32")
     refusal = Outcome(TARGET, Status.RAISED, failure=Failure("RuntimeError", "no NaN, please"))
-    assert notebook.note_special(case, {TARGET: refusal}) == [TARGET]
-    assert not notebook.records[TARGET].ended
+    refused = note(NORM, case, {TARGET: refusal}, traits_of([TARGET]))
+    assert list(refused.refused) == [TARGET]
+    assert not refused.problems
     death = Outcome(TARGET, Status.CRASHED, failure=Failure("SIGSEGV", "gone"))
-    notebook.note_special(case, {TARGET: death})
-    assert notebook.records[TARGET].ended
+    assert note(NORM, case, {TARGET: death}, traits_of([TARGET])).problems[TARGET].ended
 
 
 def _special() -> Batch:

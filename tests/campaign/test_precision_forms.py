@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.claims import claim_of
-from tensorparity.campaign.precision_findings import findings_of
-from tensorparity.campaign.precision_forms import wrong_form
 from tensorparity.campaign.scripts import render
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Failure, Outcome, Status
+from tensorparity.core.runner import run_case
 from tensorparity.core.verdict import Kind
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.operators.spec import Evaluation
+from tensorparity.oracles.operator_forms import wrong_form
 from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.reproduce.literals import Unprintable
 
-from .test_precision import Exact, exact, searched
+from .operator_runs import Exact, exact, findings_of, searched
 
 
 def is_same(case: Case) -> bool:
@@ -84,29 +85,32 @@ def test_nobody_is_blamed_for_a_shape_that_all_implementations_agree_on() -> Non
 
 def test_a_lack_of_one_variant_leaves_out_that_variant_only() -> None:
     runner = Exact(["torch:eager", "jax:jit"], {"jax:jit": lacking})
-    (notebook,) = searched(runner, "conv1d")
+    found = searched(runner, "conv1d")
+    (notebook,) = found
     own = [case.subject.kwargs for case, target in runner.asked if target == "jax:jit"]  # type: ignore[union-attr]
     first = next(place for place, params in enumerate(own) if params.get("padding") == "same")
     assert any(params.get("padding") != "same" for params in own[first:])
     run = next(run for run in notebook.runs() if run.target == "jax:jit")
     assert run.status == "measured"
     assert [lack for lack in run.lacks if "padding=same" in lack and lack.endswith("no such padding")]
-    assert findings_of(runner, [notebook]) == []
+    assert findings_of(runner, found) == []
 
 
 def test_a_wrong_shape_has_a_script() -> None:
     runner = Exact(["torch:eager", "jax:jit"], {"torch:eager": too_short})
     (item,) = findings_of(runner, searched(runner, "conv1d"))
-    claim = claim_of(item.suspicion, item.outcomes, "torch:eager")
+    outcomes = run_case(runner, item.suspicion.case, item.suspicion.targets)  # type: ignore[arg-type]
+    claim = claim_of(item.suspicion, outcomes, "torch:eager")
     assert claim is not None
-    assert claim.expected.shape != item.outcomes["torch:eager"].outputs["0"].shape
+    assert claim.expected.shape != outcomes["torch:eager"].outputs["0"].shape
     assert "observed shape" in render(item.suspicion, "torch:eager", claim)
 
 
 def test_a_wrong_dtype_has_a_script_that_looks_at_the_dtype() -> None:
     runner = Exact(["torch:eager", "jax:jit"], {"torch:eager": too_wide})
     (item,) = findings_of(runner, searched(runner, "tanh"))
-    claim = claim_of(item.suspicion, item.outcomes, "torch:eager")
+    outcomes = run_case(runner, item.suspicion.case, item.suspicion.targets)  # type: ignore[arg-type]
+    claim = claim_of(item.suspicion, outcomes, "torch:eager")
     assert claim is not None
     assert claim.dtype == "float32"
     assert 'sys.exit(0 if str(observed.dtype) == "float32" else 1)' in render(item.suspicion, "torch:eager", claim)
@@ -118,7 +122,9 @@ def test_keras_narrows_float64_as_jax_does_but_for_tensorflow() -> None:
     truth = Evaluation(np.zeros(1), np.zeros(1))
     answer = {"0": np.zeros(1, np.float32)}
     told = {
-        target: wrong_form(OPERATORS.get("cumsum"), Outcome(target, Status.COMPLETED, answer), truth, "float64")
+        target: wrong_form(
+            OPERATORS.get("cumsum"), Outcome(target, Status.COMPLETED, answer), truth, "float64", traits_of([target])
+        )
         for target in ("keras:torch", "keras:jax", "keras:tensorflow", "torch:eager")
     }
     assert [target for target, form in told.items() if form] == ["keras:tensorflow", "torch:eager"]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from tensorparity.campaign.precision_compiled import search_compiled
-from tensorparity.campaign.precision_notebook import Notebook, SearchTask
 from tensorparity.core.case import Case
 from tensorparity.core.outcome import Outcome
-from tensorparity.operators.calls.catalogue import OPERATORS
 
-from .test_precision import Exact, searched
+from .operator_runs import Exact, searched
 
 
 class Packed(Exact):
@@ -22,9 +20,9 @@ class Packed(Exact):
         super().__init__(["torch:compile"])
         self.shapes: set[tuple[int, ...]] = set()
 
-    def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
-        self.shapes |= {case.inputs["x"].shape for cases, _ in packs for case in cases}
-        return super().run_packs(packs)
+    def run_pairs(self, pairs: Sequence[tuple[Case, str]], **options: Any) -> list[Outcome]:
+        self.shapes |= {case.inputs["x"].shape for case, _ in pairs}
+        return super().run_pairs(pairs, **options)
 
 
 @pytest.mark.parametrize("strategy", ["random", "linf", "l1"])
@@ -40,8 +38,6 @@ def test_every_variant_has_its_parameters(strategy: str) -> None:
 @pytest.mark.parametrize("strategy", ["random", "linf", "l1", "guided"])
 def test_a_compiled_search_has_batches_of_one_size(strategy: str, inputs: int) -> None:
     runner = Packed()
-    compiled = frozenset(runner.targets)
-    task = SearchTask(OPERATORS.get("tanh"), "float32", runner.targets, strategy, inputs, compiled=compiled)
-    (notebook,) = search_compiled(runner, [Notebook(task)], lambda done, detail: None)
+    (notebook,) = searched(runner, "tanh", strategy=strategy, inputs=inputs)
     assert len(runner.shapes) == 1
     assert notebook.runs()[0].inputs == inputs

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.precision_paper import PaperTask, search_paper
-from tensorparity.campaign.precision_worst import WorstInputs
+from tensorparity.commands.worst_inputs import WorstInputs
 from tensorparity.core.operator_errors import Precision
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.reporting import html
@@ -16,7 +16,7 @@ from tensorparity.reporting.facts import Facts, TargetFacts
 from tensorparity.store.casefile import read_case
 from tensorparity.store.database import open_store
 
-from .test_precision import Exact, exact, searched
+from .operator_runs import Exact, exact, searched
 
 
 def page_of(precision: Precision) -> str:

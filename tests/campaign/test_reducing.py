@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examining import examine_case, examine_cases
 from tensorparity.campaign.filing import make_finding, scripts_of
 from tensorparity.campaign.reducing import (
     Preparation,
+    Prepared,
     ReducingSettings,
     confirmed,
     needed_targets,
@@ -22,6 +22,7 @@ from tensorparity.campaign.reducing import (
 )
 from tensorparity.commands.confirming import agreed
 from tensorparity.core.case import Case
+from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.oracle import Judged
@@ -32,9 +33,13 @@ from tensorparity.core.verdict import Judgement, Kind, Verdict
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
 from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.confirm import two_answers, unsteady
+from tensorparity.triage.examine import Examined, Examiner
 from tensorparity.triage.reduction.reducer import Budget
 from tensorparity.triage.reproduce.script import Reproducer
+
+from ..examining import examine_case, examine_cases, examiner_for, look
 
 JAX, TF, TORCH = "keras:jax", "keras:tensorflow", "keras:torch"
 TARGETS = (JAX, TF, TORCH)
@@ -67,6 +72,18 @@ def wrong(output: Any) -> Any:
 @pytest.fixture
 def runner(fake_runner: Any) -> Any:
     return fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}})
+
+
+def examiner(runner: Any) -> Examiner:
+    return examiner_for(runner, TARGETS)
+
+
+def preparing(runner: Any, settings: ReducingSettings) -> Preparation:
+    return Preparation(runner, examiner(runner), settings)
+
+
+def prepared_alone(runner: Any, suspicion: Suspicion) -> Prepared:
+    return prepare_one(runner, examiner(runner), suspicion, Budget(), scripts=False)
 
 
 def _is_well(judged: Judged) -> bool:
@@ -131,7 +148,9 @@ class TestExamining:
         assert _is_well(*examine_cases(runner, [stepped], TARGETS))
 
     def test_several_cases_in_one_round_trip(self, runner: Any, chain: Case) -> None:
-        single = reduce_suspicion(runner, examine_case(runner, chain, TARGETS)[0].suspicions[0], Budget()).case
+        single = reduce_suspicion(
+            examiner(runner), examine_case(runner, chain, TARGETS)[0].suspicions[0], Budget()
+        ).case
         right = replace(single, inputs={name: array + 1 for name, array in single.inputs.items()})
         runner.ran.clear()
         checked = examine_cases(runner, [single, right], TARGETS)
@@ -142,7 +161,7 @@ class TestExamining:
 class TestReducing:
     def test_the_chain_in_few_checks(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        reduction = reduce_suspicion(runner, suspicion, Budget())
+        reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
         assert isinstance(reduction.case.subject, LayerGraph)
         (node,) = reduction.case.subject.nodes
         assert (node.name, dict(node.params)) == ("d23", {"units": 1})
@@ -154,8 +173,8 @@ class TestReducing:
     ) -> None:
         runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]}, ends={TF: Status.UNSUPPORTED})
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        assert needed_targets(suspicion) == [TORCH, TF]
-        reduction = reduce_suspicion(runner, suspicion, Budget())
+        assert needed_targets(suspicion, traits_of(TARGETS)) == [TORCH, TF]
+        reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.diagnosis.suspects == (TORCH,)
 
@@ -169,18 +188,18 @@ class TestReducing:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         (note,) = two_answers((TORCH,), {}, {TORCH: answering(1.0)}, {TORCH: answering(2.0)})
         wavering = replace(suspicion, diagnosis=unsteady(suspicion.diagnosis, note))
-        reduction = reduce_suspicion(runner, wavering, Budget())
+        reduction = reduce_suspicion(examiner(runner), wavering, Budget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.kind is Kind.INCONSISTENCY
         assert len(reduction.case.subject.nodes) == 1  # type: ignore[union-attr]
 
     def test_only_needed_targets_are_asked(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        assert needed_targets(suspicion) == [TORCH, TF]
+        assert needed_targets(suspicion, traits_of(TARGETS)) == [TORCH, TF]
         backward = replace(suspicion, case=replace(chain, procedure=Procedure(goal=Goal.GRADIENTS)))
-        assert needed_targets(backward) == list(TARGETS)
+        assert needed_targets(backward, traits_of(TARGETS)) == list(TARGETS)
         shared = replace(suspicion, diagnosis=replace(suspicion.diagnosis, suspects=("keras",)))
-        assert needed_targets(shared) == [TORCH, TF]
+        assert needed_targets(shared, traits_of(TARGETS)) == [TORCH, TF]
 
     def test_the_others_must_say_the_same(self, fake_runner: Any, chain: Case) -> None:
         """A reduction that would blame more than before is done again with everybody."""
@@ -191,7 +210,7 @@ class TestReducing:
         planted = {TORCH: {"d23": wrong}, JAX: {"d23": sometimes}}
         runner = fake_runner(targets=TARGETS, planted=planted)
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        reduction = reduce_suspicion(runner, suspicion, Budget())
+        reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.diagnosis.suspects == (TORCH,)
         assert len(reduction.case.inputs["e22"]) * reduction.case.subject.nodes[0].params["units"] > 1  # type: ignore[union-attr]
@@ -202,16 +221,16 @@ class TestReducing:
         case = case_of(build.build(build.add("ELU", x, name="e")))
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"d": wrong}, JAX: {"e": wrong}})
         first = next(s for s in examine_case(runner, case, TARGETS)[0].suspicions if s.diagnosis.node == "d#0")
-        preparation = Preparation(runner, runner, ReducingSettings(scripts=False))
+        preparation = preparing(runner, ReducingSettings(scripts=False))
         prepared = preparation.prepare([first])
         assert [item.suspicion.diagnosis.suspects for item in prepared] == [(TORCH,)]
-        both = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare([replace(first, targets=TARGETS)])
+        both = preparing(runner, ReducingSettings(scripts=False)).prepare([replace(first, targets=TARGETS)])
         assert len(both) == len(prepared)
 
     def test_what_does_not_show_alone_is_filed_as_it_was(self, fake_runner: Any, chain: Case) -> None:
         healthy = fake_runner(targets=TARGETS)
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, (TORCH,), api="x.y"), chain, TARGETS)
-        prepared = prepare_one(healthy, healthy, suspicion, Budget(), scripts=False)
+        prepared = prepared_alone(healthy, suspicion)
         assert prepared.suspicion.case is chain
         assert sentences(prepared.suspicion.diagnosis) == ("not reduced: alone, it does not fail in the same way",)
         finding = make_finding(prepared.suspicion, "cradle", {}, "m")
@@ -220,7 +239,7 @@ class TestReducing:
     def test_an_exporter_is_shown_by_the_whole_file(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS)
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, ("exporter:torch.onnx",)), chain, TARGETS)
-        prepared = prepare_one(runner, runner, suspicion, Budget(), scripts=False)
+        prepared = prepared_alone(runner, suspicion)
         assert runner.ran == []
         assert prepared.suspicion.case is chain
         said = "not reduced, shown by the file: torch.onnx takes no layers of ours"
@@ -229,7 +248,7 @@ class TestReducing:
     def test_classes_that_blame_nobody_are_not_reduced(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS)
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.PRECISION), chain, TARGETS)
-        Preparation(runner, runner, ReducingSettings(scripts=False)).prepare([suspicion])
+        preparing(runner, ReducingSettings(scripts=False)).prepare([suspicion])
         assert not runner.ran
 
     def test_a_bug_of_ours_costs_one_finding_its_reduction(
@@ -241,7 +260,7 @@ class TestReducing:
         monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", breaks)
         runner = fake_runner(targets=TARGETS)
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, (TORCH,), api="x.y"), chain, TARGETS)
-        (prepared,) = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare([suspicion])
+        (prepared,) = preparing(runner, ReducingSettings(scripts=False)).prepare([suspicion])
         assert prepared.suspicion.case is chain
         (remark,) = sentences(prepared.suspicion.diagnosis)
         assert remark.startswith("not reduced: a bug in tensorparity (test_reducing.py, line ")
@@ -250,7 +269,7 @@ class TestReducing:
     def test_a_crash_keeps_its_key(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]})
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        reduction = reduce_suspicion(runner, suspicion, Budget())
+        reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.key == suspicion.key
         assert len(reduction.case.subject.nodes) == 1  # type: ignore[union-attr]
@@ -264,12 +283,12 @@ class TestMetOnTheWay:
     def test_what_shows_again_is_a_defect(self, runner: Any, chain: Case) -> None:
         found = self.met(runner, chain)
         runner.ran.clear()
-        assert [s.diagnosis.klass for s in confirmed(runner, [found])] == [Class.DEFECT]
+        assert [s.diagnosis.klass for s in confirmed(examiner(runner), [found])] == [Class.DEFECT]
         assert all(ran.fresh for ran in runner.ran)
 
     def test_what_does_not_is_flaky(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}}, only_once=True)
-        (again,) = confirmed(runner, [self.met(runner, chain)])
+        (again,) = confirmed(examiner(runner), [self.met(runner, chain)])
         assert again.diagnosis.klass is Class.FLAKY
         assert sentences(again.diagnosis)[-1] == "did not fail again in fresh processes"
 
@@ -277,13 +296,13 @@ class TestMetOnTheWay:
         runner = fake_runner(targets=TARGETS, ends={TORCH: Status.TIMED_OUT})
         hang = self.met(runner, chain)
         assert hang.kind is Kind.HANG
-        assert confirmed(runner, [hang]) == []
+        assert confirmed(examiner(runner), [hang]) == []
 
 
 class TestFiling:
     def prepared(self, runner: Any, chain: Case) -> Any:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        return prepare_one(runner, runner, suspicion, Budget(), scripts=False)
+        return prepared_alone(runner, suspicion)
 
     def test_identity_is_of_the_sighting_and_signature_of_the_reduced_case(self, runner: Any, chain: Case) -> None:
         item = self.prepared(runner, chain)
@@ -303,7 +322,9 @@ class TestFiling:
             case = case_of(build.build(build.add("ReLU", x)), seed)
             runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
             (suspicion,) = examine_case(runner, case, TARGETS)[0].suspicions
-            signatures.add(prepare_one(runner, runner, suspicion, Budget(), scripts=False).suspicion.signature)
+            signatures.add(
+                prepare_one(runner, examiner(runner), suspicion, Budget(), scripts=False).suspicion.signature
+            )
         assert len(signatures) == 1
 
     def test_accusations_of_one_defect_are_one_once_they_are_reduced(self, fake_runner: Any) -> None:
@@ -313,7 +334,7 @@ class TestFiling:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
         suspicions = examine_case(runner, case, TARGETS)[0].suspicions
         assert len({suspicion.signature for suspicion in suspicions}) == 2
-        prepared = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        prepared = preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
         findings = [make_finding(item.suspicion, "cradle", {}, "m", item.original) for item in prepared]
         assert len({finding.id for finding in findings}) == 2, "each is kept as it was seen"
         assert len(distinct(findings)) == 1
@@ -323,12 +344,12 @@ class TestFiling:
         x = build.add("Dense", build.input("x", (5,)), name="one", units=4, activation="tanh")
         case = case_of(build.build(build.add("Dense", x, name="two", units=3)))
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
-        suspicions, _ = agreed([examine_case(runner, case, TARGETS)[0] for _ in range(2)])
+        suspicions, _ = agreed([look(runner, case, TARGETS) for _ in range(2)])
         assert [suspicion.diagnosis.klass for suspicion in suspicions] == [Class.DEFECT, Class.DEFECT]
 
     def test_one_reduction_for_two_sightings(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        preparation = Preparation(runner, runner, ReducingSettings(scripts=False))
+        preparation = preparing(runner, ReducingSettings(scripts=False))
         (first,) = preparation.prepare([suspicion])
         runner.ran.clear()
         (second,) = preparation.prepare([replace(suspicion)])
@@ -344,7 +365,7 @@ class TestFiling:
             suspicions += examine_case(runner, case, TARGETS)[0].suspicions
         ids = [make_finding(suspicion, "muffin", {}, "keras.layers.Dense").id for suspicion in suspicions]
         assert ids[0] == ids[1] != ids[2], "two even numbers are one finding, an odd one another"
-        prepared = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        prepared = preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
         assert [item.reduction is not None for item in prepared] == [True, False, True]
         assert len({item.suspicion.signature for item in prepared}) == 1
 
@@ -356,7 +377,7 @@ class TestFiling:
 
     def test_the_time_for_all_is_bounded(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        (item,) = Preparation(runner, runner, ReducingSettings(seconds=0.0)).prepare([suspicion])
+        (item,) = preparing(runner, ReducingSettings(seconds=0.0)).prepare([suspicion])
         assert sentences(item.suspicion.diagnosis)[-1] == "not reduced: the time for reducing was used up"
 
 
@@ -372,7 +393,7 @@ class TestSeveralAtATime:
 
     def test_they_come_back_in_their_order(self, fake_runner: Any) -> None:
         runner, suspicions = self.suspicions(fake_runner)
-        prepared = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        prepared = preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
         assert [item.original for item in prepared] == suspicions
         assert all(item.reduction is not None for item in prepared)
 
@@ -385,7 +406,7 @@ class TestSeveralAtATime:
             return reduce_suspicion(*given)
 
         monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", reduce)
-        prepared = Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+        prepared = preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
         assert all(item.reduction is not None for item in prepared)
 
     def test_an_interruption_stops_what_is_under_way(self, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,14 +418,14 @@ class TestSeveralAtATime:
                 raise KeyboardInterrupt
             interrupted.wait(30)
             try:
-                return stoppable.run_pairs([(suspicion.case, TORCH)])
+                return stoppable.runner.run_pairs([(suspicion.case, TORCH)])
             except RuntimeError:
                 ended.set()
                 raise
 
         monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", reduce)
         with pytest.raises(KeyboardInterrupt):
-            Preparation(runner, runner, ReducingSettings(scripts=False)).prepare(suspicions)
+            preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
         interrupted.set()
         assert ended.wait(30)
 
@@ -414,7 +435,7 @@ class TestSeveralAtATime:
         case = case_of(build.build(build.add("ELU", x, name="e")))
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"d": wrong, "e": wrong}})
         first = next(s for s in examine_case(runner, case, TARGETS)[0].suspicions if s.diagnosis.node == "d#0")
-        preparation = Preparation(runner, runner, ReducingSettings(scripts=False))
+        preparation = preparing(runner, ReducingSettings(scripts=False))
         runner.ran.clear()
         preparation.reduce([first])
         assert not any(ran.fresh for ran in runner.ran)
@@ -428,23 +449,24 @@ def test_what_ends_a_process_is_checked_less_often(fake_runner: Any, chain: Case
     runner = fake_runner(targets=TARGETS, ends={TORCH: Status.CRASHED})
     suspicion = next(iter(examine_case(runner, chain, TARGETS)[0].suspicions))
     assert suspicion.kind is Kind.CRASH
-    assert reduce_suspicion(runner, suspicion, Budget(checks=1000)).checks <= 30
+    assert reduce_suspicion(examiner(runner), suspicion, Budget(checks=1000)).checks <= 30
 
 
 class TestRepeats:
-    def checked(self, runner: Any, chain: Case) -> Judged:
-        return examine_case(runner, chain, TARGETS)[0]
+    def checked(self, runner: Any, chain: Case) -> Examined:
+        return look(runner, chain, TARGETS)
 
     def test_what_fails_each_time(self, runner: Any, chain: Case) -> None:
         suspicions, _ = agreed([self.checked(runner, chain)] * 2)
         assert [s.diagnosis.klass for s in suspicions] == [Class.DEFECT]
 
     def test_what_fails_once_is_flaky(self, runner: Any, chain: Case) -> None:
-        suspicions, _ = agreed([self.checked(runner, chain), Judged()])
+        suspicions, _ = agreed([self.checked(runner, chain), Examined(Ask(chain), ({},), Judged())])
         assert [s.diagnosis.klass for s in suspicions] == [Class.FLAKY]
 
-    def test_what_nobody_can_tell(self) -> None:
-        undecided = Judged((Verdict(Judgement.UNDECIDED, TARGETS, "why"),))
+    def test_what_nobody_can_tell(self, chain: Case) -> None:
+        judged = Judged((Verdict(Judgement.UNDECIDED, TARGETS, "why"),))
+        undecided = Examined(Ask(chain), ({},), judged)
         assert agreed([undecided, undecided]) == ([], "why")
 
 

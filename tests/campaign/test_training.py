@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.training import Schedule, train_everywhere
+from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
+from tensorparity.core.comparison import Comparison
 from tensorparity.core.errors import DataError
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal
+from tensorparity.core.traits import TargetTraits, Traits
 from tensorparity.core.verdict import Judgement, Kind, Stage
+from tensorparity.generators.training import Schedule
 
 A, B, C = "fake:a", "fake:b", "fake:c"
-FAMILIES = {A: "a", B: "b", C: "c"}
+TRAITS = Traits({name: TargetTraits(name, family=name[-1]) for name in (A, B, C)})
 Gradient = Callable[[Array], Array]
 
 
@@ -57,7 +60,8 @@ class Trainers:
             after = kernel - np.float32(0.01 * self.step.get(target, 1.0)) * gradient
             trace = Trace(gradients={"weight:dense/kernel": gradient}, weights={"dense/kernel": after})
             return Outcome(target, Status.COMPLETED, trace=trace)
-        return Outcome(target, Status.COMPLETED, trace=Trace(nodes={"dense#0": case.inputs["x"] @ kernel}))
+        output = case.inputs["x"] @ kernel
+        return Outcome(target, Status.COMPLETED, {"dense": output}, Trace(nodes={"dense#0": output}))
 
     def _fit(self, case: Case, target: str, kernel: Array) -> Outcome:
         if target in self.ends:
@@ -80,17 +84,21 @@ def train() -> Callable[..., Any]:
     model = Model("line", graph, {"dense/kernel": rng.standard_normal((4, 3)).astype(np.float32)})
     x, y = (rng.standard_normal((16, size)).astype(np.float32) for size in (4, 3))
 
-    def run(runner: Trainers, labels: Mapping[str, Array] | None = None) -> Any:
-        given = {"dense": y} if labels is None else labels
-        return train_everywhere(
-            runner, model, {"x": x}, given, runner.targets, Schedule(steps=4, batch_size=4), FAMILIES
-        )
+    def run(runner: Trainers, labels: Mapping[str, Array] | None = None, **known: Any) -> ExaminedModel:
+        given = {"": y} if labels is None else labels
+        schedule = Schedule(steps=4, batch_size=4)
+        examiner = ModelExaminer(runner, model, runner.targets, TRAITS, schedule=schedule, **known)
+        return examiner.examine({"x": x}, given)
 
     return run
 
 
+def trainings(trained: Any) -> list[Comparison]:
+    return [comparison for comparison in trained.comparisons if comparison.output == "training"]
+
+
 def judgements(trained: Any) -> dict[tuple[str, str], Judgement]:
-    return {(c.a, c.b): c.verdict.judgement for c in trained.comparisons}
+    return {(c.a, c.b): c.verdict.judgement for c in trainings(trained)}
 
 
 def test_equal_trainings_stay_together(train: Callable[..., Any]) -> None:
@@ -113,7 +121,7 @@ def test_a_wrong_gradient_is_found_and_named(train: Callable[..., Any]) -> None:
 def test_where_layers_agree_alone_a_parting_is_rounding(train: Callable[..., Any]) -> None:
     trained = train(Trainers(gradient={B: lambda g: g * np.float32(1.01)}))
     assert judgements(trained)[A, B] is Judgement.PASS
-    assert "they part at step 1 in dense/kernel" in trained.comparisons[0].verdict.reason
+    assert "they part at step 1 in dense/kernel" in trainings(trained)[0].verdict.reason
 
 
 def test_a_loss_that_differs_on_equal_weights_does_not_pass(train: Callable[..., Any]) -> None:
@@ -125,14 +133,14 @@ def test_a_loss_that_differs_on_equal_weights_does_not_pass(train: Callable[...,
             (A, C): Judgement.PASS,
             (B, C): Judgement.UNDECIDED,
         }
-        reason = trained.comparisons[0].verdict.reason
+        reason = trainings(trained)[0].verdict.reason
         assert "their losses differ at step 1" in reason
         assert "the loss itself" in reason
 
 
 def test_losses_that_differ_because_the_weights_do_are_no_fault_of_the_loss(train: Callable[..., Any]) -> None:
     trained = train(Trainers(gradient={B: lambda g: g * np.float32(1.5)}))
-    assert "they part at step 1 in dense/kernel" in trained.comparisons[0].verdict.reason
+    assert "they part at step 1 in dense/kernel" in trainings(trained)[0].verdict.reason
 
 
 def test_the_trainings_side_by_side(train: Callable[..., Any]) -> None:
@@ -144,7 +152,7 @@ def test_the_trainings_side_by_side(train: Callable[..., Any]) -> None:
 
 def test_a_training_that_died_is_a_comparison_of_trainings(train: Callable[..., Any]) -> None:
     trained = train(Trainers(ends={B: Status.CRASHED}))
-    assert {(c.output, c.verdict.stage) for c in trained.comparisons} == {("training", Stage.UPDATE)}
+    assert {(c.output, c.verdict.stage) for c in trainings(trained)} == {("training", Stage.UPDATE)}
     assert set(trained.training.losses) == {A, C}
 
 
@@ -167,7 +175,7 @@ def test_an_optimizer_that_steps_too_far_is_named(train: Callable[..., Any]) -> 
     (suspicion,) = trained.suspicions
     assert (suspicion.stage, suspicion.diagnosis.suspects) == (Stage.UPDATE, (B,))
     assert suspicion.diagnosis.api == "keras.optimizers.SGD"
-    assert "the step of keras.optimizers.SGD is wrong on fake:b" in trained.comparisons[0].verdict.reason
+    assert "the step of keras.optimizers.SGD is wrong on fake:b" in trainings(trained)[0].verdict.reason
 
 
 def test_weights_that_are_not_finite_never_pass(train: Callable[..., Any]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examining import judge_case
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class
@@ -21,6 +20,7 @@ from tensorparity.operators.losses import evaluate_loss
 from tensorparity.oracles.subjects import stage_of
 from tensorparity.reporting.words import sentences
 
+from ..examining import judge_case
 from ..judging import judge
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examining import judge_case
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, Ref
 from tensorparity.core.oracle import Setup
@@ -18,6 +17,8 @@ from tensorparity.core.verdict import Kind
 from tensorparity.engines.muffin.engine import MuffinEngine
 from tensorparity.generators.networks.loss_cases import loss_cases
 from tensorparity.triage.labels import unfit
+
+from ..examining import judge_case
 
 
 def held_against(loss: Recipe, labels: tuple[int, ...], predictions: tuple[int, ...]) -> Case:

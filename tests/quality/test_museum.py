@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import tensorparity
-from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.core.finding import Class
 from tensorparity.core.suspicion import Suspicion
@@ -28,6 +27,8 @@ from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.testing.museum import EXHIBITS, JAX, NATIVE, NATIVE_JAX, NATIVE_TENSORFLOW, TENSORFLOW, TORCH, Exhibit
 from tensorparity.triage.reduction.order import elements, node_count
 from tensorparity.triage.reduction.reducer import Budget
+
+from ..examining import examine_case, examiner_for
 
 pytestmark = [pytest.mark.quality, pytest.mark.tensorflow, pytest.mark.jax, pytest.mark.torch]
 
@@ -122,7 +123,11 @@ def show(exhibit: Exhibit) -> Shown:
         checked, _ = examine_case(runner, case, list(exhibit.targets))
         assert len(checked.suspicions) == 1, (checked.suspicions, checked.undecided)
         (suspicion,) = checked.suspicions
-        prepared = prepare_one(runner, runner, suspicion, Budget()) if exhibit.klass is Class.DEFECT else None
+        prepared = (
+            prepare_one(runner, examiner_for(runner, exhibit.targets), suspicion, Budget())
+            if exhibit.klass is Class.DEFECT
+            else None
+        )
     return Shown(exhibit, suspicion, prepared, time.monotonic() - began)
 
 

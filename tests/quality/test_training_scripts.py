@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.campaign.examining import examine_case
 from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
@@ -16,6 +15,8 @@ from tensorparity.reporting.words import sentences
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.reduction.reducer import Budget
+
+from ..examining import examine_case, examiner_for
 
 pytestmark = [pytest.mark.quality, pytest.mark.tensorflow, pytest.mark.jax, pytest.mark.torch]
 
@@ -58,7 +59,7 @@ def prepared(case: Case, targets: list[str], fault: str) -> Prepared:
     with open_runner(targets, RunnerSettings(faults={TORCH: Fault("optimizer", fault)})) as runner:
         checked, _ = examine_case(runner, case, targets)
         assert len(checked.suspicions) == 1, checked.undecided
-        return prepare_one(runner, runner, checked.suspicions[0], Budget())
+        return prepare_one(runner, examiner_for(runner, targets), checked.suspicions[0], Budget())
 
 
 def test_several_steps() -> None:

@@ -36,7 +36,8 @@ ALLOWED: dict[str, set[str]] = {
     "triage": {"core", "operators", "oracles"},
     "engines": {"core", "operators", "generators", "oracles", "zoo"},
     "campaign": {"core", "operators", *_STAGES},
-    "cli": {"campaign", "core", "operators", *_STAGES},
+    "commands": {"campaign", "core", "operators", *_STAGES},
+    "cli": {"campaign", "commands", "core", "operators", *_STAGES},
     "testing": {"core", "operators", "targets"},
     "worker": set(),
 }

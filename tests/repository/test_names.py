@@ -21,6 +21,7 @@ ROOT = Path(tensorparity.__file__).parent
 #: Where names belong: registries, adapters, what is made for one library, and what plants faults in one.
 AT_HOME = (
     "engines/base.py",
+    "oracles/kinds.py",
     "targets/catalogue.py",
     "targets/lowering/",
     "testing/",

@@ -16,13 +16,13 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from tensorparity.triage.suspicion import Suspicion
 
 from tensorparity.campaign.filing import make_finding
 from tensorparity.core.case import ApiCall, ArrayArg, Case, Counterpart, ModelFile
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.store.casefile import CaseFile, read_case, write_case
 from tensorparity.store.database import Store, open_store

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.core.case import Case
+from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.outcome import Failure, Outcome, Record, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.targets.packing import run_packs
+from tensorparity.targets.packing import packs_of, run_packs
 from tensorparity.targets.requests import End, Reply, Request
 from tensorparity.targets.runner import open_runner
 
@@ -99,3 +99,14 @@ def test_a_pack_answers_as_its_calls_do(target: str) -> None:
     for together, single in zip(packed, alone, strict=True):
         assert together.completed, together.failure
         np.testing.assert_allclose(together.outputs["0"], single.outputs["0"], rtol=3e-6)
+
+
+def test_only_calls_of_one_dtype_on_one_compiler_go_together() -> None:
+    def call(name: str, dtype: str) -> Case:
+        return Case(OPERATORS.get(name).api_call({}), inputs={"x": np.ones((2, 3), dtype)})
+
+    cases = [call(name, dtype) for name in ("tanh", "exp") for dtype in ("float32", "float16")]
+    pairs = [(case, target) for target in ("a", "b") for case in cases]
+    pairs += [(call("sum", "float64"), "a"), (Case(ApiCall("torch.sin", ()), inputs={}), "a")]
+    assert packs_of(pairs, lambda target: target == "a") == [[0, 2], [1, 3]]
+    assert [len(pack) for pack in packs_of([(call("tanh", "float32"), "a")] * 17, lambda target: True)] == [16]

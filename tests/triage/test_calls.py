@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,16 +10,20 @@ import pytest
 
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
-from tensorparity.core.finding import Class
+from tensorparity.core.finding import Class, Diagnosis
+from tensorparity.core.oracle import Judged
 from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.suspicion import Suspicion, Worst
+from tensorparity.core.verdict import Kind, Measure, Stage
 from tensorparity.operators.calls.catalogue import OPERATORS
 from tensorparity.operators.calls.numbers import FLOAT, Numbers
 from tensorparity.operators.calls.spec import Operator
 from tensorparity.operators.rounding import K
 from tensorparity.operators.spec import Evaluation
+from tensorparity.oracles.operator_blame import CallBlame, blame_call
 from tensorparity.targets.catalogue import TARGETS, traits_of
-from tensorparity.triage.call_reduction import reduce_call
-from tensorparity.triage.calls import CallBlame, blame_call
+from tensorparity.triage.reduction.passes import PASSES
+from tensorparity.triage.reduction.reducer import Budget, reduce_case
 
 TRAITS = traits_of(TARGETS)
 
@@ -34,7 +38,7 @@ def case_of(operator: Operator, *arrays: Array) -> Case:
 def blame(accused: str, **outputs: float) -> CallBlame:
     case = case_of(SIGMOID, np.array([[-20.0]], np.float32))
     named = {name.replace("_", ":"): np.array([[value]], np.float32) for name, value in outputs.items()}
-    return blame_call(SIGMOID, case, "float32", named, accused, traits=TRAITS)
+    return blame_call(SIGMOID, case, "float32", named, accused, TRAITS)
 
 
 RIGHT, WRONG = 2.0611536e-9, 0.0
@@ -67,7 +71,7 @@ def test_what_no_careful_evaluation_can_do_blames_nobody() -> None:
     x = np.array([[1e8, 1.0, -1e8]], np.float32)
     case = case_of(total, x)
     outputs = {"torch:eager": np.array([0.0], np.float32), "jax:jit": np.array([0.0], np.float32)}
-    assert blame_call(total, case, "float32", outputs, "torch:eager", traits=TRAITS).klass is None
+    assert blame_call(total, case, "float32", outputs, "torch:eager", TRAITS).klass is None
 
 
 def judged(name: str, dtype: str, x: list[float], **outputs: list[float]) -> CallBlame:
@@ -75,7 +79,7 @@ def judged(name: str, dtype: str, x: list[float], **outputs: list[float]) -> Cal
     operator = OPERATORS.get(name)
     shape = np.shape(operator.evaluate({}, [np.array([x])]).value)
     named = {target.replace("_", ":"): np.array(y, dtype).reshape(shape) for target, y in outputs.items()}
-    return blame_call(operator, case_of(operator, np.array([x], dtype)), dtype, named, next(iter(named)), traits=TRAITS)
+    return blame_call(operator, case_of(operator, np.array([x], dtype)), dtype, named, next(iter(named)), TRAITS)
 
 
 @pytest.mark.parametrize("name", ["ndtr", "gelu", "log_ndtr", "erfc"])
@@ -95,7 +99,7 @@ def test_where_fifty_digits_fail_float64_judges_and_says_so() -> None:
     operator = replace(SIGMOID, reference=fails)
     case = case_of(SIGMOID, np.array([[2.0]]))
     outputs = {"torch:eager": np.array([[3.0]]), "jax:jit": np.array([[2.0]])}
-    found = blame_call(operator, case, "float64", outputs, "torch:eager", traits=TRAITS)
+    found = blame_call(operator, case, "float64", outputs, "torch:eager", TRAITS)
     assert (found.klass, found.suspects) == (Class.DEFECT, ("torch:eager",))
     assert "OverflowError: too far" in found.note
 
@@ -114,15 +118,26 @@ def test_who_does_better_than_the_formula_convicts_the_others(dtype: str, tiny: 
     assert (found.klass, found.within) == (Class.DEFECT, ("jax:jit",))
 
 
+def reduced(case: Case, fails: Callable[[Case], bool], place: tuple[int, ...] | None = None) -> Case:
+    """What the common driver makes of it, where ``fails`` says of each case whether it still shows."""
+
+    def suspicion(candidate: Case) -> Suspicion:
+        worst = Worst(place) if place is not None and candidate.digest == case.digest else None
+        diagnosis = Diagnosis(Class.DEFECT, ("torch:eager",), measure=Measure("error", 99.0))
+        return Suspicion(Kind.PRECISION, diagnosis, candidate, ("torch:eager",), stage=Stage.CALL, worst=worst)
+
+    def check(cases: Sequence[Case]) -> list[Judged]:
+        return [Judged(suspicions=(suspicion(item),) if fails(item) else ()) for item in cases]
+
+    return reduce_case(case, suspicion(case).key, check, PASSES, Budget()).case
+
+
 class TestReduction:
     def test_an_elementwise_function_is_reduced_to_one_short_number(self) -> None:
         row = np.linspace(-30, 5, 7).reshape(1, 7).astype(np.float32) + np.float32(0.01234)
         case = case_of(SIGMOID, row)
 
-        def fails(cases: Sequence[Case]) -> list[bool]:
-            return [bool((item.inputs["x"] < -17.5).any()) for item in cases]
-
-        found = reduce_call(SIGMOID, case, fails, place=0)
+        found = reduced(case, lambda item: bool((item.inputs["x"] < -17.5).any()), place=(0, 0))
         assert found.inputs["x"].shape == (1, 1)
         assert found.inputs["x"][0, 0] == np.float32(-30.0)
 
@@ -132,10 +147,10 @@ class TestReduction:
         row = rng.standard_normal((1, 64)).astype(np.float32) + 10
         row[0, 5], row[0, 40] = 200, 300
 
-        def fails(cases: Sequence[Case]) -> list[bool]:
-            return [{200.0, 300.0} <= set(item.inputs["x"].ravel().tolist()) for item in cases]
+        def fails(item: Case) -> bool:
+            return {200.0, 300.0} <= set(item.inputs["x"].ravel().tolist())
 
-        found = reduce_call(total, case_of(total, row), fails).inputs["x"]
+        found = reduced(case_of(total, row), fails).inputs["x"]
         assert found[found != 0].tolist() == [200, 300]
         assert found.shape == (1, 36)
 
@@ -144,10 +159,10 @@ class TestReduction:
         image = np.random.default_rng(0).standard_normal((1, 28, 28, 3)).astype(np.float32)
         image[0, 10:12, 6:8, 1] = -np.inf
 
-        def fails(cases: Sequence[Case]) -> list[bool]:
-            return [bool(np.isneginf(pool.evaluate({}, [item.inputs["x"]]).value).any()) for item in cases]
+        def fails(item: Case) -> bool:
+            return bool(np.isneginf(pool.evaluate({}, [item.inputs["x"]]).value).any())
 
-        found = reduce_call(pool, case_of(pool, image), fails).inputs["x"]
+        found = reduced(case_of(pool, image), fails).inputs["x"]
         assert found.shape in ((1, 2, 2, 1), (1, 3, 2, 1), (1, 2, 3, 1), (1, 3, 3, 1))
         assert np.isneginf(found).sum() == 4
 
@@ -157,10 +172,7 @@ class TestReduction:
         image, kernel = np.zeros((1, 28, 28, 3), np.float32), np.full(sizes["kernel"], 0.3, np.float32)
         image[0, 5, 5, 2] = 7
 
-        def fails(cases: Sequence[Case]) -> list[bool]:
-            return [bool((item.inputs["x"] == 7).any()) for item in cases]
-
-        found = reduce_call(conv, case_of(conv, image, kernel), fails)
+        found = reduced(case_of(conv, image, kernel), lambda item: bool((item.inputs["x"] == 7).any()))
         assert found.inputs["x"].shape[-1] == 3
         assert found.inputs["x"].size < 200
         assert (found.inputs["kernel"] == 1).all()
@@ -168,5 +180,5 @@ class TestReduction:
 
     def test_it_keeps_what_it_cannot_reduce(self) -> None:
         case = case_of(SIGMOID, np.array([[-18.123457]], np.float32))
-        found = reduce_call(SIGMOID, case, lambda cases: [item.digest == case.digest for item in cases])
+        found = reduced(case, lambda item: item.digest == case.digest)
         assert found.digest == case.digest

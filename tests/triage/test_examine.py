@@ -134,6 +134,6 @@ def test_a_check_whose_key_is_known_is_skipped(fake_runner: Any) -> None:
 def test_who_raised_is_confirmed_by_the_same_oracle(fake_runner: Any) -> None:
     at = examiner(fake_runner(targets=TARGETS, raising={TORCH: ["leaky"]}))
     found = at.examine([Ask(chain(0))])
-    (suspicion,) = at.confirm(found)
+    ((suspicion, _),) = at.confirm(found)
     assert (suspicion.diagnosis.klass, suspicion.oracle) == (Class.DEFECT, "layers")
     assert suspicion.diagnosis.api == "keras.layers.LeakyReLU"

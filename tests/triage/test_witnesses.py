@@ -17,6 +17,7 @@ from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import run_case
 from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.traits import Traits
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.reporting.words import sentence
 from tensorparity.targets.catalogue import traits_of
@@ -121,6 +122,18 @@ def test_a_witness_of_an_ending_has_run_as_far(goal: Goal, quoted: bool) -> None
     case = replace(network(), procedure=replace(network().procedure, goal=goal))
     found = after_hearing(suspicion(case, Kind.ERROR, "failure"), Outcome(WITNESS, Status.COMPLETED), {})
     assert any("runs the same" in line for line in said_of(found)) == quoted
+
+
+@pytest.mark.parametrize("goal", [Goal.FORWARD, Goal.GRADIENTS])
+def test_who_ran_a_layer_forward_alone_knows_nothing_of_its_optimizer(goal: Goal) -> None:
+    traits = traits_of([*TARGETS, WITNESS])
+    able = replace(traits[WITNESS], max_goal=goal)
+    setup = Setup(targets=TARGETS, traits=Traits({**{target: traits[target] for target in TARGETS}, WITNESS: able}))
+    case = replace(relu_case(), procedure=Procedure(Goal.UPDATE, loss=Recipe("MeanSquaredError")))
+    accused = replace(suspicion(case), stage=Stage.UPDATE)
+    runner = Witness(answered({WITNESS: RIGHT})[WITNESS])
+    (found,) = with_testimonies(Examiner(runner, setup), [accused], [ACCUSED])
+    assert found.diagnosis == accused.diagnosis
 
 
 @pytest.mark.torch

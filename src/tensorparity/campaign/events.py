@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from ..core.engine import Result
 from ..core.finding import Finding
 from ..core.jsontext import Json
+from ..core.oracle import Judged
 from ..core.outcome import Outcome, Status
 from ..core.progress import Progress
+from ..core.suspicion import Suspicion
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class CaseDone:
         oracle: who decided; empty where it was known.
         counted: it is one of the cases that ``--cases`` counts.
         again: by what it is known by, what was not looked at once more, because it had been seen often enough.
+        judged: what the oracle said that decided, then what those said that only measure; none where it was known.
     """
 
     engine: str
@@ -30,6 +33,7 @@ class CaseDone:
     resumed: bool = False
     oracle: str = ""
     again: tuple[str, ...] = ()
+    judged: tuple[Judged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,14 @@ class WorkerDied:
     target: str
     status: Status
     digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """Suspicions have been looked at again in fresh processes; they are what that made of them, in their order."""
+
+    suspicions: tuple[Suspicion, ...]
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +79,7 @@ class EngineEnded:
 
 __all__ = [
     "CaseDone",
+    "Confirmed",
     "EngineEnded",
     "Event",
     "FindingFiled",
@@ -77,7 +90,7 @@ __all__ = [
     "to_all",
 ]
 
-Event = Progress | CaseDone | WorkerDied | FindingFiled | EngineEnded
+Event = Progress | CaseDone | WorkerDied | Confirmed | FindingFiled | EngineEnded
 
 Listener = Callable[[Event], None]
 

@@ -13,21 +13,24 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..core.case import Case, ModelFile
+from ..core.engine import Ask
 from ..core.errors import TensorParityError
 from ..core.finding import Class
 from ..core.graph import LayerGraph
 from ..core.model import Model
-from ..core.oracle import Judged
+from ..core.oracle import OUTCOMES, Judged
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
-from ..core.runner import Runner
+from ..core.runner import Runner, run_case
 from ..core.suspicion import Suspicion
 from ..core.traits import TargetTraits
+from ..oracles.kinds import oracle_of
 from ..oracles.whole.cases import one_layer_case
 from ..reporting import words
 from ..targets.catalogue import spec_of, traits_of
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, open_runner
+from ..triage.examine import Examiner
 from ..triage.exporters import PREFIX
 from ..triage.reduction.passes import PASSES
 from ..triage.reduction.reducer import Budget, Reduction, reduce_case
@@ -39,10 +42,9 @@ from ..triage.reproduce.file_scripts import KERAS_FORMATS, FileScript
 from ..triage.reproduce.literals import Unprintable
 from ..triage.reproduce.script import Reproducer
 from .claims import claim_of
-from .examining import examine_case, examine_cases
 from .exporting import ExportingRunner
+from .reading import read_model
 from .scripts import Reproduced, title_of, verify
-from .whole_models import read_model
 
 
 def exporter_of(suspicion: Suspicion) -> str | None:
@@ -52,7 +54,7 @@ def exporter_of(suspicion: Suspicion) -> str | None:
 
 
 def reduce_exporter(
-    local: LocalRunner, runner: Runner, suspicion: Suspicion, exporter: str, budget: Budget
+    local: LocalRunner, examiner: Examiner, suspicion: Suspicion, exporter: str, budget: Budget
 ) -> Reduction:
     """The smallest layer that the exporter gets wrong, as a LayerGraph.
 
@@ -65,11 +67,14 @@ def reduce_exporter(
     case = layer_case(local, suspicion)
     if isinstance(case, str):
         return _stopped(suspicion.case, case, began)
-    with _exporting(local, runner, exporter) as exporting:
+    with _exporting(local, examiner.runner, exporter) as exporting:
+        judge = examiner.on(exporting)
+        # a layer that was taken out of its file is another kind of case than the one that was convicted
+        oracle = suspicion.oracle if suspicion.oracle and case is suspicion.case else oracle_of(case)
 
         def check(cases: Sequence[Case]) -> list[Judged]:
-            answers = examine_cases(exporting, cases, list(suspicion.targets))
-            return [_by_exporter(answer, exporter) for answer in answers]
+            asks = [Ask(case, suspicion.targets, (oracle,)) for case in cases]
+            return [_by_exporter(item.judged, exporter) for item in judge.examine(asks)]
 
         (first,) = check([case])
         found = next((s for s in first.suspicions if _alike(s, suspicion)), None)
@@ -146,9 +151,9 @@ def _by_exporter(checked: Judged, exporter: str) -> Judged:
 # --- the script
 
 
-def reproduce_exporter(local: LocalRunner, runner: Runner, suspicion: Suspicion, exporter: str) -> Reproduced:
+def reproduce_exporter(local: LocalRunner, examiner: Examiner, suspicion: Suspicion, exporter: str) -> Reproduced:
     """A script that exports the reduced layer, or the file, and compares; verified if it could be."""
-    outcomes = _outcomes(local, runner, suspicion, exporter)
+    outcomes = _outcomes(local, examiner, suspicion, exporter)
     script = Reproducer("", remark=f"no script: there is none for the exporter {exporter}")
     for case in _smallest_first(suspicion.case):
         script = _script(local, replace(suspicion, case=case), exporter, outcomes)
@@ -163,14 +168,14 @@ def reproduce_exporter(local: LocalRunner, runner: Runner, suspicion: Suspicion,
     return Reproduced(script, report, suspicion.case)
 
 
-def _outcomes(local: LocalRunner, runner: Runner, suspicion: Suspicion, exporter: str) -> Mapping[str, Outcome]:
+def _outcomes(local: LocalRunner, examiner: Examiner, suspicion: Suspicion, exporter: str) -> Mapping[str, Outcome]:
     """Of a graph on all targets; of a file on those that read it, which say what its outputs are called."""
     if isinstance(suspicion.case.subject, LayerGraph) and exporter in EXPORTERS:
-        with _exporting(local, runner, exporter) as exporting:
-            return examine_case(exporting, suspicion.case, list(suspicion.targets))[1]
+        with _exporting(local, examiner.runner, exporter) as exporting:
+            (shown,) = examiner.on(exporting).examine([Ask(suspicion.case, suspicion.targets, (OUTCOMES,))])
+            return shown.own
     readers = [target for target in suspicion.targets if spec_of(parse_target(target)).traits.lowering is None]
-    answers = runner.run_pairs([(suspicion.case, target) for target in readers])
-    return dict(zip(readers, answers, strict=True))
+    return run_case(examiner.runner, suspicion.case, readers)
 
 
 def _output_names(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:

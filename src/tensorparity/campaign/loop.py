@@ -24,9 +24,6 @@ from .budget import Budget, StopReason
 from .events import CaseDone, EngineEnded, Progress, WorkerDied
 from .session import Session
 
-#: Convictions wait for each other, because fresh workers are dear; but not for longer than this many cases.
-CONFIRM_EVERY = 200
-
 _DEATHS = (Status.CRASHED, Status.TIMED_OUT, Status.OUT_OF_MEMORY)
 
 
@@ -94,7 +91,7 @@ class Loop:
     def _search(self) -> None:
         while self._ask():
             self._take(self._flight.popleft())
-            if self._unfiled >= CONFIRM_EVERY or self._budget.is_time_to_confirm(bool(self._waiting)):
+            if self._session.is_due(self._unfiled) or self._budget.is_time_to_confirm(bool(self._waiting)):
                 self._file()
         self._file()
 
@@ -170,7 +167,8 @@ class Loop:
             emit(CaseDone(name, result, counted=ask.counted, resumed=True))
         else:
             again = tuple("/".join(key[:3]) for key in examined.known)
-            emit(CaseDone(name, result, examined.own, ask.counted, oracle=examined.oracle, again=again))
+            judged = (examined.judged, *examined.measured)
+            emit(CaseDone(name, result, examined.own, ask.counted, False, examined.oracle, again, judged))
             for target, outcome in examined.own.items():
                 if outcome.status in _DEATHS:
                     emit(WorkerDied(target, outcome.status, result.digest))

@@ -12,16 +12,18 @@ import numpy as np
 
 from ..core.arrays import Array, Arrays, dtype_name, dtype_named
 from ..core.case import ApiCall, Case
+from ..core.endings import KIND_OF_ENDING
 from ..core.messages import gist
 from ..core.operator_errors import PaperRun, Spread
 from ..core.outcome import Outcome
+from ..core.rows import one_row
 from ..core.runner import Pending, Runner, begin
 from ..engines.predoo.algorithm import GROUPS, PaperSearch, grouped_largest, seeds_for
 from ..engines.predoo.batch import Batch
+from ..operators.calls.native import shared_inputs
 from ..operators.calls.spec import Operator, Sizes
 from ..oracles.precision import measure_instances
 from ..targets.catalogue import traits_of
-from .precision_endings import ENDINGS, Ended, one_input
 
 #: The paper's precisions; bfloat16 came later and is measured when asked for.
 PAPER_DTYPES: tuple[str, ...] = ("float16", "float32", "float64")
@@ -63,7 +65,7 @@ class _Tally:
     linf: list[Array] = field(default_factory=list)
     l1: list[Array] = field(default_factory=list)
     exceptions: dict[str, int] = field(default_factory=dict)
-    ended: dict[str, Ended] = field(default_factory=dict)
+    ended: dict[str, Case] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     library_seconds: float = 0.0
     worst: tuple[float, Case | None] = (0.0, None)
@@ -74,7 +76,7 @@ class PaperSearched:
     """A run, one call of every kind of exception in it, and the input with the largest error."""
 
     run: PaperRun
-    ended: tuple[Ended, ...]
+    ended: tuple[Case, ...]
     worst: Case | None = None
 
 
@@ -196,7 +198,7 @@ def _send(runner: Runner, task: PaperTask, group: _Group, refused: set[str], sen
     for make in reversed(group.cases):
         case = make()
         doubted = _question(case) in refused
-        asked = one_input(task.operator, case, 0) if doubted else case
+        asked = one_row(case, 0, shared_inputs(case)) if doubted else case
         sent.append(_Sent(case, begin(runner, [(asked, task.target)]), doubted))
 
 
@@ -240,9 +242,9 @@ def _recorded(task: PaperTask, case: Case, outcome: Outcome, inputs: int, tally:
     told = outcome.failure
     text = f"{told.type}: {gist(told.message)}" if told else outcome.status.value
     tally.exceptions[text] = tally.exceptions.get(text, 0) + inputs
-    if outcome.status in ENDINGS:
+    if outcome.status in KIND_OF_ENDING:
         dtype = case.procedure.dtype or dtype_name(next(iter(case.inputs.values())))
-        tally.ended.setdefault(f"{dtype} {text}", Ended(task.operator, dtype, outcome, case))
+        tally.ended.setdefault(f"{dtype} {text}", case)
 
 
 def _result(task: PaperTask, search: PaperSearch, tally: _Tally, seconds: float) -> PaperRun:

@@ -6,6 +6,7 @@ examined on all targets again, and a reduction that no longer says the same ther
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import traceback
@@ -32,6 +33,7 @@ from ..core.traits import Traits
 from ..core.verdict import Kind
 from ..oracles.failing_alike import FAILURE
 from ..oracles.kinds import CaseKind, kind_of, oracle_of, particular_oracle
+from ..oracles.operator_error import PRECISION
 from ..oracles.references import references
 from ..targets.runner import LocalRunner
 from ..triage.backward import loss_function, pulled_back
@@ -64,11 +66,13 @@ class ReducingSettings:
         budget: per defect, as if it were reduced alone.
         seconds: for all defects together; those beyond are filed as they are.
         scripts: also render and execute a reproducer.
+        script_seconds: for all scripts together, each of which is executed in a process that imports its library.
     """
 
     budget: Budget = field(default_factory=Budget)
     seconds: float = 300.0
     scripts: bool = True
+    script_seconds: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class Prepared:
     reproducer: Reproducer | None = None
     draft: str | None = None
     repeated: bool = False
+    script_seconds: float = 0.0
 
     @property
     def is_reduced(self) -> bool:
@@ -109,6 +114,7 @@ class Preparation:
         self._settings = settings
         self._tell = listener
         self._spent = 0.0
+        self._script_seconds = 0.0
         self._seen: dict[_Alike, Prepared] = {}
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
@@ -122,7 +128,9 @@ class Preparation:
         prepared = self._all(suspicions)
         self._note(prepared)
         for item in prepared:
-            for other in item.reduction.also if item.reduction else ():
+            # of an operator a search has seen more than a reduction meets, and says itself what is filed
+            met = item.reduction.also if item.reduction and item.original.oracle != PRECISION else ()
+            for other in met:
                 self._met.setdefault(_alike(other), other)
         return prepared
 
@@ -151,7 +159,7 @@ class Preparation:
 
     def _all(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         """Of those that are alike the first is reduced, and the next one where that could not be done."""
-        reducible = [s for s in suspicions if self._settings and s.diagnosis.klass is Class.DEFECT]
+        reducible = [s for s in suspicions if self._settings and _is_reducible(s)]
         done: dict[int, Prepared] = {}
         while waiting := [s for s in reducible if id(s) not in done and not self._is_reduced(s)]:
             heads = list({_alike(suspicion): suspicion for suspicion in reversed(waiting)}.values())[::-1]
@@ -193,7 +201,10 @@ class Preparation:
         budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
         examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop))
         try:
-            return prepare_one(self._local, examiner, suspicion, budget, settings.scripts, self._tell)
+            scripts = settings.scripts and self._script_seconds < settings.script_seconds
+            ready = prepare_one(self._local, examiner, suspicion, budget, scripts, self._tell)
+            self._script_seconds += ready.script_seconds
+            return ready
         except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
             return Prepared(_not_reduced(suspicion, _in_words(error)), suspicion)
 
@@ -239,6 +250,12 @@ def confirmed(examiner: Examiner, doubted: Sequence[Suspicion]) -> list[Suspicio
     return examiner.confirm_all([suspicion for suspicion in doubted if suspicion.kind is not Kind.HANG])
 
 
+def _is_reducible(suspicion: Suspicion) -> bool:
+    """Defects; of an operator also remarks and documented freedoms, which say most on the smallest input."""
+    klass = suspicion.diagnosis.klass
+    return klass is Class.DEFECT or (suspicion.oracle == PRECISION and klass in (Class.PRECISION, Class.SPECIFICATION))
+
+
 def _alike(suspicion: Suspicion) -> _Alike:
     """Suspicions that are reduced once: they would be one finding, whatever the figures of their parameters are."""
     return (*suspicion.key, suspicion.signature)
@@ -282,12 +299,14 @@ def prepare_one(
     if reduction.suspicion is None:
         return Prepared(_not_reduced(suspicion, reduction.stopped), suspicion, reduction)
     final = _as_filed(suspicion, reduction)
-    if not scripts:
+    if not scripts or final.diagnosis.klass is not Class.DEFECT:
         return Prepared(final, suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
+    began = time.monotonic()
     (shown,) = examiner.examine([_asked(suspicion, final.case, suspicion.targets)])
     outcomes = dict(shown.own)
-    return _with_script(final, suspicion, reduction, reproduce(local, final, outcomes))
+    ready = _with_script(final, suspicion, reduction, reproduce(local, final, outcomes))
+    return replace(ready, script_seconds=time.monotonic() - began)
 
 
 def _with_script(
@@ -311,7 +330,7 @@ def _prepare_exporter(
     listener: Watcher,
 ) -> Prepared:
     """The smallest layer that it gets wrong, else the file with the smallest batch."""
-    reduction = reduce_exporter(local, examiner.runner, suspicion, exporter, budget)
+    reduction = reduce_exporter(local, examiner, suspicion, exporter, budget)
     if reduction.suspicion is None:
         final = _not_reduced(suspicion, reduction.stopped, by_file=True)
     else:
@@ -319,7 +338,7 @@ def _prepare_exporter(
     if not scripts:
         return Prepared(replace(final, case=suspicion.case), suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
-    prepared = _with_script(final, suspicion, reduction, reproduce_exporter(local, examiner.runner, final, exporter))
+    prepared = _with_script(final, suspicion, reduction, reproduce_exporter(local, examiner, final, exporter))
     # a graph would be lowered by ourselves when it is replayed: the file it is, for everybody but the script
     return replace(prepared, suspicion=replace(prepared.suspicion, case=_in_file(prepared.suspicion.case, suspicion)))
 
@@ -333,6 +352,18 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
     reduced, original = reduction.suspicion, reduction.original
     assert reduced is not None
     diagnosis = suspicion.diagnosis
+    if suspicion.oracle == PRECISION:  # its words are about numbers, and those of the smallest input say most
+        told = (*reduced.diagnosis.evidence, _ratio(original, reduction))
+        shown = replace(reduced.diagnosis, evidence=told)
+        signed = reduced.features or suspicion.features
+        return replace(
+            reduced,
+            reduced=not reduction.stopped,
+            not_reduced=reduction.stopped,
+            targets=suspicion.targets,
+            features=signed,
+            diagnosis=shown,
+        )
     evidence = [*diagnosis.evidence, _ratio(original, reduction)]
     if isinstance(reduction.case.subject, ModelFile):
         evidence.append(observed("file-itself"))
@@ -386,7 +417,7 @@ def reduce_suspicion(examiner: Examiner, suspicion: Suspicion, budget: Budget) -
         return reduction
     if reduction.suspicion is not None:
         (shown,) = examiner.examine([_asked(suspicion, reduction.case, everybody)])
-        final = _matching(suspicion, _all_steadied(suspicion, shown.judged))
+        final = _matching(suspicion, _comparable(suspicion, shown.judged))
         if final is not None:
             return replace(reduction, suspicion=final)
     checks = budget.checks - reduction.checks if suspicion.kind in DEADLY else budget.checks
@@ -419,7 +450,7 @@ def _with_others(examined: Examined) -> Judged:
 def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], budget: Budget) -> Reduction:
     def check(cases: Sequence[Case]) -> list[Judged]:
         asks = [_asked_widely(suspicion, case, targets) for case in cases]
-        return [_all_steadied(suspicion, _with_others(item)) for item in examiner.examine(asks)]
+        return [_comparable(suspicion, _with_others(item)) for item in examiner.examine(asks)]
 
     began = time.monotonic()
     (first,) = check([suspicion.case])
@@ -431,7 +462,23 @@ def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], bu
     def remembering(cases: Sequence[Case]) -> list[Judged]:
         return [first] if [case.digest for case in cases] == [suspicion.case.digest] else check(cases)
 
-    return reduce_case(suspicion.case, found.key, remembering, PASSES, budget)
+    return reduce_case(suspicion.case, found.key, remembering, PASSES, budget, suspicion.diagnosis.klass)
+
+
+def _comparable(suspicion: Suspicion, judged: Judged) -> Judged:
+    """Without what has the same key and is another defect.
+
+    An exception that says something else; and of an operator, NaN and infinities that it makes of numbers where it
+    was given some, or the other way round.
+    """
+    numbers = suspicion.oracle == PRECISION and suspicion.diagnosis.measure is not None
+    same = [
+        other
+        for other in _all_steadied(suspicion, judged).suspicions
+        if other.key != suspicion.key
+        or (other.message == suspicion.message and (not numbers or bool(other.features) is bool(suspicion.features)))
+    ]
+    return replace(judged, suspicions=tuple(same))
 
 
 def _steadied(found: Suspicion, original: Suspicion) -> Suspicion:
@@ -447,17 +494,17 @@ def _all_steadied(original: Suspicion, checked: Judged) -> Judged:
 
 def _matching(suspicion: Suspicion, checked: Judged) -> Suspicion | None:
     """What a fresh look at the case says of the same defect."""
-    exact = checked.of_key(suspicion.key)
+    wanted = suspicion.diagnosis
+    exact = checked.of_key(suspicion.key, wanted.klass)
     if exact is not None:
         return exact
-    wanted = suspicion.diagnosis
     for other in checked.suspicions:
         found, accused = set(other.diagnosis.suspects), set(wanted.suspects)
         # alone, whoever raises in other words is told apart; and who answers by chance may happen to be right
         parted = other.kind is Kind.ERROR or bool(wanted.wavering)
         alike = other.kind is suspicion.kind and (found == accused or (parted and found < accused))
         known = wanted.api is None or other.diagnosis.api is None or wanted.api == other.diagnosis.api
-        if alike and known and other.diagnosis.klass is Class.DEFECT:
+        if alike and known and other.diagnosis.klass is wanted.klass:
             return other
     return None
 

@@ -98,7 +98,7 @@ def _script(
 ) -> Reproducer:
     if suspect is None:
         return Reproducer("", remark="no suspect is a target that a script could run")
-    if not runner.desk(suspect).spec.traits.script_writer:
+    if not spec_of(parse_target(suspect)).traits.script_writer:
         return _replaying(runner, suspicion, suspect)
     if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
         return Reproducer("", remark="neither a reference nor another target says what the answer should be")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.engine import Result
@@ -18,14 +20,53 @@ from ..targets.faults import Fault
 from ..triage.examine import Examined, Examiner
 from ..triage.witnesses import with_testimonies
 from .distinct import Distinct
-from .events import FindingFiled, Listener
+from .events import Confirmed, FindingFiled, Listener
 from .filing import file_findings, make_finding, scripts_of
 from .reducing import Preparation, Prepared
 
+#: Convictions wait for each other, because fresh workers are dear; but not for longer than this many cases.
+CONFIRM_EVERY = 200
 #: So many are reduced and filed at a time: Ctrl-C costs those their scripts.
 _PIECE = 16
 #: Of these, a finding is one of the model that it was found in; of others, of the layer or function.
 _WHOLE_MODELS = (CaseKind.LAYERS, CaseKind.FILE, CaseKind.TRAINING)
+
+
+class Selection(Protocol):
+    """Which suspicions are filed where an engine sees the same defect in many cases, and what is filed of them."""
+
+    def is_due(self, waiting: int) -> bool:
+        """Whether what waits is confirmed now: after so many cases."""
+        ...
+
+    def choose(self, examined: Sequence[Examined]) -> list[Examined]:
+        """What was examined together, with those suspicions alone that are to be confirmed."""
+        ...
+
+    def complete(self, chosen: Suspicion, found: Suspicion) -> Suspicion:
+        """What is filed as ``found``, which confirming and reducing made of ``chosen``."""
+        ...
+
+
+class Everything:
+    """Every suspicion, as it is."""
+
+    def is_due(self, waiting: int) -> bool:
+        return waiting >= CONFIRM_EVERY
+
+    def choose(self, examined: Sequence[Examined]) -> list[Examined]:
+        return list(examined)
+
+    def complete(self, chosen: Suspicion, found: Suspicion) -> Suspicion:
+        return found
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """A suspicion as it was chosen, and what tells its finding from others."""
+
+    suspicion: Suspicion
+    name: str
 
 
 @dataclass
@@ -33,23 +74,27 @@ class Session:
     """One campaign under way.
 
     Args:
+        preparation: None files suspicions as they are.
         store: None keeps nothing; ``campaign`` is its number in the store.
         subject: what the whole campaign is about, in the user's words, where that is one model.
+        resumable: results are recorded, so that it can be gone on with.
     """
 
     examiner: Examiner
-    preparation: Preparation
+    preparation: Preparation | None
     emit: Listener
     store: Store | None = None
     campaign: int = 0
     faults: Mapping[str, Fault] = field(default_factory=dict)
     subject: str = ""
+    selection: Selection = field(default_factory=Everything)
+    resumable: bool = True
     findings: dict[str, Finding] = field(default_factory=dict)
     distinct: Distinct = field(default_factory=Distinct)
     #: How many single cases blamed nobody, by the class of what was seen in them.
     blameless: Counter[str] = field(default_factory=Counter)
-    #: Confirmed and not filed yet, with what tells them from others of the same layer.
-    _confirmed: list[tuple[Suspicion, str]] = field(default_factory=list)
+    #: Confirmed and not filed yet, with what they were chosen as.
+    _confirmed: list[tuple[Suspicion, _Chosen]] = field(default_factory=list)
     #: What each target did last, for its versions.
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
@@ -79,41 +124,52 @@ class Session:
         return self.store.results(self.campaign, engine) if self.store is not None else []
 
     def record(self, engine: str, results: Sequence[Result]) -> None:
-        if self.store is not None:
+        if self.store is not None and self.resumable:
             self.store.record_results(self.campaign, engine, results)
 
     def stop_reducing(self) -> None:
         """What comes from now on is filed as it is."""
-        self.preparation.stop_reducing()
+        if self.preparation is not None:
+            self.preparation.stop_reducing()
 
     # From a suspicion to a finding
 
+    def is_due(self, waiting: int) -> bool:
+        """Whether what was convicted in so many cases is confirmed and filed now."""
+        return self.selection.is_due(waiting)
+
     def confirm(self, examined: Sequence[Examined]) -> None:
         """See suspicions again in fresh processes; they wait for ``file`` then, because Ctrl-C may come in between."""
-        names = [_name(item.case, s, self.subject) for item in examined for s in item.judged.suspicions]
-        again = self.examiner.confirm(examined)
+        began = time.monotonic()
+        wanted = [item for item in self.selection.choose(examined) if item.judged.suspicions]
+        asked = [_Chosen(s, _name(item.case, s, self.subject)) for item in wanted for s in item.judged.suspicions]
+        again = self.examiner.confirm(wanted) if wanted else []
         confirmed = with_testimonies(self.examiner, [one for one, _ in again], [outcomes for _, outcomes in again])
-        self._confirmed += zip(confirmed, names, strict=True)
+        self.emit(Confirmed(tuple(confirmed), time.monotonic() - began))
+        self._confirmed += zip(confirmed, asked, strict=True)
 
     def file(self, engine: str) -> None:
         """Reduce what is new of all that was confirmed, and file it; some at a time."""
         while self._confirmed:
             piece = self._confirmed[:_PIECE]
-            new = [s for s, name in piece if not self._is_filed(self._finding(engine, s, s, name).id)]
-            self._keep(engine, self.preparation.reduce(new), {id(s): name for s, name in piece})
+            chosen = {id(suspicion): first for suspicion, first in piece}
+            new = [s for s, _ in piece if not self._is_filed(self._completed(engine, Prepared(s, s), chosen)[0].id)]
+            self._keep(engine, self._prepared(new), chosen)
             del self._confirmed[:_PIECE]
-        self._keep(engine, self.preparation.met(), {})
+        if self.preparation is not None:
+            self._keep(engine, self.preparation.met(), {})
+
+    def _prepared(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        if self.preparation is None:
+            return [Prepared(suspicion, suspicion) for suspicion in suspicions]
+        return self.preparation.reduce(suspicions)
 
     def _is_filed(self, identity: str) -> bool:
         return identity in self.findings or self.distinct.is_merged(identity)
 
-    def _keep(self, engine: str, prepared: Sequence[Prepared], named: Mapping[int, str]) -> None:
+    def _keep(self, engine: str, prepared: Sequence[Prepared], chosen: Mapping[int, _Chosen]) -> None:
         """File what is no other's defect once more."""
-        made = [
-            (self._finding(engine, item.suspicion, item.original, named.get(id(item.original), "")), item)
-            for item in prepared
-        ]
-        found = self.distinct.of(made)
+        found = self.distinct.of([self._completed(engine, item, chosen) for item in prepared])
         if self.store is None:
             filed = [finding for finding, _ in found]
         else:
@@ -124,9 +180,16 @@ class Session:
                 self.findings[finding.id] = finding
                 self.emit(FindingFiled(engine, finding, scripts.get(finding.id)))
 
-    def _finding(self, engine: str, suspicion: Suspicion, original: Suspicion, name: str) -> Finding:
-        subject = name or _name(original.case, original, self.subject)
-        return make_finding(suspicion, engine, self.outcomes, subject, original)
+    def _completed(self, engine: str, item: Prepared, chosen: Mapping[int, _Chosen]) -> tuple[Finding, Prepared]:
+        """What is filed; what was met on the way was not chosen, and is filed as it is."""
+        first = chosen.get(id(item.original))
+        if first is None:
+            name = _name(item.original.case, item.original, self.subject)
+        else:
+            name = first.name
+            done, original = (self.selection.complete(first.suspicion, s) for s in (item.suspicion, item.original))
+            item = replace(item, suspicion=done, original=original)
+        return make_finding(item.suspicion, engine, self.outcomes, name, item.original), item
 
 
 def _name(case: Case, suspicion: Suspicion, subject: str) -> str:

@@ -100,6 +100,11 @@ class Tally:
         self.undecided.update(left.undecided)
         self.unsupported.update(left.unsupported)
 
+    @property
+    def tables(self) -> dict[str, Json]:
+        """What the engines' papers print, by name."""
+        return {name: table for own in self.engines.values() for name, table in own.tables.items()}
+
     def stats(self, seconds: float) -> dict[str, Json]:
         """What ``stats`` of every document has."""
         return {

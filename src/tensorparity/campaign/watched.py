@@ -48,11 +48,6 @@ class Watched:
     def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> _Remembered:
         return _Remembered(begin(self._runner, pairs), self._remember)
 
-    def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
-        found = self._runner.run_packs(packs)
-        self._remember([outcome for outcomes in found for outcome in outcomes])
-        return found
-
     def _remember(self, outcomes: Sequence[Outcome]) -> None:
         for outcome in outcomes:
             known = self._outcomes.get(outcome.target)

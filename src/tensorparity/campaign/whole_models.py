@@ -1,17 +1,17 @@
-"""One model on several targets, through the examiner: run, judged, confirmed."""
+"""One model on several targets, through the loop: run, judged, confirmed, and filed where somebody wants that."""
 
 from __future__ import annotations
 
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.arrays import Arrays
 from ..core.case import Case
 from ..core.comparison import Comparison
-from ..core.engine import Ask
+from ..core.engine import Ask, Engine
 from ..core.errors import ModelRefusedError
 from ..core.finding import Class
 from ..core.model import Model
@@ -24,15 +24,19 @@ from ..core.suspicion import Suspicion
 from ..core.training import Training
 from ..core.traits import Traits
 from ..core.verdict import Verdict
-from ..operators.read_layers import read_layers
+from ..engines.cradle import OneModel, ask_for_training
+from ..generators.training import Schedule, training_case
 from ..oracles.whole.instances import named_labels
-from ..oracles.whole.sight import model_of
 from ..oracles.whole.verdicts import after_confirmation
 from ..targets.delivery import Delivery
 from ..targets.slicing import SlicingRunner
-from ..triage.examine import Examined, Examiner
+from ..triage.examine import Examiner
 from ..triage.node_errors import NodeErrors
-from .events import Listener, Progress, silent
+from .budget import StopReason
+from .events import CaseDone, Confirmed, Event, Listener, Progress, silent, to_all
+from .loop import run_engines
+from .reading import read_model
+from .session import Session
 
 #: Measures how far every target is from a run in high precision.
 HIGH_PRECISION = "high_precision"
@@ -40,8 +44,14 @@ HIGH_PRECISION = "high_precision"
 
 @dataclass
 class ExaminedModel:
-    """What came of an examination; suspicions are confirmed."""
+    """What came of an examination: a handler of the events of its loop.
 
+    Args:
+        labels: as the user gave them; they are refused where they fit no output.
+        suspicions: confirmed.
+    """
+
+    labels: Arrays = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     comparisons: list[Comparison] = field(default_factory=list)
     suspicions: list[Suspicion] = field(default_factory=list)
@@ -51,10 +61,57 @@ class ExaminedModel:
     doubts: list[str] = field(default_factory=list)
     high_precision: HighPrecision | None = None
     training: Training | None = None
+    #: When the last of its events came.
+    last: float = field(default_factory=time.monotonic)
 
     @property
     def verdicts(self) -> list[Verdict]:
         return [comparison.verdict for comparison in self.comparisons]
+
+    def __call__(self, event: Event) -> None:
+        """Take up what a case showed, and what confirmation made of it.
+
+        Raises:
+            DataError: if the labels do not fit the outputs.
+        """
+        if isinstance(event, CaseDone):
+            judged, *others = event.judged
+            self.notes += [note for note in judged.notes if note not in self.notes]
+            self.comparisons += judged.comparisons
+            if "training" in judged.facts:
+                self._take_training(judged)
+            else:
+                named_labels(self.labels, event.outcomes)
+                self._take(event.outcomes, judged, others)
+        elif isinstance(event, Confirmed):
+            self._take_confirmed(event)
+
+    def _seconds(self) -> float:
+        """Since the last event."""
+        before, self.last = self.last, time.monotonic()
+        return self.last - before
+
+    def _take(self, outcomes: Mapping[str, Outcome], judged: Judged, others: Sequence[Judged]) -> None:
+        self.outcomes = outcomes
+        self.measured = judged.facts.get("measured", ())
+        self.doubts = list(judged.facts.get("doubts", ()))
+        phases = dict(judged.facts.get("phases", {}))
+        self.phases = {"extract": max(0.0, self._seconds() - sum(phases.values())), **phases}
+        for measured in others:
+            if measured.facts.get(HIGH_PRECISION) is not None:
+                self.high_precision = measured.facts[HIGH_PRECISION]
+                self.phases["high precision"] = measured.facts["seconds"]
+
+    def _take_training(self, judged: Judged) -> None:
+        self.training = judged.facts["training"]
+        self.phases["train"] = self._seconds()
+
+    def _take_confirmed(self, event: Confirmed) -> None:
+        self.suspicions += event.suspicions
+        self.comparisons = after_confirmation(self.comparisons, self.suspicions)
+        if any(suspicion.diagnosis.klass in (Class.DEFECT, Class.FLAKY) for suspicion in event.suspicions):
+            self.phases["localize"] = self.phases.get("localize", 0.0) + event.seconds
+        self._seconds()
 
 
 @dataclass
@@ -64,6 +121,7 @@ class ModelExaminer:
     Args:
         oracle: who judges whole models, ``settings`` are its settings (see ``oracles/output_pair``).
         measures: oracles that only measure.
+        schedule: also train the model on every target that can.
     """
 
     runner: Runner
@@ -75,53 +133,65 @@ class ModelExaminer:
     measures: Sequence[str] = ()
     batch_size: int | None = None
     seed: int = 0
+    schedule: Schedule | None = None
     tell: Listener = silent
 
     def examine(self, inputs: Arrays, labels: Arrays) -> ExaminedModel:
-        """Run the model on these instances everywhere, judge it and confirm what is suspected.
+        """Run the model on these instances everywhere, judge it and confirm what is suspected; nothing is filed.
 
         Raises:
             DataError: if the labels do not fit the outputs.
         """
-        found = ExaminedModel()
-        self._read_graph(found)
-        case = own_case(self.model, Procedure(batch_size=self.batch_size), inputs, labels, self.seed)
-        examiner = self.examiner()
-        began = time.monotonic()
-        (seen,) = examiner.examine([Ask(case, tuple(self.targets), (self.oracle, *self.measures))])
-        named_labels(labels, seen.own)
-        _take(found, seen, time.monotonic() - began)
-        self._confirm(examiner, seen, found)
+        found = self.begin(labels)
+        session = Session(self.examiner(), None, to_all([found, self.tell]), subject=self.model.name)
+        run_model(session, self.engine(inputs, labels), found)
         return found
+
+    def begin(self, labels: Arrays) -> ExaminedModel:
+        """The handler of the events to come; a target that reads no file of this model needs its layers first."""
+        found = ExaminedModel(labels)
+        if any(self.model.needs_graph(target) for target in self.targets):
+            try:
+                self.model = read_model(self.runner, self.model, self.targets)
+            except ModelRefusedError as error:
+                found.notes.append(f"the layers could not be read: {error}")
+        found.last = time.monotonic()
+        return found
+
+    def engine(self, inputs: Arrays, labels: Arrays) -> OneModel:
+        """What is asked for: the model on these instances, and its training.
+
+        Raises:
+            DataError: if it is to be trained, and there are no labels or too few instances.
+        """
+        case = own_case(self.model, Procedure(batch_size=self.batch_size), inputs, labels, self.seed)
+        asked = Ask(case, tuple(self.targets), (self.oracle, *self.measures))
+        training = training_case(case, self.schedule) if self.schedule else None
+        able = [target for target in self.targets if self.traits[target].max_goal is Goal.UPDATE]
+        return OneModel(asked, ask_for_training(training, able) if training and able else None)
 
     def examiner(self) -> Examiner:
         """Made for this model: every target is given its own form of it, and many instances in pieces."""
         runner = SlicingRunner(TellingRunner(self.runner, self.tell), self.model)
         settings = {"batch": self.model.batch, **self.settings}
         setup = Setup(self.seed, tuple(self.targets), self.traits)
-        names = (self.oracle, *self.measures, "training_drift")
+        names = (self.oracle, *self.measures)
         return Examiner(runner, setup, deliver=Delivery(self.model), settings=dict.fromkeys(names, settings))
 
-    def _confirm(self, examiner: Examiner, seen: Examined, found: ExaminedModel) -> None:
-        began = time.monotonic()
-        found.suspicions = confirmed(examiner, seen)
-        found.comparisons = after_confirmation(found.comparisons, found.suspicions)
-        if any(suspicion.diagnosis.klass is Class.DEFECT for suspicion in seen.judged.suspicions):
-            found.phases["localize"] = found.phases.get("localize", 0.0) + time.monotonic() - began
 
-    def with_graph(self, found: ExaminedModel) -> Model:
-        """The model with its layers read, where they can be; otherwise a note says why not."""
-        if self.model.graph is None:
-            try:
-                self.model = read_model(self.runner, self.model, self.targets)
-            except ModelRefusedError as error:
-                found.notes.append(f"the layers could not be read: {error}")
-        return self.model
+def run_model(session: Session, engine: Engine, found: ExaminedModel) -> StopReason:
+    """Run the engine of one model to its end.
 
-    def _read_graph(self, found: ExaminedModel) -> None:
-        """A target that reads no file of this model needs its layers before anything can be run."""
-        if any(self.model.needs_graph(target) for target in self.targets):
-            self.with_graph(found)
+    Raises:
+        DataError: if the labels do not fit the outputs.
+        KeyboardInterrupt: if it was interrupted before there was anything to tell.
+    """
+    stop = run_engines(session, [engine])
+    if stop is StopReason.INTERRUPTED:
+        if not found.outcomes:
+            raise KeyboardInterrupt
+        found.notes.append(stop.value)
+    return stop
 
 
 def own_case(model: Model, procedure: Procedure, inputs: Arrays, labels: Arrays, seed: int) -> Case:
@@ -130,52 +200,6 @@ def own_case(model: Model, procedure: Procedure, inputs: Arrays, labels: Arrays,
         return Case(model.file, procedure, inputs, labels, seed=seed)
     assert model.graph is not None
     return Case(model.graph, procedure, inputs, labels, model.weights, seed=seed)
-
-
-def read_model(runner: Runner, model: Model, targets: Sequence[str]) -> Model:
-    """The model with its graph and weights, read by the first target that can.
-
-    Raises:
-        ModelRefusedError: if no target that reads such files succeeds.
-    """
-    file = model.file
-    assert file is not None
-    problem = f"none of the targets reads .{file.format} files"
-    for target in (target for target in targets if model.file_for(target) == file):
-        (outcome,) = runner.run_pairs([(Case(file, Procedure(goal=Goal.LAYERS)), target)])
-        if outcome.completed:
-            graph, weights = read_layers(outcome)
-            return replace(model, graph=graph, weights=weights)
-        failure = outcome.failure
-        problem = f"{target}: {failure.type}: {failure.message}" if failure else outcome.status.value
-    raise ModelRefusedError(f"{model.name} could not be read: {problem}")
-
-
-def confirmed(examiner: Examiner, seen: Examined) -> list[Suspicion]:
-    """The suspicions of a model, its defects seen again in fresh processes; the others blame nobody, and stand."""
-    defects = tuple(s for s in seen.judged.suspicions if s.diagnosis.klass is Class.DEFECT)
-    only = [replace(seen, judged=replace(seen.judged, suspicions=defects))]
-    again = iter([suspicion for suspicion, _ in examiner.confirm(only)] if defects else ())
-    return [next(again) if s.diagnosis.klass is Class.DEFECT else s for s in seen.judged.suspicions]
-
-
-def _take(found: ExaminedModel, seen: Examined, seconds: float) -> None:
-    judged = seen.judged
-    found.outcomes = seen.own
-    found.comparisons = list(judged.comparisons)
-    found.notes += judged.notes
-    found.measured = judged.facts.get("measured", ())
-    found.doubts = list(judged.facts.get("doubts", ()))
-    phases = dict(judged.facts.get("phases", {}))
-    found.phases = {"extract": max(0.0, seconds - sum(phases.values())), **phases}
-    for measured in seen.measured:
-        _take_measured(found, measured)
-
-
-def _take_measured(found: ExaminedModel, measured: Judged) -> None:
-    if measured.facts.get(HIGH_PRECISION) is not None:
-        found.high_precision = measured.facts[HIGH_PRECISION]
-        found.phases["high precision"] = measured.facts["seconds"]
 
 
 class TellingRunner:
@@ -219,6 +243,3 @@ def _in_words(case: Case, fresh: bool) -> str:
     if case.cotangents:
         return "replaying gradients"
     return _WORDS.get(case.procedure.goal) or ("tracing" if case.procedure.trace else "running")
-
-
-__all__ = ["ExaminedModel", "ModelExaminer", "confirmed", "model_of", "own_case", "read_model"]

@@ -101,7 +101,7 @@ def command(
         pairs=PairSettings({name: value for name, value in thresholds.items() if value is not None}, share, k),
         localize=localize,
         batch_size=batch_size,
-        schedule=_schedule(steps, batch_size, optimizer, loss, seed),
+        schedule=_schedule(steps, batch_size, optimizer, loss),
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
@@ -118,13 +118,13 @@ def command(
     return exit_code(facts, fail_on, compared.broken)
 
 
-def _schedule(steps: int | None, batch_size: int | None, optimizer: str, loss: str | None, seed: int) -> Any:
+def _schedule(steps: int | None, batch_size: int | None, optimizer: str, loss: str | None) -> Any:
     """How to train, or None where nobody asked for it."""
-    from ..campaign.training import Schedule
+    from ..generators.training import Schedule
 
     if steps is None:
         return None
     how = parse_recipe(optimizer)
     if how.name == "SGD" and not how.params:
         how = Recipe("SGD", {"learning_rate": 0.01})
-    return Schedule(steps, batch_size or 32, how, parse_recipe(loss) if loss else None, seed)
+    return Schedule(steps, batch_size or 32, how, parse_recipe(loss) if loss else None)

@@ -58,6 +58,7 @@ def command(
     fail_on: tuple[Class, ...],
     output_format: str,
     quiet: bool,
+    sections: Any,
     **running: Any,
 ) -> int:
     """Search the largest precision error of operators, and say which are wrong.
@@ -67,7 +68,7 @@ def command(
     values separated by commas.
     """
     from ..campaign.known import with_known
-    from ..campaign.precision import (
+    from ..commands.precision import (
         INPUTS,
         SWEEP_INPUTS,
         TABLE_3,
@@ -97,6 +98,7 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
+        sections=sections,
     )
     with progress(quiet) as listener:
         searched = precision(settings, listener)

@@ -5,30 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..campaign.events import Listener, silent
-from ..campaign.filing import file_findings, make_finding, scripts_of, target_facts
-from ..campaign.reducing import Preparation, Prepared, ReducingSettings
+from ..campaign.budget import StopReason
+from ..campaign.events import Listener, silent, to_all
+from ..campaign.filing import target_facts
+from ..campaign.reducing import Preparation, ReducingSettings
 from ..campaign.sections import Sections
 from ..campaign.selection import arbiters_for
+from ..campaign.session import Session
 from ..campaign.sources import Context, Source, open_source
-from ..campaign.training import Schedule, train_everywhere
-from ..campaign.whole_models import HIGH_PRECISION, ExaminedModel, ModelExaminer
-from ..core.comparison import Comparison
-from ..core.errors import DataError, RunError
+from ..campaign.tally import Tally
+from ..campaign.whole_models import HIGH_PRECISION, ExaminedModel, ModelExaminer, run_model
+from ..core.engine import Engine
+from ..core.errors import RunError
 from ..core.finding import Finding
-from ..core.jsontext import Json
-from ..core.procedure import Goal
 from ..core.runner import Runner
 from ..core.verdict import Judgement
 from ..generators.inputs import Data, Draw
+from ..generators.training import Schedule
 from ..operators.rounding import K
-from ..oracles.distances import unique_inconsistencies
 from ..oracles.kinds import check_choice
 from ..oracles.pair import PairSettings
-from ..oracles.whole.instances import named_labels
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
@@ -93,27 +92,73 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
         source = open_source(model, context)
         data = source.pick_data(settings.data, settings.instances, settings.seed, settings.draws)
-        if settings.schedule and not data.labels:
-            raise DataError("training needs labels; give them as y in --data")
+        models = _examiner(cached(runner, settings.runner), source, settings, arbiters, listener)
+        engine = models.engine(data.inputs, data.labels)
         store = opened.enter_context(_open_store(settings)) if settings.store is not None else None
-        examiner = _examiner(cached(runner, settings.runner), source, settings, arbiters, listener)
-        examined = examiner.examine(data.inputs, data.labels)
-        if settings.schedule:
-            _train(examiner, examined, data, settings.schedule)
-        broken = {target: error for target, error in runner.broken.items() if target in settings.targets}
+        run = _Run(model, settings, runner, models.begin(data.labels))
+        run.go(models, engine, store, listener)
+        return run.compared(source, data, time.monotonic() - began)
+
+
+class _Run:
+    """One comparison under way."""
+
+    def __init__(self, model: str, settings: CompareSettings, runner: LocalRunner, examined: ExaminedModel) -> None:
+        self._model = model
+        self._settings = settings
+        self._runner = runner
+        self._examined = examined
+        self._tally = Tally()
+        self._findings: tuple[Finding, ...] = ()
+
+    def go(self, models: ModelExaminer, engine: Engine, store: Store | None, listener: Listener) -> None:
+        """Run the engine to its end."""
+        settings, examiner = self._settings, models.examiner()
+        campaign = _begin(store, self._model, settings)
+        preparation = Preparation(self._runner, examiner, settings.reducing, listener)
+        emit = to_all([self._examined, self._tally, listener])
+        session = Session(examiner, preparation, emit, store, campaign, settings.runner.faults, self._model)
+        stop = run_model(session, engine, self._examined)
+        if settings.reducing and self._examined.suspicions:
+            self._examined.phases["reduce"] = time.monotonic() - self._examined.last
+        if store is not None:
+            store.finish_campaign(campaign, "completed" if stop is StopReason.CASES else stop.value)
+        self._findings = tuple(session.findings.values())
+
+    def compared(self, source: Source, data: Data, seconds: float) -> Compared:
+        """What came of it.
+
+        Raises:
+            RunError: if so few targets could be started that nothing was compared.
+        """
+        settings, examined = self._settings, self._examined
+        broken = {target: error for target, error in self._runner.broken.items() if target in settings.targets}
         _require_comparison(settings.targets, broken, examined)
-        began_reducing = time.monotonic()
-        prepared = Preparation(runner, examiner.examiner(), settings.reducing, listener).prepare(examined.suspicions)
-        if settings.reducing and prepared:
-            examined.phases["reduce"] = time.monotonic() - began_reducing
-        findings = _file(model, settings, examined, prepared, store)
-        return Compared(
-            facts=replace(
-                _facts(model, settings, runner, source, data, examined, findings, time.monotonic() - began),
-                scripts=scripts_of(findings, prepared),
-            ),
-            examined=examined,
-            broken=bool(broken) or not any(outcome.completed for outcome in examined.outcomes.values()),
+        nobody = not any(outcome.completed for outcome in examined.outcomes.values())
+        return Compared(self._facts(source, data, seconds), examined, bool(broken) or nobody)
+
+    def _facts(self, source: Source, data: Data, seconds: float) -> Facts:
+        settings, examined, tally = self._settings, self._examined, self._tally
+        planted = (f"fault {fault.name} is planted in {target}" for target, fault in settings.runner.faults.items())
+        return Facts(
+            command="compare",
+            seed=settings.seed,
+            targets=target_facts(self._runner, settings.targets, examined.outcomes),
+            stats={
+                **tally.stats(seconds),
+                "cases": data.count,
+                "undecided": sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons),
+                **tally.tables,
+            },
+            findings=self._findings,
+            comparisons=tuple(examined.comparisons),
+            subject=self._model,
+            notes=(*settings.notes, *source.notes, f"data: {data.origin}", *data.notes, *examined.notes, *planted),
+            phases=examined.phases,
+            isolated_threshold=K,
+            training=examined.training,
+            high_precision=examined.high_precision,
+            scripts=tally.scripts,
         )
 
 
@@ -133,23 +178,9 @@ def _examiner(
         measures=(HIGH_PRECISION,),
         batch_size=settings.batch_size,
         seed=settings.seed,
+        schedule=settings.schedule,
         tell=listener,
     )
-
-
-def _train(examiner: ModelExaminer, examined: ExaminedModel, data: Data, schedule: Schedule) -> None:
-    """Add the comparison of trainings to the examination."""
-    began = time.monotonic()
-    labels = named_labels(data.labels, examined.outcomes)
-    traits = examiner.traits
-    targets = [target for target in examiner.targets if traits[target].max_goal is Goal.UPDATE]
-    families = traits.families(targets)
-    model = examiner.with_graph(examined)
-    trained = train_everywhere(examiner.runner, model, data.inputs, labels, targets, schedule, families, examiner.tell)
-    examined.comparisons += trained.comparisons
-    examined.suspicions += trained.suspicions
-    examined.training = trained.training
-    examined.phases["train"] = time.monotonic() - began
 
 
 def _require_comparison(targets: Sequence[str], broken: Mapping[str, Exception], examined: ExaminedModel) -> None:
@@ -164,16 +195,8 @@ def _open_store(settings: CompareSettings) -> Store:
     return open_store(settings.store, folder=settings.folder)
 
 
-def _file(
-    model: str, settings: CompareSettings, examined: ExaminedModel, prepared: Sequence[Prepared], store: Store | None
-) -> list[Finding]:
-    found = [(make_finding(p.suspicion, "cradle", examined.outcomes, model, p.original), p) for p in prepared]
-    if store is None:
-        return [finding for finding, _ in found]
-    campaign = store.begin_campaign("compare", settings.seed, _recorded(model, settings))
-    filed = file_findings(store, campaign, found, settings.runner.faults)
-    store.finish_campaign(campaign, "completed")
-    return filed
+def _begin(store: Store | None, model: str, settings: CompareSettings) -> int:
+    return store.begin_campaign("compare", settings.seed, _recorded(model, settings)) if store is not None else 0
 
 
 def _recorded(model: str, settings: CompareSettings) -> dict[str, object]:
@@ -184,45 +207,3 @@ def _recorded(model: str, settings: CompareSettings) -> dict[str, object]:
         "localize": settings.localize,
         "faults": {target: fault.name for target, fault in settings.runner.faults.items()},
     }
-
-
-def _unique(comparisons: Sequence[Comparison]) -> list[Json]:
-    """CRADLE's grouping: inconsistent pairs with one pattern are one unique inconsistency."""
-    named = [(f"{c.a} / {c.b} / {c.output}", distance) for c in comparisons for distance in c.distances[:1]]
-    groups = unique_inconsistencies(named)
-    return [{"metric": metric, "pattern": list(pattern), "pairs": pairs} for (metric, pattern), pairs in groups.items()]
-
-
-def _facts(
-    model: str,
-    settings: CompareSettings,
-    runner: LocalRunner,
-    source: Source,
-    data: Data,
-    examined: ExaminedModel,
-    findings: Sequence[Finding],
-    seconds: float,
-) -> Facts:
-    undecided = sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons)
-    planted: Mapping[str, str] = {target: fault.name for target, fault in settings.runner.faults.items()}
-    extra = [f"fault {name} is planted in {target}" for target, name in planted.items()]
-    return Facts(
-        command="compare",
-        seed=settings.seed,
-        targets=target_facts(runner, settings.targets, examined.outcomes),
-        stats={
-            "cases": data.count,
-            "seconds": seconds,
-            "undecided": undecided,
-            "unique_inconsistencies": _unique(examined.comparisons),
-            "per_engine": {"cradle": {"cases": data.count, "seconds": seconds, "undecided": undecided}},
-        },
-        findings=tuple(findings),
-        comparisons=tuple(examined.comparisons),
-        subject=model,
-        notes=(*settings.notes, *source.notes, f"data: {data.origin}", *data.notes, *examined.notes, *extra),
-        phases=examined.phases,
-        isolated_threshold=K,
-        training=examined.training,
-        high_precision=examined.high_precision,
-    )

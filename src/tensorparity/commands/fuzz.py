@@ -277,7 +277,7 @@ class Fuzz:
             other: the run the other way, with or without ``--unit``, if there was one.
         """
         settings, tally, own = self._settings, self.tally, self._own
-        printed = dict(own.tables)
+        printed = {name: value for name, value in own.tables.items() if name != "undecided_reasons"}
         seconds_by_data = self.costs.seconds_by(self._engine.digests(), own.running)
         tables = {**printed.pop("tables"), "seconds": seconds_by_data}
         stats: dict[str, Json] = {

@@ -11,13 +11,14 @@ from ..campaign.events import Listener, silent
 from ..campaign.filing import make_finding, target_facts
 from ..campaign.sections import Sections
 from ..campaign.sources import Context, open_source
-from ..campaign.whole_models import ModelExaminer, model_of
+from ..campaign.whole_models import ModelExaminer
 from ..core.case import ApiCall, ModelFile
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.rounding import K
+from ..oracles.whole.sight import model_of
 from ..reporting.facts import Facts
 from ..targets.catalogue import traits_of
 from ..targets.runner import RunnerSettings, cached

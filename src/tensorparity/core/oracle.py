@@ -93,10 +93,10 @@ class Judged:
         left = (verdict.reason for verdict in self.verdicts if verdict.judgement is Judgement.UNDECIDED)
         return next(left, "")
 
-    def of_key(self, key: Key) -> Suspicion | None:
-        """The defect that a key names, if it is among the suspicions."""
-        defects = (s for s in self.suspicions if s.diagnosis.klass is Class.DEFECT)
-        return next((s for s in defects if same_key(key, s.key)), None)
+    def of_key(self, key: Key, klass: Class = Class.DEFECT) -> Suspicion | None:
+        """The suspicion of this class that a key names, if there is one."""
+        of_class = (s for s in self.suspicions if s.diagnosis.klass is klass)
+        return next((s for s in of_class if same_key(key, s.key)), None)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Suspicion:
         worst: the number that differs most, where one does.
         oracle: who convicted, by name: the same one confirms, reduces and replays it.
         known_by: the key of the check that convicted, where that is counted: see ``Check.key``.
+        message: what an exception says, without names and figures: two of one type may have nothing else in common.
         row: of a population (individuals as rows), the one that failed; the examiner cuts it out first.
         reduced: reduction came to its end; False where it did not, None where it was not tried.
         not_reduced: why it did not come to its end, or was not possible.
@@ -52,6 +53,7 @@ class Suspicion:
     oracle: str = ""
     known_by: tuple[str, ...] = ()
     row: int | None = None
+    message: str = ""
     reduced: bool | None = None
     not_reduced: str = ""
 

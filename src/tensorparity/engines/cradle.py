@@ -1,13 +1,15 @@
 """CRADLE: models across targets, judged by whole outputs and then by their layers.
 
 In a campaign the models are the zoo's with calibrated weights, so that it trains nothing and needs no network; they
-are gone through one by one, what is quick first, so that a budget can end it after any of them. ``compare`` is the same technique on one model of the user's.
+are gone through one by one, what is quick first, so that a budget can end it after any of them. ``compare`` is the
+same technique on one model of the user's.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from ..core.case import Case
 from ..core.engine import Ask, Result
 from ..core.jsontext import Json
 from ..core.oracle import Setup
+from ..core.outcome import Status
 from ..zoo.entries import ARCHITECTURES
 from ..zoo.weights import calibrated, sample_inputs
 
@@ -56,3 +59,55 @@ class CradleEngine:
         inputs = sample_inputs(graph, rng, _INSTANCES)
         seed = int(rng.integers(2**31))
         return Case(graph, inputs=inputs, weights=calibrated(graph, seed), seed=seed)
+
+
+#: Judges a training.
+_TRAINING = "training_drift"
+
+
+class OneModel:
+    """One model of the user's: first as it is, then trained, where that is wanted and anything came of the first.
+
+    Args:
+        asked: the model on the user's instances.
+        training: the same model, trained; labels that have no name belong to its only output.
+        name: the engine's, where somebody else than ``compare`` uses the technique.
+    """
+
+    ahead = 0
+
+    def __init__(self, asked: Ask, training: Ask | None = None, name: str = "cradle") -> None:
+        self.name = name
+        self._rounds = [asked] if training is None else [asked, training]
+        self._outputs: list[str] = []
+        self._groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+
+    def ask(self) -> Sequence[Ask]:
+        return [_with_named_labels(self._rounds.pop(0), self._outputs)] if self._rounds else []
+
+    def tell(self, results: Sequence[Result]) -> None:
+        """Keep what the outputs are called, and group what is inconsistent; what nobody completes is not trained."""
+        for result in results:
+            self._outputs = list(result.facts.get("outputs", ()))
+            if Status.COMPLETED not in result.endings.values():
+                self._rounds.clear()
+            for item in result.facts.get("inconsistent", ()):
+                self._groups.setdefault((item["metric"], tuple(item["pattern"])), []).append(item["pair"])
+
+    def tables(self) -> Mapping[str, Json]:
+        """Table II: inconsistent pairs with one pattern are one unique inconsistency."""
+        groups = self._groups.items()
+        unique = [{"metric": metric, "pattern": list(pattern), "pairs": pairs} for (metric, pattern), pairs in groups]
+        return {"unique_inconsistencies": unique}
+
+
+def ask_for_training(case: Case, targets: Sequence[str]) -> Ask:
+    """A training, compared step by step."""
+    return Ask(case, tuple(targets), (_TRAINING,))
+
+
+def _with_named_labels(ask: Ask, outputs: Sequence[str]) -> Ask:
+    """Labels without a name belong to the only output, once it is known what that is called."""
+    if len(outputs) != 1 or "" not in ask.case.labels:
+        return ask
+    return replace(ask, case=replace(ask.case, labels={outputs[0]: ask.case.labels[""]}))

@@ -37,6 +37,9 @@ _OURS = {
     "cradle": f"{_HERE}.output_pair:Cradle",
     "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
     "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
+    "training_drift": f"{_HERE}.training_drift:TrainingDrift",
+    "precision": f"{_HERE}.operator_error:OperatorError",
+    "operator_errors": f"{_HERE}.operator_error:OperatorMeasures",
 }
 
 ORACLES: Registry[OracleFactory] = Registry("oracle", _OURS)

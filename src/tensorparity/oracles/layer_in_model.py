@@ -6,13 +6,17 @@ opaque file.
 
 from __future__ import annotations
 
-from ..core.arrays import Array
+from collections.abc import Sequence
+
+from ..core.arrays import Array, Arrays
 from ..core.graph import Node
 from ..core.oracle import Judged, Seen
 from ..core.suspicion import Suspicion
-from ..core.verdict import Judgement, Verdict
-from ..triage.diagnose import accuse
+from ..core.verdict import Judgement, Stage, Verdict
+from ..triage.backward import accuse_gradients
+from ..triage.diagnose import Accusation, accuse
 from ..triage.exporters import accuse_exporters, doubt, is_settled_by_exporter
+from ..triage.gradients import judge_replayed
 from ..triage.measuring import measure_node
 from ..triage.node_errors import NodeErrors
 from .base import Steps, Stepwise
@@ -28,11 +32,10 @@ class LayerInModel(Stepwise):
             reason = f"the layers could not be read: {read}"
             return Judged((Verdict(Judgement.UNDECIDED, seen.targets, reason),))
         graph, weights = read
-        measured = [
-            measure_node(node, _given(seen, node), weights, seen.own, seen.traits)
-            for node in graph.nodes
-            if node.key in seen.case.procedure.nodes
-        ]
+        nodes = [node for node in graph.nodes if node.key in seen.case.procedure.nodes]
+        if seen.case.cotangents:
+            return _by_gradients(seen, nodes, weights)
+        measured = [measure_node(node, _given(seen, node), weights, seen.own, seen.traits) for node in nodes]
         return _judged(seen, measured)
 
 
@@ -40,16 +43,33 @@ def _given(seen: Seen, node: Node) -> list[Array]:
     return [seen.case.inputs[f"{node.key}/{index}"] for index in range(len(node.inputs))]
 
 
+def _by_gradients(seen: Seen, nodes: Sequence[Node], weights: Arrays) -> Judged:
+    """The backward pass of each, as in training."""
+    cotangents, traits = seen.case.cotangents, seen.traits
+    replayed = [
+        judge_replayed(node, _given(seen, node), cotangents[node.key], weights, seen.completed, traits)
+        for node in nodes
+    ]
+    families = traits.families(seen.targets)
+    accused = [found for item in replayed if (found := accuse_gradients(item, families)) is not None]
+    disputed = [item.errors.node.layer for item in replayed if item.errors.disputed]
+    return _said(seen, accused, disputed, Stage.BACKWARD)
+
+
 def _judged(seen: Seen, measured: list[NodeErrors]) -> Judged:
     exporters = exporters_of(seen.ran[0] if seen.ran else {})
     own = [errors for errors in measured if not is_settled_by_exporter(errors, exporters)]
     accused = [doubt(item, exporters) for item in accuse(own, seen.traits.families(seen.targets))]
     accused += accuse_exporters(measured, exporters)
-    suspicions = tuple(Suspicion(item.kind, item.diagnosis, seen.case, seen.targets) for item in accused)
+    disputed = [errors.node.layer for errors in measured if errors.disputed]
+    return _said(seen, accused, disputed, Stage.FORWARD)
+
+
+def _said(seen: Seen, accused: Sequence[Accusation], disputed: Sequence[str], stage: Stage) -> Judged:
+    suspicions = tuple(Suspicion(item.kind, item.diagnosis, seen.case, seen.targets, stage=stage) for item in accused)
     if suspicions:
         reasons = [Verdict(Judgement.FAIL, seen.targets, s.diagnosis.node or "", kind=s.kind) for s in suspicions]
         return Judged(tuple(reasons), suspicions)
-    disputed = [errors.node.layer for errors in measured if errors.disputed]
     if disputed:
         return Judged((Verdict(Judgement.UNDECIDED, seen.targets, f"the targets do not agree on {disputed[0]}"),))
     return Judged((Verdict(Judgement.PASS, seen.targets, "every layer agrees alone"),))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..core.finding import Class
+from ..core.jsontext import Json
 from ..core.oracle import Check, Judged, Seen, Setup
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
@@ -52,6 +53,7 @@ class OutputPair(Stepwise):
             suspicions=tuple(suspicions),
             comparisons=tuple(at.comparisons),
             notes=tuple(at.notes),
+            told={"outputs": _output_names(at), "inconsistent": _inconsistent(at)},
             facts={"phases": at.phases, "measured": tuple(at.measured), "doubts": tuple(at.doubts)},
         )
 
@@ -69,6 +71,21 @@ class Cradle(OutputPair):
     name = "cradle"
     rule = staticmethod(judge_cradle)
     needs_labels = True
+
+
+def _output_names(at: Sight) -> list[str]:
+    done = next(iter(at.seen.completed.values()), None)
+    return list(done.outputs) if done else []
+
+
+def _inconsistent(at: Sight) -> list[Json]:
+    """The pairs that are inconsistent by CRADLE's first distance, each with its metric and its pattern."""
+    named = [(f"{c.a} / {c.b} / {c.output}", c.distances[0]) for c in at.comparisons if c.distances]
+    return [
+        {"metric": distance.name, "pattern": list(distance.pattern.values()), "pair": name}
+        for name, distance in named
+        if distance.inconsistent
+    ]
 
 
 def _localize(at: Sight) -> Asking[None]:

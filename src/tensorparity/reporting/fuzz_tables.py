@@ -51,7 +51,7 @@ class FuzzView:
 def view(facts: Facts) -> FuzzView | None:
     """None for a run that was not a fuzzing one."""
     tables: Mapping[str, Json] | None = facts.stats.get("tables")
-    if tables is None:
+    if tables is None or "inconsistencies" not in tables:  # those of a hunt are by engine
         return None
     grids = (
         _grid("Inconsistencies (Chebyshev, t = 0.15; each layer once)", tables["inconsistencies"], "pair", _STAGES),

@@ -13,10 +13,14 @@ from typing import Any
 from ..core.arrays import Array
 from ..core.case import Case
 from ..core.outcome import Outcome
+from ..operators.calls.native import case_operator, computed_in
+from .begun import Begun, nobody
 from .pool import Pool
 from .replies import outcome_of
 from .requests import End, Reply, Request
 
+#: Calls compiled as one unit.
+PACK = 16
 #: A pack's deadline grows with it: so many calls share that of one.
 _SHARING = 16
 
@@ -93,3 +97,48 @@ def _parted(reply: Reply, count: int) -> list[Reply]:
     }
     seconds, cpu = reply.seconds / count, reply.cpu_seconds / count
     return [Reply(reply.end, header, own, seconds=seconds, cpu_seconds=cpu) for own in arrays]
+
+
+def packs_of(pairs: Sequence[tuple[Case, str]], compiles: Callable[[str], bool]) -> list[list[int]]:
+    """Which of these go to a compiler together, by their positions: calls of operators, of one dtype, on one target."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for place, (case, target) in enumerate(pairs):
+        if case_operator(case) is not None and compiles(target):
+            alike.setdefault((target, computed_in(case)), []).append(place)
+    groups = [places[start : start + PACK] for places in alike.values() for start in range(0, len(places), PACK)]
+    return [group for group in groups if len(group) > 1]
+
+
+class Packed:
+    """Cases under way of which some travel in packs; those are sent when they are asked for."""
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        groups: Sequence[Sequence[int]],
+        begin: Callable[[Sequence[tuple[Case, str]]], Begun],
+        run: Callable[[Sequence[Pack]], list[list[Outcome]]],
+    ) -> None:
+        together = {place for group in groups for place in group}
+        self._pairs, self._groups, self._run = pairs, groups, run
+        self._single = [place for place in range(len(pairs)) if place not in together]
+        self._begun = begin([pairs[place] for place in self._single])
+
+    def outcomes(self, tell: Callable[[Outcome], None] = nobody) -> list[Outcome]:
+        """Wait for all of them, in the order of the cases."""
+        packs = [([self._pairs[place][0] for place in group], self._pairs[group[0]][1]) for group in self._groups]
+        try:
+            found = self._run(packs)
+        except BaseException:
+            self.cancel()
+            raise
+        places = [place for group in self._groups for place in group]
+        answers = dict(zip(places, (outcome for own in found for outcome in own), strict=True))
+        for outcome in answers.values():
+            tell(outcome)
+        answers.update(zip(self._single, self._begun.outcomes(tell), strict=True))
+        return [answers[place] for place in range(len(self._pairs))]
+
+    def cancel(self) -> None:
+        """Nobody will ask for the outcomes."""
+        self._begun.cancel()

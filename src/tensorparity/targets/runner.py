@@ -37,7 +37,7 @@ from .faults import Fault
 from .limits import Limits
 from .lowering import lower
 from .names import TargetName, parse_target
-from .packing import run_packs
+from .packing import Packed, packs_of, run_packs
 from .pool import Pool
 from .process import WORKER_FOLDER, Launch
 from .reading import reading_request
@@ -266,6 +266,8 @@ class LocalRunner:
         on_outcome: Callable[[Outcome], None] | None = None,
     ) -> list[Outcome]:
         tell = on_outcome or nobody
+        if not fresh and deadline_factor == 1.0:
+            return self._begin_packed(pairs, background=False).outcomes(tell)
         if not fresh:
             return self._begin(self._pool, pairs, deadline_factor).outcomes(tell)
         desks = [self._desks[name] for name in dict.fromkeys(target for _, target in pairs)]
@@ -274,7 +276,20 @@ class LocalRunner:
 
     def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
         """Packs of calls, each compiled as one unit by its target; one that fails is halved, down to single cases."""
-        return run_packs(packs, self.prepare, self._pool, self.run_pairs)
+        return run_packs(packs, self.prepare, self._pool, self._run_single)
+
+    def _run_single(self, pairs: Sequence[tuple[Case, str]]) -> list[Outcome]:
+        """Each case by itself, also where a compiler would take them together."""
+        return self._begin(self._pool, pairs, 1.0).outcomes()
+
+    def _begin_packed(self, pairs: Sequence[tuple[Case, str]], *, background: bool) -> Begun | Packed:
+        """Calls that are compiled go in packs, for compiling one takes as long as compiling many."""
+        groups = packs_of(pairs, lambda target: self._desks[target].spec.traits.compiled)
+
+        def begin(single: Sequence[tuple[Case, str]]) -> Begun:
+            return self._begin(self._pool, single, 1.0, background=background)
+
+        return Packed(pairs, groups, begin, self.run_packs) if groups else begin(pairs)
 
     def ask(self, target: str, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float) -> Reply:
         """A request that is not a case (importing a model, training); the reply as it is.
@@ -288,9 +303,9 @@ class LocalRunner:
             raise reply.error
         return reply
 
-    def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> Begun:
+    def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> Begun | Packed:
         """Send cases out and return at once; whatever is asked in the meantime goes first."""
-        return self._begin(self._pool, pairs, 1.0, background=True)
+        return self._begin_packed(pairs, background=True)
 
     def _begin(
         self, pool: Pool, pairs: Sequence[tuple[Case, str]], deadline_factor: float, *, background: bool = False

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..core.arrays import Array
 from ..core.case import Case
 from ..core.graph import LayerGraph, Node
 from ..core.procedure import Goal
+from ..operators.calls.native import case_operator
+from ..operators.calls.spec import Operand
 from ..operators.catalogue import has_layer, layer
 from ..operators.spec import Domain, ShapeError
 
@@ -13,6 +17,10 @@ from ..operators.spec import Domain, ShapeError
 def outside(case: Case) -> str:
     """Which layer reads numbers that it need not take; nothing where none does, or only what others give it."""
     graph = case.subject
+    operator = case_operator(case)
+    if operator is not None:
+        beyond = any(_is_beyond(case.inputs[operand.name], operand) for operand in operator.operands)
+        return f"{operator.name} reads numbers outside of its domain" if beyond else ""
     if not isinstance(graph, LayerGraph):
         return ""
     for node in graph.nodes:
@@ -20,6 +28,12 @@ def outside(case: Case) -> str:
             if array is not None and _is_outside(array, _domain(node, index)):
                 return f"{node.op} reads numbers outside of its domain"
     return ""
+
+
+def _is_beyond(array: Array, operand: Operand) -> bool:
+    numbers = array.astype(np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    return bool(((numbers < operand.low) | (numbers > operand.high) | np.isin(numbers, operand.without)).any())
 
 
 def _read(case: Case, node: Node) -> list[Array | None]:

@@ -19,10 +19,12 @@ from ..core.finding import Class
 from ..core.messages import gist
 from ..core.oracle import OUTCOMES, Answer, Check, Judged, Oracle, Seen, Setup
 from ..core.outcome import Outcome, Status
+from ..core.rows import one_row, repeated
 from ..core.runner import Pending, Runner, begin
 from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Verdict
+from ..operators.calls.native import shared_inputs
 from ..oracles.kinds import chosen_instead, make_oracle, oracle_of
 from .confirm import flaky, run_fresh, two_answers, unsteady
 
@@ -32,6 +34,9 @@ Deliver = Callable[[Case, str], Case]
 #: A key convicted so often says nothing new; what only shares all but its last part may be another defect, though not
 #: more than so many convictions tell.
 ENOUGH, MORE_THAN_ENOUGH = 2, 8
+#: How often a row is repeated until it shows what it did among others: some kernels treat the body of a long array in
+#: another way than its end.
+_COPIES = (1, 16, 64)
 
 Outcomes = Mapping[str, Outcome]
 
@@ -294,18 +299,34 @@ class Examiner:
                 {target: outcomes[case.digest, target] for target, case in side.items()} for side in job.ran
             )
 
+    # Rows
+
+    def cut_out(self, suspicions: Sequence[Suspicion]) -> list[Suspicion]:
+        """Each suspicion of a row on that row alone, or repeated as often as it takes; as it is where nothing does."""
+        found = dict(enumerate(suspicions))
+        for copies in _COPIES:
+            left = {place: s for place, s in found.items() if s.row is not None}
+            jobs = [_Job(_row_of(s, copies), s.targets, s.oracle, claim=s.key) for s in left.values()]
+            self._run(jobs, fresh=False)
+            self._settle(jobs, False, {})
+            for (place, suspicion), job in zip(left.items(), jobs, strict=True):
+                again = _alike(suspicion, job.judged)
+                if again is not None:
+                    found[place] = replace(again, known_by=suspicion.known_by, row=None)
+        return list(found.values())
+
     # Confirmation
 
     def confirm(self, found: Sequence[Examined]) -> list[tuple[Suspicion, Outcomes]]:
-        """All suspicions of these, again in one set of fresh processes, with what the targets did there.
+        """All suspicions of these; defects again in one set of fresh processes, with what the targets did there.
 
-        What does not fail again is ``flaky``.
+        What does not fail again is ``flaky``; what is no defect blames nobody, and stands as it is.
         """
         shown = {digest: outcomes for item in found for digest, outcomes in item.shown.items()}
         return self._confirm([suspicion for item in found for suspicion in item.judged.suspicions], shown)
 
     def confirm_all(self, suspicions: Sequence[Suspicion]) -> list[Suspicion]:
-        """Suspicions, again in one set of fresh processes, in their order."""
+        """Suspicions in their order, defects again in one set of fresh processes; each of a row on that row."""
         return [suspicion for suspicion, _ in self._confirm(suspicions, {})]
 
     def _confirm(
@@ -316,20 +337,27 @@ class Examiner:
         Args:
             shown: by digest, what the targets did when they were convicted, where that is known.
         """
-        jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), claim=s.key) for s in suspicions]
+        suspicions = self.cut_out(suspicions)
+        defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
+        jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), claim=s.key) for s in defects]
         self._run(jobs, fresh=True)
         self._settle(jobs, True, {})
-        return [
-            (self._seen_again(suspicion, job, shown.get(suspicion.case.digest)), job.outcomes[0])
-            for suspicion, job in zip(suspicions, jobs, strict=True)
-        ]
+        waiting = iter(jobs)
+        found: list[tuple[Suspicion, Outcomes]] = []
+        for suspicion in suspicions:
+            before = shown.get(suspicion.case.digest)
+            if suspicion.diagnosis.klass is Class.DEFECT:
+                job = next(waiting)
+                found.append((self._seen_again(suspicion, job, before), job.outcomes[0]))
+            else:
+                found.append((suspicion, before or {}))
+        return found
 
     def _seen_again(self, suspicion: Suspicion, job: _Job, before: Outcomes | None) -> Suspicion:
-        again = job.judged.of_key(suspicion.key) or _alike(suspicion, job.judged)
-        if again is None:
+        if job.judged.of_key(suspicion.key) is None:
             self._count(suspicion.known_by, -1)  # it may come again, and be real
             return replace(suspicion, diagnosis=flaky(suspicion.diagnosis))
-        if before is None or suspicion.diagnosis.klass is not Class.DEFECT:
+        if before is None:
             return suspicion
         families = self._setup.traits.families(suspicion.targets)
         notes = two_answers(suspicion.diagnosis.suspects, families, before, job.outcomes[0])
@@ -337,10 +365,16 @@ class Examiner:
 
 
 def _alike(suspicion: Suspicion, judged: Judged) -> Suspicion | None:
-    """What is no defect (rounding, a documented freedom) shows again where the class and the key are the same."""
+    """What is said again, with the same key and of the same class."""
     klass = suspicion.diagnosis.klass
     same = (s for s in judged.suspicions if s.key == suspicion.key and s.diagnosis.klass is klass)
     return next(same, None)
+
+
+def _row_of(suspicion: Suspicion, copies: int) -> Case:
+    assert suspicion.row is not None
+    shared = shared_inputs(suspicion.case)
+    return repeated(one_row(suspicion.case, suspicion.row, shared), copies, shared)
 
 
 def _place(pair: tuple[Case, str]) -> tuple[str, str]:

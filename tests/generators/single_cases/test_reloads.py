@@ -6,7 +6,6 @@ from itertools import islice
 
 import pytest
 
-from tensorparity.campaign.examining import examine_case
 from tensorparity.core.case import Case
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.verdict import Stage
@@ -15,6 +14,7 @@ from tensorparity.operators.catalogue import layer_names
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
+from ...examining import examine_case
 from ...stepping import ExaminedCases
 
 TARGETS = ("keras:tensorflow", "keras:torch")

@@ -1,89 +1,262 @@
-"""Predoo in a campaign: all operators in turn, each time with inputs from another place, or near the worst so far."""
+"""Predoo: the largest precision error of every operator, by search.
+
+In a campaign of all engines it takes all operators in turn (``turns``). Told which operators to search, it runs the
+searches to their end: first those of the targets that run eagerly, several under way together, a batch each; then
+those of the targets that compile, a pack of them at a time; in the end the worst inputs alone, on which it is decided
+who is wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Protocol
 
-import numpy as np
-
-from ...core.arrays import Arrays
-from ...core.case import Case
-from ...core.verdict import Verdict
-from ...generators.operator_inputs import fitted
+from ...core.engine import Ask, Result
+from ...core.jsontext import Json
+from ...core.messages import gist
+from ...core.oracle import Setup
+from ...core.verdict import Judgement
 from ...operators.calls.catalogue import OPERATORS
-from ...operators.calls.spec import DTYPES, Operator
-from .batch import Batch
-from .guided import MIXED, GuidedSearch
-from .specials import special_batch
+from ...operators.calls.spec import DTYPES
+from .notebook import GUIDED, Notebook, SearchTask
+from .searches import CompiledSearch, OperatorSearch
+from .turns import Turns
+from .worst import ORACLE, Suspect, suspects_of
 
-_ROWS = 64
-#: Half of all cases are in float32, where most of the world computes.
-_TURNS = ("float32", "float16", "float32", "bfloat16", "float32", "float64")
-#: Those of the search, and NaN with infinities.
-_SOURCES = len(MIXED) + 1
+#: Searches that are under way together.
+TOGETHER = 8
+#: Calls compiled as one unit.
+PACK = 16
+#: Operators whose worst inputs are judged, confirmed and filed together: every library is imported once more for that.
+PIECE = 16
+
+
+class Phase(Enum):
+    """What the engine is at; the value is what a user reads."""
+
+    EAGER = "search"
+    COMPILED = "search, compiled"
+    JUDGE = "reducing and confirming"
+    DONE = "done"
+
+
+class Search(Protocol):
+    """One search under way."""
+
+    task: SearchTask
+    notebook: Notebook
+
+    def ask(self) -> Ask | None: ...
+
+    def feed(self, result: Result) -> None: ...
 
 
 class PredooEngine:
-    """One case is one operator on 64 stacked inputs in one dtype; NaN and infinities come in cases of their own."""
+    """Made of a setup; its settings are ``operators``, ``dtypes``, ``strategies`` and ``inputs``.
+
+    Without ``operators`` it takes turns without end, as a campaign of all engines wants it.
+    """
 
     name = "predoo"
-    round_size = 16
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        order = np.random.default_rng([seed, 0x9EED00]).permutation(OPERATORS.names())
-        self._names = [str(name) for name in order]
-        self._asked: list[tuple[str, Case]] = []
-        self._worst: dict[str, tuple[float, Arrays]] = {}
+    def __init__(self, setup: Setup) -> None:
+        self._turns = Turns(setup.seed) if "operators" not in setup.settings else None
+        self.ahead = 0 if self._turns else TOGETHER - 1
+        self._round = 0
+        self.searching = Searching(setup) if not self._turns else None
 
-    def propose(self, round_index: int) -> Sequence[Case]:
-        first = round_index * self.round_size
-        self._asked = [self._one(first + position) for position in range(self.round_size)]
-        return [case for _, case in self._asked]
+    def ask(self) -> Sequence[Ask]:
+        if self.searching is not None:
+            return self.searching.ask()
+        assert self._turns is not None
+        return [Ask(case, oracles=(ORACLE,)) for case in self._turns.propose(self._round)]
 
-    def learn(self, round_index: int, verdicts: Sequence[Sequence[Verdict]]) -> None:
-        """Remember the inputs of each operator that came nearest to being wrong."""
-        for (key, case), said in zip(self._asked, verdicts, strict=True):
-            values = [verdict.measure.value for verdict in said if verdict.measure]
-            if _finite(case) and values and max(values) > self._worst.get(key, (0.0, {}))[0]:
-                self._worst[key] = (max(values), case.inputs)
+    def tell(self, results: Sequence[Result]) -> None:
+        if self.searching is not None:
+            self.searching.tell(results)
+            return
+        assert self._turns is not None
+        self._turns.learn(self._round, [result.verdicts for result in results])
+        self._round += 1
 
-    def _one(self, index: int) -> tuple[str, Case]:
-        lap, position = divmod(index, len(self._names))
-        operator = OPERATORS.get(self._names[position])
-        dtypes = [dtype for dtype in _TURNS if dtype in operator.dtypes] or list(DTYPES)
-        # Sources and dtypes take turns of different lengths, so that in time all of them meet.
-        dtype = dtypes[(lap + lap // _SOURCES + position) % len(dtypes)]
-        rng = np.random.default_rng([self._seed, 0x9EED00, index])
-        key = f"{operator.name}/{dtype}"
-        return key, self._case(operator, dtype, lap + position, rng, key)
-
-    def _case(self, operator: Operator, dtype: str, turn: int, rng: np.random.Generator, key: str) -> Case:
-        params = {item.name: item.valid[rng.integers(len(item.valid))] for item in operator.parameters}
-        small = [shape for shape in operator.shapes if int(np.prod(shape)) <= 2352] or list(operator.shapes)
-        shape = small[rng.integers(len(small))]
-        if turn % _SOURCES == len(MIXED):
-            special = special_batch(operator, dtype, shape, operator.significant(params), rng, _ROWS // 2)
-            return special.case(operator, dtype, seed=int(rng.integers(2**31)))
-        source = MIXED[turn % _SOURCES]
-        search = GuidedSearch(operator, dtype, shape, operator.significant(params), rng, source=source)
-        batch = search.ask(_ROWS)
-        return self._beside(operator, dtype, batch, key, rng).case(operator, dtype, seed=int(rng.integers(2**31)))
-
-    def _beside(self, operator: Operator, dtype: str, batch: Batch, key: str, rng: np.random.Generator) -> Batch:
-        """A quarter of the inputs are those that did worst, a little moved, where the shapes agree."""
-        known = self._worst.get(key)
-        if known is None or any(known[1][name].shape != array.shape for name, array in batch.arrays.items()):
-            return batch
-        arrays = dict(batch.arrays)
-        for operand in operator.operands:
-            if operand.stacked:
-                old = known[1][operand.name].astype(np.float64)
-                moved = old * (1 + rng.integers(-4, 5, old.shape) * 2.0**-10)
-                moved = fitted(moved, operand, dtype, middle=operator.accumulates)
-                arrays[operand.name] = np.concatenate([moved[: _ROWS // 4], arrays[operand.name][_ROWS // 4 :]])
-        return Batch(batch.params, arrays, batch.places)
+    def tables(self) -> Mapping[str, Json]:
+        """A row for each operator, dtype, strategy and target; none where it takes turns."""
+        if self.searching is None:
+            return {}
+        return {"operators": [run.to_json() for book in self.searching.notebooks for run in book.runs()]}
 
 
-def _finite(case: Case) -> bool:
-    return all(np.isfinite(array.astype(np.float64)).all() for array in case.inputs.values())
+class Searching:
+    """The searches of one run, from phase to phase."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.phase = Phase.EAGER
+        self._left = deque(_tasks(setup))
+        self.total = len(self._left)
+        self.notebooks: list[Notebook] = []
+        self._ready: deque[OperatorSearch] = deque()
+        self._packs: deque[list[Search]] = deque()
+        self._suspects: deque[list[Suspect]] = deque()
+        self._flying: deque[Sequence[Search | Suspect]] = deque()
+        if not any(task.eager for task in self._left):
+            self.end_phase()
+
+    @property
+    def done(self) -> int:
+        """Searches of this phase that are over, or pieces."""
+        flying = sum(len(group) for group in self._flying)
+        if self.phase is Phase.EAGER:
+            return self.total - len(self._left) - len(self._ready) - flying
+        return self.total - sum(map(len, self._packs)) - flying
+
+    @property
+    def under_way(self) -> list[str]:
+        """The operators that something was asked about."""
+        members = [member for group in self._flying for member in group]
+        return list(dict.fromkeys(m.operator if isinstance(m, Suspect) else m.task.operator.name for m in members))
+
+    @property
+    def piece_done(self) -> bool:
+        """Whether all that was asked of a piece of operators is told."""
+        return self.phase is Phase.JUDGE and not self._flying and not (self._suspects and self._suspects[0][0].tries)
+
+    @property
+    def is_judging(self) -> bool:
+        """Whether what is told next decides who is wrong."""
+        return bool(self._flying) and isinstance(self._flying[0][0], Suspect)
+
+    @property
+    def unjudged(self) -> list[str]:
+        """Operators whose worst inputs were not all judged."""
+        members = [member for group in (*self._flying, *self._suspects) for member in group]
+        return list(dict.fromkeys(member.operator for member in members if isinstance(member, Suspect)))
+
+    def ask(self) -> Sequence[Ask]:
+        while self.phase is not Phase.DONE:
+            asks = {Phase.EAGER: self._eager, Phase.COMPILED: self._compiled, Phase.JUDGE: self._judge}[self.phase]()
+            if asks or self._flying:
+                return asks
+            self.end_phase()
+        return ()
+
+    def end_phase(self) -> None:
+        """Go on with the next phase; what is under way is still taken in."""
+        if self.phase is Phase.EAGER:
+            self.phase = Phase.COMPILED
+            self._begin_packs()
+        elif self.phase is Phase.COMPILED:
+            self.phase = Phase.JUDGE
+            self._packs.clear()
+            self._begin_pieces()
+        else:
+            self.phase = Phase.DONE
+
+    def tell(self, results: Sequence[Result]) -> None:
+        group = self._flying.popleft()
+        going: list[Search] = []
+        weak: list[Suspect] = []
+        for member, result in zip(group, results, strict=True):
+            if isinstance(member, Suspect):
+                again = None if member.shown(result) else member.again()
+                weak += [again] if again else []
+            elif _fed(member, result):
+                going.append(member)
+        if weak and self.phase is Phase.JUDGE:
+            self._suspects.appendleft(weak)
+        if self.phase is Phase.EAGER:
+            self._ready.extend(search for search in going if isinstance(search, OperatorSearch))
+        elif self.phase is Phase.COMPILED and going and isinstance(going[0], CompiledSearch):
+            self._packs.appendleft(going)
+
+    # What runs eagerly
+
+    def _eager(self) -> Sequence[Ask]:
+        """A batch of one search: of a new one, as long as there are any and fewer than so many under way."""
+        while True:
+            if self._left and len(self._flying) + len(self._ready) < TOGETHER:
+                search = OperatorSearch(self._left.popleft())
+                self.notebooks.append(search.notebook)
+            elif self._ready:
+                search = self._ready.popleft()
+            else:
+                return ()
+            asked = _asked(search)
+            if asked is not None:
+                self._flying.append([search])
+                return [asked]
+
+    # What compiles
+
+    def _begin_packs(self) -> None:
+        """By dtype: a compiler's settings are those of a dtype."""
+        self.notebooks += [Notebook(task) for task in self._left]
+        self._left.clear()
+        self._ready.clear()
+        compiled = [book for book in self.notebooks if book.task.compiled]
+        for dtype in dict.fromkeys(book.task.dtype for book in compiled):
+            same: list[Search] = [CompiledSearch(book) for book in compiled if book.task.dtype == dtype]
+            self._packs += [same[start : start + PACK] for start in range(0, len(same), PACK)]
+
+    def _compiled(self) -> Sequence[Ask]:
+        """A batch of every search of a pack; the next pack is begun when it is over."""
+        while self._packs and not self._flying:
+            asked = [(search, ask) for search in self._packs.popleft() if (ask := _asked(search)) is not None]
+            if asked:
+                self._flying.append([search for search, _ in asked])
+                return [ask for _, ask in asked]
+        return ()
+
+    # Who is wrong
+
+    def _begin_pieces(self) -> None:
+        by_operator: dict[str, list[Suspect]] = {}
+        for suspect in suspects_of(self.notebooks):
+            by_operator.setdefault(suspect.operator, []).append(suspect)
+        groups = list(by_operator.values())
+        pieces = [groups[start : start + PIECE] for start in range(0, len(groups), PIECE)]
+        self._suspects.extend([suspect for group in piece for suspect in group] for piece in pieces)
+
+    def _judge(self) -> Sequence[Ask]:
+        if not self._suspects or self._flying:
+            return ()
+        piece = self._suspects.popleft()
+        self._flying.append(piece)
+        return [suspect.ask() for suspect in piece]
+
+
+def _tasks(setup: Setup) -> list[SearchTask]:
+    settings = setup.settings
+    compiled = frozenset(target for target in setup.targets if setup.traits[target].compiled)
+    operators = [OPERATORS.get(name) for name in settings["operators"]]
+    return [
+        SearchTask(operator, dtype, setup.targets, strategy, settings["inputs"], setup.seed, compiled, setup.traits)
+        for operator in operators
+        for dtype in settings.get("dtypes") or DTYPES
+        if dtype in operator.dtypes
+        for strategy in settings.get("strategies") or (GUIDED,)
+    ]
+
+
+def _asked(search: Search) -> Ask | None:
+    """One search that breaks must not take the others with it."""
+    try:
+        return search.ask()
+    except Exception as error:
+        search.notebook.give_up(f"{type(error).__name__}: {gist(str(error))}")
+        return None
+
+
+def _fed(search: Search, result: Result) -> bool:
+    """Whether the search goes on."""
+    undecided = [verdict.reason for verdict in result.verdicts if verdict.judgement is Judgement.UNDECIDED]
+    if undecided and not result.facts:  # it could not be examined at all
+        search.notebook.give_up(undecided[0])
+        return False
+    try:
+        search.feed(result)
+    except Exception as error:
+        search.notebook.give_up(f"{type(error).__name__}: {gist(str(error))}")
+        return False
+    return True

@@ -1,9 +1,10 @@
-"""An operator's case in a library's own words: which public function it is asked for."""
+"""What an operator's case is in the words of a library: the function it is asked for, its sizes and its dtype."""
 
 from __future__ import annotations
 
 from ...core.arrays import dtype_name
 from ...core.case import ApiCall, ArrayArg, Case
+from .catalogue import operator_of
 from .convolution import COUNT
 from .spec import TIMES, Call, Lacking, Operator, Sizes
 
@@ -16,7 +17,7 @@ def native_call(operator: Operator, library: str, case: Case) -> Call:
     """
     assert isinstance(case.subject, ApiCall)
     params = {name: value for name, value in case.subject.kwargs.items() if name != TIMES}
-    return operator.native(library, params, _sizes(operator, case), computed_in(case))
+    return operator.native(library, params, call_sizes(operator, case), computed_in(case))
 
 
 def native_name(operator: Operator, library: str, case: Case) -> str:
@@ -35,7 +36,8 @@ def computed_in(case: Case) -> str:
     return case.procedure.dtype or dtype_name(next(iter(case.inputs.values())))
 
 
-def _sizes(operator: Operator, case: Case) -> dict[str, Sizes]:
+def call_sizes(operator: Operator, case: Case) -> dict[str, Sizes]:
+    """The shape of every operand without the stacking axis, and the number of stacked inputs."""
     sizes: dict[str, Sizes] = {}
     assert isinstance(case.subject, ApiCall)
     names = [argument.name for argument in case.subject.args if isinstance(argument, ArrayArg)]
@@ -45,3 +47,14 @@ def _sizes(operator: Operator, case: Case) -> dict[str, Sizes]:
         if operand.stacked:
             sizes[COUNT] = shape[:1]
     return sizes
+
+
+def case_operator(case: Case) -> Operator | None:
+    """The operator that a case calls, if it calls one."""
+    return operator_of(case.subject.api) if isinstance(case.subject, ApiCall) else None
+
+
+def shared_inputs(case: Case) -> frozenset[str]:
+    """The inputs that all rows of a case share: the operands that are not stacked."""
+    operator = case_operator(case)
+    return frozenset(operand.name for operand in operator.operands if not operand.stacked) if operator else frozenset()

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...core.case import ApiCall, ArrayArg, Case
 from ...core.rule import is_fixed
+from ...operators.calls.native import case_operator
 from .editing import cut
 from .reducer import Attempts
 from .splitting import apply_most
@@ -18,6 +19,8 @@ def shrink_call(attempts: Attempts) -> None:
         return
     plain = [name for name, value in call.kwargs.items() if not _has_array(value)]
     apply_most(attempts, plain, _without)
+    if case_operator(attempts.case) is not None:
+        return  # the catalogue knows which shapes go together
     stuck = apply_most(attempts, _sizes(attempts.case), lambda case, sizes: _cut(case, sizes, 1))
     for size in stuck:
         attempts.first(_cut(attempts.case, [size], cap) for cap in (2, 3, size // 2, size - 1) if 0 < cap < size)

@@ -9,11 +9,14 @@ import numpy as np
 from ...core.arrays import Array, dtype_name, is_floating
 from ...core.case import Case
 from ...core.graph import LayerGraph
+from ...operators.calls.native import case_operator
 from .editing import with_arrays
 from .reducer import Attempts
 
 
 def simplify_dtypes(attempts: Attempts) -> None:
+    if case_operator(attempts.case) is not None:
+        return  # of an operator, the dtype is what it is wrong in
     attempts.first([_plain(attempts.case), _without_policy(attempts.case), _plain_arrays(attempts.case)])
 
 

@@ -10,7 +10,8 @@ Later parts count only where all earlier ones are equal:
 5. elements of all arrays, and how large the numbers in the parameters are;
 6. dtypes, float32 first;
 7. how simple the numbers are: zeros, ones, small integers, short fractions, the rest;
-8. the digest, so that no two different cases are equal.
+8. of an operator's call, how many digits the numbers have;
+9. the digest, so that no two different cases are equal.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ...core.channels import is_text
 from ...core.graph import LayerGraph, Node
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode, Procedure, Recipe
+from ...operators.calls.native import case_operator
 from ...operators.catalogue import has_layer, layer
 
 #: Doing nothing, by the catalogue's name.
@@ -42,6 +44,10 @@ _DTYPES = {name: rank for rank, name in enumerate(("float32", "int32", "bool", "
 _ODD_DTYPE = len(_DTYPES)
 
 SortKey = tuple[Any, ...]
+#: Arrays of more numbers are not read digit by digit.
+_READ = 4096
+#: Digits of numbers that have no short form.
+_LONG = 7
 
 
 def sort_key(case: Case) -> SortKey:
@@ -57,6 +63,7 @@ def sort_key(case: Case) -> SortKey:
         sum(_size(subject) for subject in sides),
         sum(_DTYPES.get(dtype_name(array), _ODD_DTYPE) for array in case.arrays().values()),
         sum(value_cost(array) for array in case.arrays().values()),
+        sum(_digits(array) for array in case.inputs.values()) if case_operator(case) else 0,
         case.digest,
     )
 
@@ -161,3 +168,23 @@ def value_cost(array: Array) -> int:
         cost = np.where(whole & (size <= 9), np.minimum(size, 5) + (size > 5), cost)
     cost = np.where(np.isfinite(x), cost + (x < 0), 100.0)
     return int(np.ceil(cost).sum())
+
+
+def _digits(array: Array) -> int:
+    """Significant decimal digits of all numbers together."""
+    if array.size > _READ or array.dtype.kind not in "f" and dtype_name(array) not in _DTYPES:
+        return 0
+    found = np.full(array.shape, _LONG)
+    for digits in range(_LONG - 1, 0, -1):
+        found = np.where(shortened(array, digits) == array, digits, found)
+    return int(found.sum())
+
+
+def shortened(array: Array, digits: int) -> Array:
+    """So many significant decimal digits of every number, in its own dtype."""
+    wide = array.astype(np.float64)
+    with np.errstate(all="ignore"):
+        exponent = np.where(wide == 0, 0, np.floor(np.log10(np.abs(wide))))
+        unit = 10.0 ** (exponent - digits + 1)
+        rounded = np.where(np.isfinite(wide), np.round(wide / unit) * unit, wide)
+        return np.asarray(rounded.astype(array.dtype))

@@ -7,6 +7,7 @@ from .dtypes import simplify_dtypes
 from .files import smallest_batch
 from .identity import replace_by_identity
 from .nodes import drop_nodes
+from .operators import shrink_operator
 from .parameters import reset_parameters
 from .reducer import Pass
 from .shapes import shrink_shapes
@@ -23,6 +24,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("keep the worst number", keep_worst),
     ("shrink shapes", shrink_shapes),
     ("shrink call", shrink_call),
+    ("shrink operator", shrink_operator),
     ("shorten texts", shorten_texts),
     ("smallest batch", smallest_batch),
     ("simplify dtypes", simplify_dtypes),

@@ -92,6 +92,7 @@ class Attempts:
     checks: int = 0
     also: dict[Key, Suspicion] = field(default_factory=dict)
     known: dict[str, Judged] = field(default_factory=dict)
+    klass: Class = Class.DEFECT
 
     @property
     def case(self) -> Case:
@@ -106,7 +107,7 @@ class Attempts:
         wanted = sorted(offered.values(), key=sort_key)
         self._run([case for case in wanted if case.digest not in self.known])
         for case in wanted:
-            found = self.known[case.digest].of_key(self.key) if case.digest in self.known else None
+            found = self.known[case.digest].of_key(self.key, self.klass) if case.digest in self.known else None
             if found:
                 self.best = found
                 return case
@@ -130,16 +131,23 @@ class Attempts:
 Pass = Callable[[Attempts], None]
 
 
-def reduce_case(case: Case, key: Key, check: Check, passes: Sequence[tuple[str, Pass]], budget: Budget) -> Reduction:
-    """Reduce ``case`` as far as the passes and the budget go, with ``key`` held fixed."""
+def reduce_case(
+    case: Case,
+    key: Key,
+    check: Check,
+    passes: Sequence[tuple[str, Pass]],
+    budget: Budget,
+    klass: Class = Class.DEFECT,
+) -> Reduction:
+    """Reduce ``case`` as far as the passes and the budget go, with ``key`` and class held fixed."""
     began = time.monotonic()
     (first,) = check([case])
-    found = first.of_key(key)
+    found = first.of_key(key, klass)
     if found is None:
         why = first.undecided or "it did not fail in the same way when it was checked alone"
         also = tuple(s for s in first.suspicions if s.diagnosis.klass is Class.DEFECT)
         return Reduction(case, case, None, 1, time.monotonic() - began, also, stopped=why)
-    attempts = Attempts(check, key, found, budget, began, checks=1, known={case.digest: first})
+    attempts = Attempts(check, key, found, budget, began, checks=1, known={case.digest: first}, klass=klass)
     others = [s for s in first.suspicions if s.diagnosis.klass is Class.DEFECT and not same_key(key, s.key)]
     attempts.also.update({s.key: s for s in others})
     steps, stopped = _run_passes(attempts, passes)

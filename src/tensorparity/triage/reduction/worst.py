@@ -20,9 +20,11 @@ from ...core.graph import LayerGraph
 from ...core.rule import is_fixed
 from ...core.suspicion import Worst
 from ...operators.api import evaluate_call
+from ...operators.calls.native import case_operator
 from ...operators.evaluate import evaluate_node
 from ...operators.spec import ShapeError
 from .editing import graph_inputs, graph_of, refit, with_arrays, with_params
+from .operators import fits
 from .reducer import Attempts
 
 #: A part of an array: where it begins and where it ends, axis by axis.
@@ -223,11 +225,13 @@ def _kept(
     """The case with only these parts of its inputs, and the parts of weights and cotangents that go with them."""
     cut = {name: np.ascontiguousarray(array[boxes[name]]) if name in boxes else array for name, array in inputs.items()}
     if isinstance(case.subject, ApiCall):
-        return replace(case, inputs=cut)
+        smaller, operator = replace(case, inputs=cut), case_operator(case)
+        return smaller if operator is None or fits(operator, smaller) else None
     assert isinstance(case.subject, LayerGraph)
-    smaller = refit(case, case.subject, cut)
-    if smaller is None:
+    refitted = refit(case, case.subject, cut)
+    if refitted is None:
         return None
+    smaller = refitted
     windows = [(inputs[name].shape[1:], box[1:]) for name, box in boxes.items()]
     weights = {
         name: _aligned(case.weights.get(name, array), array, windows, channel)

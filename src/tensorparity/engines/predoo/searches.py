@@ -1,31 +1,26 @@
-"""Measure ``operator``: the largest error against the true value, on all targets at once.
-
-Several searches are under way together, a batch each, so that the workers have work while one is measured.
-"""
+"""The searches for the largest error of one operator in one dtype, against the true value, on all targets at once."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ..core.arrays import Array
-from ..core.case import Case
-from ..core.jsontext import Json
-from ..core.outcome import Outcome
-from ..core.runner import Pending, Runner, begin
-from ..engines.predoo.algorithm import STRATEGIES, PaperSearch, seeds_for
-from ..engines.predoo.batch import Batch
-from ..engines.predoo.guided import GuidedSearch
-from ..engines.predoo.specials import special_batch
-from ..generators.operator_inputs import SOURCES, fitted
-from ..operators.calls.spec import DTYPES, Operator, Sizes
-from .precision_notebook import GUIDED, Notebook, SearchTask
+from ...core.arrays import Array
+from ...core.case import Case
+from ...core.engine import Ask, Result
+from ...core.jsontext import Json
+from ...core.outcome import Status
+from ...generators.operator_inputs import SOURCES, fitted
+from ...operators.calls.spec import DTYPES, Operator, Sizes
+from .algorithm import STRATEGIES, THETAS, PaperSearch, seeds_for
+from .batch import Batch
+from .guided import GuidedSearch
+from .notebook import GUIDED, Notebook, SearchTask
+from .specials import special_batch
 
-#: Searches that are under way together.
-_TOGETHER = 8
+#: Who measures a batch; nobody is blamed for numbers before the search has come to its end.
+ORACLE = "operator_errors"
 _VARIANTS = 4
 #: With so many inputs every shape is tried.
 _PLENTY = 2_000
@@ -129,17 +124,20 @@ class OperatorSearch:
         self._active: set[str] = set()
         self._special = task.strategy in WITH_SPECIALS
 
-    def ask(self) -> list[tuple[Case, str]]:
-        """The next batch for every target that still answers; empty at the end."""
+    def ask(self) -> Ask | None:
+        """The next batch for every target that still answers; nothing at the end."""
         if self._special:
-            self._case = special_case(self.task)
-            return [(self._case, target) for target in self.task.eager]
+            return self._asked(special_case(self.task), self.task.eager)
         for batch in self._plan:
-            self._case = batch.case(self.task.operator, self.task.dtype, seed=self.task.seed)
+            case = batch.case(self.task.operator, self.task.dtype, seed=self.task.seed)
             asked = [target for target in self.task.targets if target in self._active]
             if asked:
-                return [(self._case, target) for target in asked]
-        return []
+                return self._asked(case, asked)
+        return None
+
+    def _asked(self, case: Case, targets: Sequence[str]) -> Ask | None:
+        self._case = case
+        return Ask(case, tuple(targets), (ORACLE,)) if targets else None
 
     def _batches(self) -> Iterator[Batch]:
         variants = self._variants()
@@ -171,123 +169,63 @@ class OperatorSearch:
             found.append(({}, turned[len(found)]))
         return found[: max(1, self.task.inputs // 20)]
 
-    def feed(self, outcomes: Mapping[str, Outcome]) -> None:
+    def feed(self, result: Result) -> None:
         """What the targets made of the batch; who did not answer is not asked again with these parameters."""
         assert self._case is not None
         if self._special:
             self._special = False
-            self.notebook.note_special(self._case, outcomes)
+            self.notebook.note_special(self._case, result)
             return
         assert self._search is not None
-        measured, silent = self.notebook.note(self._case, outcomes)
+        measured, silent = self.notebook.note(self._case, result)
         self._active.difference_update(silent)
         units = {target: errors.units for target, errors in measured.items()}
         self._search.tell(units, {target: errors.place for target, errors in measured.items()})
 
 
-def search_operators(
-    runner: Runner,
-    tasks: Sequence[SearchTask],
-    tell: Callable[[int, str], None],
-    go_on: Callable[[], bool] = lambda: True,
-) -> Iterator[Notebook]:
-    """What each search found, in the order of the tasks; when interrupted, also what those under way have found.
+class CompiledSearch:
+    """The same for the compiled targets of a task: the first variant alone, in batches of one size.
 
-    Args:
-        tell: told how many are done, and of which operators the next ones are.
-        go_on: asked whether to run another batch.
+    Compiling a call takes longer than a thousand runs of it, and calls of one dtype are compiled a pack at a time
+    (``targets/packing``): all searches of a pack have equally many batches, so that a pack is compiled once. Only the
+    defaults are searched, in the smallest of the operator's shapes.
     """
-    searches = _Searches(runner, tasks)
-    done = 0
-    try:
-        while searches.go_on(go_on()):
-            for notebook in searches.ended():
-                yield notebook
-                done += 1
-            tell(done, ", ".join(searches.under_way))
-        yield from searches.ended()
-    except KeyboardInterrupt:
-        searches.cancel()
-        yield from searches.begun()
-        raise
-    except BaseException:
-        searches.cancel()
-        raise
 
+    def __init__(self, notebook: Notebook) -> None:
+        task = self.task = notebook.task
+        self.notebook = notebook
+        shape = small_first(task.operator)[0]
+        self._rows = max(1, min(task.inputs // _BATCHES, most_rows(shape)))
+        rng = np.random.default_rng([task.seed, 0x00C09114, *f"{task.operator.name}/{task.dtype}".encode()])
+        total = max(self._rows, len(THETAS)) * _BATCHES  # the paper's search gives no less than a whole candidate
+        self._search = make_search(task, {}, shape, rng, total, fixed=True)
+        self._active = [target for target in task.targets if target in task.compiled]
+        self._special = task.strategy in WITH_SPECIALS
+        self._left = _BATCHES
+        self._case: Case | None = None
 
-class _Searches:
-    """Several searches under way, a batch each."""
+    def ask(self) -> Ask | None:
+        """The next batch for every compiled target that still answers; nothing at the end."""
+        if not self._active or self._left <= 0:
+            return None
+        if self._special:
+            self._case = special_case(self.task, self._rows)  # as many rows as all others: compiled once
+        else:
+            self._case = self._search.ask(self._rows).case(self.task.operator, self.task.dtype, seed=self.task.seed)
+        return Ask(self._case, tuple(self._active), (ORACLE,))
 
-    def __init__(self, runner: Runner, tasks: Sequence[SearchTask]) -> None:
-        self._runner = runner
-        self._left = deque(tasks)
-        self._begun: deque[OperatorSearch] = deque()  # in the order of the tasks
-        self._flying: deque[_Flight] = deque()
-
-    def go_on(self, going: bool) -> bool:
-        """Take in the next batch that was sent, and send another one if it shall go on; False when nothing is left."""
-        while going and self._left and len(self._flying) < _TOGETHER:
-            search = OperatorSearch(self._left.popleft())
-            self._begun.append(search)
-            self._flying.extend(_sent(self._runner, search))
-        if not self._flying:
-            return False
-        flight = self._flying.popleft()
-        if _fed(flight.search, flight.outcomes()) and going:
-            self._flying.extend(_sent(self._runner, flight.search))
-        return True
-
-    @property
-    def under_way(self) -> list[str]:
-        return list(dict.fromkeys(flight.search.task.operator.name for flight in self._flying))
-
-    def ended(self) -> Iterator[Notebook]:
-        """Those that are done, and all before them."""
-        under_way = [flight.search for flight in self._flying]
-        while self._begun and self._begun[0] not in under_way:
-            yield self._begun.popleft().notebook
-
-    def begun(self) -> Iterator[Notebook]:
-        """Whatever was begun and not told of."""
-        return (search.notebook for search in self._begun)
-
-    def cancel(self) -> None:
-        for flight in self._flying:
-            flight.pending.cancel()
-        self._flying.clear()
-
-
-@dataclass(frozen=True)
-class _Flight:
-    """A batch of a search, on its way to its targets."""
-
-    search: OperatorSearch
-    targets: Sequence[str]
-    pending: Pending
-
-    def outcomes(self) -> dict[str, Outcome]:
-        return dict(zip(self.targets, self.pending.outcomes(), strict=True))
-
-
-def _sent(runner: Runner, search: OperatorSearch) -> list[_Flight]:
-    """The next batch of a search, sent out; nothing at its end."""
-    pairs = _asked(search)
-    return [_Flight(search, [target for _, target in pairs], begin(runner, pairs))] if pairs else []
-
-
-def _asked(search: OperatorSearch) -> list[tuple[Case, str]]:
-    """One search that breaks must not take the others with it."""
-    try:
-        return search.ask()
-    except Exception as error:
-        search.notebook.give_up(error)
-        return []
-
-
-def _fed(search: OperatorSearch, outcomes: Mapping[str, Outcome]) -> bool:
-    try:
-        search.feed(outcomes)
-    except Exception as error:
-        search.notebook.give_up(error)
-        return False
-    return True
+    def feed(self, result: Result) -> None:
+        """Who did not answer is not asked again."""
+        assert self._case is not None
+        if self._special:
+            self._special = False
+            silent = self.notebook.note_special(self._case, result)
+            # who raises may refuse NaN alone; the next batch tells
+            gone = [target for target in silent if result.endings.get(target) is not Status.RAISED]
+            self._active = [target for target in self._active if target not in gone]
+            return
+        self._left -= 1
+        measured, silent = self.notebook.note(self._case, result)
+        self._active = [target for target in self._active if target not in silent]
+        units = {target: errors.units for target, errors in measured.items()}
+        self._search.tell(units, {target: errors.place for target, errors in measured.items()})

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign import confirming
-from tensorparity.campaign import localize as localizing
-from tensorparity.campaign import reduce as reducing
 from tensorparity.campaign.exports import ExportedCases
 from tensorparity.campaign.reducing import Prepared
+from tensorparity.commands import localize as localizing
+from tensorparity.commands import reduce as reducing
 from tensorparity.commands.opening import OpenCase
 from tensorparity.core.case import Case
+from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Judged
@@ -25,6 +25,7 @@ from tensorparity.core.verdict import Kind
 from tensorparity.reporting.words import sentences
 from tensorparity.store.casefile import CaseFile
 from tensorparity.targets.runner import RunnerSettings
+from tensorparity.triage.examine import Examined
 
 TARGETS = ("keras:torch", "onnxruntime", "openvino")
 REMARK = "not reduced, shown by the file: some.exporter takes no layers of ours"
@@ -44,8 +45,8 @@ def test_an_exporter_is_shown_by_the_whole_file(
         yield OpenCase(path, CaseFile(case, TARGETS), TARGETS, runner, ExportedCases({}))
 
     monkeypatch.setattr(reducing, "open_case", opened)
-    for module in (reducing, confirming):
-        monkeypatch.setattr(module, "examine_case", lambda *_, **__: (Judged((), (suspicion,)), {}))
+    look = Examined(Ask(case), ({},), Judged((), (suspicion,)))
+    monkeypatch.setattr(OpenCase, "look", lambda *_, **__: look)
     out = tmp_path / "out"
     reduced = reducing.reduce(tmp_path / "a.tpcase", None, RunnerSettings(), out)
     (finding,) = reduced.facts.findings

@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import __version__
-from ..commands.compare import CompareSettings, compare
+from ..campaign.budget import StopReason
+from ..campaign.events import Event, Listener, Progress, silent
+from ..campaign.filing import target_facts
+from ..campaign.loop import run_engines
+from ..campaign.operator_findings import REDUCING, OncePerOperator
+from ..campaign.precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
+from ..campaign.reducing import Preparation
+from ..campaign.sections import Sections
+from ..campaign.selection import named_targets
+from ..campaign.session import Session
+from ..campaign.watched import Watched
+from ..core.engine import Ask, Result
 from ..core.errors import UsageError
 from ..core.finding import Finding
+from ..core.jsontext import Json
+from ..core.messages import gist
 from ..core.operator_errors import ModelRun, PaperRun, Precision
-from ..core.outcome import Outcome
+from ..core.oracle import Setup
 from ..core.verdict import Judgement
 from ..engines.predoo.algorithm import MODES, STRATEGIES
+from ..engines.predoo.engine import Phase, PredooEngine, Searching
+from ..engines.predoo.searches import ALL_STRATEGIES, ORACLE
 from ..operators.calls.catalogue import SEVEN, find_operators
 from ..operators.calls.spec import DTYPES, Operator
 from ..operators.rounding import K
 from ..oracles.precision import MEASURES
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
-from ..targets.catalogue import TARGETS, spec_of, trainers
+from ..targets.catalogue import TARGETS, spec_of, trainers, traits_of
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from .events import Listener, Progress, silent
-from .filing import target_facts
-from .precision_compiled import search_compiled
-from .precision_endings import ENGINE, Ended
-from .precision_filing import Filing, told
-from .precision_notebook import GUIDED, Notebook, SearchTask
-from .precision_operator import ALL_STRATEGIES, search_operators
-from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
-from .precision_worst import WorstInputs
-from .selection import named_targets
-from .watched import Watched
+from ..triage.examine import Examiner
+from .compare import CompareSettings, compare
+from .worst_inputs import WorstInputs
 
 #: Table 3: models of the zoo made of the paper's operators.
 TABLE_3 = ("zoo:lenet5", "zoo:vgg16")
@@ -43,7 +50,8 @@ TABLE_3 = ("zoo:lenet5", "zoo:vgg16")
 INPUTS, SWEEP_INPUTS = 20_000, 400
 #: What a user says for every installed target that can be called, compiled flavours too.
 ALL_TARGETS = "all"
-_INTERRUPTED, _BUDGET = "interrupted", "the budget was used up"
+_ENGINE = PredooEngine.name
+_INTERRUPTED, _BUDGET = StopReason.INTERRUPTED.value, StopReason.BUDGET.value
 #: How much of the budget is for searching; the rest is for reducing and confirming.
 _SEARCHING = 0.75
 _UNJUDGED = "what is beyond the bound was not blamed, reduced or confirmed"
@@ -61,6 +69,7 @@ class PrecisionSettings:
         times: apply the operator so many times in a row (measure ``paper``).
         models: also compare these models (Table 3).
         budget: seconds after which no further operator is begun.
+        sections: settings of engines and oracles.
     """
 
     targets: Sequence[str]
@@ -77,6 +86,7 @@ class PrecisionSettings:
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
     runner: RunnerSettings = field(default_factory=RunnerSettings)
+    sections: Sections = field(default_factory=Sections)
 
     def check(self) -> None:
         """Raise UsageError for a name that is none."""
@@ -128,51 +138,88 @@ class _Run:
         self._settings, self._operators = settings, operators
         self._runner, self._store, self._tell = runner, store, tell
         self._began = time.monotonic()
-        self._outcomes: dict[str, Outcome] = {}
         self._paper: list[PaperRun] = []
-        self._ended: list[Ended] = []
-        self._notebooks: list[Notebook] = []
+        self._setup = Setup(settings.seed, tuple(settings.targets), traits_of(runner.targets), self._searched())
+        self._engine = PredooEngine(self._setup)
+        identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
+        self._campaign = store.begin_campaign("precision", settings.seed, identity)
+        self._selection = OncePerOperator(self._setup.traits, lambda: self._searching.piece_done)
+        self._session = self._open_session()
         self._undecided: list[str] = []
         self._left_out: list[str] = []
         self._unjudged = _UNJUDGED
         self._stop = "all searches were run"
 
+    def _open_session(self) -> Session:
+        """Results are not recorded: a search has no end of them, and nobody resumes it."""
+        settings = self._settings
+        examiner = Examiner(self._runner, self._setup, settings=settings.sections.oracles)
+        return Session(
+            examiner,
+            Preparation(self._runner, examiner, REDUCING, self._tell),
+            self._heard,
+            self._store,
+            self._campaign,
+            settings.runner.faults,
+            selection=self._selection,
+            resumable=False,
+        )
+
+    def _heard(self, event: Event) -> None:
+        """How far the searches are is told by themselves; the loop only counts their batches."""
+        if not (isinstance(event, Progress) and event.phase == _ENGINE):
+            self._tell(event)
+
     def run(self) -> Searched:
         settings = self._settings
-        identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
-        campaign = self._store.begin_campaign("precision", settings.seed, identity)
-        filing = Filing(self._runner, self._store, campaign, settings.runner.faults)
-        worst = WorstInputs(self._store, campaign, settings.runner.faults, self._outcomes)
+        worst = WorstInputs(self._store, self._campaign, settings.runner.faults, self._session.outcomes)
         models: list[ModelRun] = []
         try:
             if settings.measure == "paper":
                 self._search_paper(worst)
-            else:
-                self._search()
-            self._file(filing)
-            self._models(models)
+            self._search()
+            if self._stop != _INTERRUPTED:
+                self._models(models)
         except KeyboardInterrupt:
             self._stop = _INTERRUPTED
-        runs = [run for notebook in self._notebooks for run in worst.of_notebook(notebook)]
+        notebooks = self._searching.notebooks
+        runs = [run for notebook in notebooks for run in worst.of_notebook(notebook)]
         self._left_out += [f"not every worst input was kept: {worst.problem}"] if worst.problem else []
-        self._store.finish_campaign(campaign, self._stop)
-        self._undecided += [notebook.undecided for notebook in self._notebooks if notebook.undecided]
-        self._undecided += filing.undecided
+        self._store.finish_campaign(self._campaign, self._stop)
+        self._undecided += [notebook.undecided for notebook in notebooks if notebook.undecided]
         precision = Precision(settings.measure, K, tuple(self._paper), tuple(runs), tuple(models))
-        return Searched(self._facts(precision, filing.findings), bool(self._runner.broken), self._store.folder)
+        findings = tuple(self._session.findings.values())
+        return Searched(self._facts(precision, findings), bool(self._runner.broken), self._store.folder)
 
-    def _file(self, filing: Filing) -> None:
-        since = time.monotonic()  # so that a search that took all the time does not leave all undecided
+    def _searched(self) -> dict[str, object]:
+        """The engine's settings; of the paper's measure there is nothing to search for it."""
+        settings = self._settings
+        operators = [operator.name for operator in self._operators] if settings.measure != "paper" else []
+        return {
+            **settings.sections.engine(_ENGINE),
+            "operators": operators,
+            "dtypes": settings.dtypes,
+            "strategies": settings.strategies,
+            "inputs": settings.inputs,
+        }
 
-        def tell(done: int, total: int, names: str) -> None:
-            self._tell(Progress("reducing and confirming", done, total, names))
+    @property
+    def _searching(self) -> Searching:
+        assert self._engine.searching is not None
+        return self._engine.searching
 
-        try:
-            filing.file(self._notebooks, self._ended, tell, lambda: self._go_on(1 - _SEARCHING, since))
-        finally:
-            self._unjudged = f"{_UNJUDGED} of {', '.join(filing.left)}" if filing.left else ""
+    @property
+    def share(self) -> float:
+        """Of the budget, for each of the two kinds of targets there are."""
+        compiled = [target for target in self._settings.targets if self._setup.traits[target].compiled]
+        return _SEARCHING / 2 if 0 < len(compiled) < len(self._settings.targets) else _SEARCHING
 
-    def _go_on(self, share: float = 1.0, since: float | None = None) -> bool:
+    def tell_progress(self, searching: Searching) -> None:
+        if searching.phase in (Phase.EAGER, Phase.COMPILED):
+            detail = ", ".join(searching.under_way)
+            self._tell(Progress(searching.phase.value, searching.done, searching.total, detail))
+
+    def go_on(self, share: float = 1.0, since: float | None = None) -> bool:
         """Whether to begin something: not once this share of the budget is used up, counted from ``since`` on."""
         budget, began = self._settings.budget, self._began if since is None else since
         if budget is None or time.monotonic() - began < share * budget:
@@ -181,7 +228,9 @@ class _Run:
         return False
 
     def _search_paper(self, worst: WorstInputs) -> None:
+        """The paper's searches; calls that ended badly are filed."""
         settings = self._settings
+        ended: list[Ask] = []
         modes = settings.modes or ("input_mode", "op_mode")
         tasks = [
             PaperTask(
@@ -197,47 +246,29 @@ class _Run:
             first = self._operators[0]
             run_paper(self._watched(), PaperTask(first, target, "random", "op_mode", shape=first.shapes[0], inputs=3))
         for done, task in enumerate(tasks):
-            if not self._go_on(_SEARCHING):
+            if not self.go_on(_SEARCHING):
                 break
             self._tell(Progress("search", done, len(tasks), f"{task.operator.name}, {task.mode}, {task.strategy}"))
             try:
                 searched = search_paper(self._watched(), task)
             except Exception as error:  # of one search: the others' results are worth a report
-                self._undecided.append(told(f"{task.operator.name} on {task.target}, {task.mode}", error))
+                self._undecided.append(_told(f"{task.operator.name} on {task.target}, {task.mode}", error))
                 continue
             self._paper.append(worst.of_paper(searched))
-            self._ended += searched.ended
+            ended += [Ask(case, (task.target,), (ORACLE,)) for case in searched.ended]
+        self._session.confirm(self._session.examiner.examine(ended))
+        self._session.file(_ENGINE)
 
     def _search(self) -> None:
-        """What runs eagerly first, then what compiles, each with its share of the budget."""
-        settings = self._settings
-        compiled = frozenset(target for target in settings.targets if spec_of(parse_target(target)).traits.compiled)
-        tasks = [
-            SearchTask(operator, dtype, tuple(settings.targets), strategy, settings.inputs, settings.seed, compiled)
-            for operator in self._operators
-            for dtype in settings.dtypes or DTYPES
-            if dtype in operator.dtypes
-            for strategy in settings.strategies or (GUIDED,)
-        ]
-
-        def telling(phase: str) -> Callable[[int, str], None]:
-            return lambda done, detail: self._tell(Progress(phase, done, len(tasks), detail))
-
-        share = _SEARCHING / 2 if 0 < len(compiled) < len(settings.targets) else _SEARCHING
-        if len(compiled) < len(settings.targets):
-            found = search_operators(self._watched(), tasks, telling("search"), lambda: self._go_on(share))
-            self._notebooks.extend(found)
-        if compiled:
-            others = [Notebook(task) for task in tasks[len(self._notebooks) :]]
-            every = [*self._notebooks, *others]
-            since = time.monotonic()  # their share is theirs, however long the others took
-            tell, go_on = telling("search, compiled"), lambda: self._go_on(share, since)
-            for notebook in search_compiled(self._watched(), every, tell, go_on):
-                if any(notebook is other for other in others):
-                    self._notebooks.append(notebook)
+        """Run the engine to its end; what it finds is filed a piece at a time."""
+        if run_engines(self._session, [_Timed(self, self._engine)]) is StopReason.INTERRUPTED:
+            self._stop = _INTERRUPTED
+        if self._searching.phase in (Phase.JUDGE, Phase.DONE):
+            left = dict.fromkeys([*self._searching.unjudged, *self._selection.unfiled])
+            self._unjudged = f"{_UNJUDGED} of {', '.join(left)}" if left else ""
 
     def _watched(self) -> Watched:
-        return Watched(self._runner, self._outcomes)
+        return Watched(self._runner, self._session.outcomes)
 
     def _models(self, found: list[ModelRun]) -> None:
         models = self._settings.models
@@ -246,14 +277,14 @@ class _Run:
             self._left_out.append("Table 3 is left out: it compares two backends of Keras, and fewer are installed")
             return
         for position, model in enumerate(models):
-            if not self._go_on():
+            if not self.go_on():
                 self._left_out.append(f"Table 3 is without {', '.join(models[position:])}: {_BUDGET}")
                 return
             self._tell(Progress("compare", position, len(models), model))
             try:
                 found.append(_compared(model, self._settings, backends))
             except Exception as error:
-                self._undecided.append(told(model, error))
+                self._undecided.append(_told(model, error))
 
     def _facts(self, precision: Precision, findings: Sequence[Finding]) -> Facts:
         settings = self._settings
@@ -263,13 +294,13 @@ class _Run:
         return Facts(
             command="precision",
             seed=settings.seed,
-            targets=target_facts(self._runner, settings.targets, self._outcomes),
+            targets=target_facts(self._runner, settings.targets, self._session.outcomes),
             stats={
                 "cases": inputs,
                 "seconds": seconds,
                 "undecided": len(self._undecided),
                 "per_engine": {
-                    ENGINE: {
+                    _ENGINE: {
                         "cases": inputs,
                         "seconds": seconds,
                         "undecided": len(self._undecided),
@@ -300,7 +331,48 @@ class _Run:
         )
 
 
-#: Table 3 compares the first two that are installed.
+class _Timed:
+    """The engine under a budget: three quarters for searching, half of it for what compiles; the rest for filing.
+
+    A phase that used up its time is ended, so that the next one has its own.
+    """
+
+    def __init__(self, run: _Run, engine: PredooEngine) -> None:
+        assert engine.searching is not None
+        self.name, self.ahead = engine.name, engine.ahead
+        self._run, self._engine, self._searching = run, engine, engine.searching
+        self._phase, self._since = engine.searching.phase, time.monotonic()
+        self._pieces = 0
+
+    def ask(self) -> Sequence[Ask]:
+        while self._searching.phase is not Phase.DONE:
+            self._run.tell_progress(self._searching)
+            if self._has_time():
+                return self._engine.ask()
+            self._searching.end_phase()
+        return ()
+
+    def tell(self, results: Sequence[Result]) -> None:
+        judged = self._searching.is_judging
+        self._engine.tell(results)
+        self._pieces += judged and self._searching.piece_done
+
+    def tables(self) -> Mapping[str, Json]:
+        return self._engine.tables()
+
+    def _has_time(self) -> bool:
+        phase = self._searching.phase
+        if phase is not self._phase:  # its share is its own, however long the others took
+            self._phase, self._since = phase, time.monotonic()
+        if phase is Phase.JUDGE:  # so that a search that took all the time does not leave all undecided
+            return not self._pieces or self._run.go_on(1 - _SEARCHING, self._since)
+        return self._run.go_on(self._run.share, None if phase is Phase.EAGER else self._since)
+
+
+def _told(what: str, error: Exception) -> str:
+    return f"{what}: {type(error).__name__}: {gist(str(error))}"
+
+
 _LAYERS = {"Conv2D": "conv2d", "MaxPooling2D": "pooling", "BatchNormalization": "norm", "Softmax": "softmax"}
 
 

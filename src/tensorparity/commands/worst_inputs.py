@@ -7,15 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..campaign.precision_paper import PaperSearched
 from ..core.case import Case
 from ..core.errors import TensorParityError
 from ..core.operator_errors import OperatorRun, PaperRun
 from ..core.outcome import Outcome
+from ..engines.predoo.notebook import Notebook
 from ..store.casefile import CaseFile
 from ..store.database import Store
 from ..targets.faults import Fault
-from .precision_notebook import Notebook
-from .precision_paper import PaperSearched
 
 
 @dataclass

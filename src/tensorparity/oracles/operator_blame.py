@@ -23,8 +23,8 @@ from ..operators.calls.digits import Imprecise
 from ..operators.calls.spec import Operator
 from ..operators.rounding import K
 from ..operators.spec import Evaluation, Params
-from ..oracles.precision import measure_rows, stable_value, units_to
-from ..oracles.special_values import missed, special
+from .precision import measure_rows, stable_value, units_to
+from .special_values import missed, special
 
 #: Numbers of an output that 50 digits are spent on.
 _PRECISELY = 4096
@@ -56,6 +56,7 @@ def blame_call(
         outputs: of every target that answered, for this input alone.
         accused: the target whose error is in question; those of its implementation are accused with it.
     """
+    judge = _Judge(accused, traits, operator.name)
     assert isinstance(case.subject, ApiCall)
     arrays = operator.operand_arrays(case.inputs)
     params = dict(case.subject.kwargs)
@@ -64,37 +65,44 @@ def blame_call(
     answers = {target: output for target, output in outputs.items() if output.shape == np.shape(truth.value)}
     if special(arrays):
         wrong = {t: missed(operator, params, arrays, output, dtype).any() for t, output in answers.items()}
-        errors = {target: np.inf if found else 0.0 for target, found in wrong.items()}
-        return _blamed(errors, accused, np.inf, traits, exact=True)
+        return judge.blamed({t: np.inf if found else 0.0 for t, found in wrong.items()}, np.inf, exact=True)
     units = {target: _units(truth, output, dtype) for target, output in answers.items()}
     if not units.get(accused, 0.0) > (K / 4 if dtype == "float64" else K):
         return CallBlame(None, (), (), units, 0.0)
     stable = stable_value(operator, params, arrays, dtype)
     if dtype != "float64":
-        return _blamed(units, accused, _units(truth, stable, dtype), traits)
+        return judge.blamed(units, _units(truth, stable, dtype))
     try:
         precise = _precisely(operator, params, arrays, np.size(truth.value))
     except Imprecise as error:
-        found = _blamed(units, accused, _units(truth, stable, dtype), traits)
+        found = judge.blamed(units, _units(truth, stable, dtype))
         return replace(found, note=f"judged by float64 alone: no value in 50 digits ({error})")
     units = {target: units_to(precise, output, dtype) for target, output in answers.items()}
-    return _blamed(units, accused, units_to(precise, stable, dtype), traits)
+    return judge.blamed(units, units_to(precise, stable, dtype))
 
 
-def _blamed(
-    units: Mapping[str, float], accused: str, stable: float, traits: Traits, *, exact: bool = False
-) -> CallBlame:
-    """Decision 5 on errors in units; without rounding nobody is ill-conditioned."""
-    if not units.get(accused, 0.0) > K:
-        return CallBlame(None, (), (), units, 0.0)
-    own = {target for target in units if traits.implementation(target) == traits.implementation(accused)}
-    suspects = tuple(target for target, error in units.items() if error > K and target in own)
-    within = tuple(target for target, error in units.items() if error <= K and target not in own)
-    if within or stable <= K:
-        return CallBlame(Class.DEFECT, suspects, within, units, stable)
-    if exact:
-        return CallBlame(None, suspects, within, units, stable)
-    return CallBlame(Class.PRECISION, (), (), units, stable)
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Decision 5 on errors in units; without rounding (``exact``) nobody is ill-conditioned."""
+
+    accused: str
+    traits: Traits
+    op: str
+
+    def blamed(self, units: Mapping[str, float], stable: float, *, exact: bool = False) -> CallBlame:
+        if not units.get(self.accused, 0.0) > K:
+            return CallBlame(None, (), (), units, 0.0)
+        suspects = tuple(target for target, error in units.items() if error > K and self._shares(target))
+        within = tuple(target for target, error in units.items() if error <= K and not self._shares(target))
+        if within or stable <= K:
+            return CallBlame(Class.DEFECT, suspects, within, units, stable)
+        if exact:
+            return CallBlame(None, suspects, within, units, stable)
+        return CallBlame(Class.PRECISION, (), (), units, stable)
+
+    def _shares(self, target: str) -> bool:
+        """Whether it runs the code of the accused."""
+        return self.traits.implementation(target, self.op) == self.traits.implementation(self.accused, self.op)
 
 
 def _units(truth: Evaluation, output: Array, dtype: str) -> float:

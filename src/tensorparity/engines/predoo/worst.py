@@ -1,0 +1,64 @@
+"""The worst inputs of all searches, asked for once more, alone: there it is decided who is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...core.engine import Ask, Result
+from ...core.rows import repeated
+from ...operators.calls.native import shared_inputs
+from ...operators.rounding import K
+from .notebook import Notebook, Worst
+
+#: Who blames.
+ORACLE = "precision"
+#: How often an input is repeated until it shows what it did among others: some kernels treat the body of a long array
+#: in another way than its end.
+_COPIES = (1, 16, 64)
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """An input on which a target is beyond the bound; ``is_special`` where it holds NaN or infinities."""
+
+    operator: str
+    worst: Worst
+    targets: tuple[str, ...]
+    is_special: bool
+    tries: int = 0
+
+    def ask(self) -> Ask:
+        case = self.worst.case
+        return Ask(repeated(case, _COPIES[self.tries], shared_inputs(case)), self.targets, (ORACLE,))
+
+    def shown(self, result: Result) -> bool:
+        """Whether it is beyond the bound again."""
+        target = self.worst.target
+        if self.is_special:
+            return target in result.facts.get("special", {})
+        return max(result.measures.get("units", {}).get(target, ()), default=0.0) > K
+
+    def again(self) -> Suspect | None:
+        """The same with more copies of the input, if there are more to be had."""
+        more = self.tries + 1
+        return Suspect(self.operator, self.worst, self.targets, self.is_special, more) if more < len(_COPIES) else None
+
+
+def suspects_of(notebooks: Sequence[Notebook]) -> list[Suspect]:
+    """Of every operator, dtype and target the input with the largest error, and the one with NaN or infinities."""
+    return [
+        Suspect(notebook.task.operator.name, worst, _asked(notebook, worst), is_special)
+        for notebook in notebooks
+        for record in notebook.records.values()
+        for worst, is_special in ((record.worst if record.units > K else None, False), (record.special, True))
+        if worst is not None
+    ]
+
+
+def _asked(notebook: Notebook, worst: Worst) -> tuple[str, ...]:
+    """Those that answered; compiled targets are searched apart, so the others bear witness now."""
+    if worst.target not in notebook.task.compiled:
+        return worst.answered
+    eager = [target for target in notebook.task.eager if notebook.records[target].inputs]
+    return tuple(dict.fromkeys((*worst.answered, *eager)))
