@@ -1,9 +1,8 @@
 """Whatever libraries answered when they were recorded is judged today as it was then.
 
 A change that is meant is listed in ``differences.json``: the group (``scenario.kind``), the index, the fields (``*``
-for
-all of one that was not there, or is no more), and the reason. What is listed and does not occur fails, too, so that the
-list says the truth.
+for all of one that was not there, or is no more), and the reason. What is listed and does not occur fails, too, so that
+the list says the truth.
 """
 
 from __future__ import annotations
