@@ -33,6 +33,7 @@ from tensorparity.core.verdict import Judgement, Kind, Verdict
 from tensorparity.operators.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
 from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.confirm import two_answers, unsteady
 from tensorparity.triage.examine import Examined, Examiner
 from tensorparity.triage.reduction.reducer import Budget
@@ -196,9 +197,9 @@ class TestReducing:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         assert needed_targets(suspicion, traits_of(TARGETS)) == [TORCH, TF]
         backward = replace(suspicion, case=replace(chain, procedure=Procedure(goal=Goal.GRADIENTS)))
-        assert needed_targets(backward) == list(TARGETS)
+        assert needed_targets(backward, traits_of(TARGETS)) == list(TARGETS)
         shared = replace(suspicion, diagnosis=replace(suspicion.diagnosis, suspects=("keras",)))
-        assert needed_targets(shared) == [TORCH, TF]
+        assert needed_targets(shared, traits_of(TARGETS)) == [TORCH, TF]
 
     def test_the_others_must_say_the_same(self, fake_runner: Any, chain: Case) -> None:
         """A reduction that would blame more than before is done again with everybody."""
@@ -412,12 +413,12 @@ class TestSeveralAtATime:
         runner, suspicions = self.suspicions(fake_runner)
         interrupted, ended = threading.Event(), threading.Event()
 
-        def reduce(stoppable: Any, suspicion: Suspicion, budget: Budget) -> Any:
+        def reduce(examiner: Any, suspicion: Suspicion, budget: Budget) -> Any:
             if suspicion is suspicions[0]:
                 raise KeyboardInterrupt
             interrupted.wait(30)
             try:
-                return stoppable.run_pairs([(suspicion.case, TORCH)])
+                return examiner.runner.run_pairs([(suspicion.case, TORCH)])
             except RuntimeError:
                 ended.set()
                 raise
