@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.whole_models import ExaminedModel as Examined
+from tensorparity.commands.whole_models import ExaminedModel as Examined
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.errors import DataError
@@ -19,7 +19,7 @@ from tensorparity.core.model import Model
 from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles.whole import layers
 from tensorparity.reporting.words import sentences
 
@@ -272,22 +272,22 @@ class TestSlices:
 
 class TestEndings:
     @pytest.mark.parametrize(
-        ("status", "kind"),
+        ("status", "kind", "said"),
         [
-            (Status.RAISED, Kind.ERROR),
-            (Status.CRASHED, Kind.CRASH),
-            (Status.TIMED_OUT, Kind.HANG),
+            (Status.RAISED, Kind.ERROR, " raised FakeError"),
+            (Status.CRASHED, Kind.CRASH, ": the process died of FakeError"),
+            (Status.TIMED_OUT, Kind.HANG, ": no answer"),
         ],
     )
     def test_a_bad_end_where_others_complete_is_a_defect(
-        self, examine: Examine, fake_runner: Any, status: Status, kind: Kind
+        self, examine: Examine, fake_runner: Any, status: Status, kind: Kind, said: str
     ) -> None:
         (suspicion,) = examine(fake_runner(ends={B: status})).suspicions
         assert (suspicion.kind, suspicion.exception) == (kind, "FakeError")
         assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, (B,))
         assert sentences(suspicion.diagnosis) == (
-            f"{B} {status.value}: FakeError: {B} does not feel like it",
-            f"{A}, {C} completed the same model on the same inputs",
+            f"{B}{said}: {B} does not feel like it",
+            f"{A} and {C} completed the same model on the same inputs",
         )
 
     def test_running_out_of_memory_is_our_limit_and_nobodys_defect(self, examine: Examine, fake_runner: Any) -> None:

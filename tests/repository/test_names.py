@@ -21,10 +21,11 @@ ROOT = Path(tensorparity.__file__).parent
 #: Where names belong: registries, adapters, what is made for one library, and what plants faults in one.
 AT_HOME = (
     "engines/base.py",
+    "oracles/kinds.py",
     "targets/catalogue.py",
     "targets/lowering/",
     "testing/",
-    "triage/localizers.py",
+    "oracles/measure/localizers.py",
     "triage/reproduce/",
     "worker/",
     "zoo/",

@@ -13,8 +13,8 @@ from ..core.oracle import Oracle, OracleFactory, Setup
 from ..core.procedure import Goal
 from ..core.registry import Registry
 from ..core.suspicion import Suspicion
-from ..operators.beside import layer_of
-from ..operators.losses_alone import is_loss_alone
+from ..operators.losses.alone import is_loss_alone
+from ..operators.masks_and_states import layer_of
 from ..operators.ruled_out import ruled_out
 
 _HERE = __name__.rpartition(".")[0]
@@ -37,6 +37,7 @@ _OURS = {
     "cradle": f"{_HERE}.output_pair:Cradle",
     "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
     "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
+    "training_drift": f"{_HERE}.training_drift:TrainingDrift",
     "precision": f"{_HERE}.operator_error:OperatorError",
     "operator_errors": f"{_HERE}.operator_error:OperatorMeasures",
 }
