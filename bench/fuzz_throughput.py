@@ -13,8 +13,7 @@ import sys
 import tempfile
 import time
 
-from tensorparity.campaign.fuzz import FuzzSettings, fuzz, read_stages
-
+from tensorparity.commands.fuzz import FuzzSettings, fuzz, read_stages
 from tensorparity.generators.networks.networks import NetworkSettings
 from tensorparity.targets.runner import RunnerSettings
 

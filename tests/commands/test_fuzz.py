@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tensorparity.campaign import loop
+from tensorparity.campaign import session
 from tensorparity.campaign.budget import StopReason
 from tensorparity.campaign.events import Event, Progress
-from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
-from tensorparity.campaign.voted_layers import VotedRun
 from tensorparity.commands.fuzz import Fuzz, FuzzSettings
+from tensorparity.commands.voted_layers import VotedRun
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
@@ -33,6 +32,7 @@ from tensorparity.store.database import Store, open_store
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
 from tensorparity.triage import examine
+from tensorparity.triage.reduction.preparation import Preparation, Prepared, ReducingSettings
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 NETWORKS = NetworkSettings(layers=("Dense", "ELU"), max_vertices=4, training=False, varied=False)
@@ -148,7 +148,7 @@ class TestConfirmation:
     def test_every_so_many_networks_and_at_the_end(
         self, wrong_dense: Any, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(loop, "CONFIRM_EVERY", 16)
+        monkeypatch.setattr(session, "CONFIRM_EVERY", 16)
         for enough in ("ENOUGH", "MORE_THAN_ENOUGH"):  # so that every network is convicted
             monkeypatch.setattr(examine, enough, 1000)
         _, told = run(replace(SETTINGS, models=35), Pooled(wrong_dense), store)
@@ -158,7 +158,7 @@ class TestConfirmation:
     def test_what_is_found_once_is_confirmed_once_and_filed_once(
         self, wrong_dense: Any, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(loop, "CONFIRM_EVERY", ROUND)
+        monkeypatch.setattr(session, "CONFIRM_EVERY", ROUND)
         runner = Pooled(wrong_dense)
         campaign, _ = run(replace(SETTINGS, models=40), runner, store)
         found = {(f.diagnosis.klass, f.diagnosis.suspects, f.diagnosis.api) for f in campaign.session.findings.values()}

@@ -20,10 +20,9 @@ from scenarios import Scenario, exhibits
 
 from tensorparity.campaign.events import silent
 from tensorparity.campaign.filing import make_finding
-from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
-from tensorparity.campaign.sources import Context, open_source
-from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer, read_model
-from tensorparity.commands.confirming import agreed
+from tensorparity.commands.confirming import suspicions_of_all
+from tensorparity.commands.sources.models import Context, open_source
+from tensorparity.commands.whole_models import ExaminedModel, ModelExaminer, read_model
 from tensorparity.core.case import Case
 from tensorparity.core.endings import ENDING_KINDS
 from tensorparity.core.engine import Ask
@@ -44,10 +43,11 @@ from tensorparity.reporting.words import sentence
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import LocalRunner
 from tensorparity.triage.examine import Examined, Examiner
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import Preparation, Prepared, ReducingSettings
+from tensorparity.triage.reduction.reducer import ReductionBudget
 from tensorparity.triage.witnesses import with_testimonies
 from tensorparity.zoo.entries import ARCHITECTURES
-from tensorparity.zoo.weights import calibrated, sample_inputs
+from tensorparity.zoo.weights import calibrated_weights, sample_inputs
 
 Json = Any
 Results = dict[str, list[dict[str, Json]]]
@@ -163,7 +163,7 @@ def open_file(runner: LocalRunner, scenario: Scenario, path: Path, cache: Path) 
 
 def reduce_all(examiner: Examiner, suspicions: Sequence[Suspicion]) -> Iterator[Prepared]:
     """One after the other, so that threads do not change the order of questions; by checks, whatever time they take."""
-    settings = ReducingSettings(Budget(_CHECKS, math.inf), math.inf, scripts=False)
+    settings = ReducingSettings(ReductionBudget(_CHECKS, math.inf), math.inf, scripts=False)
     preparation = Preparation(examiner.runner, examiner, settings)  # type: ignore[arg-type]
     for suspicion in suspicions:
         yield from preparation.reduce([suspicion])
@@ -175,7 +175,7 @@ def replay(runner: Runner, suspicion: Suspicion) -> tuple[list[Suspicion], str]:
     oracle, claim = particular_oracle(suspicion), claim_against(suspicion.diagnosis.suspects)
     ask = Ask(suspicion.case, oracles=(oracle,) if oracle else ())
     examiners = [examiner_of(runner, suspicion.targets) for _ in range(2)]
-    return agreed([examiner.examine([ask], fresh=True, claim=claim)[0] for examiner in examiners])
+    return suspicions_of_all([examiner.examine([ask], fresh=True, claim=claim)[0] for examiner in examiners])
 
 
 def finding_of(
@@ -218,7 +218,7 @@ def models_of(scenario: Scenario) -> Iterator[tuple[str, Case]]:
         graph = ARCHITECTURES[name]()
         rng = np.random.default_rng([scenario.seed, index])
         inputs = sample_inputs(graph, rng, _INSTANCES)
-        yield name, Case(graph, inputs=inputs, weights=calibrated(graph, scenario.seed), seed=scenario.seed)
+        yield name, Case(graph, inputs=inputs, weights=calibrated_weights(graph, scenario.seed), seed=scenario.seed)
 
 
 def _first(count: int, cases: Iterator[Case]) -> list[Case]:
@@ -490,7 +490,9 @@ def _off(recording: Mapping[Key, Outcome]) -> dict[Key, Outcome]:
 def _whole_off(recording: Mapping[Key, Outcome]) -> dict[Key, Outcome]:
     """One of the targets is off by a factor, but not where it is run step by step, or one layer alone."""
     last = max(key[1] for key in recording)
-    wrong = {key for key, outcome in recording.items() if key[1] == last and not outcome.trace.nodes}
+    whole = {name for outcome in recording.values() if outcome.trace.nodes for name in outcome.outputs}
+    plain = {key for key, outcome in recording.items() if key[1] == last and not outcome.trace.nodes}
+    wrong = {key for key in plain if set(recording[key].outputs) <= whole}
     return {key: _scaled(outcome, 2.0) if key in wrong else outcome for key, outcome in recording.items()}
 
 

@@ -1,5 +1,8 @@
 """Records what the libraries answer: ``python tests/net/record.py FOLDER [SCENARIO ...]``.
 
+With ``--missing`` in front, recordings in the folder are kept, and only what they do not answer is recorded and added:
+for code that asks more than the code of the first recording. Cases of model files are left out, whose files are gone.
+
 Fresh workers are asked for thousands of times here, and starting one costs seconds: they are the same workers as the
 others. What a library does by chance is not recorded, but put into recordings later (``drive.doctored``).
 """
@@ -8,19 +11,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 import model_files
-from drive import drive, open_file
-from recording import Recorder, save
+from drive import doctored, drive, open_file
+from recording import Key, Recorder, Replaying, load, save
 from scenarios import SCENARIOS, Scenario
 
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.outcome import Outcome
-from tensorparity.targets.limits import Limits
+from tensorparity.core.runner import Runner
+from tensorparity.targets.limits import WorkerLimits
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 
 
@@ -67,12 +71,50 @@ def record(folder: Path, scenarios: Sequence[Scenario]) -> None:
     own = [scenario for scenario in scenarios if not scenario.like]
     for _, group in groupby(own, lambda scenario: (scenario.everybody, scenario.planted)):
         together = list(group)
-        settings = RunnerSettings(limits=Limits(), faults=together[0].faults, workers=len(together[0].everybody))
+        settings = RunnerSettings(limits=WorkerLimits(), faults=together[0].faults, workers=len(together[0].everybody))
         with open_runner(together[0].everybody, settings) as runner:
             for scenario in together:
                 if scenario.file:
                     _open(scenario, runner, folder)
                 _record_one(folder, scenario, runner)
+
+
+class _Amending(Replaying):
+    """Answers from recordings, and asks another runner what they do not know."""
+
+    def __init__(self, runner: Runner, recordings: Mapping[Key, Outcome]) -> None:
+        super().__init__(runner.targets, recordings)
+        self._runner = runner
+        self.added: dict[Key, Outcome] = {}
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        new = [pair for pair in pairs if not self.knows(*pair) and not isinstance(pair[0].subject, ModelFile)]
+        recorder = Recorder(self._runner)
+        recorder.run_pairs(new)
+        self.add(recorder.kept)
+        self.added |= recorder.kept
+        return super().run_pairs(pairs, fresh=fresh, on_outcome=on_outcome)
+
+
+def amend(folder: Path, scenarios: Sequence[Scenario]) -> None:
+    """Add what recordings do not answer, each scenario by workers of its own."""
+    for scenario in scenarios:
+        path = folder / f"{scenario.recording}.zip"
+        kept = load(path)
+        own = next(other for other in SCENARIOS if other.name == scenario.recording)
+        settings = RunnerSettings(limits=WorkerLimits(), faults=own.faults, workers=len(scenario.everybody))
+        with open_runner(scenario.everybody, settings) as runner:
+            amending = _Amending(_Warm(runner), doctored(scenario.doctored, kept))
+            drive(scenario, amending)
+        save(path, {**kept, **amending.added})
+        _say(f"{scenario.name}: {len(amending.added)} outcomes added, {path.stat().st_size:,} bytes")
 
 
 def _open(scenario: Scenario, runner: LocalRunner, folder: Path) -> None:
@@ -97,5 +139,6 @@ def _record_one(folder: Path, scenario: Scenario, runner: LocalRunner) -> None:
 
 
 if __name__ == "__main__":
-    wanted = set(sys.argv[2:])
-    record(Path(sys.argv[1]), [scenario for scenario in SCENARIOS if not wanted or scenario.name in wanted])
+    words = [word for word in sys.argv[1:] if word != "--missing"]
+    chosen = [scenario for scenario in SCENARIOS if not words[1:] or scenario.name in words[1:]]
+    (amend if "--missing" in sys.argv else record)(Path(words[0]), chosen)

@@ -147,6 +147,15 @@ class Replaying:
     def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> Pending:
         return _Ended(self.run_pairs(pairs))
 
+    def knows(self, case: Case, target: str) -> bool:
+        """Whether that was asked, whenever and in whatever workers."""
+        return (case.digest[:DIGITS], target) in self._nearest
+
+    def add(self, recordings: Mapping[Key, Outcome]) -> None:
+        """Further answers."""
+        self._answers.update(recordings)
+        self._nearest.update({(key[0], key[1]): key for key in recordings})
+
     def _answer(self, key: Key) -> Outcome:
         """By the very question, else by the same one asked another time, or in other workers."""
         digest, target, fresh, repeat = key

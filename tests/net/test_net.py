@@ -1,7 +1,9 @@
 """Whatever libraries answered when they were recorded is judged today as it was then.
 
-A change that is meant is listed in ``differences.json``: the group (``scenario.kind``), the index, the field, and the
-reason. What is listed and does not occur fails, too, so that the list says the truth.
+A change that is meant is listed in ``differences.json``: the group (``scenario.kind``), the index, the fields (``*``
+for
+all of one that was not there, or is no more), and the reason. What is listed and does not occur fails, too, so that the
+list says the truth.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -34,9 +37,16 @@ _ALL = 30 << 20
 _LIBRARIES = ("tensorflow", "torch", "jax", "keras", "onnxruntime", "openvino")
 
 
+@cache
 def _listed() -> dict[Difference, str]:
     entries = json.loads(DIFFERENCES.read_text())
-    return {Difference(entry["group"], entry["index"], entry["field"]): entry["reason"] for entry in entries}
+    return {Difference(e["group"], e["index"], field): e["reason"] for e in entries for field in e["fields"]}
+
+
+def _as_listed(item: Difference) -> Difference:
+    """What would have to be listed for this difference."""
+    whole = replace(item, field="*")
+    return whole if whole in _listed() else item
 
 
 @cache
@@ -46,7 +56,8 @@ def _replayed(name: str) -> Replayed:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_everything_is_judged_as_it_was(scenario: Scenario) -> None:
-    found = set(differences(scenario.name, _replayed(scenario.name).results, expected(scenario)["results"]))
+    results = _replayed(scenario.name).results
+    found = {_as_listed(item) for item in differences(scenario.name, results, expected(scenario)["results"])}
     listed = {item for item in _listed() if item.group.startswith(f"{scenario.name}.")}
     new, gone = sorted(found - listed), sorted(listed - found)
     assert not new, f"{len(new)} differences that are not listed: {', '.join(item.place for item in new[:20])}"
@@ -65,8 +76,7 @@ def test_recordings_answer_nearly_everything(scenario: Scenario) -> None:
     done, wanted = _replayed(scenario.name), expected(scenario)
     share = len(done.missed) / (len(done.missed) + done.answered)
     assert share <= (1.0 if scenario.doctored else _MOST_MISSED)
-    listed = any(item.group.startswith(f"{scenario.name}.") for item in _listed())
-    assert listed or (done.answered, len(done.missed)) == (wanted["answered"], wanted["missed"])
+    assert scenario.doctored or len(done.missed) <= wanted["missed"]
 
 
 def test_every_kind_of_suspicion_occurs() -> None:

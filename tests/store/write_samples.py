@@ -16,17 +16,17 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from tensorparity.triage.suspicion import Suspicion
 
 from tensorparity.campaign.filing import make_finding
 from tensorparity.core.case import ApiCall, ArrayArg, Case, Counterpart, ModelFile
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.store.casefile import CaseFile, read_case, write_case
 from tensorparity.store.database import Store, open_store
-from tensorparity.triage.known import read_known
+from tensorparity.triage.known_differences import read_known
 
 FOLDER = Path(__file__).parent / "samples" / "written"
 VALUES = FOLDER / "values.json"

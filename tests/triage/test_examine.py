@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.selection import traits_of
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Diagnosis
@@ -17,8 +16,9 @@ from tensorparity.core.oracle import Answer, Check, Judged, Oracle, Seen, Setup
 from tensorparity.core.procedure import Procedure
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Judgement, Kind
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles.base import Steps, Stepwise
+from tensorparity.targets.selection import traits_of
 from tensorparity.triage.examine import Examiner
 
 TORCH = "keras:torch"

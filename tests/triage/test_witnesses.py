@@ -17,13 +17,14 @@ from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import run_case
 from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.traits import Traits
 from tensorparity.core.verdict import Kind, Stage
+from tensorparity.oracles.isolated_checks import forward_check
 from tensorparity.reporting.words import sentence
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.examine import Examiner
-from tensorparity.triage.trials import forward_trial
 from tensorparity.triage.witnesses import with_testimonies, witnesses_among
 
 from ..stepping import ExaminedSteps
@@ -60,7 +61,7 @@ def relu_case() -> Case:
     builder = GraphBuilder()
     graph = builder.build(builder.add("ReLU", builder.input("x", (2,)), name="y"))
     given = np.array([[-1.0, 2.0]], np.float32)
-    return forward_trial(graph.nodes[0], [given], {}, False, ("keras:jax",), 0).case
+    return forward_check(graph.nodes[0], [given], {}, False, ("keras:jax",), 0).case
 
 
 def suspicion(case: Case, kind: Kind = Kind.INCONSISTENCY, oracle: str = "layer") -> Suspicion:
@@ -121,6 +122,18 @@ def test_a_witness_of_an_ending_has_run_as_far(goal: Goal, quoted: bool) -> None
     case = replace(network(), procedure=replace(network().procedure, goal=goal))
     found = after_hearing(suspicion(case, Kind.ERROR, "failure"), Outcome(WITNESS, Status.COMPLETED), {})
     assert any("runs the same" in line for line in said_of(found)) == quoted
+
+
+@pytest.mark.parametrize("goal", [Goal.FORWARD, Goal.GRADIENTS])
+def test_who_ran_a_layer_forward_alone_knows_nothing_of_its_optimizer(goal: Goal) -> None:
+    traits = traits_of([*TARGETS, WITNESS])
+    able = replace(traits[WITNESS], max_goal=goal)
+    setup = Setup(targets=TARGETS, traits=Traits({**{target: traits[target] for target in TARGETS}, WITNESS: able}))
+    case = replace(relu_case(), procedure=Procedure(Goal.UPDATE, loss=Recipe("MeanSquaredError")))
+    accused = replace(suspicion(case), stage=Stage.UPDATE)
+    runner = Witness(answered({WITNESS: RIGHT})[WITNESS])
+    (found,) = with_testimonies(Examiner(runner, setup), [accused], [ACCUSED])
+    assert found.diagnosis == accused.diagnosis
 
 
 @pytest.mark.torch

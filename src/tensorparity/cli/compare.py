@@ -78,12 +78,12 @@ def command(
     If not, the guilty layer and the target that is wrong are named, and each defect is reduced to a script.
     Exits 0 where nothing is wrong, 1 where something is.
     """
-    from ..campaign.known import with_known
-    from ..campaign.selection import choose_for_model
     from ..commands.compare import CompareSettings, compare
-    from ..generators.inputs import parse_draw
+    from ..commands.known_differences import with_known
+    from ..generators.inputs.models import parse_draw
     from ..oracles.kinds import check_choice
     from ..oracles.pair import PairSettings
+    from ..targets.selection import choose_for_model
     from .progress import progress
 
     check_choice(oracle)

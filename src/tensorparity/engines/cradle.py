@@ -1,8 +1,8 @@
 """CRADLE: models across targets, judged by whole outputs and then by their layers.
 
 In a campaign the models are the zoo's with calibrated weights, so that it trains nothing and needs no network; they
-are gone through one by one, what is quick first, so that a budget can end it after any of them. ``OneModel`` is the
-same technique on one model of the user's, which may be trained as well.
+are gone through one by one, what is quick first, so that a budget can end it after any of them. ``compare`` is the
+same technique on one model of the user's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..core.outcome import Status
 from ..zoo.entries import ARCHITECTURES
-from ..zoo.weights import calibrated, sample_inputs
+from ..zoo.weights import calibrated_weights, sample_inputs
 
 _INSTANCES = 8
 #: Who judges whole models, unless the user chose somebody else.
@@ -58,7 +58,7 @@ class CradleEngine:
         rng = np.random.default_rng([self._seed, 0xC7AD1E, index])
         inputs = sample_inputs(graph, rng, _INSTANCES)
         seed = int(rng.integers(2**31))
-        return Case(graph, inputs=inputs, weights=calibrated(graph, seed), seed=seed)
+        return Case(graph, inputs=inputs, weights=calibrated_weights(graph, seed), seed=seed)
 
 
 #: Judges a training.

@@ -21,7 +21,7 @@ from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
-from ..core.verdict import Judgement
+from ..core.verdict import Judgement, Stage
 from ..oracles.kinds import ORACLES, make_oracle
 from .examine import Examiner
 
@@ -81,15 +81,21 @@ def testimony(
     Args:
         heard: what they did with its case.
     """
-    traits = examiner.setup.traits
+    as_far = _as_far(examiner.setup.traits, suspicion, heard)
     if suspicion.kind in ENDING_KINDS:
-        goal = suspicion.case.procedure.goal
-        as_far = [name for name in heard if within_reach(suspicion.case, traits[name]).procedure.goal is goal]
         return [observed("witness-runs", target=name) for name in as_far]
+    if suspicion.stage is not Stage.FORWARD:
+        heard = as_far  # who ran the layer forward alone knows nothing of its gradients, or of an optimizer
     if not heard:
         return []
     judged = _judged(examiner, suspicion, {**outcomes, **heard})
     return [line for name in heard if (line := _said(name, suspicion, judged))]
+
+
+def _as_far(traits: Traits, suspicion: Suspicion, heard: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    """Of the witnesses, those who did all of what the case asks for."""
+    case, goal = suspicion.case, suspicion.case.procedure.goal
+    return {name: did for name, did in heard.items() if within_reach(case, traits[name]).procedure.goal is goal}
 
 
 def _judged(examiner: Examiner, suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Judged:

@@ -18,8 +18,8 @@ from ...core.jsontext import Json
 from ...core.messages import gist
 from ...core.oracle import Setup
 from ...core.verdict import Judgement
-from ...operators.calls.catalogue import OPERATORS
-from ...operators.calls.spec import DTYPES
+from ...operators.functions.catalogue import OPERATORS
+from ...operators.functions.spec import DTYPES
 from .notebook import GUIDED, Notebook, SearchTask
 from .searches import CompiledSearch, OperatorSearch
 from .turns import Turns
@@ -82,9 +82,10 @@ class PredooEngine:
         self._round += 1
 
     def tables(self) -> Mapping[str, Json]:
-        """A row for each operator, dtype, strategy and target."""
-        books = self.searching.notebooks if self.searching else []
-        return {"operators": [run.to_json() for book in books for run in book.runs()]}
+        """A row for each operator, dtype, strategy and target; none where it takes turns."""
+        if self.searching is None:
+            return {}
+        return {"operators": [run.to_json() for book in self.searching.notebooks for run in book.runs()]}
 
 
 class Searching:
