@@ -294,12 +294,13 @@ def test_the_whole_network_is_run_again_only_as_far_as_a_target_can():
     class Watched(ReferenceRunner):
         def _run(self, case, target, fresh):
             goals.append((fresh, target, case.procedure.goal))
-            return super()._run(case, {"keras:tensorflow": "keras:two"}.get(target, target), fresh)
+            spoiled = super()._run(case, {"keras:tensorflow": "keras:two"}.get(target, target), fresh)
+            return replace(spoiled, target=target)
 
-    targets = ("keras:tensorflow", "keras:torch", "onnxruntime")
+    targets = ("keras:tensorflow", "keras:torch", "keras:jax", "onnxruntime")
     examiner = ExaminedSteps(Watched(dense_off), targets, {}, oracle="muffin")
     examiner.examine(generated(8, Goal.GRADIENTS))
-    assert examiner.confirm()
+    assert {found.diagnosis.klass for found in examiner.confirm()} == {Class.DEFECT}
     assert {goal for fresh, target, goal in goals if fresh and target == "onnxruntime"} == {Goal.FORWARD}
     assert {goal for fresh, target, goal in goals if fresh and target == "keras:torch"} == {Goal.GRADIENTS}
 
