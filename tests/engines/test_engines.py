@@ -1,15 +1,10 @@
-<<<<<<< HEAD
 """What every engine promises: rounds that depend on the seed alone, and on what it is told."""
-=======
-"""What every engine promises: rounds that depend on the seed and on what was told, and on nothing else."""
->>>>>>> h2
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask, Engine, Result
 from tensorparity.core.graph import GraphBuilder, LayerGraph
@@ -37,47 +32,15 @@ def digests(engine: Engine, rounds: int = 2, verdict: Verdict = PASS) -> list[st
         results = [Result(len(found) + place, ask.case.digest, (verdict,)) for place, ask in enumerate(asks)]
         found += [ask.case.digest for ask in asks]
         engine.tell(results)
-=======
-from tensorparity.core.engine import Engine, Result
-from tensorparity.core.oracle import Setup
-from tensorparity.core.verdict import Judgement, Verdict
-from tensorparity.engines.base import ENGINES
-from tensorparity.targets.catalogue import traits_of
-
-TARGETS = ("keras:tensorflow", "keras:torch")
-PASS, FAIL = (Verdict(judgement, TARGETS, "said so") for judgement in (Judgement.PASS, Judgement.FAIL))
-
-
-def made(name: str, seed: int = 0) -> Engine:
-    return ENGINES.get(name)(Setup(seed, TARGETS, traits_of(TARGETS)))
-
-
-def digests(name: str, seed: int, rounds: int = 2, verdict: Verdict = PASS) -> list[str]:
-    engine = made(name, seed)
-    found: list[str] = []
-    for _ in range(rounds):
-        cases = [ask.case for ask in engine.ask()]
-        first = len(found)
-        found += [case.digest for case in cases]
-        engine.tell([Result(index, case.digest, (verdict,)) for index, case in enumerate(cases, first)])
->>>>>>> h2
     return found
 
 
 @pytest.mark.parametrize("name", [name for name in ENGINES.names() if name != "predoo"])
 class TestEveryEngine:
-<<<<<<< HEAD
     def test_it_asks_for_something(self, name: str) -> None:
         engine = made(name, 0)
         assert engine.name == name
         assert len(engine.ask()) > 0 <= engine.ahead
-=======
-    def test_it_has_its_name_and_asks_for_something(self, name: str) -> None:
-        engine = made(name)
-        assert engine.name == name
-        assert engine.ahead >= 0
-        assert engine.ask()
->>>>>>> h2
 
     def test_the_seed_decides(self, name: str) -> None:
         assert digests(made(name, 1)) == digests(made(name, 1))
@@ -88,7 +51,6 @@ class TestEveryEngine:
         assert len(set(found)) == len(found)
 
 
-<<<<<<< HEAD
 class TestCradle:
     def test_it_goes_through_the_zoo_whatever_was_found(self) -> None:
         engine = CradleEngine(Setup())
@@ -150,7 +112,3 @@ class TestOneModel:
             {"metric": "class", "pattern": [1, 0], "pairs": ["a / b / y", "a / c / y"]},
             {"metric": "mad", "pattern": [1, 0], "pairs": ["b / c / y"]},
         ]
-=======
-def test_cradle_goes_on_whatever_was_found() -> None:
-    assert digests("cradle", 0, verdict=PASS) == digests("cradle", 0, verdict=FAIL)
->>>>>>> h2
