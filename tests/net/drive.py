@@ -21,6 +21,7 @@ from scenarios import Scenario, exhibits
 from tensorparity.campaign.events import silent
 from tensorparity.campaign.filing import make_finding
 from tensorparity.commands.confirming import suspicions_of_all
+from tensorparity.commands.operator_findings import OncePerOperator
 from tensorparity.commands.sources.models import Context, open_source
 from tensorparity.commands.whole_models import ExaminedModel, ModelExaminer, read_model
 from tensorparity.core.case import Case
@@ -34,8 +35,10 @@ from tensorparity.core.signature import claim_against
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Verdict
 from tensorparity.engines.muffin.samples import samples_of
+from tensorparity.engines.predoo.turns import Turns
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.generators.single_cases.streams import INVALID, STREAMS
+from tensorparity.operators.functions.native import case_operator
 from tensorparity.oracles.kinds import particular_oracle
 from tensorparity.oracles.step_facts import STEP, StepFacts
 from tensorparity.oracles.whole.sight import model_of
@@ -117,13 +120,26 @@ def confirm(examiner: Examiner, found: Sequence[Examined]) -> list[Suspicion]:
 
 
 def examine_operator(
-    runner: Runner, case: Case, targets: Sequence[str], known: Sequence[str]
-) -> tuple[list[Verdict], list[tuple[Suspicion, Finding]]]:
-    """One operator's case, as ``hunt`` has it."""
-    from tensorparity.campaign.call_examination import examine_call
+    examiner: Examiner, case: Case, known: Sequence[str]
+) -> tuple[Sequence[Verdict], list[tuple[Suspicion, Finding]]]:
+    """One operator's case, as ``hunt`` has it; what is known is not confirmed again."""
+    operator = case_operator(case)
+    assert operator is not None
+    (examined,) = examiner.examine([Ask(case, oracles=("precision",))])
+    selection = OncePerOperator(examiner.setup.traits, lambda: True)
+    chosen = [item for item in selection.choose([examined]) if _operator_finding(item, operator.name).id not in known]
+    confirmed = [suspicion for suspicion, _ in examiner.confirm(chosen)] if chosen else []
+    asked = [item.judged.suspicions[0] for item in chosen]
+    prepared = list(reduce_all(examiner, confirmed))[: len(asked)]
+    filed = []
+    for first, item in zip(asked, prepared, strict=True):
+        done, original = (selection.complete(first, suspicion) for suspicion in (item.suspicion, item.original))
+        filed.append((done, finding_of(done, "predoo", examined.own, operator.name, original)))
+    return examined.judged.verdicts, filed
 
-    examined = examine_call(runner, case, targets, known)
-    return examined.verdicts, [(item.suspicion, item.finding) for item in examined.filed]
+
+def _operator_finding(examined: Examined, name: str) -> Finding:
+    return finding_of(examined.judged.suspicions[0], "predoo", {}, name)
 
 
 def examine_model(runner: Runner, scenario: Scenario, case: Case) -> tuple[ExaminedModel, Examiner]:
@@ -206,10 +222,8 @@ def singles_of(scenario: Scenario) -> Iterator[tuple[str, Case]]:
 
 
 def operators_of(scenario: Scenario) -> list[Case]:
-    from tensorparity.engines.predoo.engine import PredooEngine
-
-    engine = PredooEngine(scenario.seed)
-    rounds = (engine.propose(index) for index in itertools.count())
+    turns = Turns(scenario.seed)
+    rounds = (turns.propose(index) for index in itertools.count())
     return _first(scenario.count, map(_of_few_rows, itertools.chain.from_iterable(rounds)))
 
 
@@ -290,8 +304,9 @@ def _drive_calls(scenario: Scenario, runner: Runner) -> Results:
     found: list[dict[str, Json]] = []
     known: dict[str, None] = {}
     suspicions: list[Suspicion] = []
+    examiner = examiner_of(runner, scenario.targets)
     for case in operators_of(scenario):
-        verdicts, filed = examine_operator(runner, case, scenario.targets, list(known))
+        verdicts, filed = examine_operator(examiner, case, list(known))
         results.append({"case": case.digest, "verdicts": [_verdict(verdict) for verdict in verdicts]})
         found += [said(suspicion, finding) for suspicion, finding in filed]
         suspicions += [suspicion for suspicion, _ in filed]
