@@ -12,8 +12,8 @@ import os
 import time
 
 import numpy as np
-from tensorparity.commands.rounds import rounds
 
+from tensorparity.campaign.loop import result_of
 from tensorparity.core.arrays import Array
 from tensorparity.core.oracle import Setup
 from tensorparity.engines.predoo.engine import Phase, PredooEngine, Searching
@@ -68,8 +68,10 @@ def searched(runner: LocalRunner, setup: Setup) -> Searching:
     engine = PredooEngine(setup)
     searching = engine.searching
     assert searching is not None
-    for _ in rounds(engine, Examiner(runner, setup), lambda: searching.phase in (Phase.EAGER, Phase.COMPILED)):
-        pass
+    examiner, index = Examiner(runner, setup), 0
+    while searching.phase in (Phase.EAGER, Phase.COMPILED) and (asks := engine.ask()):
+        engine.tell([result_of(place, examined) for place, examined in enumerate(examiner.examine(asks), index)])
+        index += len(asks)
     return searching
 
 
