@@ -20,17 +20,17 @@ from dataclasses import dataclass
 import numpy as np
 from measuring import table
 
-from tensorparity.campaign.reducing import prepare_one
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Setup
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.examine import Examiner
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import prepare_one
+from tensorparity.triage.reduction.reducer import ReductionBudget
 
 TARGETS = ["onnx:reference", "onnxruntime"]
 
@@ -182,7 +182,7 @@ def signatures(runner: LocalRunner, planted: Planted, count: int, number: int) -
         examiner = Examiner(runner, Setup(targets=tuple(TARGETS), traits=traits_of(TARGETS)))
         (examined,) = examiner.examine([Ask(case)])
         for suspicion in examined.judged.suspicions:
-            prepared = prepare_one(runner, examiner, suspicion, Budget(), scripts=False)
+            prepared = prepare_one(runner, examiner, suspicion, ReductionBudget(), scripts=False)
             found.append(prepared.suspicion.signature)
     return found
 

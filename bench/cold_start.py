@@ -25,7 +25,7 @@ from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.testing.museum import EXHIBITS, Exhibit
-from tensorparity.triage.examine import Begun, Examined, Examiner
+from tensorparity.triage.examine import BegunExamination, Examined, Examiner
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 #: Where it is planted, and part of the name of every layer or loss that runs the faulty code. Average pooling on torch
@@ -79,7 +79,7 @@ class ColdStart:
 
     def _rounds(self, examiner: Examiner, engine: MuffinEngine, began: float) -> Iterator[tuple[int, list[Examined]]]:
         """How many networks there were so far, and what came of the cases of each round."""
-        flight: deque[Begun] = deque()
+        flight: deque[BegunExamination] = deque()
         count = 0
         try:
             while True:

@@ -36,7 +36,7 @@ from tensorparity.cli.options import write_report
 from tensorparity.commands import compare as comparing
 from tensorparity.core.arrays import Array
 from tensorparity.targets.names import parse_target
-from tensorparity.targets.runner import Desk, LocalRunner, RunnerSettings
+from tensorparity.targets.runner import LocalRunner, PreparedTarget, RunnerSettings
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 #: Models, and how many inputs make the forwards dominate.
@@ -49,7 +49,7 @@ _SAVE = """
 import sys
 from tensorparity.worker.adapters.keras3 import program
 from tensorparity.zoo.entries import find_entry
-from tensorparity.zoo.weights import calibrated
+from tensorparity.zoo.weights import calibrated_weights as calibrated
 graph = find_entry(sys.argv[1]).build()
 program.build(graph.to_json(), calibrated(graph, 0)).model.save(sys.argv[2])
 """
@@ -96,7 +96,7 @@ class Bare:
 
 def worker_variables(target: str) -> dict[str, str]:
     """The environment variables a worker of this target is started with."""
-    launch = Desk(parse_target(target), RunnerSettings()).plan().launch
+    launch = PreparedTarget(parse_target(target), RunnerSettings()).plan().launch
     return {**launch.variables, "HOME": tempfile.gettempdir()}
 
 
@@ -117,7 +117,9 @@ class Ours:
         self._model = str(model)
         self._folder = folder
         self._settings = RunnerSettings(cache=folder / "cache")
-        self._runner = KeptRunner([Desk(parse_target(name), self._settings) for name in TARGETS], self._settings)
+        self._runner = KeptRunner(
+            [PreparedTarget(parse_target(name), self._settings) for name in TARGETS], self._settings
+        )
 
     def compare(self, data: Path) -> Spent:
         settings = comparing.CompareSettings(

@@ -17,8 +17,8 @@ from tensorparity.commands.rounds import rounds
 from tensorparity.core.arrays import Array
 from tensorparity.core.oracle import Setup
 from tensorparity.engines.predoo.engine import Phase, PredooEngine, Searching
-from tensorparity.operators.calls.catalogue import find_operators
-from tensorparity.operators.calls.spec import Operator
+from tensorparity.operators.functions.catalogue import find_operators
+from tensorparity.operators.functions.spec import Operator
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.examine import Examiner

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from measuring import table
 from planted import FAULTS, FAULTY, Opened, open_model, running
 
-from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer
+from tensorparity.commands.whole_models import ExaminedModel, ModelExaminer
 from tensorparity.core.comparison import LayerDeviation
 from tensorparity.core.runner import Runner
-from tensorparity.operators.rounding import K
+from tensorparity.operators.reference.rounding import K
 from tensorparity.targets.catalogue import traits_of
 
 CLEAN = "keras:jax"

@@ -36,23 +36,32 @@ TESTS = ROOT / "tests"
 
 #: Modules of the folder that hold no reference: contracts, tables, plumbing, readers of arguments, an encoder.
 _NO_REFERENCE = frozenset(
-    ["__init__", "arguments", "catalogue", "evaluate", "gif", "known_classes", "nested", "page", "rounding", "spec",
-     "tolerances", "calls/__init__", "calls/catalogue", "calls/helpers", "calls/spec"]
+    ["__init__", "arguments", "catalogue", "known_classes", "page", "spec", "layers/nested", "reference/evaluate",
+     "reference/rounding", "reference/tolerances", "functions/gif", "functions/catalogue", "functions/helpers",
+     "functions/spec", "functions/__init__", "layers/__init__", "losses/__init__", "optimizers/__init__",
+     "metrics/__init__", "reference/__init__"]
 )  # fmt: skip
 #: Test files of families that bear another name, or lie elsewhere.
 _TESTED_BY = {
-    "adaptive_steps": ("operators/test_optimizers_by_hand.py", "operators/test_optimizers_by_loops.py"),
-    "carried": ("operators/test_layers_by_loops.py", "operators/test_spectrogram.py"),
-    "directional": ("triage/test_kinks.py",),
-    "loss_spec": ("operators/test_losses_by_loops.py", "operators/test_losses.py"),
-    "optimizer_spec": ("operators/test_optimizers.py", "operators/test_optimizers_by_loops.py"),
-    "optimizers": ("operators/test_optimizers_by_loops.py",),
-    "spatial": ("operators/test_convolution.py", "operators/test_pooling.py", "operators/test_windows_by_loops.py"),
+    "optimizers/adaptive_steps": (
+        "operators/optimizers/test_optimizers_by_hand.py",
+        "operators/optimizers/test_optimizers_by_loops.py",
+    ),
+    "reference/carried": ("operators/layers/test_layers_by_loops.py", "operators/layers/test_spectrogram.py"),
+    "reference/directional": ("oracles/measure/test_subgradients.py",),
+    "losses/spec": ("operators/losses/test_losses_by_loops.py", "operators/losses/test_catalogue.py"),
+    "optimizers/spec": ("operators/optimizers/test_catalogue.py", "operators/optimizers/test_optimizers_by_loops.py"),
+    "optimizers/catalogue": ("operators/optimizers/test_optimizers_by_loops.py",),
+    "layers/spatial": (
+        "operators/layers/test_convolution.py",
+        "operators/layers/test_pooling.py",
+        "operators/layers/test_windows_by_loops.py",
+    ),
 }  # fmt: skip
 #: Where cases of all families stand side by side.
 _COMMON = (
-    "operators/test_layers_by_loops.py",
-    "operators/test_windows_by_loops.py",
+    "operators/layers/test_layers_by_loops.py",
+    "operators/layers/test_windows_by_loops.py",
     "operators/test_refusals.py",
     "operators/test_catalogue.py",
 )
@@ -79,14 +88,14 @@ class Family:
     def test_files(self) -> list[str]:
         """Its own first, then those that name it or something it declares, then the common ones."""
         stem = self.path.stem
-        folder = TESTS / "operators" / "calls" if "/" in self.name else TESTS / "operators"
+        folder = TESTS / "operators" / Path(self.name).parent
         own = [path for path in (folder / f"test_{stem}.py",) if path.exists()]
         words = {f"operators.{self.name.replace('/', '.')} ", f"import {stem}\n"} | {
             f'"{name}"' for name in self.declared
         }
         others = [path for path in sorted(folder.glob("test_*.py")) if any(word in path.read_text() for word in words)]
         further = [TESTS / name for name in (*_TESTED_BY.get(self.name, ()), *(_COMMON if self.declared else ()))]
-        if "/" in self.name:
+        if self.name.startswith("functions/"):
             further = sorted(folder.glob("test_*.py"))
         found = dict.fromkeys([*own, *further, *others])
         return [str(path) for path in found if not path.name.startswith(_NEEDS_LIBRARIES)]
@@ -120,25 +129,23 @@ def _declared() -> dict[str, frozenset[str]]:
     """What each family declares, read in a process of its own: nothing of ours is imported here."""
     reading, writing = os.pipe()
     if os.fork() == 0:
-        from tensorparity.operators import (
-            calls,
-            catalogue,
-            classification_losses,
-            losses,
-            optimizers,
-            regression_losses,
-        )
-        from tensorparity.operators.calls import catalogue as operators
+        from tensorparity.operators import catalogue
+        from tensorparity.operators import functions as calls
+        from tensorparity.operators.functions import catalogue as operators
+        from tensorparity.operators.losses import catalogue as losses
+        from tensorparity.operators.losses import classification as classification_losses
+        from tensorparity.operators.losses import regression as regression_losses
+        from tensorparity.operators.optimizers import catalogue as optimizers
 
-        found = {name: list(members) for name, members in catalogue._FAMILIES.items()}
+        found = {f"layers/{name}": list(members) for name, members in catalogue._FAMILIES.items()}
         found |= {
             f"{calls.__name__.rpartition('.')[2]}/{name}": names.split() for name, names in operators._FAMILIES.items()
         }
-        found["classification_losses"] = [spec.name for spec in classification_losses.CLASSIFICATION_LOSSES]
-        found["regression_losses"] = [spec.name for spec in regression_losses.REGRESSION_LOSSES]
-        found["losses"] = [spec.name for spec in losses._CROSS_ENTROPIES_AND_NORMS]
-        found["optimizers"] = [spec.name for spec in optimizers._PLAIN]
-        found["adaptive_steps"] = [spec.name for spec in optimizers.ADAPTIVE_OPTIMIZERS]
+        found["losses/classification"] = [spec.name for spec in classification_losses.CLASSIFICATION_LOSSES]
+        found["losses/regression"] = [spec.name for spec in regression_losses.REGRESSION_LOSSES]
+        found["losses/catalogue"] = [spec.name for spec in losses._CROSS_ENTROPIES_AND_NORMS]
+        found["optimizers/catalogue"] = [spec.name for spec in optimizers._PLAIN]
+        found["optimizers/adaptive_steps"] = [spec.name for spec in optimizers.ADAPTIVE_OPTIMIZERS]
         os.write(writing, repr(found).encode())
         os._exit(0)
     os.close(writing)

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.sources import Context, open_source
+from tensorparity.commands.sources.models import Context, open_source
 from tensorparity.core.graph import Node
 from tensorparity.core.model import Model
 from tensorparity.core.runner import Runner
-from tensorparity.generators.inputs import Data
+from tensorparity.generators.inputs.models import Data
 from tensorparity.targets.faults import load_fault
-from tensorparity.targets.runner import LocalRunner, RunnerSettings, cached, default_cache, open_runner
+from tensorparity.targets.runner import LocalRunner, RunnerSettings, default_cache, open_runner, with_cache
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 #: The target that faults are planted in.
@@ -66,7 +66,7 @@ def running(targets: Sequence[str], fault: str | None = None) -> Iterator[tuple[
     faults = {FAULTY: load_fault(fault)} if fault else {}
     settings = RunnerSettings(faults=faults, cache=default_cache())
     with open_runner(targets, settings) as runner:
-        yield runner, cached(runner, settings), settings
+        yield runner, with_cache(runner, settings), settings
 
 
 def open_model(name: str, runner: LocalRunner, settings: RunnerSettings, count: int, seed: int = 0) -> Opened:

@@ -23,7 +23,7 @@ from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import LocalRunner, open_runner
 from tensorparity.triage.examine import Examiner
 from tensorparity.zoo.entries import ARCHITECTURES
-from tensorparity.zoo.weights import calibrated, sample_inputs
+from tensorparity.zoo.weights import calibrated_weights, sample_inputs
 
 TARGETS = ("keras:torch", "keras:tensorflow")
 
@@ -34,7 +34,7 @@ def population(individuals: int, turn: int) -> Case:
     """Rows that differ from turn to turn, so that no cache answers."""
     graph = ARCHITECTURES["lenet5"]()
     rng = np.random.default_rng([individuals, turn])
-    return Case(graph, inputs=sample_inputs(graph, rng, individuals), weights=calibrated(graph, 0), seed=turn)
+    return Case(graph, inputs=sample_inputs(graph, rng, individuals), weights=calibrated_weights(graph, 0), seed=turn)
 
 
 def ways(runner: LocalRunner) -> dict[str, Way]:

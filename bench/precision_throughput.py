@@ -15,9 +15,9 @@ import sys
 import psutil
 from measuring import cpu_of, spending
 
-from tensorparity.campaign.precision_paper import PaperTask, run_paper
-from tensorparity.operators.calls.catalogue import OPERATORS, SEVEN
-from tensorparity.operators.calls.spec import DTYPES
+from tensorparity.commands.precision_paper import PaperTask, run_paper
+from tensorparity.operators.functions.catalogue import OPERATORS, SEVEN
+from tensorparity.operators.functions.spec import DTYPES
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
 _TARGET = "tensorflow:eager"

@@ -29,7 +29,7 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.outcome import Outcome
 from tensorparity.core.procedure import Procedure
 from tensorparity.core.runner import Runner
-from tensorparity.oracles.distances import (
+from tensorparity.oracles.measure.distances import (
     CLASS_THRESHOLD,
     MAD_THRESHOLD,
     SHARE,
@@ -40,7 +40,7 @@ from tensorparity.oracles.distances import (
     is_inconsistent,
     mad_distance,
 )
-from tensorparity.oracles.roundoff import SCREEN, output_units
+from tensorparity.oracles.measure.roundoff import SCREEN, output_units
 
 CLASS_THRESHOLDS = (1.0, 2.0, 4.0, 8.0, 12.0, 15.0, 16.0)
 MAD_THRESHOLDS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)

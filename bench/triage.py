@@ -15,18 +15,18 @@ import numpy as np
 import psutil
 from measuring import cpu_of, median, spending, table
 
-from tensorparity.campaign.reducing import prepare_one, reduce_suspicion
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.oracle import Setup
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import Fault, load_fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.examine import Examiner
 from tensorparity.triage.reduction.order import elements, node_count
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import prepare_one, reduce_suspicion
+from tensorparity.triage.reduction.reducer import ReductionBudget
 
 #: Checks and CPU seconds of ``polygraphy debug reduce`` on a chain of 40 ONNX nodes, which it cuts to the guilty one.
 POLYGRAPHY = ("11", "6.8")
@@ -108,7 +108,7 @@ def bench_faults() -> None:
             (examined,) = examiner.examine([Ask(case)])
             suspicion = next(s for s in examined.judged.suspicions if s.diagnosis.suspects == (suspect,))
             with spending(descendants) as cost:
-                prepared = prepare_one(runner, examiner, suspicion, Budget())
+                prepared = prepare_one(runner, examiner, suspicion, ReductionBudget())
         reduction = prepared.reduction
         assert reduction is not None
         times.append(cost.wall)
@@ -134,7 +134,7 @@ def bench_chain() -> None:
         examiner = examiner_of(runner)
         (examined,) = examiner.examine([Ask(case)])
         (suspicion,) = examined.judged.suspicions
-        reduction = reduce_suspicion(examiner, suspicion, Budget())
+        reduction = reduce_suspicion(examiner, suspicion, ReductionBudget())
     ours = ["here: node, parameters, shapes, values", str(reduction.checks), f"{cost.cpu:.1f}"]
     theirs = ["Polygraphy: the node", *POLYGRAPHY, "40 to 1", "not reduced"]
     head = ["", "checks", "CPU s", "nodes", "numbers"]

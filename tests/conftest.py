@@ -24,7 +24,7 @@ from tensorparity.core.graph import LayerGraph, Node
 from tensorparity.core.model import ref_key
 from tensorparity.core.outcome import Failure, Outcome, Record, Status, Trace
 from tensorparity.core.procedure import Goal
-from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.operators.reference.evaluate import evaluate_node
 
 Change = Callable[[Array], Array]
 

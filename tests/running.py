@@ -12,9 +12,9 @@ from tensorparity.core.procedure import Procedure
 from tensorparity.core.runner import Runner
 from tensorparity.core.traits import Traits
 from tensorparity.oracles.base import run_steps
-from tensorparity.triage.fusion import Stretch, shortest_stretch
-from tensorparity.triage.node_errors import NodeErrors
-from tensorparity.triage.replay import replay_nodes
+from tensorparity.oracles.measure.fusion import Stretch, shortest_stretch
+from tensorparity.oracles.measure.node_errors import NodeErrors
+from tensorparity.oracles.measure.replay import replay_nodes
 
 _PLAIN = Procedure()
 

@@ -20,7 +20,7 @@ from .core.rule import Rule
 from .core.suspicion import Suspicion
 from .core.traits import TargetTraits, Traits
 from .core.verdict import Judgement, Kind, Measure, Stage, Verdict
-from .operators.calls.spec import Operator
+from .operators.functions.spec import Operator
 from .operators.spec import LayerSpec
 from .oracles.base import Steps, Stepwise
 from .reporting.base import Report

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer
+from tensorparity.commands.whole_models import ExaminedModel, ModelExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.traits import TargetTraits, Traits
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 
 Examine = Callable[..., ExaminedModel]
 

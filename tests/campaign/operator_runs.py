@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorparity.campaign.budget import Budget
+from tensorparity.campaign.budget import CampaignBudget
 from tensorparity.campaign.events import silent
 from tensorparity.campaign.loop import Loop
-from tensorparity.campaign.operator_findings import REDUCING, OncePerOperator
-from tensorparity.campaign.reducing import Preparation, Prepared
-from tensorparity.campaign.session import Everything, Session
+from tensorparity.campaign.session import CampaignSession, Everything
+from tensorparity.commands.operator_findings import REDUCING, OncePerOperator
 from tensorparity.core.arrays import Array, dtype_name, dtype_named
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.engine import Ask, Result
@@ -24,11 +23,12 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.traits import Traits
 from tensorparity.engines.predoo.engine import PredooEngine
 from tensorparity.engines.predoo.notebook import Notebook
-from tensorparity.operators.calls.catalogue import operator_of
+from tensorparity.operators.functions.catalogue import operator_of
 from tensorparity.oracles.operator_error import PRECISION
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.packing import packs_of
 from tensorparity.triage.examine import Examined, Examiner
+from tensorparity.triage.reduction.preparation import Preparation, Prepared
 
 Answer = Callable[[Case], Outcome | Array]
 
@@ -148,8 +148,8 @@ def run(runner: Any, engine: PredooEngine, go_on: Callable[[], bool] = lambda: T
     """An engine through the loop; what was suspected."""
     selection = _Remembering()
     examiner = examiner_of(runner)
-    session = Session(examiner, Preparation(runner, examiner, None), silent, selection=selection)
-    Loop(session, _Asked(engine, go_on), Budget(), {}).run()
+    session = CampaignSession(examiner, Preparation(runner, examiner, None), silent, selection=selection)
+    Loop(session, _Asked(engine, go_on), CampaignBudget(), {}).run()
     return selection.examined
 
 
@@ -173,7 +173,7 @@ class Shelf:
         return finding
 
 
-class _Watched(Session):
+class _Watched(CampaignSession):
     """Remembers what was filed as what."""
 
     def _completed(self, engine: str, item: Prepared, chosen: Any) -> tuple[Finding, Prepared]:

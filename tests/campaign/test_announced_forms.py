@@ -10,7 +10,7 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.verdict import Kind
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.reporting.words import sentences
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings, open_runner

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.selection import arbiters_for, choose_for_model
-from tensorparity.campaign.whole_models import ExaminedModel as Examined
-from tensorparity.campaign.whole_models import ModelExaminer
+from tensorparity.commands.whole_models import ExaminedModel as Examined
+from tensorparity.commands.whole_models import ModelExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ModelFile
 from tensorparity.core.errors import UsageError
@@ -20,6 +19,7 @@ from tensorparity.core.procedure import Goal
 from tensorparity.core.traits import TargetTraits, Traits
 from tensorparity.core.verdict import Judgement
 from tensorparity.targets.environments import Inventory
+from tensorparity.targets.selection import arbiters_for, choose_for_model
 
 A, B, ARBITER = "fake:a", "fake:b", "fake:slow"
 FILE = ModelFile("mystery.bin", "0" * 64, "fake")

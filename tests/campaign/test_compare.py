@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.sources import Source
 from tensorparity.commands import compare as comparing
 from tensorparity.commands.compare import Compared, CompareSettings, compare
+from tensorparity.commands.sources.models import ModelSource
 from tensorparity.core.arrays import Array
 from tensorparity.core.errors import DataError, RunError, StoreError, WorkerStartError
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.model import Model
 from tensorparity.core.outcome import Status
-from tensorparity.generators.inputs import Data
+from tensorparity.generators.inputs.models import Data
 from tensorparity.generators.training import Schedule
 from tensorparity.targets.catalogue import KERAS_TORCH
 
@@ -31,7 +31,7 @@ Run = Callable[..., Compared]
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, classifier: Model, images: dict[str, Array]) -> Run:
     assert isinstance(classifier.graph, LayerGraph)
-    source = Source(classifier, classifier.graph.inputs, Data(images, {}, "drawn"))
+    source = ModelSource(classifier, classifier.graph.inputs, Data(images, {}, "drawn"))
     monkeypatch.setattr(comparing, "open_source", lambda model, context: source)
     monkeypatch.setattr(comparing, "arbiters_for", lambda targets: [])
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.whole_models import ExaminedModel as Examined
+from tensorparity.commands.whole_models import ExaminedModel as Examined
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.errors import DataError
@@ -19,7 +19,7 @@ from tensorparity.core.model import Model
 from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles.whole import layers
 from tensorparity.reporting.words import sentences
 

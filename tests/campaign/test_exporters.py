@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.whole_models import ExaminedModel as Examined
+from tensorparity.commands.whole_models import ExaminedModel as Examined
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ModelFile
 from tensorparity.core.finding import Class

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.scripts import Reproduced, reproduce
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.finding import Class, Diagnosis
@@ -20,6 +19,7 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
+from tensorparity.triage.reproduce.scripts import Reproduced, reproduce
 
 LAYERS = """
 import keras

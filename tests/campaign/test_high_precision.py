@@ -17,7 +17,7 @@ from tensorparity.core.oracle import Answer
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.precision import HighPrecision
 from tensorparity.core.verdict import Judgement, Verdict
-from tensorparity.operators.evaluate import count_products
+from tensorparity.operators.reference.evaluate import count_products
 from tensorparity.oracles import high_precision
 from tensorparity.oracles.high_precision import MOST_INPUTS, worst_of
 from tensorparity.oracles.high_precision import against_high_precision as asking

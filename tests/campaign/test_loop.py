@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.budget import Budget, StopReason
+from tensorparity.campaign.budget import CampaignBudget, StopReason
 from tensorparity.campaign.events import CaseDone, EngineEnded, Event, WorkerDied, silent
 from tensorparity.campaign.loop import Loop, run_engines
-from tensorparity.campaign.reducing import Preparation
-from tensorparity.campaign.session import Session
+from tensorparity.campaign.session import CampaignSession
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask, Result
 from tensorparity.core.graph import GraphBuilder
@@ -23,6 +22,7 @@ from tensorparity.core.verdict import Judgement, Kind, Verdict
 from tensorparity.oracles.kinds import ORACLES
 from tensorparity.store.database import Store, open_store
 from tensorparity.triage.examine import Examiner
+from tensorparity.triage.reduction.preparation import Preparation
 
 TARGETS = ("a", "b")
 
@@ -99,14 +99,14 @@ def sum_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def session(
     store: Store | None = None, runner: Runner | None = None, emit: Callable[[Event], None] = silent
-) -> Session:
+) -> CampaignSession:
     examiner = Examiner(runner or Runner(), Setup(0, TARGETS))
     preparation = Preparation(None, examiner, None)  # type: ignore[arg-type]
     campaign = 0
     if store is not None:
         earlier = store.find_campaign("test", 0, {})
         campaign = earlier.id if earlier else store.begin_campaign("test", 0, {})
-    return Session(examiner, preparation, emit, store, campaign)
+    return CampaignSession(examiner, preparation, emit, store, campaign)
 
 
 @pytest.mark.parametrize("cases", [0, 1, 2, 5])
@@ -202,7 +202,7 @@ def test_ctrl_c_ends_the_run_and_not_the_report(tmp_path: Path) -> None:
 
 
 def test_a_budget_leaves_time_for_what_waits() -> None:
-    budget = Budget(seconds=10.0, searching=0.5)
+    budget = CampaignBudget(seconds=10.0, searching=0.5)
     budget.began -= 6.0
     assert not budget.is_used_up
     assert budget.is_time_to_confirm(waiting=True)
@@ -216,12 +216,12 @@ def test_a_budget_leaves_time_for_what_waits() -> None:
 
 
 def test_what_was_asked_for_by_number_has_no_hurry() -> None:
-    budget = Budget(seconds=0.0, cases=3, searching=0.5)
+    budget = CampaignBudget(seconds=0.0, cases=3, searching=0.5)
     assert not budget.is_used_up
     assert not budget.is_time_to_confirm(waiting=True)
 
 
 def test_a_loop_emits_the_oracle_that_decided() -> None:
     events: list[Event] = []
-    Loop(session(emit=events.append), SmallEngine(rounds=1), Budget(), {}).run()
+    Loop(session(emit=events.append), SmallEngine(rounds=1), CampaignBudget(), {}).run()
     assert {event.oracle for event in events if isinstance(event, CaseDone)} == {"sum"}

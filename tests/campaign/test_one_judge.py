@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.reducing import reduce_suspicion
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case, Counterpart, ModelFile
 from tensorparity.core.engine import Ask
@@ -21,11 +20,12 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import run_case
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Stage
+from tensorparity.oracles.isolated_checks import backward_check
 from tensorparity.oracles.kinds import ORACLE_OF_KIND, oracle_of
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.examine import Examiner
-from tensorparity.triage.reduction.reducer import Budget
-from tensorparity.triage.trials import backward_trial
+from tensorparity.triage.reduction.preparation import reduce_suspicion
+from tensorparity.triage.reduction.reducer import ReductionBudget
 
 from ..examining import examine_case
 from ..judging import judge
@@ -132,12 +132,14 @@ def test_what_all_do_wrong_alike_is_judged_again(fault: str, step: Case) -> None
 
 def test_a_gradient_that_all_double_is_convicted_and_reduced(step: Case) -> None:
     node, (x,), y = step.subject.nodes[0], step.inputs.values(), np.zeros((3, 2), np.float32)
-    trial = backward_trial(node, [x], y, step.weights, False, [A, B, C], 0)
+    trial = backward_check(node, [x], y, step.weights, False, [A, B, C], 0)
     runner = Steps("backward", faulty=(A, B, C))
     checked, _ = examine_case(runner, trial.case, runner.targets)
     (suspicion,) = checked.suspicions
     assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, ("keras",))
-    reduction = reduce_suspicion(ExaminedSteps(runner, runner.targets, KERAS).examiner, suspicion, Budget(checks=4))
+    reduction = reduce_suspicion(
+        ExaminedSteps(runner, runner.targets, KERAS).examiner, suspicion, ReductionBudget(checks=4)
+    )
     assert reduction.suspicion is not None
 
 

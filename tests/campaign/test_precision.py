@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.precision_paper import PaperTask, run_paper, search_paper, spread_of
 from tensorparity.commands.precision import PrecisionSettings, choose_operator_targets, precision
+from tensorparity.commands.precision_paper import PaperTask, run_paper, search_paper, spread_of
 from tensorparity.core.arrays import Array, dtype_name
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.engine import Ask
@@ -20,7 +20,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.engines.predoo.notebook import Notebook, SearchTask
 from tensorparity.engines.predoo.turns import Turns
-from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.reporting.words import sentences
 
 from .operator_runs import (

@@ -7,10 +7,10 @@ import pytest
 
 from tensorparity.commands.precision import PrecisionSettings, precision
 from tensorparity.core.errors import UsageError
-from tensorparity.engines.predoo.batch import Batch
+from tensorparity.engines.predoo.batch import InputBatch
 from tensorparity.engines.predoo.turns import Turns
-from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.oracles.precision import measure_instances
+from tensorparity.operators.functions.catalogue import OPERATORS
+from tensorparity.oracles.measure.operator_errors import measure_instances
 
 
 def _settings(**given: object) -> PrecisionSettings:
@@ -38,7 +38,7 @@ def test_inputs_that_did_worst_are_moved_within_their_domain() -> None:
     engine = Turns(0)
     highest = {operand.name: np.full((16, 4), min(operand.high, 1.0)) for operand in operator.operands}
     engine._worst["bce/float32"] = (0.0, highest)
-    batch = Batch({}, {name: array.copy() for name, array in highest.items()}, tuple(range(16)))
+    batch = InputBatch({}, {name: array.copy() for name, array in highest.items()}, tuple(range(16)))
     moved = engine._beside(operator, "float32", batch, "bce/float32", np.random.default_rng(0))
     for operand in operator.operands:
         assert moved.arrays[operand.name].max() <= operand.high

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tensorparity.campaign import operator_findings
-from tensorparity.campaign.operator_findings import REDUCING
-from tensorparity.campaign.session import Session
+from tensorparity.campaign.session import CampaignSession
+from tensorparity.commands import operator_findings
 from tensorparity.commands import precision as campaign
+from tensorparity.commands.operator_findings import REDUCING
 from tensorparity.commands.precision import TABLE_3, PrecisionSettings, precision
 from tensorparity.engines.predoo import engine
 from tensorparity.engines.predoo.notebook import Notebook
@@ -55,7 +55,7 @@ class TestRun:
 
         monkeypatch.setattr(campaign, "open_runner", opened)
         monkeypatch.setattr(campaign, "compare", compare)
-        monkeypatch.setattr(campaign, "_installed", lambda name: True)
+        monkeypatch.setattr(campaign, "_is_installed", lambda name: True)
         monkeypatch.setattr(campaign, "REDUCING", WITHOUT_SCRIPTS)
         return asked
 
@@ -74,7 +74,7 @@ class TestRun:
     def test_fewer_than_two_backends_leave_table_3_out(
         self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(campaign, "_installed", lambda name: name == "keras:jax")
+        monkeypatch.setattr(campaign, "_is_installed", lambda name: name == "keras:jax")
         found = precision(self.settings(tmp_path))
         assert compared == []
         assert any("Table 3 is left out" in note for note in found.facts.notes)
@@ -93,14 +93,14 @@ class TestRun:
         self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(engine, "PIECE", 1)
-        clock, file = count(), Session.file
+        clock, file = count(), CampaignSession.file
 
         def slow(*given: Any) -> None:
             file(*given)
             for _ in range(10):
                 next(clock)
 
-        monkeypatch.setattr(Session, "file", slow)
+        monkeypatch.setattr(CampaignSession, "file", slow)
         monkeypatch.setattr(campaign, "time", SimpleNamespace(monotonic=lambda: next(clock)))
         found = precision(self.settings(tmp_path, operators=("sigmoid", "exp"), budget=8.0, inputs=2000, models=()))
         assert len(found.facts.findings) == 1

@@ -12,9 +12,9 @@ from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.engines.predoo.batch import Batch
+from tensorparity.engines.predoo.batch import InputBatch
 from tensorparity.engines.predoo.specials import special_batch
-from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.oracles.operator_notes import note
 from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import traits_of
@@ -83,6 +83,6 @@ def test_who_refuses_nan_is_not_blamed() -> None:
     assert note(NORM, case, {TARGET: death}, traits_of([TARGET])).problems[TARGET].ended
 
 
-def _special() -> Batch:
+def _special() -> InputBatch:
     rng = np.random.default_rng(0)
     return special_batch(NORM, "float32", NORM.shapes[0], {}, rng, 4)

@@ -7,20 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorparity.campaign.claims import claim_of
-from tensorparity.campaign.scripts import render
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.runner import run_case
 from tensorparity.core.verdict import Kind
-from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.operators.spec import Evaluation
 from tensorparity.oracles.operator_forms import wrong_form
 from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import traits_of
+from tensorparity.triage.reproduce.expectations import claim_of
 from tensorparity.triage.reproduce.literals import Unprintable
+from tensorparity.triage.reproduce.scripts import render
 
 from .operator_runs import Exact, exact, findings_of, searched
 

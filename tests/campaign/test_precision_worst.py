@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorparity.campaign.precision_paper import PaperTask, search_paper
+from tensorparity.commands.precision_paper import PaperTask, search_paper
 from tensorparity.commands.worst_inputs import WorstInputs
 from tensorparity.core.operator_errors import Precision
-from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.reporting import html
 from tensorparity.reporting.facts import Facts, TargetFacts
 from tensorparity.store.casefile import read_case

@@ -11,16 +11,7 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.filing import make_finding, scripts_of
-from tensorparity.campaign.reducing import (
-    Preparation,
-    Prepared,
-    ReducingSettings,
-    confirmed,
-    needed_targets,
-    prepare_one,
-    reduce_suspicion,
-)
-from tensorparity.commands.confirming import agreed
+from tensorparity.commands.confirming import suspicions_of_all
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Diagnosis
@@ -30,13 +21,22 @@ from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Judgement, Kind, Verdict
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.reporting.summary import distinct
 from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.confirm import two_answers, unsteady
 from tensorparity.triage.examine import Examined, Examiner
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import (
+    Preparation,
+    Prepared,
+    ReducingSettings,
+    confirm_suspicions,
+    needed_targets,
+    prepare_one,
+    reduce_suspicion,
+)
+from tensorparity.triage.reduction.reducer import ReductionBudget
 from tensorparity.triage.reproduce.script import Reproducer
 
 from ..examining import examine_case, examine_cases, examiner_for, look
@@ -83,7 +83,7 @@ def preparing(runner: Any, settings: ReducingSettings) -> Preparation:
 
 
 def prepared_alone(runner: Any, suspicion: Suspicion) -> Prepared:
-    return prepare_one(runner, examiner(runner), suspicion, Budget(), scripts=False)
+    return prepare_one(runner, examiner(runner), suspicion, ReductionBudget(), scripts=False)
 
 
 def _is_well(judged: Judged) -> bool:
@@ -149,7 +149,7 @@ class TestExamining:
 
     def test_several_cases_in_one_round_trip(self, runner: Any, chain: Case) -> None:
         single = reduce_suspicion(
-            examiner(runner), examine_case(runner, chain, TARGETS)[0].suspicions[0], Budget()
+            examiner(runner), examine_case(runner, chain, TARGETS)[0].suspicions[0], ReductionBudget()
         ).case
         right = replace(single, inputs={name: array + 1 for name, array in single.inputs.items()})
         runner.ran.clear()
@@ -161,7 +161,7 @@ class TestExamining:
 class TestReducing:
     def test_the_chain_in_few_checks(self, runner: Any, chain: Case) -> None:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
+        reduction = reduce_suspicion(examiner(runner), suspicion, ReductionBudget())
         assert isinstance(reduction.case.subject, LayerGraph)
         (node,) = reduction.case.subject.nodes
         assert (node.name, dict(node.params)) == ("d23", {"units": 1})
@@ -174,7 +174,7 @@ class TestReducing:
         runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]}, ends={TF: Status.UNSUPPORTED})
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         assert needed_targets(suspicion, traits_of(TARGETS)) == [TORCH, TF]
-        reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
+        reduction = reduce_suspicion(examiner(runner), suspicion, ReductionBudget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.diagnosis.suspects == (TORCH,)
 
@@ -188,7 +188,7 @@ class TestReducing:
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
         (note,) = two_answers((TORCH,), {}, {TORCH: answering(1.0)}, {TORCH: answering(2.0)})
         wavering = replace(suspicion, diagnosis=unsteady(suspicion.diagnosis, note))
-        reduction = reduce_suspicion(examiner(runner), wavering, Budget())
+        reduction = reduce_suspicion(examiner(runner), wavering, ReductionBudget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.kind is Kind.INCONSISTENCY
         assert len(reduction.case.subject.nodes) == 1  # type: ignore[union-attr]
@@ -210,7 +210,7 @@ class TestReducing:
         planted = {TORCH: {"d23": wrong}, JAX: {"d23": sometimes}}
         runner = fake_runner(targets=TARGETS, planted=planted)
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
+        reduction = reduce_suspicion(examiner(runner), suspicion, ReductionBudget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.diagnosis.suspects == (TORCH,)
         assert len(reduction.case.inputs["e22"]) * reduction.case.subject.nodes[0].params["units"] > 1  # type: ignore[union-attr]
@@ -257,7 +257,7 @@ class TestReducing:
         def breaks(*args: Any) -> Any:
             raise ZeroDivisionError("by none")
 
-        monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", breaks)
+        monkeypatch.setattr("tensorparity.triage.reduction.preparation.reduce_suspicion", breaks)
         runner = fake_runner(targets=TARGETS)
         suspicion = Suspicion(Kind.INCONSISTENCY, Diagnosis(Class.DEFECT, (TORCH,), api="x.y"), chain, TARGETS)
         (prepared,) = preparing(runner, ReducingSettings(scripts=False)).prepare([suspicion])
@@ -269,7 +269,7 @@ class TestReducing:
     def test_a_crash_keeps_its_key(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS, raising={TORCH: ["d23"]})
         (suspicion,) = examine_case(runner, chain, TARGETS)[0].suspicions
-        reduction = reduce_suspicion(examiner(runner), suspicion, Budget())
+        reduction = reduce_suspicion(examiner(runner), suspicion, ReductionBudget())
         assert reduction.suspicion is not None
         assert reduction.suspicion.key == suspicion.key
         assert len(reduction.case.subject.nodes) == 1  # type: ignore[union-attr]
@@ -283,12 +283,12 @@ class TestMetOnTheWay:
     def test_what_shows_again_is_a_defect(self, runner: Any, chain: Case) -> None:
         found = self.met(runner, chain)
         runner.ran.clear()
-        assert [s.diagnosis.klass for s in confirmed(examiner(runner), [found])] == [Class.DEFECT]
+        assert [s.diagnosis.klass for s in confirm_suspicions(examiner(runner), [found])] == [Class.DEFECT]
         assert all(ran.fresh for ran in runner.ran)
 
     def test_what_does_not_is_flaky(self, fake_runner: Any, chain: Case) -> None:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"d23": wrong}}, only_once=True)
-        (again,) = confirmed(examiner(runner), [self.met(runner, chain)])
+        (again,) = confirm_suspicions(examiner(runner), [self.met(runner, chain)])
         assert again.diagnosis.klass is Class.FLAKY
         assert sentences(again.diagnosis)[-1] == "did not fail again in fresh processes"
 
@@ -296,7 +296,7 @@ class TestMetOnTheWay:
         runner = fake_runner(targets=TARGETS, ends={TORCH: Status.TIMED_OUT})
         hang = self.met(runner, chain)
         assert hang.kind is Kind.HANG
-        assert confirmed(examiner(runner), [hang]) == []
+        assert confirm_suspicions(examiner(runner), [hang]) == []
 
 
 class TestFiling:
@@ -323,7 +323,7 @@ class TestFiling:
             runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
             (suspicion,) = examine_case(runner, case, TARGETS)[0].suspicions
             signatures.add(
-                prepare_one(runner, examiner(runner), suspicion, Budget(), scripts=False).suspicion.signature
+                prepare_one(runner, examiner(runner), suspicion, ReductionBudget(), scripts=False).suspicion.signature
             )
         assert len(signatures) == 1
 
@@ -344,7 +344,7 @@ class TestFiling:
         x = build.add("Dense", build.input("x", (5,)), name="one", units=4, activation="tanh")
         case = case_of(build.build(build.add("Dense", x, name="two", units=3)))
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"Dense": wrong}})
-        suspicions, _ = agreed([look(runner, case, TARGETS) for _ in range(2)])
+        suspicions, _ = suspicions_of_all([look(runner, case, TARGETS) for _ in range(2)])
         assert [suspicion.diagnosis.klass for suspicion in suspicions] == [Class.DEFECT, Class.DEFECT]
 
     def test_one_reduction_for_two_sightings(self, runner: Any, chain: Case) -> None:
@@ -405,7 +405,7 @@ class TestSeveralAtATime:
             met.wait()
             return reduce_suspicion(*given)
 
-        monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", reduce)
+        monkeypatch.setattr("tensorparity.triage.reduction.preparation.reduce_suspicion", reduce)
         prepared = preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
         assert all(item.reduction is not None for item in prepared)
 
@@ -413,7 +413,7 @@ class TestSeveralAtATime:
         runner, suspicions = self.suspicions(fake_runner)
         interrupted, ended = threading.Event(), threading.Event()
 
-        def reduce(stoppable: Any, suspicion: Suspicion, budget: Budget) -> Any:
+        def reduce(stoppable: Any, suspicion: Suspicion, budget: ReductionBudget) -> Any:
             if suspicion is suspicions[0]:
                 raise KeyboardInterrupt
             interrupted.wait(30)
@@ -423,7 +423,7 @@ class TestSeveralAtATime:
                 ended.set()
                 raise
 
-        monkeypatch.setattr("tensorparity.campaign.reducing.reduce_suspicion", reduce)
+        monkeypatch.setattr("tensorparity.triage.reduction.preparation.reduce_suspicion", reduce)
         with pytest.raises(KeyboardInterrupt):
             preparing(runner, ReducingSettings(scripts=False)).prepare(suspicions)
         interrupted.set()
@@ -449,7 +449,7 @@ def test_what_ends_a_process_is_checked_less_often(fake_runner: Any, chain: Case
     runner = fake_runner(targets=TARGETS, ends={TORCH: Status.CRASHED})
     suspicion = next(iter(examine_case(runner, chain, TARGETS)[0].suspicions))
     assert suspicion.kind is Kind.CRASH
-    assert reduce_suspicion(examiner(runner), suspicion, Budget(checks=1000)).checks <= 30
+    assert reduce_suspicion(examiner(runner), suspicion, ReductionBudget(checks=1000)).checks <= 30
 
 
 class TestRepeats:
@@ -457,17 +457,17 @@ class TestRepeats:
         return look(runner, chain, TARGETS)
 
     def test_what_fails_each_time(self, runner: Any, chain: Case) -> None:
-        suspicions, _ = agreed([self.checked(runner, chain)] * 2)
+        suspicions, _ = suspicions_of_all([self.checked(runner, chain)] * 2)
         assert [s.diagnosis.klass for s in suspicions] == [Class.DEFECT]
 
     def test_what_fails_once_is_flaky(self, runner: Any, chain: Case) -> None:
-        suspicions, _ = agreed([self.checked(runner, chain), Examined(Ask(chain), ({},), Judged())])
+        suspicions, _ = suspicions_of_all([self.checked(runner, chain), Examined(Ask(chain), ({},), Judged())])
         assert [s.diagnosis.klass for s in suspicions] == [Class.FLAKY]
 
     def test_what_nobody_can_tell(self, chain: Case) -> None:
         judged = Judged((Verdict(Judgement.UNDECIDED, TARGETS, "why"),))
         undecided = Examined(Ask(chain), ({},), judged)
-        assert agreed([undecided, undecided]) == ([], "why")
+        assert suspicions_of_all([undecided, undecided]) == ([], "why")
 
 
 def test_hangs_are_asked_again_at_ten_times_their_deadline(fake_runner: Any, chain: Case) -> None:

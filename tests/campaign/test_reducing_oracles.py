@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from tensorparity.campaign import reducing
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Diagnosis
@@ -19,6 +18,7 @@ from tensorparity.core.verdict import Kind, Stage
 from tensorparity.oracles.kinds import make_oracle
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.examine import Examined
+from tensorparity.triage.reduction import preparation as reducing
 from tensorparity.triage.reduction.reducer import Reduction
 
 TARGETS = ("keras:tensorflow", "keras:torch")

@@ -8,8 +8,6 @@ from typing import cast
 import numpy as np
 import pytest
 
-from tensorparity.campaign.reducing import Prepared, prepare_one
-from tensorparity.campaign.scripts import execute, render, reproduce, verify
 from tensorparity.core.arrays import dtype_named
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.finding import Class, Diagnosis
@@ -18,12 +16,14 @@ from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.targets.catalogue import KERAS_TORCH
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import Prepared, prepare_one
+from tensorparity.triage.reduction.reducer import ReductionBudget
 from tensorparity.triage.reproduce.claim import Claim
+from tensorparity.triage.reproduce.scripts import execute, render, reproduce, verify
 
 from ..examining import examine_case, examiner_for
 
@@ -62,7 +62,7 @@ def opened(source: str, *targets: str) -> LocalRunner:
 
 def prepared(runner: LocalRunner, case: Case) -> Prepared:
     (suspicion,) = examine_case(runner, case, runner.targets)[0].suspicions
-    return prepare_one(runner, examiner_for(runner, runner.targets), suspicion, Budget())
+    return prepare_one(runner, examiner_for(runner, runner.targets), suspicion, ReductionBudget())
 
 
 def fmod() -> Case:

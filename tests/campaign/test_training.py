@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer
+from tensorparity.commands.whole_models import ExaminedModel, ModelExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.comparison import Comparison

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.selection import installed_targets
 from tensorparity.cli.main import main
+from tensorparity.targets.selection import installed_targets
 
 pytestmark = pytest.mark.skipif(len(installed_targets()) < 2, reason="fewer than two targets are installed")
 

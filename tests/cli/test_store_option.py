@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tensorparity.campaign.selection import installed_targets
 from tensorparity.cli.main import main
 from tensorparity.commands import compare as comparing
 from tensorparity.core.errors import RunError
+from tensorparity.targets.selection import installed_targets
 
 pytestmark = pytest.mark.skipif(len(installed_targets()) < 2, reason="fewer than two targets are installed")
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.known import accept, with_known
 from tensorparity.cli.options import case_file, exit_code
+from tensorparity.commands.known_differences import accept, with_known
 from tensorparity.core.case import Case
 from tensorparity.core.comparison import Comparison, LayerDeviation
 from tensorparity.core.errors import UsageError

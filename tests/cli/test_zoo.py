@@ -13,7 +13,7 @@ import pytest
 from tensorparity.cli.main import main
 from tensorparity.reporting.json_document import load_schema
 from tensorparity.zoo.entries import ZOO
-from tensorparity.zoo.weights import Shelf, Training, starting_weights
+from tensorparity.zoo.weights import Shelf, TrainingRecord, starting_weights
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_the_document_obeys_the_schema(run: Any) -> None:
 
 def test_what_has_been_trained_says_how_well(run: Any, tmp_path: Path) -> None:
     shelf = Shelf(tmp_path / "cache" / "tensorparity")
-    for name, training in (("lenet1", Training("a", 12.0, 0.95)), ("gru", Training("a", 3.0, 0.25, 1.2))):
+    for name, training in (("lenet1", TrainingRecord("a", 12.0, 0.95)), ("gru", TrainingRecord("a", 3.0, 0.25, 1.2))):
         entry = ZOO[name]
         shelf.keep(entry, entry.build(), starting_weights(entry, entry.build()), training)
     _, out, _ = run("zoo")

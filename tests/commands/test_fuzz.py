@@ -15,9 +15,8 @@ from rich.console import Console
 from tensorparity.campaign import session
 from tensorparity.campaign.budget import StopReason
 from tensorparity.campaign.events import Event, Progress
-from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
-from tensorparity.campaign.voted_layers import VotedRun
 from tensorparity.commands.fuzz import Fuzz, FuzzSettings
+from tensorparity.commands.voted_layers import VotedRun
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
@@ -33,6 +32,7 @@ from tensorparity.store.database import Store, open_store
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
 from tensorparity.triage import examine
+from tensorparity.triage.reduction.preparation import Preparation, Prepared, ReducingSettings
 
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 NETWORKS = NetworkSettings(layers=("Dense", "ELU"), max_vertices=4, training=False, varied=False)

@@ -12,8 +12,7 @@ import pytest
 
 from tensorparity.campaign.budget import StopReason
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.reducing import ReducingSettings
-from tensorparity.campaign.session import Session
+from tensorparity.campaign.session import CampaignSession
 from tensorparity.commands.hunt import Hunt, HuntSettings, hunt
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
@@ -25,12 +24,13 @@ from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement
 from tensorparity.engines.base import ENGINES
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles.training_step import TrainingStep
 from tensorparity.store.database import open_store
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
 from tensorparity.triage.examine import Examiner
+from tensorparity.triage.reduction.preparation import ReducingSettings
 
 TARGETS = ("keras:jax", "keras:tensorflow", "keras:torch")
 
@@ -214,7 +214,7 @@ def test_a_second_ctrl_c_leaves_what_was_convicted_to_a_resume(run: Any, monkeyp
 
     planted = {"keras:jax": {"dense": bump}}
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "confirm", interrupted)
+        patched.setattr(CampaignSession, "confirm", interrupted)
         hunted, results = run(cases=2, planted=planted)
     assert (results, hunted.session.findings, hunted.stop) == ([], {}, StopReason.INTERRUPTED)
     hunted, results = run(cases=2, planted=planted, resume=True)
@@ -223,13 +223,13 @@ def test_a_second_ctrl_c_leaves_what_was_convicted_to_a_resume(run: Any, monkeyp
 
 def test_nothing_is_recorded_before_its_findings_are_filed(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int] = []
-    record = Session.record
+    record = CampaignSession.record
 
-    def recorded(self: Session, engine: str, results: Sequence[Result]) -> None:
+    def recorded(self: CampaignSession, engine: str, results: Sequence[Result]) -> None:
         found.extend(len(self.findings) for result in results if any(v.failed for v in result.verdicts))
         record(self, engine, results)
 
-    monkeypatch.setattr(Session, "record", recorded)
+    monkeypatch.setattr(CampaignSession, "record", recorded)
     run(cases=2, planted={"keras:jax": {"dense": bump}})
     assert found == [2, 2]
 

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.exports import ExportedCases
-from tensorparity.campaign.reducing import Prepared
 from tensorparity.commands import localize as localizing
 from tensorparity.commands import reduce as reducing
 from tensorparity.commands.opening import OpenCase
@@ -24,8 +22,10 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.reporting.words import sentences
 from tensorparity.store.casefile import CaseFile
+from tensorparity.targets.exports import ExportedCases
 from tensorparity.targets.runner import RunnerSettings
 from tensorparity.triage.examine import Examined
+from tensorparity.triage.reduction.preparation import Prepared
 
 TARGETS = ("keras:torch", "onnxruntime", "openvino")
 REMARK = "not reduced, shown by the file: some.exporter takes no layers of ours"

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.exports import export_to_onnx
-from tensorparity.campaign.whole_models import ModelExaminer
+from tensorparity.commands.whole_models import ModelExaminer
 from tensorparity.core.case import ModelFile
 from tensorparity.core.model import Model
 from tensorparity.targets.catalogue import traits_of
+from tensorparity.targets.exports import export_to_onnx
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
 pytest.importorskip("onnxscript")

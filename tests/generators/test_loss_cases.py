@@ -9,9 +9,9 @@ import pytest
 
 from tensorparity.core.case import Case
 from tensorparity.core.procedure import Goal, Recipe
-from tensorparity.generators.networks.loss_cases import EXACT, PREDICTIONS, loss_case, loss_cases, styles_of
-from tensorparity.operators.losses import LOSSES, evaluate_loss
-from tensorparity.operators.losses_alone import is_loss_alone
+from tensorparity.generators.single_cases.losses import EXACT, PREDICTIONS, loss_case, loss_cases, styles_of
+from tensorparity.operators.losses.alone import is_loss_alone
+from tensorparity.operators.losses.catalogue import LOSSES, evaluate_loss
 
 
 def names(cases: list[Case]) -> list[str]:

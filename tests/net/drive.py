@@ -20,11 +20,10 @@ from scenarios import Scenario, exhibits
 
 from tensorparity.campaign.events import silent
 from tensorparity.campaign.filing import make_finding
-from tensorparity.campaign.operator_findings import OncePerOperator
-from tensorparity.campaign.reducing import Preparation, Prepared, ReducingSettings
-from tensorparity.campaign.sources import Context, open_source
-from tensorparity.campaign.whole_models import ExaminedModel, ModelExaminer, read_model
-from tensorparity.commands.confirming import agreed
+from tensorparity.commands.confirming import suspicions_of_all
+from tensorparity.commands.operator_findings import OncePerOperator
+from tensorparity.commands.sources.models import Context, open_source
+from tensorparity.commands.whole_models import ExaminedModel, ModelExaminer, read_model
 from tensorparity.core.case import Case
 from tensorparity.core.endings import ENDING_KINDS
 from tensorparity.core.engine import Ask
@@ -39,7 +38,7 @@ from tensorparity.engines.muffin.samples import samples_of
 from tensorparity.engines.predoo.turns import Turns
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.generators.single_cases.streams import INVALID, STREAMS
-from tensorparity.operators.calls.native import case_operator
+from tensorparity.operators.functions.native import case_operator
 from tensorparity.oracles.kinds import particular_oracle
 from tensorparity.oracles.step_facts import STEP, StepFacts
 from tensorparity.oracles.whole.sight import model_of
@@ -47,10 +46,11 @@ from tensorparity.reporting.words import sentence
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.runner import LocalRunner
 from tensorparity.triage.examine import Examined, Examiner
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import Preparation, Prepared, ReducingSettings
+from tensorparity.triage.reduction.reducer import ReductionBudget
 from tensorparity.triage.witnesses import with_testimonies
 from tensorparity.zoo.entries import ARCHITECTURES
-from tensorparity.zoo.weights import calibrated, sample_inputs
+from tensorparity.zoo.weights import calibrated_weights, sample_inputs
 
 Json = Any
 Results = dict[str, list[dict[str, Json]]]
@@ -179,7 +179,7 @@ def open_file(runner: LocalRunner, scenario: Scenario, path: Path, cache: Path) 
 
 def reduce_all(examiner: Examiner, suspicions: Sequence[Suspicion]) -> Iterator[Prepared]:
     """One after the other, so that threads do not change the order of questions; by checks, whatever time they take."""
-    settings = ReducingSettings(Budget(_CHECKS, math.inf), math.inf, scripts=False)
+    settings = ReducingSettings(ReductionBudget(_CHECKS, math.inf), math.inf, scripts=False)
     preparation = Preparation(examiner.runner, examiner, settings)  # type: ignore[arg-type]
     for suspicion in suspicions:
         yield from preparation.reduce([suspicion])
@@ -191,7 +191,7 @@ def replay(runner: Runner, suspicion: Suspicion) -> tuple[list[Suspicion], str]:
     oracle, claim = particular_oracle(suspicion), claim_against(suspicion.diagnosis.suspects)
     ask = Ask(suspicion.case, oracles=(oracle,) if oracle else ())
     examiners = [examiner_of(runner, suspicion.targets) for _ in range(2)]
-    return agreed([examiner.examine([ask], fresh=True, claim=claim)[0] for examiner in examiners])
+    return suspicions_of_all([examiner.examine([ask], fresh=True, claim=claim)[0] for examiner in examiners])
 
 
 def finding_of(
@@ -232,7 +232,7 @@ def models_of(scenario: Scenario) -> Iterator[tuple[str, Case]]:
         graph = ARCHITECTURES[name]()
         rng = np.random.default_rng([scenario.seed, index])
         inputs = sample_inputs(graph, rng, _INSTANCES)
-        yield name, Case(graph, inputs=inputs, weights=calibrated(graph, scenario.seed), seed=scenario.seed)
+        yield name, Case(graph, inputs=inputs, weights=calibrated_weights(graph, scenario.seed), seed=scenario.seed)
 
 
 def _first(count: int, cases: Iterator[Case]) -> list[Case]:

@@ -24,7 +24,7 @@ from scenarios import SCENARIOS, Scenario
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.outcome import Outcome
 from tensorparity.core.runner import Runner
-from tensorparity.targets.limits import Limits
+from tensorparity.targets.limits import WorkerLimits
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 
 
@@ -71,7 +71,7 @@ def record(folder: Path, scenarios: Sequence[Scenario]) -> None:
     own = [scenario for scenario in scenarios if not scenario.like]
     for _, group in groupby(own, lambda scenario: (scenario.everybody, scenario.planted)):
         together = list(group)
-        settings = RunnerSettings(limits=Limits(), faults=together[0].faults, workers=len(together[0].everybody))
+        settings = RunnerSettings(limits=WorkerLimits(), faults=together[0].faults, workers=len(together[0].everybody))
         with open_runner(together[0].everybody, settings) as runner:
             for scenario in together:
                 if scenario.file:
@@ -109,7 +109,7 @@ def amend(folder: Path, scenarios: Sequence[Scenario]) -> None:
         path = folder / f"{scenario.recording}.zip"
         kept = load(path)
         own = next(other for other in SCENARIOS if other.name == scenario.recording)
-        settings = RunnerSettings(limits=Limits(), faults=own.faults, workers=len(scenario.everybody))
+        settings = RunnerSettings(limits=WorkerLimits(), faults=own.faults, workers=len(scenario.everybody))
         with open_runner(scenario.everybody, settings) as runner:
             amending = _Amending(_Warm(runner), doctored(scenario.doctored, kept))
             drive(scenario, amending)

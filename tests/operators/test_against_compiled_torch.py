@@ -18,8 +18,8 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, InputSpec, LayerGraph, Ref
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.operators.catalogue import layer, layer_names
-from tensorparity.operators.evaluate import draw_weights, evaluate_node
-from tensorparity.operators.rounding import K, error_units
+from tensorparity.operators.reference.evaluate import draw_weights, evaluate_node
+from tensorparity.operators.reference.rounding import K, error_units
 from tensorparity.targets.lowering.pytorch import lower_to_torch
 from tensorparity.targets.runner import open_runner
 

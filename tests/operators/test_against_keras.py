@@ -21,17 +21,17 @@ from tensorparity.core.graph import Ref
 from tensorparity.core.procedure import Recipe
 from tensorparity.operators import undeclared
 from tensorparity.operators.arguments import channels_first, pair
-from tensorparity.operators.attended import fold_of
-from tensorparity.operators.beside import Beside
 from tensorparity.operators.catalogue import layer, layer_names
-from tensorparity.operators.evaluate import evaluate_node
-from tensorparity.operators.loss_spec import AXIS, REDUCTION, LossSpec
-from tensorparity.operators.losses import LOSSES
+from tensorparity.operators.layers.attended import fold_of
+from tensorparity.operators.layers.spatial import read_window, spatial_axes
+from tensorparity.operators.losses.catalogue import LOSSES
+from tensorparity.operators.losses.spec import AXIS, REDUCTION, LossSpec
+from tensorparity.operators.masks_and_states import MasksAndStates
 from tensorparity.operators.metrics.catalogue import METRICS, metric_case
-from tensorparity.operators.optimizer_options import OPTIONS, Surroundings
-from tensorparity.operators.optimizers import OPTIMIZERS, evaluate_step
-from tensorparity.operators.rounding import K, error_units
-from tensorparity.operators.spatial import read_window, spatial_axes
+from tensorparity.operators.optimizers.catalogue import OPTIMIZERS, evaluate_step
+from tensorparity.operators.optimizers.options import OPTIONS, Surroundings
+from tensorparity.operators.reference.evaluate import evaluate_node
+from tensorparity.operators.reference.rounding import K, error_units
 from tensorparity.operators.spec import Parameter, ShapeError, no_masks
 
 #: Uses of each layer: enough to meet a wrong axis or a lost term; a sweep asks for hundreds. JAX compiles every one.
@@ -287,7 +287,7 @@ def _draw_mask(name: str, index: int, x: np.ndarray, rng: np.random.Generator) -
 
 def _expected(example: Any, masks: list[np.ndarray | None]) -> Any:
     """Outputs and their masks by the reference; None where it does not say."""
-    beside = Beside()
+    beside = MasksAndStates()
     for ref, mask in zip(example.node.inputs, masks, strict=True):
         if mask is not None:
             beside.put(ref, mask)

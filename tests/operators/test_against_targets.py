@@ -18,8 +18,8 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import InputSpec, LayerGraph, Ref
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.operators.catalogue import layer, layer_names
-from tensorparity.operators.evaluate import evaluate_node
-from tensorparity.operators.rounding import K, error_units
+from tensorparity.operators.reference.evaluate import evaluate_node
+from tensorparity.operators.reference.rounding import K, error_units
 from tensorparity.operators.spec import Evaluation
 from tensorparity.targets.catalogue import TARGETS
 from tensorparity.targets.environments import find_environment, inventory

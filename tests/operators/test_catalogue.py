@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tensorparity.core.errors import UsageError
 from tensorparity.core.jsontext import canonical, parse
 from tensorparity.operators.catalogue import has_layer, layer, layer_names
-from tensorparity.operators.evaluate import evaluate_node
-from tensorparity.operators.rounding import K, error_units
+from tensorparity.operators.reference.evaluate import evaluate_node
+from tensorparity.operators.reference.rounding import K, error_units
 from tensorparity.operators.spec import ShapeError
 
 
@@ -97,7 +97,10 @@ def test_rounding_the_true_value_is_below_k_and_a_per_mille_is_above(name, draw_
 def test_no_library_is_imported():
     code = (
         "import sys\n"
-        "from tensorparity.operators import catalogue, evaluate, known_classes, losses, optimizers\n"
+        "from tensorparity.operators import catalogue, known_classes\n"
+        "from tensorparity.operators.losses import catalogue as losses\n"
+        "from tensorparity.operators.optimizers import catalogue as optimizers\n"
+        "from tensorparity.operators.reference import evaluate\n"
         "[catalogue.layer(name) for name in catalogue.layer_names()]\n"
         "assert not {'keras', 'tensorflow', 'torch', 'jax', 'scipy'} & set(sys.modules)\n"
     )

@@ -8,9 +8,9 @@ from tensorparity.core.case import Case
 from tensorparity.core.procedure import Recipe
 from tensorparity.generators.single_cases.invalid import layer_case, step_case
 from tensorparity.operators.catalogue import layer, layer_names
-from tensorparity.operators.evaluate import infer_shapes
-from tensorparity.operators.optimizer_options import OPTION_CONFLICTS
+from tensorparity.operators.optimizers.options import OPTION_CONFLICTS
 from tensorparity.operators.page import page
+from tensorparity.operators.reference.evaluate import infer_shapes
 from tensorparity.operators.ruled_out import ruled_out
 from tensorparity.operators.spec import Conflict, LayerSpec, Parameter, ShapeError
 from tensorparity.operators.spec import ruled_out as values_ruled_out

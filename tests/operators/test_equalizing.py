@@ -9,11 +9,11 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, Node, Ref
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.operators.catalogue import has_layer, has_reference, layer, layer_names
-from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.operators.reference.evaluate import evaluate_node
 from tensorparity.operators.spec import ShapeError
+from tensorparity.oracles.measure.backward import layer_function
+from tensorparity.oracles.measure.isolated_nodes import reference_of
 from tensorparity.oracles.references import references
-from tensorparity.triage.backward import layer_function
-from tensorparity.triage.measuring import reference_of
 
 from ..judging import judge
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tensorparity.core.graph import GraphBuilder
-from tensorparity.operators.beside import Beside, is_stateful, keeps_states
-from tensorparity.operators.evaluate import declare_weights, draw_weights, evaluate, evaluate_batches
-from tensorparity.operators.nested import serialized
+from tensorparity.operators.layers.nested import serialized_layer
+from tensorparity.operators.masks_and_states import MasksAndStates, is_stateful, keeps_states
+from tensorparity.operators.reference.evaluate import declare_weights, draw_weights, evaluate, evaluate_batches
 from tensorparity.operators.spec import ShapeError
 
 
@@ -57,7 +57,7 @@ def test_rounding_of_the_state_is_carried_along():
         ("LSTM", (3, 2), {"units": 2, "stateful": True}),
         ("GRU", (3, 2), {"units": 2, "stateful": True, "return_sequences": True}),
         ("ConvLSTM1D", (3, 4, 1), {"filters": 2, "kernel_size": 2, "stateful": True}),
-        ("Bidirectional", (3, 2), {"layer": serialized("LSTM", "lstm", units=2, stateful=True)}),
+        ("Bidirectional", (3, 2), {"layer": serialized_layer("LSTM", "lstm", units=2, stateful=True)}),
     ],
 )
 def test_two_halves_forward_are_one_whole(op, shape, params):
@@ -91,7 +91,7 @@ def test_a_masked_first_step_of_a_later_call_is_nowhere_said():
     build = GraphBuilder()
     hidden = build.add("Masking", build.input("x", (2, 1)))
     graph = build.build(build.add("SimpleRNN", hidden, name="r", units=1, stateful=True))
-    weights, beside = draw_weights(graph, np.random.default_rng(0)), Beside()
+    weights, beside = draw_weights(graph, np.random.default_rng(0)), MasksAndStates()
     x = np.array([[[0.0], [1.0]]])
     evaluate(graph, {"x": x}, weights, beside=beside)
     with pytest.raises(ShapeError, match="nowhere said"):

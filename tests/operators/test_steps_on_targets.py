@@ -14,11 +14,11 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import Runner
 from tensorparity.core.verdict import Judgement
 from tensorparity.operators.catalogue import layer
-from tensorparity.operators.evaluate import draw_weights
-from tensorparity.operators.rounding import K
+from tensorparity.operators.reference.evaluate import draw_weights
+from tensorparity.operators.reference.rounding import K
+from tensorparity.oracles.measure.states import judge_states
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import open_runner
-from tensorparity.triage.states import judge_states
 
 from ..stepping import ExaminedSteps
 

@@ -10,7 +10,7 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Procedure
-from tensorparity.operators.evaluate import draw_weights, evaluate
+from tensorparity.operators.reference.evaluate import draw_weights, evaluate
 from tensorparity.testing.batch_order import ReversedBatch, reversed_name
 
 from ..stepping import ExaminedSteps

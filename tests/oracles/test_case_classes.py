@@ -15,8 +15,8 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
-from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.operators.losses_alone import loss_alone
+from tensorparity.operators.functions.catalogue import OPERATORS
+from tensorparity.operators.losses.alone import loss_alone
 from tensorparity.reporting.words import sentences
 
 from ..judging import judge

@@ -15,8 +15,8 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
-from tensorparity.operators.api import evaluate_call
-from tensorparity.operators.losses import evaluate_loss
+from tensorparity.operators.functions.api import evaluate_call
+from tensorparity.operators.losses.catalogue import evaluate_loss
 from tensorparity.oracles.subjects import stage_of
 from tensorparity.reporting.words import sentences
 

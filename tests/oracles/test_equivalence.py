@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from tensorparity.campaign.selection import traits_of
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case, Counterpart
 from tensorparity.core.finding import Class
@@ -18,6 +17,7 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Kind, Stage
 from tensorparity.oracles.kinds import make_oracle, oracle_of
 from tensorparity.reporting.words import sentences
+from tensorparity.targets.selection import traits_of
 
 A, B = "keras:tensorflow", "keras:torch"
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)

@@ -15,7 +15,7 @@ from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind, Stage
-from tensorparity.operators.evaluate import evaluate
+from tensorparity.operators.reference.evaluate import evaluate
 
 from ..judging import judge
 from ..stepping import ExaminedSteps

@@ -15,8 +15,8 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Kind
 from tensorparity.engines.muffin.engine import MuffinEngine
-from tensorparity.generators.networks.loss_cases import loss_cases
-from tensorparity.triage.labels import unfit
+from tensorparity.generators.single_cases.losses import loss_cases
+from tensorparity.oracles.measure.labels import unfit
 
 from ..examining import judge_case
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.reducing import reduce_suspicion
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.procedure import Procedure
 from tensorparity.core.verdict import Kind, Stage
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles import layers
 from tensorparity.reporting.words import sentences
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import reduce_suspicion
+from tensorparity.triage.reduction.reducer import ReductionBudget
 
 from ..examining import examine_case, examiner_for
 
@@ -51,7 +51,7 @@ class TestReload:
     def test_and_reduced_to_it(self, fake_runner: Any, network: Case) -> None:
         runner = fake_runner(targets=TARGETS, lost={TORCH: {"leaky": shifted}})
         (suspicion,) = examine_case(runner, network, TARGETS)[0].suspicions
-        reduction = reduce_suspicion(examiner_for(runner, TARGETS), suspicion, Budget())
+        reduction = reduce_suspicion(examiner_for(runner, TARGETS), suspicion, ReductionBudget())
         assert reduction.suspicion is not None, reduction.stopped
         assert reduction.suspicion.key == suspicion.key
         assert isinstance(reduction.case.subject, LayerGraph)
@@ -73,7 +73,7 @@ class TestReload:
         runner = fake_runner(targets=TARGETS, planted={TORCH: {"leaky": shifted}})
         (suspicion,) = examine_case(runner, network, TARGETS)[0].suspicions
         assert (suspicion.stage, suspicion.case.procedure.reload) == (Stage.FORWARD, False)
-        reduction = reduce_suspicion(examiner_for(runner, TARGETS), suspicion, Budget())
+        reduction = reduce_suspicion(examiner_for(runner, TARGETS), suspicion, ReductionBudget())
         assert reduction.suspicion is not None, reduction.stopped
 
     def test_nothing_lost_nothing_found(self, fake_runner: Any, network: Case) -> None:

@@ -18,8 +18,8 @@ from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.rows import one_row
 from tensorparity.core.traits import TargetTraits, Traits
 from tensorparity.core.verdict import Judgement, Kind
-from tensorparity.operators.calls.catalogue import OPERATORS, operator_of
-from tensorparity.operators.calls.native import shared_inputs
+from tensorparity.operators.functions.catalogue import OPERATORS, operator_of
+from tensorparity.operators.functions.native import shared_inputs
 from tensorparity.triage.examine import Examined, Examiner
 
 RIGHT, WRONG = "torch:eager", "onnxruntime"

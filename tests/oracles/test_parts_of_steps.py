@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorparity.campaign.selection import traits_of
 from tensorparity.core.capabilities import within_reach
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.graph import GraphBuilder
@@ -16,6 +15,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.oracles.kinds import make_oracle
+from tensorparity.targets.selection import traits_of
 
 from ..judging import judged
 

@@ -19,13 +19,13 @@ from tensorparity.core.policies import cast, policy_named
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.signature import value_classes
 from tensorparity.core.verdict import Judgement, Kind, Stage
-from tensorparity.engines.muffin.tables import Tally
+from tensorparity.engines.muffin.tables import NetworkTally
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
-from tensorparity.operators.beside import Beside
-from tensorparity.operators.evaluate import draw_weights, evaluate_node
+from tensorparity.operators.masks_and_states import MasksAndStates
+from tensorparity.operators.reference.evaluate import draw_weights, evaluate_node
+from tensorparity.oracles.measure.steps import loss_of
 from tensorparity.reporting.words import sentences
 from tensorparity.triage.confirm import HANG_FACTOR
-from tensorparity.triage.steps import loss_of
 
 from ..stepping import ExaminedSteps
 
@@ -55,7 +55,7 @@ class ReferenceRunner:
     def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
         nodes: dict[str, np.ndarray] = {}
         by_name: dict[str, np.ndarray] = {}
-        beside = Beside()
+        beside = MasksAndStates()
         for node in case.subject.nodes:
             given = node_inputs(case.subject, node, case.inputs, nodes)
             procedure = case.procedure
@@ -294,12 +294,13 @@ def test_the_whole_network_is_run_again_only_as_far_as_a_target_can():
     class Watched(ReferenceRunner):
         def _run(self, case, target, fresh):
             goals.append((fresh, target, case.procedure.goal))
-            return super()._run(case, {"keras:tensorflow": "keras:two"}.get(target, target), fresh)
+            spoiled = super()._run(case, {"keras:tensorflow": "keras:two"}.get(target, target), fresh)
+            return replace(spoiled, target=target)
 
-    targets = ("keras:tensorflow", "keras:torch", "onnxruntime")
+    targets = ("keras:tensorflow", "keras:torch", "keras:jax", "onnxruntime")
     examiner = ExaminedSteps(Watched(dense_off), targets, {}, oracle="muffin")
     examiner.examine(generated(8, Goal.GRADIENTS))
-    assert examiner.confirm()
+    assert {found.diagnosis.klass for found in examiner.confirm()} == {Class.DEFECT}
     assert {goal for fresh, target, goal in goals if fresh and target == "onnxruntime"} == {Goal.FORWARD}
     assert {goal for fresh, target, goal in goals if fresh and target == "keras:torch"} == {Goal.GRADIENTS}
 
@@ -358,7 +359,7 @@ def test_a_documented_lack_is_counted_and_not_reported():
 
     steps, found, _ = examined(lacks)
     assert found == []
-    tally = Tally(TARGETS)
+    tally = NetworkTally(TARGETS)
     for step in steps:
         tally.add(step.facts, step.verdicts, "palette", 3, 3)
     assert tally.stats()["unsupported_share"] > 0
@@ -369,7 +370,7 @@ def test_a_documented_lack_is_counted_and_not_reported():
 
 def test_tables_count_a_layer_once():
     steps, _, _ = examined(dense_off)
-    tally = Tally(TARGETS)
+    tally = NetworkTally(TARGETS)
     for step in steps:
         tally.add(step.facts, step.verdicts, "palette", 3, 3)
     tables = tally.tables()

@@ -12,7 +12,7 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Mode, Procedure
-from tensorparity.operators.evaluate import evaluate
+from tensorparity.operators.reference.evaluate import evaluate
 
 from ..stepping import ExaminedSteps
 

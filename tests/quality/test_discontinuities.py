@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.sources import Context, open_source
-from tensorparity.campaign.whole_models import ModelExaminer
+from tensorparity.commands.sources.models import Context, open_source
+from tensorparity.commands.whole_models import ModelExaminer
 from tensorparity.core.arrays import Array
 from tensorparity.core.finding import Class
 from tensorparity.reporting.words import sentences

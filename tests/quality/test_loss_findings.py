@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tensorparity.operators.losses import LOSSES
+from tensorparity.operators.losses.catalogue import LOSSES
 
 pytestmark = [pytest.mark.quality, pytest.mark.tensorflow, pytest.mark.torch]
 

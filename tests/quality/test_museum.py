@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import tensorparity
-from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.core.finding import Class
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.reporting.words import sentences
@@ -26,7 +25,8 @@ from tensorparity.targets.faults import fault_names, load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.testing.museum import EXHIBITS, JAX, NATIVE, NATIVE_JAX, NATIVE_TENSORFLOW, TENSORFLOW, TORCH, Exhibit
 from tensorparity.triage.reduction.order import elements, node_count
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import Prepared, prepare_one
+from tensorparity.triage.reduction.reducer import ReductionBudget
 
 from ..examining import examine_case, examiner_for
 
@@ -124,7 +124,7 @@ def show(exhibit: Exhibit) -> Shown:
         assert len(checked.suspicions) == 1, (checked.suspicions, checked.undecided)
         (suspicion,) = checked.suspicions
         prepared = (
-            prepare_one(runner, examiner_for(runner, exhibit.targets), suspicion, Budget())
+            prepare_one(runner, examiner_for(runner, exhibit.targets), suspicion, ReductionBudget())
             if exhibit.klass is Class.DEFECT
             else None
         )

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from tensorparity.campaign.scripts import execute
 from tensorparity.core.graph import LayerGraph
 from tensorparity.store.casefile import read_case
 from tensorparity.targets.faults import parse_faults
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.reduction.order import elements, odd_parameters
+from tensorparity.triage.reproduce.scripts import execute
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.jax, pytest.mark.torch]
 

@@ -11,7 +11,7 @@ from tensorparity.core.case import Case
 from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.targets.faults import parse_faults
 from tensorparity.targets.runner import RunnerSettings, open_runner
 

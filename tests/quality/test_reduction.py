@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.campaign.reducing import prepare_one
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.procedure import Procedure
 from tensorparity.core.verdict import Stage
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.targets.faults import Fault, load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import prepare_one
+from tensorparity.triage.reduction.reducer import ReductionBudget
 
 from ..examining import examine_case, examiner_for
 
@@ -50,7 +50,7 @@ def test_one_wrong_number_of_an_image() -> None:
     with open_runner(targets, RunnerSettings(faults={"keras:torch": Fault("silu", SILU)})) as runner:
         checked, _ = examine_case(runner, case, targets)
         (suspicion,) = checked.suspicions
-        prepared = prepare_one(runner, examiner_for(runner, targets), suspicion, Budget())
+        prepared = prepare_one(runner, examiner_for(runner, targets), suspicion, ReductionBudget())
     reduced = prepared.suspicion
     assert reduced.diagnosis.suspects == ("keras:torch",)
     assert reduced.case.inputs["x"].shape == (1, 1, 1, 1)
@@ -73,7 +73,7 @@ def test_a_setting_that_saving_loses_in_a_network() -> None:
     with open_runner(targets, RunnerSettings(faults={"keras:torch": load_fault("config-loses-setting")})) as runner:
         checked, _ = examine_case(runner, case, targets)
         (suspicion,) = checked.suspicions
-        prepared = prepare_one(runner, examiner_for(runner, targets), suspicion, Budget())
+        prepared = prepare_one(runner, examiner_for(runner, targets), suspicion, ReductionBudget())
     assert (suspicion.stage, suspicion.diagnosis.node) == (Stage.SAVE_LOAD, "leaky#0")
     assert [node.layer for node in prepared.suspicion.case.subject.nodes] == ["leaky"]  # type: ignore[union-attr]
     assert prepared.reproducer is not None

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.campaign.reducing import Prepared, prepare_one
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Stage
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.reporting.words import sentences
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
-from tensorparity.triage.reduction.reducer import Budget
+from tensorparity.triage.reduction.preparation import Prepared, prepare_one
+from tensorparity.triage.reduction.reducer import ReductionBudget
 
 from ..examining import examine_case, examiner_for
 
@@ -59,7 +59,7 @@ def prepared(case: Case, targets: list[str], fault: str) -> Prepared:
     with open_runner(targets, RunnerSettings(faults={TORCH: Fault("optimizer", fault)})) as runner:
         checked, _ = examine_case(runner, case, targets)
         assert len(checked.suspicions) == 1, checked.undecided
-        return prepare_one(runner, examiner_for(runner, targets), checked.suspicions[0], Budget())
+        return prepare_one(runner, examiner_for(runner, targets), checked.suspicions[0], ReductionBudget())
 
 
 def test_several_steps() -> None:

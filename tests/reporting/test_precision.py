@@ -20,7 +20,7 @@ from tensorparity.reporting.precision import (
     table_1,
     table_2,
     tables,
-    unsupported,
+    unsupported_runs,
 )
 
 
@@ -89,7 +89,7 @@ def test_all_figures_are_there(paper: Precision) -> None:
 
 
 def test_what_gave_no_answer_is_listed(operators: Precision) -> None:
-    assert [(run.operator, run.reason) for run in unsupported(operators)] == [("mish", "keras has no mish")]
+    assert [(run.operator, run.reason) for run in unsupported_runs(operators)] == [("mish", "keras has no mish")]
     (silence,) = silences(operators)
     assert (silence.why, silence.count, silence.operators) == ("keras has no such function", 1, ("mish",))
     assert any(title.startswith("Without an answer: 1") for title, *_ in tables(operators))

@@ -10,7 +10,7 @@ import pytest
 from tensorparity.core.finding import Class, Finding
 from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
 from tensorparity.reporting.facts import Facts, TargetFacts
-from tensorparity.reporting.summary import Tone, by_urgency, ordered, summarize, tally
+from tensorparity.reporting.summary import Tone, by_class, by_urgency, summarize, tally
 
 Sample = Callable[[str], Facts]
 
@@ -150,6 +150,6 @@ def test_inspections(sample: Sample) -> None:
 
 
 def test_defects_come_first(sample: Sample) -> None:
-    classes = [finding.diagnosis.klass for finding in ordered(sample("hunt_findings").findings)]
+    classes = [finding.diagnosis.klass for finding in by_class(sample("hunt_findings").findings)]
     assert classes[:5] == [Class.DEFECT] * 5
     assert classes[-1] is Class.FLAKY

@@ -14,7 +14,7 @@ from rich.console import Console
 from tensorparity.core.training import Parting, Training
 from tensorparity.reporting import html, terminal
 from tensorparity.reporting.facts import Facts
-from tensorparity.reporting.training import charts, furthest, headline, loss_gaps, step_rows
+from tensorparity.reporting.training import by_drift, charts, headline, loss_gaps, step_rows
 
 Sample = Callable[[str], Facts]
 A, B = "keras:jax", "keras:torch"
@@ -150,6 +150,6 @@ class TestPages:
     def test_layers_furthest_apart_come_first(self, sample: Sample) -> None:
         facts = sample("trained")
         assert facts.training is not None
-        assert [layer.layer for layer in furthest(replace(facts.training, layers=facts.training.layers[::-1]))] == [
+        assert [layer.layer for layer in by_drift(replace(facts.training, layers=facts.training.layers[::-1]))] == [
             "conv2d_0", "conv2d_1", "conv2d_2", "head",
         ]  # fmt: skip

@@ -15,7 +15,7 @@ from tensorparity.core.evidence import WORDS, Evidence, in_words, observed
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.jsontext import canonical, parse
 from tensorparity.core.verdict import Kind, Stage
-from tensorparity.reporting.words import SENTENCES, in_short, sentence, sentences, title, worded
+from tensorparity.reporting.words import SENTENCES, in_short, sentence, sentences, title, with_words
 
 TORCH = "keras:torch"
 WHERE: dict[str, Any] = {"layer": "conv_1", "op": "Conv2D", "how": "forward", "against": "reference"}
@@ -161,13 +161,13 @@ def _fields(found: Finding) -> dict[str, Any]:
 
 class TestStored:
     def test_words_and_observations_come_back(self) -> None:
-        found = worded(finding(Kind.ERROR, RAISED, in_words("and a word")))
+        found = with_words(finding(Kind.ERROR, RAISED, in_words("and a word")))
         stored = json.loads(canonical(found.to_stored()))
         assert stored["evidence"] == list(sentences(found.diagnosis))
         assert Finding.from_json(stored) == found
 
     def test_the_contract_has_sentences_and_no_observations(self) -> None:
-        entry = worded(finding(Kind.ERROR, RAISED)).to_json()
+        entry = with_words(finding(Kind.ERROR, RAISED)).to_json()
         assert entry["evidence"] == ["keras:torch raised ValueError: no"]
         assert (entry["severity"], entry["reduced"]) == ("refuses-valid", None)
         assert "observations" not in entry
@@ -177,4 +177,8 @@ class TestStored:
         stored = finding(Kind.ERROR, in_words("keras:torch raised: ValueError: no")).to_stored()
         old = Finding.from_json({name: value for name, value in stored.items() if name not in new})
         assert sentences(old.diagnosis) == ("keras:torch raised: ValueError: no",)
-        assert (old.reduced, old.title, worded(old).title) == (None, "", f"{CROP} raises an exception on keras:torch")
+        assert (old.reduced, old.title, with_words(old).title) == (
+            None,
+            "",
+            f"{CROP} raises an exception on keras:torch",
+        )

@@ -25,7 +25,7 @@ AT_HOME = (
     "targets/catalogue.py",
     "targets/lowering/",
     "testing/",
-    "triage/localizers.py",
+    "oracles/measure/localizers.py",
     "triage/reproduce/",
     "worker/",
     "zoo/",

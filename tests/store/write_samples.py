@@ -26,7 +26,7 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.store.casefile import CaseFile, read_case, write_case
 from tensorparity.store.database import Store, open_store
-from tensorparity.triage.known import read_known
+from tensorparity.triage.known_differences import read_known
 
 FOLDER = Path(__file__).parent / "samples" / "written"
 VALUES = FOLDER / "values.json"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from tensorparity.targets.limits import Limits
+from tensorparity.targets.limits import WorkerLimits
 from tensorparity.targets.runner import LocalRunner, RunnerSettings
 from tensorparity.testing.external import MISBEHAVING, external_runner
 
@@ -18,7 +18,9 @@ pytest.register_assert_rewrite("tensorparity.testing.adapter_conformance")
 MIB = 1 << 20
 
 #: Small enough to be hit within seconds; the wall limit is far behind the CPU limit, for loaded machines.
-LIMITS = Limits(cpu_seconds=1.0, wall_factor=10.0, start_cpu_seconds=20.0, memory_bytes=512 * MIB, file_bytes=16 * MIB)
+LIMITS = WorkerLimits(
+    cpu_seconds=1.0, wall_factor=10.0, start_cpu_seconds=20.0, memory_bytes=512 * MIB, file_bytes=16 * MIB
+)
 
 
 def _marked(marker: str) -> list[psutil.Process]:

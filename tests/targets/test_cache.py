@@ -19,9 +19,9 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.targets import cache as caching
 from tensorparity.targets import environments, runner
 from tensorparity.targets.cache import CachedRunner, OutcomeCache, drop_unused
-from tensorparity.targets.environments import Environment, installed
+from tensorparity.targets.environments import Environment, installed_libraries
 from tensorparity.targets.names import parse_target
-from tensorparity.targets.runner import Desk, RunnerSettings, cached
+from tensorparity.targets.runner import PreparedTarget, RunnerSettings, with_cache
 from tensorparity.testing.external import MISBEHAVING, external_runner, misbehave
 
 TARGET = "fake:a"
@@ -104,7 +104,7 @@ def test_compilers_folders_that_nobody_uses_are_dropped(tmp_path: Path) -> None:
     with external_runner(MISBEHAVING, ["misbehaving"], settings) as inner:
         used = {path.name for path in folder.iterdir()} - {"used", "unused"}
         assert len(used) == 1  # its own
-        cached(inner, settings)
+        with_cache(inner, settings)
     assert {path.name for path in folder.iterdir()} == {"used", *used}
     drop_unused(tmp_path / "nowhere")
 
@@ -118,13 +118,13 @@ def test_a_folder_that_cannot_be_made_switches_compiler_caches_off(tmp_path: Pat
 # The key
 
 
-def desk(name: str = "misbehaving", **settings: Any) -> Desk:
-    return Desk(parse_target(name), RunnerSettings(**settings), MISBEHAVING)
+def desk(name: str = "misbehaving", **settings: Any) -> PreparedTarget:
+    return PreparedTarget(parse_target(name), RunnerSettings(**settings), MISBEHAVING)
 
 
 def test_the_catalogue_and_the_core_are_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "tensorparity"
-    for name in ("worker/server.py", "targets/lowering/onnx.py", "core/graph.py", "operators/dense.py"):
+    for name in ("worker/server.py", "targets/lowering/onnx.py", "core/graph.py", "operators/layers/dense.py"):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("one = 1\n")
     monkeypatch.setattr(runner, "__file__", str(package / "targets" / "runner.py"))
@@ -180,8 +180,8 @@ class Packages:
         (self.metadata / "RECORD").write_text("\n".join(lines))
 
     def look(self) -> environments.Installed:
-        environments._installed.cache_clear()
-        return installed(self.environment, MISBEHAVING)
+        environments._installed_state.cache_clear()
+        return installed_libraries(self.environment, MISBEHAVING)
 
 
 @pytest.fixture
@@ -228,10 +228,10 @@ def test_a_checkout_in_the_current_folder_is_not_taken_for_installed(
     (tmp_path / "numpy-0.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 0.0\n")
     monkeypatch.chdir(tmp_path)
     environments._inventory.cache_clear()
-    environments._installed.cache_clear()
+    environments._installed_state.cache_clear()
     here = environments.find_environment("")
     assert environments.inventory(here).version("numpy") == np.__version__
-    assert installed(here, MISBEHAVING).loose == ()
+    assert installed_libraries(here, MISBEHAVING).loose == ()
 
 
 @pytest.fixture(autouse=True)

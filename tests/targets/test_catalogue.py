@@ -10,7 +10,7 @@ from tensorparity.targets import runner
 from tensorparity.targets.catalogue import TARGETS, AdapterChoice, TargetSpec, traits_of
 from tensorparity.targets.environments import Inventory, in_versions
 from tensorparity.targets.names import parse_target
-from tensorparity.targets.runner import Desk, RunnerSettings
+from tensorparity.targets.runner import PreparedTarget, RunnerSettings
 
 OLD_AND_NEW = TargetSpec(
     "keras:theano",
@@ -21,10 +21,10 @@ OLD_AND_NEW = TargetSpec(
 )
 
 
-def desk_with(monkeypatch: pytest.MonkeyPatch, **versions: str) -> Desk:
+def desk_with(monkeypatch: pytest.MonkeyPatch, **versions: str) -> PreparedTarget:
     found = Inventory("3.11", {name: (version, "") for name, version in versions.items()})
     monkeypatch.setattr(runner, "inventory", lambda environment: found)
-    return Desk(parse_target("keras:theano"), RunnerSettings(), OLD_AND_NEW)
+    return PreparedTarget(parse_target("keras:theano"), RunnerSettings(), OLD_AND_NEW)
 
 
 @pytest.mark.parametrize(("version", "adapter"), [("3.10.1", "keras3"), ("2.3.1", "keras2"), ("3.0rc1", "keras3")])
@@ -47,7 +47,7 @@ def test_where_no_adapter_fits_it_is_said_what_was_found(
 
 def test_a_target_with_one_adapter_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "inventory", lambda environment: pytest.fail("was asked"))
-    assert Desk(parse_target("keras:jax"), RunnerSettings()).adapter == "keras3"
+    assert PreparedTarget(parse_target("keras:jax"), RunnerSettings()).adapter == "keras3"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from tensorparity.core.case import Case
 from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.operators.calls.catalogue import find_operators
+from tensorparity.operators.functions.catalogue import find_operators
 from tensorparity.targets.runner import open_runner
 
 

@@ -11,7 +11,7 @@ import pytest
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.outcome import Failure, Outcome, Record, Status
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.targets.packing import packs_of, run_packs
 from tensorparity.targets.requests import End, Reply, Request
 from tensorparity.targets.runner import open_runner

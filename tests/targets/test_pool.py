@@ -14,7 +14,7 @@ import pytest
 
 from tensorparity.core.case import Case
 from tensorparity.core.outcome import Outcome
-from tensorparity.targets.batches import Batch, Job, Queues
+from tensorparity.targets.batches import Queues, RequestBatch, WorkerJob
 from tensorparity.targets.pool import Pool
 from tensorparity.targets.requests import Request
 from tensorparity.targets.runner import LocalRunner, RunnerSettings
@@ -117,9 +117,9 @@ def test_an_error_of_the_loop_reaches_whoever_waits(
 
 def test_queues_are_in_order_by_target_and_background_is_last() -> None:
     queues = Queues()
-    late, early = Batch(2, background=True), Batch(2)
+    late, early = RequestBatch(2, background=True), RequestBatch(2)
     jobs = [
-        Job(batch.background, number, 0, Request(target, {}), batch)
+        WorkerJob(batch.background, number, 0, Request(target, {}), batch)
         for number, (batch, target) in enumerate([(late, "a"), (late, "b"), (early, "b"), (early, "b")])
     ]
     for job in jobs:

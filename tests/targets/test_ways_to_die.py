@@ -25,10 +25,10 @@ from tensorparity.core.case import Case
 from tensorparity.core.errors import UsageError, WorkerStartError
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.targets.environments import Environment
-from tensorparity.targets.limits import Limits
+from tensorparity.targets.limits import WorkerLimits
 from tensorparity.targets.names import parse_target
 from tensorparity.targets.requests import End, Request
-from tensorparity.targets.runner import Desk, LocalRunner, RunnerSettings, open_runner
+from tensorparity.targets.runner import LocalRunner, PreparedTarget, RunnerSettings, open_runner
 from tensorparity.testing.external import MISBEHAVING, external_runner, misbehave
 
 VICTIM, BYSTANDER = "misbehaving:victim", "misbehaving:bystander"
@@ -202,7 +202,7 @@ def test_the_deadline_counts_cpu_time(pair: LocalRunner) -> None:
 
 
 def test_doing_nothing_is_a_hang_long_before_the_wall_limit() -> None:
-    limits = Limits(cpu_seconds=1.0, wall_factor=1000.0, start_cpu_seconds=20.0, idle_seconds=2.0)
+    limits = WorkerLimits(cpu_seconds=1.0, wall_factor=1000.0, start_cpu_seconds=20.0, idle_seconds=2.0)
     with external_runner(MISBEHAVING, ["misbehaving"], RunnerSettings(limits=limits, workers=1)) as runner:
         cases = [misbehave("sleep"), misbehave("sleep", 1.0, x=ARRAY), misbehave("burn", 0.5, x=ARRAY)]
         hung, asleep, busy = runner.run_pairs([(case, "misbehaving") for case in cases])
@@ -215,7 +215,7 @@ def test_doing_nothing_is_a_hang_long_before_the_wall_limit() -> None:
 
 
 def test_patience_with_doing_nothing_grows_with_the_deadline() -> None:
-    assert [Limits().idle(seconds) for seconds in (1.0, 120.0, 1200.0)] == [60.0, 60.0, 600.0]
+    assert [WorkerLimits().idle(seconds) for seconds in (1.0, 120.0, 1200.0)] == [60.0, 60.0, 600.0]
 
 
 def test_a_hang_can_be_asked_again_with_more_time(pair: LocalRunner) -> None:
@@ -259,7 +259,7 @@ def test_scratch_folders_are_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-_LIMITS = Limits(cpu_seconds=1.0, start_cpu_seconds=20.0, file_bytes=16 << 20)
+_LIMITS = WorkerLimits(cpu_seconds=1.0, start_cpu_seconds=20.0, file_bytes=16 << 20)
 
 #: A user's program: it starts a worker that hangs, and is then ended from outside.
 PROGRAM = textwrap.dedent(
@@ -408,7 +408,7 @@ BAD_STARTS = [
 @pytest.mark.parametrize("bad", BAD_STARTS, ids=str)
 def test_a_worker_that_cannot_start_says_why_and_what_to_do(bad: BadStart) -> None:
     name = f"misbehaving{{start={bad.start}}}"
-    limits = Limits(start_cpu_seconds=1.0)
+    limits = WorkerLimits(start_cpu_seconds=1.0)
     with external_runner(MISBEHAVING, [name, BYSTANDER], RunnerSettings(limits=limits)) as runner:
         pairs = [(misbehave("echo"), name), (misbehave("echo", x=ARRAY), BYSTANDER), (misbehave("echo"), name)]
         first, other, second = runner.run_pairs(pairs)
@@ -426,7 +426,7 @@ def test_a_worker_that_cannot_start_says_why_and_what_to_do(bad: BadStart) -> No
 
 def test_a_start_that_was_too_slow_is_tried_once_more(tmp_path: Path) -> None:
     name = f"misbehaving{{start=spin_once,SPUN={tmp_path / 'started'}}}"
-    limits = Limits(start_cpu_seconds=1.0)
+    limits = WorkerLimits(start_cpu_seconds=1.0)
     with external_runner(MISBEHAVING, [name], RunnerSettings(limits=limits)) as runner:
         (outcome,) = runner.run_pairs([(misbehave("echo", x=ARRAY), runner.targets[0])])
         assert runner.broken == {}
@@ -452,8 +452,8 @@ def test_the_error_reaches_whoever_asks_directly() -> None:
 
 def _start_with(python: str) -> str:
     """The message of a worker whose environment's interpreter is ``python``."""
-    settings = RunnerSettings(limits=Limits(start_cpu_seconds=5.0))
-    desk = Desk(parse_target("misbehaving"), settings, MISBEHAVING)
+    settings = RunnerSettings(limits=WorkerLimits(start_cpu_seconds=5.0))
+    desk = PreparedTarget(parse_target("misbehaving"), settings, MISBEHAVING)
     desk.environment = Environment("elsewhere", python)
     with LocalRunner([desk], settings) as runner:
         ((_, reply),) = runner.pool.ask([Request("misbehaving", {"do": "run"})])

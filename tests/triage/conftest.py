@@ -12,9 +12,9 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.procedure import Procedure
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
+from tensorparity.oracles.measure.node_errors import NodeErrors
 from tensorparity.targets.catalogue import TARGETS, traits_of
-from tensorparity.triage.node_errors import NodeErrors
 
 from ..running import replay_on
 

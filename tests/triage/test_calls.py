@@ -13,17 +13,17 @@ from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.oracle import Judged
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.core.suspicion import Suspicion, Worst
+from tensorparity.core.suspicion import Suspicion, WorstElement
 from tensorparity.core.verdict import Kind, Measure, Stage
-from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.operators.calls.numbers import FLOAT, Numbers
-from tensorparity.operators.calls.spec import Operator
-from tensorparity.operators.rounding import K
+from tensorparity.operators.functions.catalogue import OPERATORS
+from tensorparity.operators.functions.spec import Operator
+from tensorparity.operators.reference.numbers import FLOAT, Numbers
+from tensorparity.operators.reference.rounding import K
 from tensorparity.operators.spec import Evaluation
 from tensorparity.oracles.operator_blame import CallBlame, blame_call
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.triage.reduction.passes import PASSES
-from tensorparity.triage.reduction.reducer import Budget, reduce_case
+from tensorparity.triage.reduction.reducer import ReductionBudget, reduce_case
 
 TRAITS = traits_of(TARGETS)
 
@@ -122,14 +122,14 @@ def reduced(case: Case, fails: Callable[[Case], bool], place: tuple[int, ...] | 
     """What the common driver makes of it, where ``fails`` says of each case whether it still shows."""
 
     def suspicion(candidate: Case) -> Suspicion:
-        worst = Worst(place) if place is not None and candidate.digest == case.digest else None
+        worst = WorstElement(place) if place is not None and candidate.digest == case.digest else None
         diagnosis = Diagnosis(Class.DEFECT, ("torch:eager",), measure=Measure("error", 99.0))
         return Suspicion(Kind.PRECISION, diagnosis, candidate, ("torch:eager",), stage=Stage.CALL, worst=worst)
 
     def check(cases: Sequence[Case]) -> list[Judged]:
         return [Judged(suspicions=(suspicion(item),) if fails(item) else ()) for item in cases]
 
-    return reduce_case(case, suspicion(case).key, check, PASSES, Budget()).case
+    return reduce_case(case, suspicion(case).key, check, PASSES, ReductionBudget()).case
 
 
 class TestReduction:

@@ -13,11 +13,11 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.model import Model
 from tensorparity.core.verdict import Kind
-from tensorparity.operators.evaluate import draw_weights
-from tensorparity.operators.rounding import K
+from tensorparity.operators.reference.evaluate import draw_weights
+from tensorparity.operators.reference.rounding import K
+from tensorparity.oracles.measure.diagnose import Accusation, accuse, doubts
+from tensorparity.oracles.measure.node_errors import VOTE_MARGIN, NodeErrors
 from tensorparity.reporting.words import sentences
-from tensorparity.triage.diagnose import Accusation, accuse, doubts
-from tensorparity.triage.node_errors import VOTE_MARGIN, NodeErrors
 
 Measure = Callable[..., dict[str, NodeErrors]]
 TARGETS = ("fake:a", "fake:b", "fake:c")

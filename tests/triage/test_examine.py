@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.selection import traits_of
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Diagnosis
@@ -17,8 +16,9 @@ from tensorparity.core.oracle import Answer, Check, Judged, Oracle, Seen, Setup
 from tensorparity.core.procedure import Procedure
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Judgement, Kind
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles.base import Steps, Stepwise
+from tensorparity.targets.selection import traits_of
 from tensorparity.triage.examine import Examiner
 
 TORCH = "keras:torch"
@@ -137,3 +137,15 @@ def test_who_raised_is_confirmed_by_the_same_oracle(fake_runner: Any) -> None:
     ((suspicion, _),) = at.confirm(found)
     assert (suspicion.diagnosis.klass, suspicion.oracle) == (Class.DEFECT, "layers")
     assert suspicion.diagnosis.api == "keras.layers.LeakyReLU"
+
+
+def test_only_defects_are_seen_again(fake_runner: Any) -> None:
+    """What blames nobody stands as it is, and costs no fresh worker."""
+    runner = fake_runner(targets=TARGETS, raising={TORCH: ["leaky"]})
+    at = examiner(runner)
+    (found,) = at.examine([Ask(chain(0))])
+    (suspicion,) = found.judged.suspicions
+    blameless = replace(suspicion, diagnosis=replace(suspicion.diagnosis, klass=Class.PRECISION))
+    runner.ran.clear()
+    assert at.confirm_all([blameless]) == [blameless]
+    assert runner.ran == []

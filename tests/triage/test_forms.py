@@ -10,11 +10,11 @@ from tensorparity.core.finding import Class
 from tensorparity.core.graph import GraphBuilder, Node, Ref
 from tensorparity.core.outcome import Form, Outcome, Status, Trace
 from tensorparity.core.verdict import Kind
+from tensorparity.oracles.measure.diagnose import accuse, blame
+from tensorparity.oracles.measure.forms import Forms, same_dtype
+from tensorparity.oracles.measure.isolated_nodes import measure_node
 from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import TARGETS, traits_of
-from tensorparity.triage.diagnose import accuse, blame
-from tensorparity.triage.forms import Forms, same_dtype
-from tensorparity.triage.measuring import measure_node
 
 from ..judging import judge
 

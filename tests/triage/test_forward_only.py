@@ -9,11 +9,11 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.operators.evaluate import draw_weights, evaluate_node
-from tensorparity.operators.losses import evaluate_loss
+from tensorparity.operators.losses.catalogue import evaluate_loss
+from tensorparity.operators.reference.evaluate import draw_weights, evaluate_node
 from tensorparity.oracles.muffin import inconsistencies
+from tensorparity.oracles.screening import Screening
 from tensorparity.targets.catalogue import TARGETS, traits_of
-from tensorparity.triage.screening import Screening
 
 TRAITS = traits_of(TARGETS)
 
@@ -49,7 +49,7 @@ def test_its_gradients_are_not_missed(case: Case) -> None:
         "b": _outcome(case, "b", forward_only=False),
         "c": _outcome(case, "c", forward_only=True),
     }
-    assert not list(Screening(case, outcomes, traits=TRAITS).trials())
+    assert not list(Screening(case, outcomes, traits=TRAITS).checks())
     assert not inconsistencies(_graph(), LOSS.name, outcomes["a"], outcomes["c"])
 
 
@@ -59,6 +59,6 @@ def test_those_of_the_others_are_still_compared(case: Case) -> None:
         "b": _outcome(case, "b", forward_only=False, gradient=5.0),
         "c": _outcome(case, "c", forward_only=True),
     }
-    (trial,) = Screening(case, outcomes, traits=TRAITS).trials()
+    (trial,) = Screening(case, outcomes, traits=TRAITS).checks()
     assert trial.node.op == "Dense"
     assert inconsistencies(_graph(), LOSS.name, outcomes["a"], outcomes["b"])

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles.base import Asking, run_steps
+from tensorparity.oracles.measure.fusion import _first
 from tensorparity.reporting.words import sentence
-from tensorparity.triage.fusion import _first
 
 from ..running import stretch_on
 

@@ -13,11 +13,11 @@ from tensorparity.core.graph import GraphBuilder, Node
 from tensorparity.core.model import Model
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal
-from tensorparity.operators.rounding import K
+from tensorparity.operators.reference.rounding import K
+from tensorparity.oracles.measure.isolated_nodes import measure_node
+from tensorparity.oracles.measure.node_errors import NodeErrors
+from tensorparity.oracles.measure.votes import judge_by_vote
 from tensorparity.targets.catalogue import TARGETS, traits_of
-from tensorparity.triage.measuring import measure_node
-from tensorparity.triage.node_errors import NodeErrors
-from tensorparity.triage.votes import judge_by_vote
 
 TRAITS = traits_of(TARGETS)
 

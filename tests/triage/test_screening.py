@@ -10,9 +10,9 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Stage
+from tensorparity.oracles.measure.own_gradients import is_right
+from tensorparity.oracles.screening import Screening
 from tensorparity.targets.catalogue import TARGETS, traits_of
-from tensorparity.triage.own_gradients import is_right
-from tensorparity.triage.screening import Screening
 
 from ..stepping import Answering, ExaminedSteps
 

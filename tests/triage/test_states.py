@@ -13,12 +13,12 @@ from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement, Stage
-from tensorparity.operators.evaluate import draw_weights, evaluate_node
-from tensorparity.operators.rounding import K
+from tensorparity.operators.reference.evaluate import draw_weights, evaluate_node
+from tensorparity.operators.reference.rounding import K
+from tensorparity.oracles.measure.states import judge_states
+from tensorparity.oracles.measure.steps import loss_of
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import open_runner
-from tensorparity.triage.states import judge_states
-from tensorparity.triage.steps import loss_of
 
 from ..judging import judge
 from ..stepping import ExaminedSteps

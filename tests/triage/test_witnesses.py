@@ -19,12 +19,12 @@ from tensorparity.core.runner import run_case
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.traits import Traits
 from tensorparity.core.verdict import Kind, Stage
+from tensorparity.oracles.isolated_checks import forward_check
 from tensorparity.reporting.words import sentence
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.examine import Examiner
-from tensorparity.triage.trials import forward_trial
 from tensorparity.triage.witnesses import with_testimonies, witnesses_among
 
 from ..stepping import ExaminedSteps
@@ -61,7 +61,7 @@ def relu_case() -> Case:
     builder = GraphBuilder()
     graph = builder.build(builder.add("ReLU", builder.input("x", (2,)), name="y"))
     given = np.array([[-1.0, 2.0]], np.float32)
-    return forward_trial(graph.nodes[0], [given], {}, False, ("keras:jax",), 0).case
+    return forward_check(graph.nodes[0], [given], {}, False, ("keras:jax",), 0).case
 
 
 def suspicion(case: Case, kind: Kind = Kind.INCONSISTENCY, oracle: str = "layer") -> Suspicion:

@@ -12,10 +12,10 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.policies import policy_named
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
+from tensorparity.oracles.screening import Screening
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import LocalRunner, open_runner
-from tensorparity.triage.screening import Screening
 
 TRAITS = traits_of(TARGETS)
 
@@ -59,7 +59,7 @@ def test_a_training_step_is_in_the_policy_s_dtypes_and_right(runner: LocalRunner
     assert outcome.completed, outcome.failure
     assert {dtype_name(array) for array in outcome.trace.nodes.values()} == {policy.compute}
     assert {dtype_name(array) for array in outcome.trace.weights.values()} == {policy.variable}
-    assert [trial.api for trial in Screening(case, {target: outcome}, traits=TRAITS).trials()] == []
+    assert [trial.api for trial in Screening(case, {target: outcome}, traits=TRAITS).checks()] == []
     assert {dtype_name(array) for array in plain.trace.nodes.values()} == {"float32"}
 
 

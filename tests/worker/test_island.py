@@ -16,7 +16,7 @@ import pytest
 import tensorparity.worker
 from tensorparity.core.outcome import Status
 from tensorparity.core.runner import run_case
-from tensorparity.targets.limits import Limits
+from tensorparity.targets.limits import WorkerLimits
 from tensorparity.targets.runner import LocalRunner, RunnerSettings
 from tensorparity.testing.external import MISBEHAVING, external_runner, misbehave
 
@@ -176,7 +176,7 @@ def old_python(tmp_path_factory: pytest.TempPathFactory) -> str:
 def old_runner(old_python: str, tmp_path_factory: pytest.TempPathFactory):
     config = tmp_path_factory.mktemp("config") / "tensorparity.toml"
     config.write_text(f'[environments.legacy]\npython = "{old_python}"\n')
-    limits = Limits(cpu_seconds=1.0, wall_factor=20.0)
+    limits = WorkerLimits(cpu_seconds=1.0, wall_factor=20.0)
     settings = RunnerSettings(config=config, limits=limits)
     with external_runner(MISBEHAVING, ["misbehaving@legacy", "misbehaving"], settings) as runner:
         yield runner

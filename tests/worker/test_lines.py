@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorparity.campaign.line_coverage import summed
+from tensorparity.targets.line_coverage import coverage_totals
 
 _MODULE = """\
 def used(x):
@@ -59,7 +59,7 @@ def test_lines_of_the_package_are_counted(package: Path) -> None:
 
 
 def test_sums_by_folder() -> None:
-    found = summed({"a.py": (1, 2), "src/ops/b.py": (3, 4), "src/ops/deep/c.py": (0, 5)})
+    found = coverage_totals({"a.py": (1, 2), "src/ops/b.py": (3, 4), "src/ops/deep/c.py": (0, 5)})
     assert (found["executed"], found["lines"]) == (4, 11)
     assert found["folders"] == {
         ".": {"executed": 1, "lines": 2},

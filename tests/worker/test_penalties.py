@@ -16,17 +16,17 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.operators.constraints import constrained
-from tensorparity.operators.evaluate import draw_weights
-from tensorparity.operators.governed import CONSTRAINTS, REGULARIZERS
-from tensorparity.operators.rounding import K, exact
-from tensorparity.oracles.trained_layer import Step
+from tensorparity.operators.layers.governed import CONSTRAINTS, REGULARIZERS
+from tensorparity.operators.reference.constraints import constrained
+from tensorparity.operators.reference.evaluate import draw_weights
+from tensorparity.operators.reference.rounding import K, exact
+from tensorparity.oracles.measure.backward import judge_gradients, loss_function
+from tensorparity.oracles.measure.own_gradients import own_error
+from tensorparity.oracles.measure.steps import judge_constraints, judge_loss, loss_error, loss_of, update_error
+from tensorparity.oracles.screening import Screening
+from tensorparity.oracles.trained_layer import JudgedStep
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.runner import LocalRunner, open_runner
-from tensorparity.triage.backward import judge_gradients, loss_function
-from tensorparity.triage.own_gradients import own_error
-from tensorparity.triage.screening import Screening
-from tensorparity.triage.steps import judge_constraints, judge_loss, loss_error, loss_of, update_error
 
 TRAITS = traits_of(TARGETS)
 
@@ -165,9 +165,9 @@ def test_weights_are_held_to_their_constraints_after_the_step(ran: tuple[Case, O
 
 def test_nothing_is_doubted_nor_accused(ran: tuple[Case, Outcome]) -> None:
     case, outcome = ran
-    assert [trial.api for trial in Screening(case, {outcome.target: outcome}).trials()] == []
+    assert [trial.api for trial in Screening(case, {outcome.target: outcome}).checks()] == []
     completed = {outcome.target: outcome}
-    step = Step(case, traits_of(list(completed)), tuple(completed), completed, completed)
+    step = JudgedStep(case, traits_of(list(completed)), tuple(completed), completed, completed)
     said = [step.loss(), step.gradient_of_loss(), step.gradients(), step.update()]
     assert [(one.convictions, one.undecided) for one in said] == [((), "")] * 4
 

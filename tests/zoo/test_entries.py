@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tensorparity.core.errors import UsageError
-from tensorparity.operators.evaluate import declare_weights, evaluate, infer_shapes
+from tensorparity.operators.reference.evaluate import declare_weights, evaluate, infer_shapes
 from tensorparity.zoo.entries import ARCHITECTURES, ZOO, find_entry
-from tensorparity.zoo.weights import calibrated, sample_inputs
+from tensorparity.zoo.weights import calibrated_weights, sample_inputs
 
 
 @pytest.mark.parametrize("name", sorted(ARCHITECTURES))
@@ -21,7 +21,7 @@ class TestEveryArchitecture:
 
     def test_calibrated_weights_are_complete_and_their_outputs_finite(self, name: str) -> None:
         graph = ARCHITECTURES[name]()
-        weights = calibrated(graph, seed=1)
+        weights = calibrated_weights(graph, seed=1)
         assert {key: array.shape for key, array in weights.items()} == {
             key: spec.shape for key, spec in declare_weights(graph).items()
         }
@@ -46,6 +46,6 @@ def test_an_unknown_name_lists_those_that_exist() -> None:
 
 def test_calibrated_weights_follow_the_seed() -> None:
     graph = ARCHITECTURES["lenet1"]()
-    first, again, other = (calibrated(graph, seed) for seed in (1, 1, 2))
+    first, again, other = (calibrated_weights(graph, seed) for seed in (1, 1, 2))
     assert all(np.array_equal(first[key], again[key]) for key in first)
     assert any(not np.array_equal(first[key], other[key]) for key in first)

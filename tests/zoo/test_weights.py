@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorparity.operators.evaluate import declare_weights
+from tensorparity.operators.reference.evaluate import declare_weights
 from tensorparity.zoo.entries import ZOO
-from tensorparity.zoo.weights import Shelf, Training, input_domains, sample_inputs, starting_weights
+from tensorparity.zoo.weights import Shelf, TrainingRecord, input_domains, sample_inputs, starting_weights
 
 LENET = ZOO["lenet1"]
 
@@ -51,7 +51,7 @@ class TestShelf:
         shelf = Shelf(tmp_path)
         graph = LENET.build()
         assert shelf.load(LENET, graph) is shelf.training(LENET, graph) is None
-        shelf.keep(LENET, graph, starting_weights(LENET, graph), Training("keras:torch", 1.0, 0.9))
+        shelf.keep(LENET, graph, starting_weights(LENET, graph), TrainingRecord("keras:torch", 1.0, 0.9))
         return shelf
 
     def test_what_is_kept_comes_back(self, shelf: Shelf) -> None:
@@ -60,7 +60,7 @@ class TestShelf:
         assert found is not None
         assert set(found) == set(weights)
         assert all(np.array_equal(found[key], weights[key]) for key in weights)
-        assert shelf.training(LENET, graph) == Training("keras:torch", 1.0, 0.9)
+        assert shelf.training(LENET, graph) == TrainingRecord("keras:torch", 1.0, 0.9)
 
     @pytest.mark.parametrize(
         "damage",
@@ -75,7 +75,7 @@ class TestShelf:
     def test_weights_of_another_shape_are_a_miss(self, shelf: Shelf) -> None:
         graph = LENET.build()
         weights = {**starting_weights(LENET, graph), "logits/bias": np.zeros(9, np.float32)}
-        shelf.keep(LENET, graph, weights, Training("keras:torch", 1.0, 0.9))
+        shelf.keep(LENET, graph, weights, TrainingRecord("keras:torch", 1.0, 0.9))
         assert shelf.load(LENET, graph) is None
 
     def test_a_lost_note_loses_no_weights(self, shelf: Shelf) -> None:

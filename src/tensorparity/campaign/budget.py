@@ -19,7 +19,7 @@ class StopReason(Enum):
 
 
 @dataclass
-class Budget:
+class CampaignBudget:
     """One engine's share.
 
     Args:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..core.finding import Class, Finding
-from .reducing import Prepared
+from ..triage.reduction.preparation import Prepared
 
 
 class Distinct:
@@ -18,7 +18,9 @@ class Distinct:
 
     def __init__(self, filed: Iterable[Finding] = ()) -> None:
         #: By signature, the finding that was the first to be reduced to it.
-        self._first = {finding.signature: finding.id for finding in filed if _told(finding) and finding.reduced}
+        self._first = {
+            finding.signature: finding.id for finding in filed if _is_defect_of_api(finding) and finding.reduced
+        }
         #: By signature, how often it was met again.
         self.again: Counter[str] = Counter()
         #: What it would have been, by the finding's id.
@@ -28,7 +30,7 @@ class Distinct:
         """Those that are no other's defect once more; what was not reduced to its end may be anything."""
         kept: list[tuple[Finding, Prepared]] = []
         for finding, item in found:
-            known = _told(finding) and item.is_reduced
+            known = _is_defect_of_api(finding) and item.is_reduced
             if known and self._first.setdefault(finding.signature, finding.id) != finding.id:
                 self.again[finding.signature] += 1
                 self._merged[finding.id] = finding.signature
@@ -43,5 +45,5 @@ class Distinct:
         return identity in self._merged
 
 
-def _told(finding: Finding) -> bool:
+def _is_defect_of_api(finding: Finding) -> bool:
     return finding.diagnosis.klass is Class.DEFECT and finding.diagnosis.api is not None

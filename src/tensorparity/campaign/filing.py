@@ -11,15 +11,15 @@ from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..oracles.kinds import particular_oracle
 from ..reporting.facts import TargetFacts
-from ..reporting.words import worded
+from ..reporting.words import with_words
 from ..store.casefile import CaseFile
 from ..store.database import Store
 from ..targets.catalogue import install_hint
 from ..targets.faults import Fault
 from ..targets.runner import LocalRunner
-from ..triage.reproduce.beside import Beside
+from ..triage.reduction.preparation import Prepared
+from ..triage.reproduce.attachments import Attachment
 from ..triage.reproduce.script import Reproducer
-from .reducing import Prepared
 
 #: Larger models are not copied into the store.
 MOST_COPIED = 64 << 20
@@ -49,7 +49,7 @@ def make_finding(
         reduced=suspicion.reduced,
         not_reduced=suspicion.not_reduced,
     )
-    return worded(finding)
+    return with_words(finding)
 
 
 def file_findings(
@@ -66,7 +66,7 @@ def file_findings(
                 finding,
                 _case_file(finding, reduced, faults),
                 original=_case_file(finding, original, faults) if original.case is not reduced.case else None,
-                reproducer=script.marked if script else None,
+                reproducer=script.marked_text if script else None,
                 draft=prepared.draft,
                 beside=files_beside(script),
             )
@@ -74,7 +74,7 @@ def file_findings(
     return filed
 
 
-def files_beside(script: Reproducer | None) -> list[Beside]:
+def files_beside(script: Reproducer | None) -> list[Attachment]:
     """The files of a script that are kept with it; a model that is too large stays where it is."""
     return [file for file in script.beside if file.size <= MOST_COPIED] if script else []
 
@@ -82,7 +82,7 @@ def files_beside(script: Reproducer | None) -> list[Beside]:
 def scripts_of(findings: Sequence[Finding], prepared: Sequence[Prepared]) -> dict[str, str]:
     """The text of each finding's script, for reports that show it; the first's, as the store keeps the first."""
     pairs = zip(reversed(findings), reversed(prepared), strict=True)
-    return {finding.id: item.reproducer.marked for finding, item in pairs if item.reproducer}
+    return {finding.id: item.reproducer.marked_text for finding, item in pairs if item.reproducer}
 
 
 def _case_file(finding: Finding, suspicion: Suspicion, faults: Mapping[str, Fault]) -> CaseFile:

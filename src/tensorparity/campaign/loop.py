@@ -19,10 +19,10 @@ from ..core.finding import Class
 from ..core.outcome import Outcome, Status
 from ..core.signature import Key
 from ..core.verdict import Kind
-from ..triage.examine import Begun, Examined
-from .budget import Budget, StopReason
+from ..triage.examine import BegunExamination, Examined
+from .budget import CampaignBudget, StopReason
 from .events import CaseDone, EngineEnded, Progress, WorkerDied
-from .session import Session
+from .session import CampaignSession
 
 _DEATHS = (Status.CRASHED, Status.TIMED_OUT, Status.OUT_OF_MEMORY)
 
@@ -39,7 +39,7 @@ class _Round:
     first: int
     asks: tuple[Ask, ...]
     known: Mapping[int, Result]
-    begun: Begun
+    begun: BegunExamination
 
 
 class Loop:
@@ -49,7 +49,9 @@ class Loop:
         known: results of an earlier part of the same campaign, by index.
     """
 
-    def __init__(self, session: Session, engine: Engine, budget: Budget, known: Mapping[int, Result]) -> None:
+    def __init__(
+        self, session: CampaignSession, engine: Engine, budget: CampaignBudget, known: Mapping[int, Result]
+    ) -> None:
         self._session = session
         self._engine = engine
         self._budget = budget
@@ -119,10 +121,10 @@ class Loop:
             kept = self._budget.cut(asks)
             self._cut = len(kept) < len(asks)
             if kept:
-                self._flight.append(self._begun(kept))
+                self._flight.append(self._begin_round(kept))
         return bool(self._flight)
 
-    def _begun(self, asks: Sequence[Ask]) -> _Round:
+    def _begin_round(self, asks: Sequence[Ask]) -> _Round:
         first = self._index
         self._index += len(asks)
         known = {
@@ -140,7 +142,7 @@ class Loop:
         judged = iter(self._session.examiner.judge(item.begun))
         results: list[Result] = []
         for index, ask in enumerate(item.asks, item.first):
-            examined = None if index in item.known else self._kept(ask, next(judged))
+            examined = None if index in item.known else self._without_repeats(ask, next(judged))
             result = item.known[index] if examined is None else result_of(index, examined)
             results.append(result)
             self._report(ask, result, examined)
@@ -150,7 +152,7 @@ class Loop:
         summary = self._session.summary(len(self._waiting))
         self._session.emit(Progress(self._engine.name, self._done, self._budget.cases, summary))
 
-    def _kept(self, ask: Ask, examined: Examined) -> Examined:
+    def _without_repeats(self, ask: Ask, examined: Examined) -> Examined:
         """Of single cases beside others, only defects are kept, each once: what blames nobody is counted."""
         if ask.counted:
             return examined
@@ -230,7 +232,7 @@ def _replies(outcomes: Mapping[str, Outcome]) -> dict[str, object]:
 
 
 def run_engines(
-    session: Session,
+    session: CampaignSession,
     engines: Sequence[Engine],
     *,
     seconds: float | None = None,
@@ -243,7 +245,7 @@ def run_engines(
         left = None if seconds is None else seconds - (time.monotonic() - began)
         share = None if left is None else max(0.0, left / (len(engines) - position))
         known = {result.index: result for result in session.recorded(engine.name)}
-        stop = Loop(session, engine, Budget(share, cases, searching), known).run()
+        stop = Loop(session, engine, CampaignBudget(share, cases, searching), known).run()
         if stop is StopReason.INTERRUPTED:
             break
     return stop

@@ -40,7 +40,7 @@ def read_sections(config: Path, given: Sequence[str] = ()) -> Sections:
     Raises:
         UsageError: for a section or name that is no engine's and no oracle's, or what is not ``NAME.key=value``.
     """
-    written = _read(config)
+    written = _read_config(config)
     engines = {name: dict(own) for name, own in _section(written, "engine", ENGINES.names(), config).items()}
     oracles = {name: dict(own) for name, own in _section(written, "oracle", ORACLES.names(), config).items()}
     for text in given:
@@ -52,7 +52,7 @@ def read_sections(config: Path, given: Sequence[str] = ()) -> Sections:
     return Sections(engines, oracles)
 
 
-def _read(config: Path) -> dict[str, Any]:
+def _read_config(config: Path) -> dict[str, Any]:
     if not config.is_file():
         return {}
     try:

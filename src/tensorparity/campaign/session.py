@@ -13,16 +13,16 @@ from ..core.engine import Result
 from ..core.finding import Class, Finding
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
-from ..operators.calls.catalogue import operator_of
+from ..operators.functions.catalogue import operator_of
 from ..oracles.kinds import CaseKind, kind_of
 from ..store.database import Store
 from ..targets.faults import Fault
 from ..triage.examine import Examined, Examiner
+from ..triage.reduction.preparation import Preparation, Prepared
 from ..triage.witnesses import with_testimonies
 from .distinct import Distinct
 from .events import Confirmed, FindingFiled, Listener
 from .filing import file_findings, make_finding, scripts_of
-from .reducing import Preparation, Prepared
 
 #: Convictions wait for each other, because fresh workers are dear; but not for longer than this many cases.
 CONFIRM_EVERY = 200
@@ -70,7 +70,7 @@ class _Chosen:
 
 
 @dataclass
-class Session:
+class CampaignSession:
     """One campaign under way.
 
     Args:

@@ -45,7 +45,7 @@ class EngineTally:
 
 
 @dataclass
-class Tally:
+class CampaignTally:
     """A handler of events that counts.
 
     Args:

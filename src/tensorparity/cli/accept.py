@@ -34,10 +34,10 @@ def command(
 
     It is still counted in every report, and called out once nothing matches it.
     """
-    from ..campaign.known import accept, find_finding, model_of_finding
+    from ..commands.known_differences import accept, find_finding, model_of_finding
     from ..reporting.facts import Facts
     from ..store.database import open_store
-    from ..triage.known import CONFIG
+    from ..triage.known_differences import CONFIG
 
     with open_store(store or out, folder=out if store and "://" in store else None, create=False) as opened:
         finding = find_finding(opened, identity)

@@ -68,6 +68,7 @@ def command(
     targets: str | None,
     seed: int,
     fail_on: tuple[Class, ...],
+    sections: Any,
     output_format: str,
     quiet: bool,
     **running: Any,
@@ -77,14 +78,12 @@ def command(
     If not, the guilty layer and the target that is wrong are named, and each defect is reduced to a script.
     Exits 0 where nothing is wrong, 1 where something is.
     """
-    from ..campaign.known import with_known
-    from ..campaign.sections import read_sections
-    from ..campaign.selection import choose_for_model
     from ..commands.compare import CompareSettings, compare
-    from ..generators.inputs import parse_draw
+    from ..commands.known_differences import with_known
+    from ..generators.inputs.models import parse_draw
     from ..oracles.kinds import check_choice
     from ..oracles.pair import PairSettings
-    from ..triage.known import CONFIG
+    from ..targets.selection import choose_for_model
     from .progress import progress
 
     check_choice(oracle)
@@ -105,14 +104,14 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files
         runner=runner_settings(**running),
-        sections=read_sections(CONFIG),
+        sections=sections,
         reducing=reducing_settings(no_reduce, reduce_budget, most=budget),
     )
     with progress(quiet) as listener:
         compared = compare(model, settings, listener)
     facts = with_known(compared.facts)
     report = write_report(facts, out)
-    show(facts, output_format, quiet)
+    show(facts, output_format, quiet, out)
     if output_format == "text" and not quiet:
         click.echo(f"Report: {report}")
     return exit_code(facts, fail_on, compared.broken)

@@ -13,7 +13,7 @@ from .options import Duration, format_option, show
 @format_option
 def command(targets: str | None, deadline: float, output_format: str, quiet: bool) -> int:
     """Start every installed target, run a small case on it, and say what is broken and why."""
-    from ..campaign.checkup import examine_targets
+    from ..commands.checkup import examine_targets
     from .progress import progress
 
     with progress(quiet) as listener:

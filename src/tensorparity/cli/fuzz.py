@@ -82,12 +82,12 @@ def command(
     **running: Any,
 ) -> int:
     """Generate networks and compare a training step of each across targets: forward, loss, backward, update."""
-    from ..campaign.known import with_known
-    from ..campaign.selection import choose_targets, choose_trainers
     from ..commands.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_single_cases, read_stages
+    from ..commands.known_differences import with_known
     from ..generators.networks.networks import NetworkSettings
     from ..generators.networks.policies import read_policies
     from ..oracles.kinds import check_choice
+    from ..targets.selection import choose_targets, choose_trainers
     from .progress import progress
 
     if oracle:

@@ -58,10 +58,10 @@ def command(
     **running: Any,
 ) -> int:
     """Run all engines under one budget against the installed targets; the main job."""
-    from ..campaign.known import with_known
-    from ..campaign.selection import choose_targets
     from ..commands.hunt import HuntSettings, hunt
+    from ..commands.known_differences import with_known
     from ..oracles.kinds import check_choice
+    from ..targets.selection import choose_targets
     from .progress import progress
 
     if oracle:

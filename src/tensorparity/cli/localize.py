@@ -31,7 +31,7 @@ def command(
 
     The HTML report has the map. Exits 1 if a layer is wrong, 0 if none is, 3 if the case cannot run.
     """
-    from ..campaign.known import with_known
+    from ..commands.known_differences import with_known
     from ..commands.localize import localize
     from .progress import progress
 

@@ -92,7 +92,7 @@ def split_names(given: tuple[str, ...]) -> tuple[str, ...]:
 def _sections(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> Any:
     """Settings of engines and oracles, refused before anything is started."""
     from ..campaign.sections import read_sections
-    from ..triage.known import CONFIG
+    from ..triage.known_differences import CONFIG
 
     return read_sections(CONFIG, given)
 
@@ -157,7 +157,7 @@ def case_file(case: str, store: str | None, out: Path) -> Path:
     Raises:
         UsageError: if the store has no such finding, or has no file of it.
     """
-    from ..campaign.known import find_finding
+    from ..commands.known_differences import find_finding
     from ..store.database import open_store
 
     path = Path(case)
@@ -188,12 +188,12 @@ def reducing_options(function: F) -> F:
 
 def reducing_settings(no_reduce: bool, reduce_budget: float, most: float | None = None) -> Any:
     """The settings out of the options; ``most`` bounds the time for all defects together."""
-    from ..campaign.reducing import ReducingSettings
-    from ..triage.reduction.reducer import Budget
+    from ..triage.reduction.preparation import ReducingSettings
+    from ..triage.reduction.reducer import ReductionBudget
 
     if no_reduce:
         return None
-    return ReducingSettings(Budget(seconds=reduce_budget), seconds=5 * reduce_budget if most is None else most)
+    return ReducingSettings(ReductionBudget(seconds=reduce_budget), seconds=5 * reduce_budget if most is None else most)
 
 
 def format_option(function: F) -> F:
@@ -215,11 +215,11 @@ def runner_settings(
 ) -> Any:
     """The runner's settings out of the options."""
     from ..targets.faults import parse_faults
-    from ..targets.limits import Limits
+    from ..targets.limits import WorkerLimits
     from ..targets.runner import RunnerSettings, default_cache
 
     return RunnerSettings(
-        limits=Limits(cpu_seconds=deadline, memory_bytes=memory),
+        limits=WorkerLimits(cpu_seconds=deadline, memory_bytes=memory),
         workers=workers,
         faults=parse_faults(faults),
         imports=imports,

@@ -67,7 +67,7 @@ def command(
     '--measure paper' is Predoo's own experiment, on TensorFlow. Options that may be given again also take several
     values separated by commas.
     """
-    from ..campaign.known import with_known
+    from ..commands.known_differences import with_known
     from ..commands.precision import (
         INPUTS,
         SWEEP_INPUTS,
@@ -76,19 +76,19 @@ def command(
         choose_operator_targets,
         precision,
     )
-    from ..operators.calls.catalogue import SEVEN
+    from ..operators.functions.catalogue import SEVEN
     from .progress import progress
 
-    operators = _split(operators)
+    operators = _split_values(operators)
     if measure == "paper" and not operators:
         operators = SEVEN
     with_models = models if models is not None else measure == "paper" and set(SEVEN) <= set(operators)
     settings = PrecisionSettings(
         targets=choose_operator_targets(targets, measure),
         operators=operators,
-        dtypes=_split(dtypes),
-        strategies=_split(strategies),
-        modes=_split(modes),
+        dtypes=_split_values(dtypes),
+        strategies=_split_values(strategies),
+        modes=_split_values(modes),
         measure=measure,
         inputs=inputs or cases or (INPUTS if operators else SWEEP_INPUTS),
         times=times,
@@ -104,12 +104,12 @@ def command(
         searched = precision(settings, listener)
     facts = with_known(searched.facts)
     report = write_report(facts, out)
-    show(facts, output_format, quiet)
+    show(facts, output_format, quiet, out)
     if output_format == "text" and not quiet:
         click.echo(f"Report: {report}")
     return exit_code(facts, fail_on, searched.broken)
 
 
-def _split(given: tuple[str, ...]) -> tuple[str, ...]:
+def _split_values(given: tuple[str, ...]) -> tuple[str, ...]:
     """Several values in one option, separated by commas."""
     return tuple(part.strip() for text in given for part in text.split(",") if part.strip())

@@ -35,14 +35,14 @@ def command(
 
     Exits 1 if the case fails here, 0 if it does not, 3 if it cannot run.
     """
-    from ..campaign.known import with_known
+    from ..commands.known_differences import with_known
     from ..commands.reduce import reduce
-    from ..triage.reduction.reducer import Budget
+    from ..triage.reduction.reducer import ReductionBudget
     from .progress import progress
 
     path = case_file(case, store, out)
     with progress(quiet) as listener:
-        settings, most = runner_settings(**running), Budget(checks, budget)
+        settings, most = runner_settings(**running), ReductionBudget(checks, budget)
         reduced = reduce(path, targets, settings, out, most, listener, oracle=oracle, sections=sections)
     facts = with_known(reduced.facts, unmatched=False)
     show(facts, output_format, quiet, out)

@@ -31,7 +31,7 @@ def command(
 
     It is run twice, in fresh processes. Exits 1 if it still fails, 0 if it is fixed (or flaky), 3 if it cannot run.
     """
-    from ..campaign.known import with_known
+    from ..commands.known_differences import with_known
     from ..commands.replay import replay
     from .progress import progress
 

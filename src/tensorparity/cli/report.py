@@ -35,7 +35,7 @@ def command(
 
     Known differences are applied as they are now. Exits 0 whatever is in it: nothing is judged anew.
     """
-    from ..campaign.known import with_known
+    from ..commands.known_differences import with_known
     from ..commands.report import stored_facts
     from ..reporting.base import Rendered, report_named
     from ..store.database import open_store
@@ -59,7 +59,7 @@ def command(
 
 
 def _issue(store: Store, identity: str, output_format: str, run: str | None) -> str:
-    from ..campaign.known import find_finding
+    from ..commands.known_differences import find_finding
     from ..reporting.facts import Facts
     from ..reporting.json_document import render
 

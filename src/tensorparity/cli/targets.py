@@ -14,7 +14,7 @@ def command(output_format: str, quiet: bool) -> int:
 
     Looks at what is installed without importing it; 'doctor' starts each one.
     """
-    from ..campaign.checkup import list_targets
+    from ..commands.checkup import list_targets
 
     show(list_targets(), output_format, quiet)
     return 0

@@ -16,7 +16,7 @@ def command(context: click.Context, output_format: str, quiet: bool) -> int:
     'compare zoo:NAME' takes trained weights where there are some, otherwise seeded and calibrated ones.
     """
     if context.invoked_subcommand is None:
-        from ..campaign.zoo import list_zoo
+        from ..commands.zoo import list_zoo
         from ..targets.runner import default_cache
 
         show(list_zoo(default_cache()), output_format, quiet)
@@ -38,7 +38,7 @@ def train(
     quiet: bool,
 ) -> int:
     """Train models of the zoo on their data, into the cache; all whose data is here without a NAME."""
-    from ..campaign.zoo import TrainSettings, train_zoo
+    from ..commands.zoo import TrainSettings, train_zoo
     from ..targets.runner import default_cache
     from .progress import progress
 

@@ -11,27 +11,27 @@ from pathlib import Path
 from ..campaign.budget import StopReason
 from ..campaign.events import Listener, silent, to_all
 from ..campaign.filing import target_facts
-from ..campaign.reducing import Preparation, ReducingSettings
 from ..campaign.sections import Sections
-from ..campaign.selection import arbiters_for
-from ..campaign.session import Session
-from ..campaign.sources import Context, Source, open_source
-from ..campaign.tally import Tally
-from ..campaign.whole_models import HIGH_PRECISION, ExaminedModel, ModelExaminer, run_model
+from ..campaign.session import CampaignSession
+from ..campaign.tally import CampaignTally
 from ..core.engine import Engine
 from ..core.errors import RunError
 from ..core.finding import Finding
 from ..core.runner import Runner
 from ..core.verdict import Judgement
-from ..generators.inputs import Data, Draw
+from ..generators.inputs.models import Data, Draw
 from ..generators.training import Schedule
-from ..operators.rounding import K
+from ..operators.reference.rounding import K
 from ..oracles.kinds import check_choice
 from ..oracles.pair import PairSettings
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
-from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
+from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cache
+from ..targets.selection import arbiters_for
+from ..triage.reduction.preparation import Preparation, ReducingSettings
+from .sources.models import Context, ModelSource, open_source
+from .whole_models import HIGH_PRECISION, ExaminedModel, ModelExaminer, run_model
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
         source = open_source(model, context)
         data = source.pick_data(settings.data, settings.instances, settings.seed, settings.draws)
-        models = _examiner(cached(runner, settings.runner), source, settings, arbiters, listener)
+        models = _examiner(with_cache(runner, settings.runner), source, settings, arbiters, listener)
         engine = models.engine(data.inputs, data.labels)
         store = opened.enter_context(_open_store(settings)) if settings.store is not None else None
         run = _Run(model, settings, runner, models.begin(data.labels))
@@ -108,7 +108,7 @@ class _Run:
         self._settings = settings
         self._runner = runner
         self._examined = examined
-        self._tally = Tally()
+        self._tally = CampaignTally()
         self._findings: tuple[Finding, ...] = ()
 
     def go(self, models: ModelExaminer, engine: Engine, store: Store | None, listener: Listener) -> None:
@@ -117,7 +117,7 @@ class _Run:
         campaign = _begin(store, self._model, settings)
         preparation = Preparation(self._runner, examiner, settings.reducing, listener)
         emit = to_all([self._examined, self._tally, listener])
-        session = Session(examiner, preparation, emit, store, campaign, settings.runner.faults, self._model)
+        session = CampaignSession(examiner, preparation, emit, store, campaign, settings.runner.faults, self._model)
         stop = run_model(session, engine, self._examined)
         if settings.reducing and self._examined.suspicions:
             self._examined.phases["reduce"] = time.monotonic() - self._examined.last
@@ -125,7 +125,7 @@ class _Run:
             store.finish_campaign(campaign, "completed" if stop is StopReason.CASES else stop.value)
         self._findings = tuple(session.findings.values())
 
-    def compared(self, source: Source, data: Data, seconds: float) -> Compared:
+    def compared(self, source: ModelSource, data: Data, seconds: float) -> Compared:
         """What came of it.
 
         Raises:
@@ -137,7 +137,7 @@ class _Run:
         nobody = not any(outcome.completed for outcome in examined.outcomes.values())
         return Compared(self._facts(source, data, seconds), examined, bool(broken) or nobody)
 
-    def _facts(self, source: Source, data: Data, seconds: float) -> Facts:
+    def _facts(self, source: ModelSource, data: Data, seconds: float) -> Facts:
         settings, examined, tally = self._settings, self._examined, self._tally
         planted = (f"fault {fault.name} is planted in {target}" for target, fault in settings.runner.faults.items())
         return Facts(
@@ -163,7 +163,7 @@ class _Run:
 
 
 def _examiner(
-    runner: Runner, source: Source, settings: CompareSettings, arbiters: Sequence[str], listener: Listener
+    runner: Runner, source: ModelSource, settings: CompareSettings, arbiters: Sequence[str], listener: Listener
 ) -> ModelExaminer:
     able = [arbiter for arbiter in arbiters if source.model.reads_file(arbiter)]
     pairs = settings.pairs
@@ -196,10 +196,12 @@ def _open_store(settings: CompareSettings) -> Store:
 
 
 def _begin(store: Store | None, model: str, settings: CompareSettings) -> int:
-    return store.begin_campaign("compare", settings.seed, _recorded(model, settings)) if store is not None else 0
+    return (
+        store.begin_campaign("compare", settings.seed, _recorded_settings(model, settings)) if store is not None else 0
+    )
 
 
-def _recorded(model: str, settings: CompareSettings) -> dict[str, object]:
+def _recorded_settings(model: str, settings: CompareSettings) -> dict[str, object]:
     return {
         "model": model,
         "targets": list(settings.targets),

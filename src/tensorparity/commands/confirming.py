@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..campaign.selection import families_of
 from ..core.evidence import observed
 from ..core.finding import Class
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
+from ..targets.selection import families_of
 from ..triage.confirm import flaky, two_answers, unsteady
 from ..triage.examine import Examined
 from .opening import OpenCase
@@ -21,10 +21,10 @@ def confirmed_fresh(opened: OpenCase, first: Examined) -> tuple[list[Suspicion],
     """What a look in fresh workers says again of a case that is suspected of something, and why nothing is left."""
     if not first.judged.suspicions:
         return [], first.judged.undecided
-    return agreed([first, opened.look(fresh=True)])
+    return suspicions_of_all([first, opened.look(fresh=True)])
 
 
-def agreed(looks: Sequence[Examined]) -> tuple[list[Suspicion], str]:
+def suspicions_of_all(looks: Sequence[Examined]) -> tuple[list[Suspicion], str]:
     """What all looks at a case say; what is not in each of them is flaky."""
     found: dict[str, list[Suspicion]] = {}
     for look in looks:

@@ -13,14 +13,10 @@ from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import CaseDone, Event, Listener, Progress, silent, to_all
 from ..campaign.filing import target_facts
-from ..campaign.line_coverage import line_coverage
 from ..campaign.loop import run_engines
-from ..campaign.reducing import Preparation, ReducingSettings
 from ..campaign.sections import Sections
-from ..campaign.selection import witnesses_for
-from ..campaign.session import Session
-from ..campaign.tally import EngineTally, Tally
-from ..campaign.voted_layers import VotedRun, VotedShelf
+from ..campaign.session import CampaignSession
+from ..campaign.tally import CampaignTally, EngineTally
 from ..core.errors import UsageError
 from ..core.jsontext import Json
 from ..core.oracle import Setup
@@ -30,13 +26,17 @@ from ..generators.networks.networks import NetworkSettings
 from ..generators.networks.palettes import DATA, PAPER
 from ..generators.single_cases.streams import STREAMS
 from ..operators.catalogue import has_layer, layer_names
-from ..operators.rounding import K
+from ..operators.reference.rounding import K
 from ..oracles.kinds import TRAINING_STEPS, of_role
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
+from ..targets.line_coverage import line_coverage
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
+from ..targets.selection import witnesses_for
 from ..triage.examine import Examiner
+from ..triage.reduction.preparation import Preparation, ReducingSettings
+from .voted_layers import VotedRun, VotedShelf
 
 #: The technique of this command.
 _ENGINE = MuffinEngine.name
@@ -209,7 +209,7 @@ class Fuzz:
         self._runner = runner
         self._store = store
         self._tell = listener
-        self.tally, self.costs = Tally(), Costs()
+        self.tally, self.costs = CampaignTally(), Costs()
         targets = tuple(settings.targets)
         setup = Setup(settings.seed, targets, traits_of(runner.targets), settings.engine())
         self._engine = MuffinEngine(setup)
@@ -218,7 +218,7 @@ class Fuzz:
         preparation = Preparation(runner, examiner, settings.reducing, listener)
         emit = to_all([self.tally, self.costs, self._watch])
         faults = settings.runner.faults
-        self.session = Session(examiner, preparation, emit, store, self._campaign, faults)
+        self.session = CampaignSession(examiner, preparation, emit, store, self._campaign, faults)
         self.stop = StopReason.CASES
         self._lines: dict[str, Json] = {}
         self._began = time.monotonic()

@@ -13,23 +13,23 @@ from ..campaign.budget import StopReason
 from ..campaign.events import Listener, silent, to_all
 from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
-from ..campaign.reducing import Preparation, ReducingSettings
 from ..campaign.sections import Sections
-from ..campaign.selection import witnesses_for
-from ..campaign.session import Session
-from ..campaign.tally import Tally
+from ..campaign.session import CampaignSession
+from ..campaign.tally import CampaignTally
 from ..core.engine import Engine
 from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..engines.base import ENGINES
 from ..generators.single_cases.streams import STREAMS
-from ..operators.rounding import K
+from ..operators.reference.rounding import K
 from ..oracles.kinds import DEFAULT_ORACLE, check_choice, role_of
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
-from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
+from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cache
+from ..targets.selection import witnesses_for
 from ..triage.examine import Examiner
+from ..triage.reduction.preparation import Preparation, ReducingSettings
 
 #: Of an engine's share of the time, what goes into running cases while something waits to be confirmed.
 SEARCHING = 0.6
@@ -92,15 +92,15 @@ class Hunt:
         self._settings = settings
         self._runner = runner
         self._notes: list[str] = []
-        self.tally = Tally()
+        self.tally = CampaignTally()
         emit = to_all([self.tally, listener])
         setup = Setup(settings.seed, tuple(settings.targets), traits_of(runner.targets))
         examiner = Examiner(
-            cached(runner, settings.runner), setup, oracle=settings.oracle, settings=settings.sections.oracles
+            with_cache(runner, settings.runner), setup, oracle=settings.oracle, settings=settings.sections.oracles
         )
         self.campaign = self._open_campaign(store)
         preparation = Preparation(runner, examiner, settings.reducing, listener)
-        self.session = Session(examiner, preparation, emit, store, self.campaign, settings.runner.faults)
+        self.session = CampaignSession(examiner, preparation, emit, store, self.campaign, settings.runner.faults)
         self._setup = setup
         self.stop = StopReason.CASES
 

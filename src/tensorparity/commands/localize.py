@@ -10,20 +10,20 @@ from pathlib import Path
 from ..campaign.events import Listener, silent
 from ..campaign.filing import make_finding, target_facts
 from ..campaign.sections import Sections
-from ..campaign.sources import Context, open_source
-from ..campaign.whole_models import ModelExaminer
 from ..core.case import ApiCall, ModelFile
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
-from ..operators.rounding import K
+from ..operators.reference.rounding import K
 from ..oracles.whole.sight import model_of
 from ..reporting.facts import Facts
 from ..targets.catalogue import traits_of
-from ..targets.runner import RunnerSettings, cached
+from ..targets.runner import RunnerSettings, with_cache
 from .confirming import confirmed_fresh
 from .opening import OpenCase, open_case
+from .sources.models import Context, open_source
+from .whole_models import ModelExaminer
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _model(opened: OpenCase, listener: Listener) -> Facts:
         context = Context(opened.runner, settings, opened.targets, case.seed, listener, (), {})
         source = open_source(case.subject.path, context)
         model, notes = source.model, tuple(source.notes)
-    runner, traits = cached(opened.runner, settings), traits_of(opened.targets)
+    runner, traits = with_cache(opened.runner, settings), traits_of(opened.targets)
     always = {"localize": "always"}
     examiner = ModelExaminer(runner, model, opened.targets, traits, settings=always, seed=case.seed, tell=listener)
     examined = examiner.examine(case.inputs, case.labels)

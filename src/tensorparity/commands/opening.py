@@ -8,21 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..campaign.exports import ExportedCases, exported_cases
 from ..campaign.sections import Sections
-from ..campaign.selection import named_targets
 from ..core.case import Case
 from ..core.engine import Ask
 from ..core.errors import UsageError
 from ..core.oracle import Setup
 from ..core.runner import Runner
 from ..core.signature import Key, claim_against
-from ..generators.case_inspection import inspect_case
-from ..operators.api import api_known
+from ..generators.model_files.case_inspection import inspect_case
+from ..operators.functions.api import api_known
 from ..oracles.kinds import ORACLES
 from ..store.casefile import CaseFile, read_case
 from ..targets.catalogue import traits_of
-from ..targets.runner import LocalRunner, RunnerSettings, cached, open_runner
+from ..targets.exports import ExportedCases, exported_cases
+from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cache
+from ..targets.selection import named_targets
 from ..triage.examine import Examined, Examiner
 
 
@@ -82,7 +82,7 @@ class OpenCase:
 
     def look(self, *, fresh: bool) -> Examined:
         """Run and judge the case; ``fresh`` in workers of its own, every cache off."""
-        runner = self.runner if fresh else cached(self.runner, self.runner.settings)
+        runner = self.runner if fresh else with_cache(self.runner, self.runner.settings)
         (examined,) = self.examiner(runner).examine([self.ask], fresh=fresh, claim=self.claim)
         return examined
 

@@ -12,13 +12,8 @@ from ..campaign.budget import StopReason
 from ..campaign.events import Event, Listener, Progress, silent
 from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
-from ..campaign.operator_findings import REDUCING, OncePerOperator
-from ..campaign.precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
-from ..campaign.reducing import Preparation
 from ..campaign.sections import Sections
-from ..campaign.selection import named_targets
-from ..campaign.session import Session
-from ..campaign.watched import Watched
+from ..campaign.session import CampaignSession
 from ..core.engine import Ask, Result
 from ..core.errors import UsageError
 from ..core.finding import Finding
@@ -30,18 +25,23 @@ from ..core.verdict import Judgement
 from ..engines.predoo.algorithm import MODES, STRATEGIES
 from ..engines.predoo.engine import Phase, PredooEngine, Searching
 from ..engines.predoo.searches import ALL_STRATEGIES, ORACLE
-from ..operators.calls.catalogue import SEVEN, find_operators
-from ..operators.calls.spec import DTYPES, Operator
-from ..operators.rounding import K
-from ..oracles.precision import MEASURES
+from ..operators.functions.catalogue import SEVEN, find_operators
+from ..operators.functions.spec import DTYPES, Operator
+from ..operators.reference.rounding import K
+from ..oracles.measure.operator_errors import MEASURES
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import TARGETS, spec_of, trainers, traits_of
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
+from ..targets.selection import named_targets
+from ..targets.watched import Watched
 from ..triage.examine import Examiner
+from ..triage.reduction.preparation import Preparation
 from .compare import CompareSettings, compare
+from .operator_findings import REDUCING, OncePerOperator
+from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
 from .worst_inputs import WorstInputs
 
 #: Table 3: models of the zoo made of the paper's operators.
@@ -150,11 +150,11 @@ class _Run:
         self._unjudged = _UNJUDGED
         self._stop = "all searches were run"
 
-    def _open_session(self) -> Session:
+    def _open_session(self) -> CampaignSession:
         """Results are not recorded: a search has no end of them, and nobody resumes it."""
         settings = self._settings
         examiner = Examiner(self._runner, self._setup, settings=settings.sections.oracles)
-        return Session(
+        return CampaignSession(
             examiner,
             Preparation(self._runner, examiner, REDUCING, self._tell),
             self._heard,
@@ -272,7 +272,7 @@ class _Run:
 
     def _models(self, found: list[ModelRun]) -> None:
         models = self._settings.models
-        backends = [name for name in trainers() if _installed(name)][:2]
+        backends = [name for name in trainers() if _is_installed(name)][:2]
         if models and len(backends) < 2:
             self._left_out.append("Table 3 is left out: it compares two backends of Keras, and fewer are installed")
             return
@@ -282,7 +282,7 @@ class _Run:
                 return
             self._tell(Progress("compare", position, len(models), model))
             try:
-                found.append(_compared(model, self._settings, backends))
+                found.append(_run_compare(model, self._settings, backends))
             except Exception as error:
                 self._undecided.append(_told(model, error))
 
@@ -376,7 +376,7 @@ def _told(what: str, error: Exception) -> str:
 _LAYERS = {"Conv2D": "conv2d", "MaxPooling2D": "pooling", "BatchNormalization": "norm", "Softmax": "softmax"}
 
 
-def _compared(model: str, settings: PrecisionSettings, backends: Sequence[str]) -> ModelRun:
+def _run_compare(model: str, settings: PrecisionSettings, backends: Sequence[str]) -> ModelRun:
     """What ``compare`` sees of the same operators in a model, and how long it takes."""
     began = time.monotonic()
     result = compare(
@@ -399,7 +399,7 @@ def _compared(model: str, settings: PrecisionSettings, backends: Sequence[str]) 
     return ModelRun(model, seconds, tuple(_LAYERS[name] for name in _LAYERS if name in types), problem)
 
 
-def _installed(target: str) -> bool:
+def _is_installed(target: str) -> bool:
     return not inventory(find_environment("")).missing(TARGETS.get(target))
 
 
@@ -412,10 +412,10 @@ def choose_operator_targets(text: str | None, measure: str) -> list[str]:
     if text is not None and text != ALL_TARGETS:
         chosen = named_targets(text)
     elif measure == "paper":
-        chosen = [name for name in ("tensorflow:eager",) if _installed(name)]
+        chosen = [name for name in ("tensorflow:eager",) if _is_installed(name)]
     else:
         specs = [TARGETS.get(name) for name in TARGETS.names()]
-        chosen = [s.name for s in specs if s.traits.calls and not s.traits.arbiter and _installed(s.name)]
+        chosen = [s.name for s in specs if s.traits.calls and not s.traits.arbiter and _is_installed(s.name)]
         if text != ALL_TARGETS:
             chosen = [name for name in chosen if not TARGETS.get(name).traits.compiled]
     for name in chosen:

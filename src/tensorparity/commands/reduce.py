@@ -8,18 +8,18 @@ from pathlib import Path
 
 from ..campaign.events import Listener, silent
 from ..campaign.filing import files_beside, make_finding, target_facts
-from ..campaign.reducing import Prepared, confirmed, prepare_one
 from ..campaign.sections import Sections
 from ..core.errors import UsageError
 from ..core.finding import Class, Finding
-from ..operators.rounding import K
+from ..operators.reference.rounding import K
 from ..oracles.kinds import particular_oracle
 from ..reporting.facts import Facts
 from ..reporting.words import sentence
 from ..store.casefile import SUFFIX, CaseFile, write_case
-from ..targets.runner import RunnerSettings, cached
+from ..targets.runner import RunnerSettings, with_cache
 from ..triage.reduction.order import elements, node_count
-from ..triage.reduction.reducer import Budget, Reduction
+from ..triage.reduction.preparation import Prepared, confirm_suspicions, prepare_one
+from ..triage.reduction.reducer import Reduction, ReductionBudget
 from .confirming import confirmed_fresh
 from .opening import OpenCase, open_case
 
@@ -35,7 +35,7 @@ def reduce(
     targets: str | None,
     settings: RunnerSettings,
     out: Path,
-    budget: Budget | None = None,
+    budget: ReductionBudget | None = None,
     listener: Listener = silent,
     *,
     oracle: str = "",
@@ -49,7 +49,7 @@ def reduce(
     """
     began = time.monotonic()
     with open_case(path, targets, settings, oracle, sections) as opened:
-        examiner = opened.examiner(cached(opened.runner, settings))
+        examiner = opened.examiner(with_cache(opened.runner, settings))
         first_look = opened.look(fresh=False)
         outcomes = first_look.own
         suspicions, undecided = confirmed_fresh(opened, first_look)
@@ -59,7 +59,7 @@ def reduce(
         notes = list(opened.notes)
         scripts: dict[str, str] = {}
         if defects:
-            prepared = prepare_one(opened.runner, examiner, defects[0], budget or Budget(), listener=listener)
+            prepared = prepare_one(opened.runner, examiner, defects[0], budget or ReductionBudget(), listener=listener)
             first = make_finding(prepared.suspicion, "reduce", outcomes, opened.case.digest, prepared.original)
             reduction = prepared.reduction
             if reduction is None or reduction.suspicion is None:
@@ -70,10 +70,10 @@ def reduce(
             if prepared.reproducer or (reduction and reduction.suspicion):
                 first = _write(first, prepared, opened, out)
             findings = [first, *(finding for finding in findings if finding.id != first.id)]
-            met = confirmed(examiner, reduction.also) if reduction else []
+            met = confirm_suspicions(examiner, reduction.also) if reduction else []
             findings += [make_finding(s, "reduce", outcomes, s.case.digest) for s in met]
             if prepared.reproducer:
-                scripts[first.id] = prepared.reproducer.marked
+                scripts[first.id] = prepared.reproducer.marked_text
         elif not any(outcome.completed for outcome in outcomes.values()):
             notes.append("the case cannot run here, so there is nothing to reduce")
         else:
@@ -121,7 +121,7 @@ def _write(finding: Finding, prepared: Prepared, opened: OpenCase, out: Path) ->
         write_case(out / f"{stem}.reduced{SUFFIX}", file)
         finding = replace(finding, case=f"{stem}.reduced{SUFFIX}")
         if prepared.reproducer:
-            (out / f"{stem}.py").write_text(prepared.reproducer.marked, encoding="utf-8")
+            (out / f"{stem}.py").write_text(prepared.reproducer.marked_text, encoding="utf-8")
             finding = replace(finding, reproducer=f"{stem}.py")
             for beside in files_beside(prepared.reproducer):
                 beside.put(out)

@@ -9,11 +9,11 @@ from pathlib import Path
 from ..campaign.events import Listener, Progress, silent
 from ..campaign.filing import make_finding, target_facts
 from ..campaign.sections import Sections
-from ..operators.rounding import K
+from ..operators.reference.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings
 from ..triage.examine import Examined
-from .confirming import agreed
+from .confirming import suspicions_of_all
 from .opening import OpenCase, open_case
 
 #: Times a case is run, each in processes of its own: what fails in some of them only is flaky.
@@ -53,7 +53,7 @@ def replay(
             outcomes = looks[-1].own
             if not any(outcome.completed for outcome in outcomes.values()) and not looks[-1].judged.suspicions:
                 break  # it cannot run here: no need to see it twice
-        suspicions, undecided = agreed(looks)
+        suspicions, undecided = suspicions_of_all(looks)
         findings = tuple(make_finding(s, "replay", outcomes, opened.case.digest) for s in suspicions)
         facts = Facts(
             command="replay",

@@ -28,7 +28,7 @@ def stored_facts(store: Store, run: str | None = None) -> Facts:
     Raises:
         UsageError: if the store has no such run.
     """
-    campaigns = _chosen(store, run)
+    campaigns = _chosen_campaigns(store, run)
     found: dict[str, Finding] = {}
     for campaign in campaigns:
         found.update({finding.id: finding for finding in store.findings(campaign.id)})
@@ -40,12 +40,12 @@ def stored_facts(store: Store, run: str | None = None) -> Facts:
         stats=_stats(store, campaigns),
         findings=findings,
         subject=_subject(campaigns),
-        notes=tuple(_said(campaign) for campaign in campaigns),
+        notes=tuple(_campaign_line(campaign) for campaign in campaigns),
         scripts=_scripts(store, findings),
     )
 
 
-def _chosen(store: Store, run: str | None) -> list[Campaign]:
+def _chosen_campaigns(store: Store, run: str | None) -> list[Campaign]:
     campaigns = store.campaigns()
     if not campaigns:
         raise UsageError(f"store {store} has no runs")
@@ -65,7 +65,7 @@ def _subject(campaigns: Sequence[Campaign]) -> str:
     return f"run {campaigns[0].id}, {campaigns[0].command}" + (f" {model}" if isinstance(model, str) else "")
 
 
-def _said(campaign: Campaign) -> str:
+def _campaign_line(campaign: Campaign) -> str:
     model = campaign.settings.get("model")
     what = f"{campaign.command} {model}" if isinstance(model, str) else campaign.command
     ended = f"ended {campaign.finished[:19]} ({campaign.stop_reason})" if campaign.finished else "did not end"

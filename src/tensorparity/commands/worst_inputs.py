@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..campaign.precision_paper import PaperSearched
 from ..core.case import Case
 from ..core.errors import TensorParityError
 from ..core.operator_errors import OperatorRun, PaperRun
@@ -16,6 +15,7 @@ from ..engines.predoo.notebook import Notebook
 from ..store.casefile import CaseFile
 from ..store.database import Store
 from ..targets.faults import Fault
+from .precision_paper import PaperSearched
 
 
 @dataclass

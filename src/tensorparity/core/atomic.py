@@ -11,7 +11,7 @@ from typing import IO
 
 
 @contextmanager
-def replacing(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
+def replacing_file(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
     """A file to write that becomes ``path`` when the block ends without an error.
 
     A reader sees the old file or the new one, never a part. Two writers at once are safe: the last

@@ -40,7 +40,7 @@ def optional(data: Json, name: str, kind: type[T]) -> T | None:
 
 def _object(data: Json, name: str) -> dict[str, Json]:
     if not isinstance(data, dict):
-        raise TypeError(f"expected an object with {name!r}. Received: {_shown(data)}")
+        raise TypeError(f"expected an object with {name!r}. Received: {_short_repr(data)}")
     return data
 
 
@@ -51,7 +51,7 @@ def item(value: Json, kind: type[T], name: str) -> T:
         TypeError: if it is of another.
     """
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{name}: expected {_WORDS[kind]}. Received: {_shown(value)}")
+        raise TypeError(f"{name}: expected {_WORDS[kind]}. Received: {_short_repr(value)}")
     return value
 
 
@@ -67,5 +67,5 @@ def count(data: Json, name: str) -> int | None:
     return found
 
 
-def _shown(value: Json) -> str:
+def _short_repr(value: Json) -> str:
     return repr(value)[:80]

@@ -82,7 +82,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
-def normalised(message: str) -> str:
+def normalised_message(message: str) -> str:
     """The gist without names, figures and shapes: what two failures of one cause have in common."""
     return " ".join(_NUMBERS.sub("N", _QUOTED.sub("'...'", gist(message))).split())[:200]
 

@@ -13,7 +13,7 @@ from .verdict import Kind, Stage
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
+class WorstElement:
     """The number that shows a difference most: where reduction looks first.
 
     Args:
@@ -49,7 +49,7 @@ class Suspicion:
     exception: str = ""
     stage: Stage = Stage.FORWARD
     features: tuple[str, ...] = ()
-    worst: Worst | None = None
+    worst: WorstElement | None = None
     oracle: str = ""
     known_by: tuple[str, ...] = ()
     row: int | None = None

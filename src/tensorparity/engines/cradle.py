@@ -19,7 +19,7 @@ from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..core.outcome import Status
 from ..zoo.entries import ARCHITECTURES
-from ..zoo.weights import calibrated, sample_inputs
+from ..zoo.weights import calibrated_weights, sample_inputs
 
 _INSTANCES = 8
 #: Who judges whole models, unless the user chose somebody else.
@@ -58,7 +58,7 @@ class CradleEngine:
         rng = np.random.default_rng([self._seed, 0xC7AD1E, index])
         inputs = sample_inputs(graph, rng, _INSTANCES)
         seed = int(rng.integers(2**31))
-        return Case(graph, inputs=inputs, weights=calibrated(graph, seed), seed=seed)
+        return Case(graph, inputs=inputs, weights=calibrated_weights(graph, seed), seed=seed)
 
 
 #: Judges a training.

@@ -168,7 +168,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
 _LAYERS: Registry[LayerSpec] = Registry(
     "layer",
     {
-        name: f"{__package__}.{family}:{attribute}"
+        name: f"{__package__}.layers.{family}:{attribute}"
         for family, members in _FAMILIES.items()
         for name, attribute in members.items()
     },

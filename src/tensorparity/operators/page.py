@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 
 from ..core.jsontext import Json, canonical
 from . import undeclared
-from .activation_calls import ACTIVATIONS
 from .catalogue import layer, layer_names
+from .functions.activation_calls import ACTIVATIONS
+from .functions.text_layers import TEXT_LAYERS
 from .left_out import ACTIVATIONS_LEFT_OUT, LEFT_OUT, OPTIMIZERS_LEFT_OUT
-from .loss_spec import REDUCTION
-from .losses import LOSSES
+from .losses.catalogue import LOSSES
+from .losses.spec import REDUCTION
 from .metrics.catalogue import METRICS
-from .optimizer_options import OPTION_CONFLICTS, OPTIONS
-from .optimizers import OPTIMIZERS
-from .schedules import SCHEDULES
+from .optimizers.catalogue import OPTIMIZERS
+from .optimizers.options import OPTION_CONFLICTS, OPTIONS
+from .optimizers.schedules import SCHEDULES
 from .spec import FLOATS, Conflict, LayerSpec, Parameter, Shape, ShapeError, WeightSpec
-from .text_layers import TEXT_LAYERS
 
 _MOST_VALUES = 8
 #: Of every axis of the inputs on which weights are shown: large enough for any window, and a multiple of any groups.

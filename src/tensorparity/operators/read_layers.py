@@ -16,11 +16,11 @@ _BOOKKEEPING = ("name", "trainable", "dtype", "build_config")
 def read_layers(outcome: Outcome) -> tuple[LayerGraph, Arrays]:
     """Graph and weights of a file that a target has read (``Goal.LAYERS``)."""
     graph = outcome.reply["graph"]
-    trimmed = {**graph, "nodes": [{**node, "params": _trimmed(node)} for node in graph["nodes"]]}
+    trimmed = {**graph, "nodes": [{**node, "params": _declared_config(node)} for node in graph["nodes"]]}
     return LayerGraph.from_json(trimmed), outcome.outputs
 
 
-def _trimmed(node: Json) -> Json:
+def _declared_config(node: Json) -> Json:
     """Of a layer's configuration, what the catalogue declares and what is not at its default."""
     params = node["params"]
     if node["op"].startswith(ONNX_PREFIX):

@@ -6,11 +6,11 @@ from ..core.case import ApiCall, Case
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
 from ..core.procedure import Procedure
-from .api import refused_dtypes
 from .catalogue import has_layer, layer
-from .declared_calls import DECLARED
-from .losses import LOSSES
-from .optimizers import OPTIMIZERS
+from .functions.api import refused_dtypes
+from .functions.declared_calls import DECLARED
+from .losses.catalogue import LOSSES
+from .optimizers.catalogue import OPTIMIZERS
 
 
 def ruled_out(case: Case) -> tuple[Node, dict[str, Json]] | None:

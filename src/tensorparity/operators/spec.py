@@ -65,7 +65,9 @@ class Conflict:
 
     def within(self, complete: Params) -> bool:
         """Whether these parameters, defaults filled in, have the combination."""
-        return all(name in complete and _listed(complete[name]) == _listed(v) for name, v in self.params.items())
+        return all(
+            name in complete and _comparable(complete[name]) == _comparable(v) for name, v in self.params.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +252,8 @@ class LayerSpec:
 
 def ruled_out(parameters: Sequence[Parameter], params: Params, conflicts: Sequence[Conflict] = ()) -> dict[str, Json]:
     """Those of ``params`` whose values are among the invalid ones; else the first combination that they have."""
-    invalid = {parameter.name: [_listed(value) for value in parameter.invalid] for parameter in parameters}
-    alone = {name: value for name, value in params.items() if _listed(value) in invalid.get(name, [])}
+    invalid = {parameter.name: [_comparable(value) for value in parameter.invalid] for parameter in parameters}
+    alone = {name: value for name, value in params.items() if _comparable(value) in invalid.get(name, [])}
     if alone:
         return alone
     complete = {**{parameter.name: parameter.default for parameter in parameters}, **params}
@@ -266,10 +268,10 @@ def _plain(value: Json) -> Json:
     return value
 
 
-def _listed(value: Json) -> Json:
+def _comparable(value: Json) -> Json:
     """Tuples as lists, and True apart from 1: what a value is, not what it stands for."""
     if isinstance(value, (tuple, list)):
-        return [_listed(item) for item in value]
+        return [_comparable(item) for item in value]
     return (type(value).__name__, value)
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ..core.finding import Class
 from ..core.traits import Traits
-from ..triage.backward import GradientErrors, accuse_gradients
-from ..triage.diagnose import Accusation, accuse, blame
-from ..triage.node_errors import NodeErrors
+from .measure.backward import GradientErrors, accuse_gradients
+from .measure.diagnose import Accusation, accuse, blame
+from .measure.node_errors import NodeErrors
 
 
 def accusations(measured: Sequence[NodeErrors], traits: Traits, how: str = "forward") -> list[Accusation]:
@@ -28,7 +28,7 @@ def gradient_accusation(found: GradientErrors, traits: Traits, how: str = "backw
     return _told_apart(accusation, traits) if accusation else None
 
 
-def blamed(errors: NodeErrors, traits: Traits) -> tuple[Class | None, tuple[str, ...]]:
+def class_and_suspects(errors: NodeErrors, traits: Traits) -> tuple[Class | None, tuple[str, ...]]:
     """The class and the suspects of one node; (None, ()) where nothing is wrong or nobody can tell."""
     klass, suspects = blame(errors, traits.families(errors.errors))
     return klass, independent(suspects, errors.errors, traits, errors.node.op)

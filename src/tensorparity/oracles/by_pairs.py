@@ -8,12 +8,12 @@ from dataclasses import replace
 from ..core.outcome import Outcome
 from ..core.verdict import Judgement
 from .pair import compare_outcomes, judge_parity
-from .said import BY_NOTHING, Said, clears, doubts
+from .statements import BY_NOTHING, Statement, clears, doubts
 
 ALONE = "one target alone cannot be judged without a reference"
 
 
-def by_pairs(outcomes: Mapping[str, Outcome]) -> Said:
+def by_pairs(outcomes: Mapping[str, Outcome]) -> Statement:
     """The first target against each of the others; a difference is told, and blames nobody."""
     completed = [outcome for outcome in outcomes.values() if outcome.completed]
     if len(completed) < 2:

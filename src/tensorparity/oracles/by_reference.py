@@ -17,24 +17,24 @@ from ..core.oracle import Seen
 from ..core.outcome import Outcome
 from ..core.policies import PLAIN, in_range, policy_named
 from ..core.signature import suspects_of
-from ..core.suspicion import Suspicion, Worst
+from ..core.suspicion import Suspicion, WorstElement
 from ..core.traits import Traits
-from ..operators.api import evaluate_call, evaluate_rest
-from ..operators.rounding import K, error_units
+from ..operators.functions.api import evaluate_call, evaluate_rest
+from ..operators.reference.rounding import K, error_units
 from ..operators.spec import Evaluation
-from ..triage.diagnose import accusation_of
-from ..triage.freedoms import freedom_of
-from ..triage.measuring import in_effective_dtype, measure_outputs, with_dtypes
-from ..triage.node_errors import NodeErrors, absolute_error, reference_error
-from ..triage.trials import judge_form
-from .blaming import blamed
-from .said import BY_REFERENCE, Said, clears, convicts, doubts
+from .blaming import class_and_suspects
+from .isolated_checks import judge_form
+from .measure.diagnose import accusation_of
+from .measure.documented_freedoms import freedom_of
+from .measure.isolated_nodes import in_effective_dtype, measure_outputs, with_dtypes
+from .measure.node_errors import NodeErrors, absolute_error, reference_error
+from .statements import BY_REFERENCE, Statement, clears, convicts, doubts
 from .subjects import api_of, node_key, parameters_of, stage_of
 
 Truth = Mapping[str, Evaluation]
 
 
-def by_reference(seen: Seen, outcomes: Mapping[str, Outcome], truth: Truth) -> Said:
+def by_reference(seen: Seen, outcomes: Mapping[str, Outcome], truth: Truth) -> Statement:
     """Decision 5 on the outputs of one layer or call.
 
     Args:
@@ -43,7 +43,7 @@ def by_reference(seen: Seen, outcomes: Mapping[str, Outcome], truth: Truth) -> S
     case = seen.case
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     errors = _errors(case, completed, truth, seen.traits)
-    klass, suspects = blamed(errors, seen.traits)
+    klass, suspects = class_and_suspects(errors, seen.traits)
     above = tuple(target for target, error in errors.errors.items() if error > K)
     if klass is None and len(completed) == 1 and above and _is_wrong_alone(seen, above[0], truth):
         klass, suspects = Class.DEFECT, above
@@ -58,7 +58,7 @@ def by_reference(seen: Seen, outcomes: Mapping[str, Outcome], truth: Truth) -> S
     return convicts(found, BY_REFERENCE)
 
 
-def _nobody(errors: NodeErrors, above: Sequence[str]) -> Said:
+def _nobody(errors: NodeErrors, above: Sequence[str]) -> Statement:
     """Why nobody is accused."""
     if len(above) == 1:
         return doubts(f"{above[0]} alone, and not as the reference says: another target must tell who is wrong")
@@ -101,10 +101,10 @@ def _node_of(case: Case) -> Node:
     return Node("call", case.subject.api if isinstance(case.subject, ApiCall) else "call", ())
 
 
-def _worst(case: Case, outcome: Outcome, truth: Truth) -> Worst | None:
+def _worst(case: Case, outcome: Outcome, truth: Truth) -> WorstElement | None:
     """The number of a suspect that is furthest from the reference; None where it is a matter of shapes."""
     places = [ref.index for ref in case.subject.outputs] if isinstance(case.subject, LayerGraph) else [0]
-    found: tuple[float, Worst] | None = None
+    found: tuple[float, WorstElement] | None = None
     for place, (name, evaluation) in zip(places, truth.items(), strict=True):
         output = outcome.outputs.get(name)
         if output is None or output.shape != evaluation.value.shape or not output.size:
@@ -112,7 +112,7 @@ def _worst(case: Case, outcome: Outcome, truth: Truth) -> Worst | None:
         units = error_units(output, evaluation, dtype_name(output))
         index = tuple(int(part) for part in np.unravel_index(int(np.argmax(units)), units.shape))
         if units[index] > K and (found is None or units[index] > found[0]):
-            found = float(units[index]), Worst(index, place)
+            found = float(units[index]), WorstElement(index, place)
     return found[1] if found else None
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ..core.oracle import Seen
-from ..operators.calls.native import case_operator
+from ..operators.functions.native import case_operator
 from .base import Asking, Steps
 from .by_pairs import by_pairs
 from .by_reference import by_reference
 from .case_oracle import CaseOracle, Outcomes
 from .operator_error import judge_operator
 from .references import references
-from .said import Said
+from .statements import Statement
 
 
 class CallOracle(CaseOracle):
@@ -25,7 +25,7 @@ class CallOracle(CaseOracle):
         judge = judge_operator(seen) if case_operator(seen.case) is not None else super().steps(seen)
         return (yield from judge)
 
-    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         yield from ()
         truth = references(seen.case)
         return by_reference(seen, outcomes, truth) if truth else by_pairs(outcomes)

@@ -11,10 +11,10 @@ from ..core.finding import Class
 from ..core.oracle import Check, Seen
 from ..core.outcome import Outcome
 from ..operators.ruled_out import ruled_out
-from ..triage.labels import is_of_labels, unfit
 from .base import Asking, Steps, Stepwise
 from .failures import each_apart, failures
-from .said import Said, in_verdicts
+from .measure.labels import is_of_labels, unfit
+from .statements import Statement, in_verdicts
 
 Outcomes = Mapping[str, Outcome]
 
@@ -26,7 +26,7 @@ class CaseOracle(Stepwise):
     name: ClassVar[str]
 
     @abstractmethod
-    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         """What the targets gave; none of them ended badly, and at least one completed the case."""
 
     def steps(self, seen: Seen) -> Steps:
@@ -35,12 +35,12 @@ class CaseOracle(Stepwise):
         said = yield from self._before_saving(seen, said)
         return in_verdicts(said, seen.targets)
 
-    def look(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def look(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         """One look at some of the outcomes: at bad endings, or else at what was given."""
         failed = yield from failures(seen, outcomes)
         return failed if failed is not None else (yield from self.answers(seen, outcomes))
 
-    def _before_saving(self, seen: Seen, said: Said) -> Asking[Said]:
+    def _before_saving(self, seen: Seen, said: Statement) -> Asking[Statement]:
         """A model that is wrong before it is saved is filed as that; who was right then is not excused by it."""
         if not any(suspicion.case.procedure.reload for suspicion in said.suspicions):
             return said
@@ -55,7 +55,7 @@ class CaseOracle(Stepwise):
         return replace(others, convictions=(*defects, *others.convictions))
 
 
-def _without_labels(seen: Seen, said: Said) -> Said:
+def _without_labels(seen: Seen, said: Statement) -> Statement:
     """Labels that do not fit their loss explain what came after the predictions."""
     if not said.convictions or ruled_out(seen.case) or not (reason := unfit(seen.case)):
         return said

@@ -16,17 +16,17 @@ from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
-from ..operators.rounding import K
+from ..operators.reference.rounding import K
 from ..operators.spec import Evaluation
-from ..triage.backward import Differentiated, judge_gradients, loss_function, pulled_back
-from ..triage.freedoms import excused, freedom_of
-from ..triage.node_errors import VOTE_MARGIN, reference_error
-from ..triage.support import classed_ending, is_documented
 from .base import Steps, Stepwise
 from .failures import in_words
+from .measure.backward import Differentiated, judge_gradients, loss_function, pulled_back
+from .measure.documented_freedoms import as_specification, freedom_of
+from .measure.node_errors import VOTE_MARGIN, reference_error
+from .measure.roundoff import SCREEN, nonfinite_pattern_differs, output_units
+from .measure.support import classify_failure, is_documented
 from .references import references
-from .roundoff import SCREEN, nonfinite_pattern_differs, output_units
-from .said import BY_NOTHING, BY_REFERENCE, BY_SUBGRADIENT
+from .statements import BY_NOTHING, BY_REFERENCE, BY_SUBGRADIENT
 from .subjects import api_of, node_key, only_layer, parameters_of, stage_of
 
 #: Outputs without a reference agree up to so many roundoffs of their scale: the two sides round at other places.
@@ -204,7 +204,7 @@ def _suspicion(seen: Seen, target: str, compared: _Compared) -> Suspicion:
         measure=compared.measure,
         threshold=compared.threshold,
     )
-    diagnosis = _classed(diagnosis, case, ended)
+    diagnosis = _classified(diagnosis, case, ended)
     kind = KIND_OF_ENDING[ended.status] if ended else Kind.EQUIVALENCE
     exception = ended.failure.type if ended and ended.failure else ""
     return Suspicion(
@@ -217,13 +217,13 @@ def _suspicion(seen: Seen, target: str, compared: _Compared) -> Suspicion:
     )
 
 
-def _classed(diagnosis: Diagnosis, case: Case, ended: Outcome | None) -> Diagnosis:
+def _classified(diagnosis: Diagnosis, case: Case, ended: Outcome | None) -> Diagnosis:
     """A documented freedom, or the library's word that it has no such thing, is no defect."""
     freed = freedom_of(case)
     if ended is not None:
         dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
-        return classed_ending(diagnosis, ended, freed, documented=is_documented(case), dtype=dtype)
-    return excused(diagnosis, freed.freedom) if freed else diagnosis
+        return classify_failure(diagnosis, ended, freed, documented=is_documented(case), dtype=dtype)
+    return as_specification(diagnosis, freed.freedom) if freed else diagnosis
 
 
 def _verdict(case: Case, target: str, compared: _Compared, found: Suspicion | None) -> Verdict:

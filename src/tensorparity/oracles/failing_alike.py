@@ -21,14 +21,14 @@ from ..core.signature import Key, policy_parameter
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Stage, Verdict
-from ..operators.beside import layer_of
 from ..operators.catalogue import has_layer, layer
-from ..operators.losses import LOSSES
-from ..operators.losses_alone import is_loss_alone
-from ..operators.optimizers import OPTIMIZERS
-from ..triage.diagnose import public_name
-from ..triage.endings import alike_in_type, failure_evidence, stage_of_ending
-from ..triage.support import is_refusal
+from ..operators.losses.alone import is_loss_alone
+from ..operators.losses.catalogue import LOSSES
+from ..operators.masks_and_states import layer_of
+from ..operators.optimizers.catalogue import OPTIMIZERS
+from .failure_search import alike_in_type, failure_evidence, stage_of_failure
+from .measure.diagnose import public_name
+from .measure.support import is_refusal
 
 #: The name of this oracle.
 FAILURE = "failure"
@@ -36,7 +36,7 @@ _STATUS_OF_KIND = {kind: status for status, kind in KIND_OF_ENDING.items()}
 _STEPS = (Goal.GRADIENTS, Goal.UPDATE)
 
 
-def accused(ended: Sequence[str], targets: Sequence[str], traits: Traits) -> tuple[str, ...]:
+def accused_of_failure(ended: Sequence[str], targets: Sequence[str], traits: Traits) -> tuple[str, ...]:
     """Who ended so; where everybody did, the code they share, if more than one implementation takes part."""
     families = traits.families(ended)
     shared = set(families.values())
@@ -75,7 +75,7 @@ class FailingAlike:
         return Judged((_verdict(seen, found),), tuple(found))
 
     def _suspicion(self, seen: Seen, manner: _Manner, group: Mapping[str, Outcome]) -> Suspicion:
-        suspects = accused(list(group), seen.targets, seen.traits)
+        suspects = accused_of_failure(list(group), seen.targets, seen.traits)
         node = _node_of(seen.case, manner.stage)
         parameters = _parameters(seen.case, manner.stage)
         diagnosis = Diagnosis(
@@ -93,7 +93,7 @@ class FailingAlike:
 def _manners(seen: Seen) -> Iterator[_Manner]:
     """The one that is claimed, unless the case is of something else by now; else all that there are."""
     if seen.claim is not None and seen.claim[0]:  # of a case file, only the suspects are known
-        yield from _claimed(seen, seen.claim)
+        yield from _claimed_manners(seen, seen.claim)
         return
     told: list[_Manner] = []
     for outcome in seen.own.values():
@@ -106,7 +106,7 @@ def _manners(seen: Seen) -> Iterator[_Manner]:
     yield from told
 
 
-def _claimed(seen: Seen, claim: Key) -> Iterator[_Manner]:
+def _claimed_manners(seen: Seen, claim: Key) -> Iterator[_Manner]:
     kind, stage, _, api, exception = claim
     own = _api(seen.case, Stage(stage))
     if Kind(kind) in _STATUS_OF_KIND and (not own or not api or own == api):
@@ -131,7 +131,7 @@ def _groups(seen: Seen, manner: _Manner) -> list[dict[str, Outcome]]:
 def _stage(case: Case, failure: Failure) -> Stage:
     if is_loss_alone(case):
         return Stage.LOSS
-    return Stage.BACKWARD if case.cotangents else stage_of_ending(failure, Stage.FORWARD)
+    return Stage.BACKWARD if case.cotangents else stage_of_failure(failure, Stage.FORWARD)
 
 
 def _api(case: Case, stage: Stage) -> str:

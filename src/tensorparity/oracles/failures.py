@@ -15,29 +15,29 @@ from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Procedure
 from ..core.suspicion import Suspicion
 from ..core.verdict import Stage
-from ..operators.losses_alone import is_loss_alone
-from ..triage.cuts import up_to
-from ..triage.diagnose import public_name
-from ..triage.endings import ending_of, stage_of_ending
-from ..triage.exporters import suspects_of_ending
-from ..triage.freedoms import freedom_of
-from ..triage.support import classed_ending, is_documented, is_refusal
+from ..operators.losses.alone import is_loss_alone
 from .base import Asking
+from .failure_search import ending_of, stage_of_failure
+from .measure.cuts import up_to
+from .measure.diagnose import public_name
+from .measure.documented_freedoms import freedom_of
+from .measure.exporters import suspects_of_failure
+from .measure.support import classify_failure, is_documented, is_refusal
 from .recipes import at_loss, at_optimizer
 from .references import references
-from .said import Said, convicts, doubts
+from .statements import Statement, convicts, doubts
 from .subjects import TRAINING, api_of, exporters_of, node_key, only_layer, parameters_of, stage_of
 
 Outcomes = Mapping[str, Outcome]
 #: One look at some of the outcomes of a case.
-Look = Callable[[Outcomes], Asking[Said]]
+Look = Callable[[Outcomes], Asking[Statement]]
 
 NOBODY_COMPLETED = "no target completed the case"
 #: A layer, and what masks and reshapes its input.
 _FEW_LAYERS = 3
 
 
-def each_apart(case: Case, outcomes: Outcomes, look: Look) -> Asking[Said]:
+def each_apart(case: Case, outcomes: Outcomes, look: Look) -> Asking[Statement]:
     """Look until nobody is left who ended badly; then at what the others gave, of a call or few layers.
 
     There a bad ending hides no wrong answer.
@@ -62,15 +62,15 @@ def _is_small(case: Case) -> bool:
     return isinstance(graph, ApiCall) or (isinstance(graph, LayerGraph) and len(graph.nodes) <= _FEW_LAYERS)
 
 
-def failures(seen: Seen, outcomes: Outcomes) -> Asking[Said | None]:
+def failures(seen: Seen, outcomes: Outcomes) -> Asking[Statement | None]:
     """What is to be said of bad endings; None where there is none, and somebody completed the case."""
     completed = any(outcome.completed for outcome in outcomes.values())
     ended = {target: outcome for target, outcome in outcomes.items() if ended_badly(outcome)}
     died = {target: outcome for target, outcome in ended.items() if outcome.status is Status.CRASHED}
     if ended and (completed or references(seen.case)):
-        return convicts((yield from _located(failure(seen, outcomes, ended), outcomes)))
+        return convicts((yield from _with_location(failure(seen, outcomes, ended), outcomes)))
     if died and len(died) < len(ended):  # the others refuse what this one dies of
-        return convicts((yield from _located(failure(seen, outcomes, died), outcomes)))
+        return convicts((yield from _with_location(failure(seen, outcomes, died), outcomes)))
     return None if completed else doubts(NOBODY_COMPLETED)
 
 
@@ -88,8 +88,8 @@ def failure(seen: Seen, outcomes: Outcomes, ended: Outcomes) -> Suspicion:
 
     worst = min(ended.values(), key=lambda outcome: how(outcome)[:2])
     alike = {target: outcome for target, outcome in ended.items() if how(outcome) == how(worst)}
-    diagnosis = _placed(_diagnosis(seen, outcomes, ended, alike, worst), case, worst)
-    diagnosis = classed_ending(diagnosis, worst, freedom_of(case), documented=documented, dtype=dtype)
+    diagnosis = _with_place(_diagnosis(seen, outcomes, ended, alike, worst), case, worst)
+    diagnosis = classify_failure(diagnosis, worst, freedom_of(case), documented=documented, dtype=dtype)
     exception = worst.failure.type if worst.failure else ""
     kind, stage = KIND_OF_ENDING[worst.status], _stage(case, worst)
     return Suspicion(kind, diagnosis, case, tuple(outcomes), exception, stage)
@@ -99,7 +99,7 @@ def _diagnosis(seen: Seen, outcomes: Outcomes, ended: Outcomes, alike: Outcomes,
     completed = [target for target, outcome in outcomes.items() if outcome.completed]
     exporters = exporters_of(seen)
     suspects = [
-        name for target in alike for name in suspects_of_ending(target, ended, completed, exporters, seen.traits)
+        name for target in alike for name in suspects_of_failure(target, ended, completed, exporters, seen.traits)
     ]
     told = (*alike.items(), *((target, outcome) for target, outcome in ended.items() if target not in alike))
     api, parameters = api_of(seen.case, seen.traits, suspects), parameters_of(seen.case)
@@ -121,10 +121,10 @@ def in_words(target: str, outcome: Outcome) -> str:
 
 def _stage(case: Case, worst: Outcome) -> Stage:
     stage = stage_of(case)
-    return stage_of_ending(worst.failure, stage) if case.procedure.goal in TRAINING else stage
+    return stage_of_failure(worst.failure, stage) if case.procedure.goal in TRAINING else stage
 
 
-def _placed(diagnosis: Diagnosis, case: Case, worst: Outcome) -> Diagnosis:
+def _with_place(diagnosis: Diagnosis, case: Case, worst: Outcome) -> Diagnosis:
     """Of a loss alone it is the loss that ended, in an update the optimizer."""
     if is_loss_alone(case):
         return at_loss(diagnosis, case)
@@ -135,7 +135,7 @@ def _placed(diagnosis: Diagnosis, case: Case, worst: Outcome) -> Diagnosis:
 # Where a graph of several layers ended
 
 
-def _located(suspicion: Suspicion, outcomes: Outcomes) -> Asking[Suspicion]:
+def _with_location(suspicion: Suspicion, outcomes: Outcomes) -> Asking[Suspicion]:
     """Where a graph ends badly: the node that was running when it is run step by step, or what the message says."""
     case, diagnosis = suspicion.case, suspicion.diagnosis
     first = next((target for target in diagnosis.suspects if target in outcomes), None)

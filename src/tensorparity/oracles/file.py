@@ -5,12 +5,12 @@ from __future__ import annotations
 from ..core.oracle import Seen
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
-from ..triage.exporters import outputs_apart
-from ..triage.fusion import AMPLIFIED, relative_difference
 from .base import Asking
 from .by_pairs import by_pairs
 from .case_oracle import CaseOracle, Outcomes
-from .said import BY_VOTE, Said, convicts
+from .measure.exporters import outputs_apart
+from .measure.fusion import AMPLIFIED, relative_difference
+from .statements import BY_VOTE, Statement, convicts
 from .subjects import exporters_of
 
 
@@ -19,7 +19,7 @@ class FileOracle(CaseOracle):
 
     name = "file"
 
-    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         yield from ()
         apart = outputs_apart(outcomes, exporters_of(seen), relative_difference, AMPLIFIED, seen.traits)
         if apart is None:

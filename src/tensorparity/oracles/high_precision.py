@@ -26,12 +26,12 @@ from ..core.precision import HighPrecision, OutputDeviation
 from ..core.procedure import Procedure
 from ..core.traits import Traits
 from ..operators.catalogue import has_reference
-from ..operators.evaluate import count_products, evaluate
+from ..operators.reference.evaluate import count_products, evaluate
 from ..operators.spec import ShapeError
 from .base import Steps, Stepwise
+from .measure.roundoff import scaled_difference
 from .output_pair import wants_layers
 from .pair import compare_outcomes, judge_parity
-from .roundoff import scaled_difference
 from .whole.instances import named_labels, rows_of
 from .whole.sight import Asking, Sight, WholeSettings
 

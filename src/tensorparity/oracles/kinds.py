@@ -13,8 +13,8 @@ from ..core.oracle import Oracle, OracleFactory, Setup
 from ..core.procedure import Goal
 from ..core.registry import Registry
 from ..core.suspicion import Suspicion
-from ..operators.beside import layer_of
-from ..operators.losses_alone import is_loss_alone
+from ..operators.losses.alone import is_loss_alone
+from ..operators.masks_and_states import layer_of
 from ..operators.ruled_out import ruled_out
 
 _HERE = __name__.rpartition(".")[0]

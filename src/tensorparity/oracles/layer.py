@@ -6,14 +6,14 @@ from ..core.case import Case
 from ..core.oracle import Seen
 from ..core.suspicion import Suspicion
 from ..operators.catalogue import has_reference
-from ..triage.trials import judge_form, judge_layer
 from .base import Asking
 from .blaming import accusations
 from .by_pairs import by_pairs
 from .by_reference import by_reference
 from .case_oracle import CaseOracle, Outcomes
+from .isolated_checks import judge_form, judge_layer
 from .references import references
-from .said import BY_REFERENCE, Said, clears, convicts
+from .statements import BY_REFERENCE, Statement, clears, convicts
 from .subjects import only_layer
 
 
@@ -22,7 +22,7 @@ class LayerOracle(CaseOracle):
 
     name = "layer"
 
-    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         yield from ()
         training = seen.case.procedure.training
         truth = {} if training else references(seen.case)
@@ -37,7 +37,7 @@ def _is_voted(case: Case) -> bool:
     return node is not None and not has_reference(node.op)
 
 
-def _by_layer(seen: Seen, outcomes: Outcomes) -> Said:
+def _by_layer(seen: Seen, outcomes: Outcomes) -> Statement:
     """One layer in training, or without a reference, by the judge of isolated checks."""
     case = seen.case
     completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}

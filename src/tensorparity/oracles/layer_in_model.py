@@ -13,13 +13,13 @@ from ..core.graph import Node
 from ..core.oracle import Judged, Seen
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Stage, Verdict
-from ..triage.backward import accuse_gradients
-from ..triage.diagnose import Accusation, accuse
-from ..triage.exporters import accuse_exporters, doubt, is_settled_by_exporter
-from ..triage.gradients import judge_replayed
-from ..triage.measuring import measure_node
-from ..triage.node_errors import NodeErrors
 from .base import Steps, Stepwise
+from .measure.backward import accuse_gradients
+from .measure.diagnose import Accusation, accuse
+from .measure.exporters import accuse_exporters, doubt, is_settled_by_exporter
+from .measure.gradients import judge_replayed
+from .measure.isolated_nodes import measure_node
+from .measure.node_errors import NodeErrors
 from .whole.sight import exporters_of, layers_of
 
 
@@ -35,11 +35,11 @@ class LayerInModel(Stepwise):
         nodes = [node for node in graph.nodes if node.key in seen.case.procedure.nodes]
         if seen.case.cotangents:
             return _by_gradients(seen, nodes, weights)
-        measured = [measure_node(node, _given(seen, node), weights, seen.own, seen.traits) for node in nodes]
-        return _judged(seen, measured)
+        measured = [measure_node(node, _inputs_of_node(seen, node), weights, seen.own, seen.traits) for node in nodes]
+        return _judge_errors(seen, measured)
 
 
-def _given(seen: Seen, node: Node) -> list[Array]:
+def _inputs_of_node(seen: Seen, node: Node) -> list[Array]:
     return [seen.case.inputs[f"{node.key}/{index}"] for index in range(len(node.inputs))]
 
 
@@ -47,7 +47,7 @@ def _by_gradients(seen: Seen, nodes: Sequence[Node], weights: Arrays) -> Judged:
     """The backward pass of each, as in training."""
     cotangents, traits = seen.case.cotangents, seen.traits
     replayed = [
-        judge_replayed(node, _given(seen, node), cotangents[node.key], weights, seen.completed, traits)
+        judge_replayed(node, _inputs_of_node(seen, node), cotangents[node.key], weights, seen.completed, traits)
         for node in nodes
     ]
     families = traits.families(seen.targets)
@@ -56,7 +56,7 @@ def _by_gradients(seen: Seen, nodes: Sequence[Node], weights: Arrays) -> Judged:
     return _said(seen, accused, disputed, Stage.BACKWARD)
 
 
-def _judged(seen: Seen, measured: list[NodeErrors]) -> Judged:
+def _judge_errors(seen: Seen, measured: list[NodeErrors]) -> Judged:
     exporters = exporters_of(seen.ran[0] if seen.ran else {})
     own = [errors for errors in measured if not is_settled_by_exporter(errors, exporters)]
     accused = [doubt(item, exporters) for item in accuse(own, seen.traits.families(seen.targets))]

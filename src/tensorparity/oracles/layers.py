@@ -19,18 +19,18 @@ from ..core.procedure import Procedure
 from ..core.signature import suspects_of
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
-from ..operators.evaluate import evaluate
+from ..operators.reference.evaluate import evaluate
 from ..operators.spec import ShapeError
-from ..triage.diagnose import accusation_of
-from ..triage.discontinuity import downstream_of_discontinuity
-from ..triage.fusion import guilty_of_fusion, shortest_stretch
-from ..triage.node_errors import NodeErrors
-from ..triage.replay import replay_nodes
 from .base import Asking
 from .blaming import accusations
 from .by_pairs import by_pairs
 from .case_oracle import CaseOracle, Outcomes
-from .said import BY_REFERENCE, BY_VOTE, Said, clears, convicts, doubts
+from .measure.diagnose import accusation_of
+from .measure.discontinuity import downstream_of_discontinuity
+from .measure.fusion import guilty_of_fusion, shortest_stretch
+from .measure.node_errors import NodeErrors
+from .measure.replay import replay_nodes
+from .statements import BY_REFERENCE, BY_VOTE, Statement, clears, convicts, doubts
 
 
 class LayersOracle(CaseOracle):
@@ -38,7 +38,7 @@ class LayersOracle(CaseOracle):
 
     name = "layers"
 
-    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
         values = activations(seen.case)
         return (yield from _Looked(seen, done, values).steps()) if values else by_pairs(done)
@@ -67,28 +67,28 @@ class _Looked:
         self._seen, self._case, self._graph = seen, seen.case, seen.case.subject
         self._done, self._values = done, values
 
-    def steps(self) -> Asking[Said]:
+    def steps(self) -> Asking[Statement]:
         plain = replace(self._case, procedure=replace(self._case.procedure, reload=False))
-        measured = yield from self._replayed(plain.procedure)
+        measured = yield from self._replay_errors(plain.procedure)
         found = accusations(measured, self._seen.traits)
         if found:  # of a model that is reloaded: it is wrong before it is saved
             kept = [Suspicion(a.kind, a.diagnosis, plain, tuple(self._done)) for a in found]
-            return Said(tuple((s, a.first.judged_by) for s, a in zip(kept, found, strict=True)))
+            return Statement(tuple((s, a.first.judged_by) for s, a in zip(kept, found, strict=True)))
         if self._case.procedure.reload:
-            reloaded = yield from self._reloaded()
+            reloaded = yield from self._check_reloaded()
             if reloaded.convictions:
                 return reloaded
         return (yield from self._whole(measured))
 
-    def _replayed(self, like: Procedure) -> Asking[list[NodeErrors]]:
+    def _replay_errors(self, like: Procedure) -> Asking[list[NodeErrors]]:
         case = self._case
         model = Model(self._graph.name, self._graph, case.weights)
         nodes, traits = self._graph.nodes, self._seen.traits
         return (yield from replay_nodes(model, nodes, case.inputs, self._values, list(self._done), traits, like=like))
 
-    def _reloaded(self) -> Asking[Said]:
+    def _check_reloaded(self) -> Asking[Statement]:
         """Every layer that was right before, alone again after the model was saved and loaded."""
-        measured = yield from self._replayed(self._case.procedure)
+        measured = yield from self._replay_errors(self._case.procedure)
         found = []
         for accusation in accusations(measured, self._seen.traits):
             diagnosis = accusation.diagnosis
@@ -96,9 +96,9 @@ class _Looked:
             targets = tuple(self._done)
             suspicion = Suspicion(accusation.kind, diagnosis, self._case, targets, stage=Stage.SAVE_LOAD)
             found.append((suspicion, accusation.first.judged_by))
-        return Said(tuple(found))
+        return Statement(tuple(found))
 
-    def _whole(self, measured: Sequence[NodeErrors]) -> Asking[Said]:
+    def _whole(self, measured: Sequence[NodeErrors]) -> Asking[Statement]:
         """No layer alone is guilty: are the outputs equal, and where not, does a target differ from its own steps?"""
         by = BY_REFERENCE if all(errors.judged_by == BY_REFERENCE for errors in measured) else BY_VOTE
         steady = _without_steps(self._graph, self._done)
@@ -112,9 +112,9 @@ class _Looked:
             return clears(by)
         if missing is not None:
             return doubts(f"the outputs differ, and {missing.layer} ({missing.op}) could not be run alone")
-        return (yield from self._fused(steady))
+        return (yield from self._check_fusion(steady))
 
-    def _alone(self, target: str, measured: Sequence[NodeErrors], missing: Node | None) -> Said:
+    def _alone(self, target: str, measured: Sequence[NodeErrors], missing: Node | None) -> Statement:
         """One target has nobody to be held against; it is wrong where others convicted it when the case was filed."""
         referred = [errors for errors in measured if errors.judged_by == BY_REFERENCE]
         wrong = [errors for errors in referred if errors.errors.get(target, 0.0) > errors.limit]
@@ -125,7 +125,7 @@ class _Looked:
             return doubts(f"{target} alone, and {wrong[0].node.layer} is not as the reference says")
         return doubts(f"{missing.layer} could not be run alone") if missing else clears(BY_REFERENCE)
 
-    def _fused(self, steady: Mapping[str, Outcome]) -> Asking[Said]:
+    def _check_fusion(self, steady: Mapping[str, Outcome]) -> Asking[Statement]:
         case = self._case
         stepwise = replace(case, procedure=replace(case.procedure, trace=True))
         (answer,) = yield [Check(stepwise, tuple(steady))]

@@ -14,7 +14,7 @@ from ..core.outcome import Outcome
 from ..core.policies import policy_named
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Measure, Stage
-from ..triage.diagnose import public_name
+from .measure.diagnose import public_name
 from .muffin import EPSILON, THRESHOLD, Inconsistency, inconsistencies, odd_ones
 
 
@@ -42,7 +42,7 @@ def by_paper(
 
 
 @dataclass(frozen=True)
-class Parting:
+class MuffinParting:
     """An inconsistency, and the target that a vote names for it; its case is the whole network.
 
     Args:
@@ -104,8 +104,8 @@ class Parting:
 
 def partings(
     case: Case, found: Sequence[Inconsistency], outcomes: Mapping[str, Outcome], threshold: float = THRESHOLD
-) -> Iterator[Parting]:
+) -> Iterator[MuffinParting]:
     """Each inconsistency with what the vote says of it."""
     voted = odd_ones(found, outcomes)
     for item in found:
-        yield Parting(case, item, voted.get((item.stage, item.layer, item.node)), threshold)
+        yield MuffinParting(case, item, voted.get((item.stage, item.layer, item.node)), threshold)

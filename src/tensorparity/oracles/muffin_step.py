@@ -13,7 +13,7 @@ from .kinds import TRAINING_STEPS
 from .muffin import EPSILON, THRESHOLD, judge_pair
 from .muffin_rule import partings
 from .step_failures import convict_failures
-from .stepped import STAGES, Stepped, guilty, screened, unfinished
+from .stepped import STAGES, Stepped, guilty, screen_step, verdict_of_unfinished
 
 
 class Muffin(Stepwise):
@@ -35,7 +35,7 @@ class Muffin(Stepwise):
         self._stages = frozenset(map(Stage, setup.settings.get("stages", STAGES)))
 
     def steps(self, seen: Seen) -> Steps:
-        step = screened(seen, self._stages, self._threshold, self._epsilon)
+        step = screen_step(seen, self._stages, self._threshold, self._epsilon)
         told: set[tuple[str, ...]] = set()
         for parting in partings(step.case, step.inconsistent, step.outcomes, self._threshold):
             if parting.key not in told:
@@ -48,7 +48,7 @@ class Muffin(Stepwise):
     def _verdicts(self, step: Stepped) -> Iterator[Verdict]:
         half = policy_named(step.case.procedure.dtype).half
         for pair in step.pairs():
-            verdict = guilty(step, pair) or unfinished(step, pair)
+            verdict = guilty(step, pair) or verdict_of_unfinished(step, pair)
             verdict = verdict or judge_pair(step.inconsistent, *pair, self._threshold)
             if verdict.judgement is Judgement.PASS and half:
                 reason = "the paper's rule has no threshold for half precision"

@@ -19,12 +19,12 @@ from ..core.arrays import Array
 from ..core.case import ApiCall, Case
 from ..core.finding import Class
 from ..core.traits import Traits
-from ..operators.calls.digits import Imprecise
-from ..operators.calls.spec import Operator
-from ..operators.rounding import K
+from ..operators.functions.spec import Operator
+from ..operators.reference.digits import Imprecise
+from ..operators.reference.rounding import K
 from ..operators.spec import Evaluation, Params
-from .precision import measure_rows, stable_value, units_to
-from .special_values import missed, special
+from .measure.operator_errors import measure_rows, stable_value, units_to
+from .measure.special_values import special, wrong_elements
 
 #: Numbers of an output that 50 digits are spent on.
 _PRECISELY = 4096
@@ -64,7 +64,7 @@ def blame_call(
         truth = operator.evaluate(params, arrays)
     answers = {target: output for target, output in outputs.items() if output.shape == np.shape(truth.value)}
     if special(arrays):
-        wrong = {t: missed(operator, params, arrays, output, dtype).any() for t, output in answers.items()}
+        wrong = {t: wrong_elements(operator, params, arrays, output, dtype).any() for t, output in answers.items()}
         return judge.blamed({t: np.inf if found else 0.0 for t, found in wrong.items()}, np.inf, exact=True)
     units = {target: _units(truth, output, dtype) for target, output in answers.items()}
     if not units.get(accused, 0.0) > (K / 4 if dtype == "float64" else K):

@@ -15,7 +15,7 @@ from ..core.oracle import Answer, Check
 from ..core.outcome import Failure, Status
 from ..core.suspicion import Suspicion
 from ..core.verdict import Stage
-from ..operators.calls.native import native_name
+from ..operators.functions.native import native_name
 from .operator_notes import Ended, Notes
 
 

@@ -18,18 +18,18 @@ from ..core.case import ApiCall, Case
 from ..core.finding import Class, Diagnosis
 from ..core.oracle import Judged, Seen
 from ..core.rows import all_alike, one_row, row_count
-from ..core.suspicion import Suspicion, Worst
+from ..core.suspicion import Suspicion, WorstElement
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
-from ..operators.calls.native import case_operator, native_name, shared_inputs
-from ..operators.calls.spec import Operator
-from ..operators.rounding import K
+from ..operators.functions.native import case_operator, native_name, shared_inputs
+from ..operators.functions.spec import Operator
+from ..operators.reference.rounding import K
 from .base import Steps, Stepwise
+from .measure.operator_errors import measure_rows
+from .measure.special_values import special, wrong_elements
 from .operator_blame import CallBlame, best_truth, blame_call
 from .operator_endings import accused_endings
 from .operator_notes import Notes, note
-from .precision import measure_rows
-from .special_values import missed, special
 
 #: The name under which an operator's suspicion is confirmed, reduced and replayed.
 PRECISION = "precision"
@@ -116,7 +116,7 @@ class _Accused:
         operator, output, dtype = self.operator, self.outputs[self.target], self.noted.dtype
         arrays, params = operator.operand_arrays(self.alone.inputs), _params(self.alone)
         if self.is_special:
-            return int(np.argmax(missed(operator, params, arrays, output, dtype).ravel()))
+            return int(np.argmax(wrong_elements(operator, params, arrays, output, dtype).ravel()))
         return int(measure_rows(output, best_truth(operator, params, arrays, dtype), dtype).place[0])
 
     def said(self, target: str, place: int) -> float:
@@ -154,7 +154,7 @@ class _Accused:
             targets,
             stage=Stage.CALL,
             features=special_features(self.alone),
-            worst=Worst((self.row, *index[1:])) if index else None,
+            worst=WorstElement((self.row, *index[1:])) if index else None,
             row=None if alone else self.row,
         )
 

@@ -9,7 +9,7 @@ from ..core.arrays import dtype_name
 from ..core.outcome import Outcome
 from ..core.traits import Traits
 from ..core.verdict import Kind
-from ..operators.calls.spec import Operator
+from ..operators.functions.spec import Operator
 from ..operators.spec import Evaluation
 
 #: Functions that are documented to answer in a dtype of their own: by operator and implementation.

@@ -11,15 +11,15 @@ from ..core.arrays import Array, dtype_name
 from ..core.case import ApiCall, Case
 from ..core.endings import KIND_OF_ENDING
 from ..core.jsontext import Json
-from ..core.messages import gist, normalised
+from ..core.messages import gist, normalised_message
 from ..core.oracle import Measures
 from ..core.outcome import Outcome, Status
 from ..core.traits import Traits
 from ..core.verdict import Kind
-from ..operators.calls.spec import Operator
+from ..operators.functions.spec import Operator
+from .measure.operator_errors import RowErrors, measure_rows, usable
+from .measure.special_values import special, wrong_elements
 from .operator_forms import WrongForm, wrong_forms
-from .precision import RowErrors, measure_rows, usable
-from .special_values import missed, special
 
 #: The measures of a row, as an engine is told them.
 MEASURED = ("units", "absolute", "relative", "ulps", "place")
@@ -57,7 +57,7 @@ class Ended:
     def message(self) -> str:
         """What the exception says, without names and figures: two of one type may have nothing else in common."""
         failure = self.outcome.failure
-        return normalised(failure.message) if failure and self.kind is Kind.ERROR else ""
+        return normalised_message(failure.message) if failure and self.kind is Kind.ERROR else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def note(operator: Operator, case: Case, outcomes: Mapping[str, Outcome], traits
         errors = {target: measure_rows(output, truth, dtype) for target, output in outputs.items()}
         return replace(noted, errors=errors)
     wrong = {
-        target: np.asarray(missed(operator, params, arrays, output, dtype).reshape(len(output), -1).any(axis=1))
+        target: np.asarray(wrong_elements(operator, params, arrays, output, dtype).reshape(len(output), -1).any(axis=1))
         for target, output in outputs.items()
     }
     return replace(noted, wrong=wrong)

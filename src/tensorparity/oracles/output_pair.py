@@ -16,7 +16,7 @@ from ..core.verdict import Judgement
 from .base import Steps, Stepwise
 from .kinds import WHOLE_MODELS
 from .pair import PairOracle, judge_cradle, judge_parity
-from .whole.endings import suspect_endings, suspect_uncovered
+from .whole.failures import suspect_endings, suspect_uncovered
 from .whole.instances import hardly_depends_on_inputs, named_labels
 from .whole.layers import look_at_layers
 from .whole.sight import Asking, Clock, Found, Sight, WholeSettings
@@ -47,7 +47,7 @@ class OutputPair(Stepwise):
             at.comparisons = at.compare()
         with Clock(at.phases, "localize"):
             yield from _localize(at)
-            suspicions = yield from _shown(at)
+            suspicions = yield from _with_smallest_cases(at)
         return Judged(
             verdicts=tuple(comparison.verdict for comparison in at.comparisons),
             suspicions=tuple(suspicions),
@@ -108,7 +108,7 @@ def wants_layers(at: Sight) -> bool:
     return False
 
 
-def _shown(at: Sight) -> Asking[list[Suspicion]]:
+def _with_smallest_cases(at: Sight) -> Asking[list[Suspicion]]:
     """Every suspicion with the smallest case that shows it, and the oracle that sees it there.
 
     A layer may be right when it is taken out of its file (an exporter wrote it in other words), so whoever confirms or

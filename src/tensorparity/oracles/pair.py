@@ -18,8 +18,8 @@ from ..core.comparison import Comparison
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.verdict import Judgement, Kind, Measure, Verdict
-from .distances import SHARE, TOP_K, as_classes, class_labels, distances_of, most_inconsistent
-from .roundoff import SCREEN, nonfinite_pattern_differs, output_units, scaled_difference
+from .measure.distances import SHARE, TOP_K, as_classes, class_labels, distances_of, most_inconsistent
+from .measure.roundoff import SCREEN, nonfinite_pattern_differs, output_units, scaled_difference
 
 
 @dataclass(frozen=True, slots=True)

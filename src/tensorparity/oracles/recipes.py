@@ -7,9 +7,9 @@ from dataclasses import replace
 from ..core.case import Case
 from ..core.finding import Diagnosis
 from ..core.signature import policy_parameter
-from ..operators.losses import LOSSES
-from ..operators.optimizers import OPTIMIZERS
-from ..triage.diagnose import public_name
+from ..operators.losses.catalogue import LOSSES
+from ..operators.optimizers.catalogue import OPTIMIZERS
+from .measure.diagnose import public_name
 from .subjects import only_layer, parameters_of
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ..core.case import ApiCall, Case
 from ..core.errors import TensorParityError
 from ..core.graph import LayerGraph, output_name
-from ..operators.api import evaluate_call
 from ..operators.catalogue import has_reference
-from ..operators.evaluate import evaluate_batches
+from ..operators.functions.api import evaluate_call
+from ..operators.reference.evaluate import evaluate_batches
 from ..operators.spec import Evaluation, ShapeError
-from ..triage.freedoms import freedom_of, tamed
+from .measure.documented_freedoms import case_in_domain, freedom_of
 
 
 def references(case: Case) -> dict[str, Evaluation]:
@@ -18,7 +18,7 @@ def references(case: Case) -> dict[str, Evaluation]:
     For a graph of several layers the bound is the last layer's own; upstream rounding is not in it.
     """
     freed = freedom_of(case)
-    case = tamed(case, freed) if freed else case
+    case = case_in_domain(case, freed) if freed else case
     try:
         if isinstance(case.subject, ApiCall):
             return {"0": evaluate_call(case.subject, dict(case.inputs))}

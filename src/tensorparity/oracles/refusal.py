@@ -14,12 +14,12 @@ from ..core.outcome import Status
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind, Stage
 from ..operators.ruled_out import ruled_out
-from ..triage.diagnose import public_name
 from .base import Asking
 from .blaming import independent
 from .case_oracle import CaseOracle, Outcomes
 from .failures import NOBODY_COMPLETED, failure
-from .said import Said, convicts, doubts
+from .measure.diagnose import public_name
+from .statements import Statement, convicts, doubts
 
 #: The stage of what has a public name and is no layer; everything else is a call.
 _STAGES = {"keras.losses": Stage.LOSS, "keras.optimizers": Stage.UPDATE}
@@ -30,7 +30,7 @@ class RefusalOracle(CaseOracle):
 
     name = "refusal"
 
-    def look(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def look(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         died = {target: outcome for target, outcome in outcomes.items() if outcome.status is Status.CRASHED}
         alone = all(target in died for target, outcome in outcomes.items() if ended_badly(outcome))
         completed = any(outcome.completed for outcome in outcomes.values())
@@ -38,20 +38,24 @@ class RefusalOracle(CaseOracle):
             return convicts(failure(seen, outcomes, died))
         return (yield from self.answers(seen, outcomes)) if completed else doubts(NOBODY_COMPLETED)
 
-    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         yield from ()
         invalid = ruled_out(seen.case)
-        return convicts(_accepted(seen, outcomes, *invalid)) if invalid else doubts("nothing in it is ruled out")
+        return (
+            convicts(_suspicion_of_acceptance(seen, outcomes, *invalid))
+            if invalid
+            else doubts("nothing in it is ruled out")
+        )
 
 
-def _accepted(seen: Seen, outcomes: Outcomes, node: Node, invalid: dict[str, Json]) -> Suspicion:
+def _suspicion_of_acceptance(seen: Seen, outcomes: Outcomes, node: Node, invalid: dict[str, Json]) -> Suspicion:
     """Whoever answers is wrong; where nobody refuses, the code they share is."""
     accepting = [target for target, outcome in outcomes.items() if outcome.completed]
     refusing = [target for target, outcome in seen.own.items() if outcome.status is Status.RAISED]
     named = "." in node.op  # a function, a loss or an optimizer: no node of a graph
     diagnosis = Diagnosis(
         Class.DEFECT,
-        tuple(accepting) if refusing else _sharing(seen, accepting),
+        tuple(accepting) if refusing else _shared_code_of(seen, accepting),
         node=None if named else node.key,
         api=node.op if named else public_name(node.op),
         parameters=invalid,
@@ -64,7 +68,7 @@ def _accepted(seen: Seen, outcomes: Outcomes, node: Node, invalid: dict[str, Jso
     return Suspicion(Kind.ACCEPTS_INVALID, diagnosis, seen.case, tuple(outcomes), stage=stage)
 
 
-def _sharing(seen: Seen, accepting: Sequence[str]) -> tuple[str, ...]:
+def _shared_code_of(seen: Seen, accepting: Sequence[str]) -> tuple[str, ...]:
     shared = set(seen.traits.families(accepting).values())
     if len(accepting) < 2 or len(shared) > 1:
         return tuple(accepting)

@@ -15,15 +15,15 @@ from ..core.oracle import Seen
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.verdict import Stage
-from ..triage.backward import GradientErrors, judge_pulled_back, worst_gradient
-from ..triage.exporters import accuse_exporters
-from ..triage.measuring import measure_node
-from ..triage.node_errors import NodeErrors
 from .base import Asking
 from .blaming import accusations, gradient_accusation
 from .by_pairs import by_pairs
 from .case_oracle import CaseOracle, Outcomes
-from .said import BY_REFERENCE, BY_SUBGRADIENT, BY_VOTE, Said, clears, convicts, doubts
+from .measure.backward import GradientErrors, judge_pulled_back, worst_gradient
+from .measure.exporters import accuse_exporters
+from .measure.isolated_nodes import measure_node
+from .measure.node_errors import NodeErrors
+from .statements import BY_REFERENCE, BY_SUBGRADIENT, BY_VOTE, Statement, clears, convicts, doubts
 from .subjects import exporters_of
 
 #: Two alone cannot outvote each other.
@@ -35,7 +35,7 @@ class ReplayedOracle(CaseOracle):
 
     name = "replayed"
 
-    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         yield from ()
         completed = sum(outcome.completed for outcome in outcomes.values())
         in_file = isinstance(seen.case.subject, ModelFile)
@@ -47,7 +47,7 @@ class ReplayedOracle(CaseOracle):
         return _by_vote(seen, outcomes) if in_file and completed >= _VOTERS else by_pairs(outcomes)
 
 
-def _by_gradients(seen: Seen, outcomes: Outcomes) -> Said:
+def _by_gradients(seen: Seen, outcomes: Outcomes) -> Statement:
     """The backward pass of one layer, by its reference; without one, three targets or more decide."""
     found = judge_pulled_back(seen.case, outcomes, seen.traits)
     accusation = gradient_accusation(found, seen.traits)
@@ -66,7 +66,7 @@ def judged_gradients_by(found: GradientErrors) -> str:
     return BY_SUBGRADIENT if found.free else found.errors.judged_by
 
 
-def _nobody(errors: NodeErrors) -> Said:
+def _nobody(errors: NodeErrors) -> Statement:
     if errors.judged_by == BY_REFERENCE and any(error > errors.limit for error in errors.errors.values()):
         return doubts("all targets agree with each other, and not with the reference")
     if not errors.errors:
@@ -76,9 +76,9 @@ def _nobody(errors: NodeErrors) -> Said:
     return clears(errors.judged_by)
 
 
-def _by_vote(seen: Seen, outcomes: Outcomes) -> Said:
+def _by_vote(seen: Seen, outcomes: Outcomes) -> Statement:
     """A layer of a file that no reference knows, run alone: three targets or more decide."""
-    errors = _measured(seen, outcomes)
+    errors = _errors_of(seen, outcomes)
     found = accusations([errors], seen.traits)
     if not found:
         key = seen.case.procedure.nodes[0]
@@ -94,13 +94,13 @@ def _by_vote(seen: Seen, outcomes: Outcomes) -> Said:
 def _by_exporter(seen: Seen, outcomes: Outcomes) -> Suspicion | None:
     """Runtimes that agree with each other on the exported file, and not with the original."""
     exporters = exporters_of(seen)
-    found = accuse_exporters([_measured(seen, outcomes)], exporters) if exporters else []
+    found = accuse_exporters([_errors_of(seen, outcomes)], exporters) if exporters else []
     if not found:
         return None
     return Suspicion(found[0].kind, replace(found[0].diagnosis, api=None), seen.case, tuple(outcomes))
 
 
-def _measured(seen: Seen, outcomes: Mapping[str, Outcome]) -> NodeErrors:
+def _errors_of(seen: Seen, outcomes: Mapping[str, Outcome]) -> NodeErrors:
     case = seen.case
     return measure_node(_node(case), list(case.inputs.values()), case.weights, outcomes, seen.traits)
 

@@ -15,7 +15,7 @@ from ..core.case import Case
 from ..core.endings import without_limits
 from ..core.graph import LayerGraph
 from ..core.jsontext import Json, tag, untag
-from ..core.messages import normalised
+from ..core.messages import normalised_message
 from ..core.model import node_inputs
 from ..core.outcome import Outcome, Status
 from ..core.verdict import Kind, Stage
@@ -114,7 +114,7 @@ def _item_from_json(data: Json) -> Inconsistency:
     return Inconsistency(**{**data, "stage": Stage(data["stage"])})
 
 
-def counted(facts: StepFacts, case: Case, outcomes: Outcomes) -> StepFacts:
+def with_outcome_counts(facts: StepFacts, case: Case, outcomes: Outcomes) -> StepFacts:
     """The facts, with what the outcomes themselves say."""
     numbers = [item for item in facts.inconsistent if not item.nan]
     endings = {target: outcome.status for target, outcome in outcomes.items()}
@@ -124,7 +124,7 @@ def counted(facts: StepFacts, case: Case, outcomes: Outcomes) -> StepFacts:
         statuses={target: status.value for target, status in without_limits(endings).items() if status is not None},
         unbuildable=all(_failed_to_build(outcome) for outcome in outcomes.values()),
         voted=tuple(sorted(voted)),
-        ended=tuple(sorted(_ended(facts, case, outcomes))),
+        ended=tuple(sorted(_crash_keys(facts, case, outcomes))),
     )
 
 
@@ -132,14 +132,14 @@ def counted(facts: StepFacts, case: Case, outcomes: Outcomes) -> StepFacts:
 _LATER = (Stage.LOSS, Stage.BACKWARD)
 
 
-def _ended(facts: StepFacts, case: Case, outcomes: Outcomes) -> set[tuple[str, str, str]]:
+def _crash_keys(facts: StepFacts, case: Case, outcomes: Outcomes) -> set[tuple[str, str, str]]:
     """NaN, generation and execution crashes, where at least one target is well (section 4.3.3)."""
     done = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
     found: set[tuple[str, str, str]] = set()
     for target, outcome in outcomes.items():
         if outcome.status in (Status.RAISED, Status.CRASHED) and outcome.failure and done:
             column = "generation" if outcome.failure.stage == "build" else "execution"
-            found.add((target, column, normalised(outcome.failure.message)))
+            found.add((target, column, normalised_message(outcome.failure.message)))
     later = {(item.broken, item.layer) for item in facts.inconsistent if item.broken and item.stage in _LATER}
     return found | {(target, "nan", op) for target, op in _nan_layers(case, done) | later}
 

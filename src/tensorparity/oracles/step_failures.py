@@ -16,10 +16,10 @@ from ..core.oracle import OUTCOMES, Answer, Check
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.suspicion import Suspicion
-from ..triage.cuts import before
-from ..triage.endings import EndingSearch, EndingTrial, ending_search
-from ..triage.support import is_refusal
-from .failing_alike import FAILURE, accused
+from .failing_alike import FAILURE, accused_of_failure
+from .failure_search import FailureCheck, FailureSearch, failure_search
+from .measure.cuts import before
+from .measure.support import is_refusal
 from .step_facts import STEP, Known, StepFacts
 from .stepped import Stepped
 
@@ -30,19 +30,19 @@ Searching = Generator[Sequence[Check], Sequence[Answer], None]
 
 
 @dataclass(frozen=True)
-class _Ending:
+class _Failure:
     """A target that did not complete a step, and where to look for the reason."""
 
     outcome: Outcome
-    search: EndingSearch
+    search: FailureSearch
 
     @property
-    def known_by(self) -> EndingTrial:
+    def known_by(self) -> FailureCheck:
         return self.search.known_by
 
 
 @dataclass
-class _Shown:
+class _ShownFailure:
     """By the number of an ending, what the search has found.
 
     Args:
@@ -51,8 +51,8 @@ class _Shown:
         outcomes: what all targets did on the smallest.
     """
 
-    smallest: dict[int, EndingTrial] = field(default_factory=dict)
-    known: dict[int, EndingTrial] = field(default_factory=dict)
+    smallest: dict[int, FailureCheck] = field(default_factory=dict)
+    known: dict[int, FailureCheck] = field(default_factory=dict)
     outcomes: dict[int, Mapping[str, Outcome]] = field(default_factory=dict)
 
 
@@ -65,7 +65,7 @@ def convict_failures(step: Stepped, *, look_before: bool = True) -> Searching:
     endings = list(_endings(step))
     if not endings:
         return
-    shown = _Shown()
+    shown = _ShownFailure()
     yield from _search(endings, shown)
     yield from _run_smallest(step, shown)
     earlier: dict[str, Answer] = {}
@@ -75,22 +75,22 @@ def convict_failures(step: Stepped, *, look_before: bool = True) -> Searching:
         if any(_accuses(step, suspicion, ending.outcome) for suspicion in step.convicted):
             continue
         if number in shown.known:
-            step.known.append(_known(shown.known[number], ending))
+            step.known.append(_known_key(shown.known[number], ending))
         elif number not in shown.smallest:
             step.open.append(ending.search.whole)
         elif not _is_wrong_before(step, ending, shown.smallest[number], earlier):
             _convict(step, ending, shown.smallest[number], shown.outcomes[number])
 
 
-def _endings(step: Stepped) -> Iterator[_Ending]:
+def _endings(step: Stepped) -> Iterator[_Failure]:
     done = [outcome for outcome in step.outcomes.values() if outcome.completed]
     for target, outcome in step.outcomes.items():
         is_accused = any(target in suspicion.diagnosis.suspects for suspicion in step.convicted)
         if outcome.status in KIND_OF_ENDING and not is_accused:
-            yield _Ending(outcome, ending_search(step.case, outcome, done))
+            yield _Failure(outcome, failure_search(step.case, outcome, done))
 
 
-def _search(endings: Sequence[_Ending], shown: _Shown) -> Searching:
+def _search(endings: Sequence[_Failure], shown: _ShownFailure) -> Searching:
     """The smallest trial of each ending on which its target ends in the same way."""
     depth = 0
     while tried := [
@@ -110,7 +110,7 @@ def _search(endings: Sequence[_Ending], shown: _Shown) -> Searching:
         depth += 1
 
 
-def _run_smallest(step: Stepped, shown: _Shown) -> Searching:
+def _run_smallest(step: Stepped, shown: _ShownFailure) -> Searching:
     """What all targets do on the smallest; of several endings it may be one case."""
     if not shown.smallest:
         return
@@ -122,7 +122,9 @@ def _run_smallest(step: Stepped, shown: _Shown) -> Searching:
             shown.outcomes[number] = answer.outcomes
 
 
-def _examine_before(step: Stepped, endings: Sequence[_Ending], shown: _Shown, earlier: dict[str, Answer]) -> Searching:
+def _examine_before(
+    step: Stepped, endings: Sequence[_Failure], shown: _ShownFailure, earlier: dict[str, Answer]
+) -> Searching:
     """What leads to layers that fail, each as a network of its own."""
     cases: dict[str, Case] = {}
     for number, trial in shown.smallest.items():
@@ -135,7 +137,7 @@ def _examine_before(step: Stepped, endings: Sequence[_Ending], shown: _Shown, ea
         earlier.update(zip(cases, answers, strict=True))
 
 
-def _before(whole: Case, trial: EndingTrial) -> Case | None:
+def _before(whole: Case, trial: FailureCheck) -> Case | None:
     graph, node, like = trial.case.subject, trial.node, whole.procedure
     several = isinstance(graph, LayerGraph) and len(graph.nodes) > 1
     if trial.case.procedure.goal is not Goal.FORWARD or node is None or not several:
@@ -143,7 +145,7 @@ def _before(whole: Case, trial: EndingTrial) -> Case | None:
     return before(trial.case, node, Procedure(trace=True, training=like.training, dtype=like.dtype, mode=like.mode))
 
 
-def _is_wrong_before(step: Stepped, ending: _Ending, trial: EndingTrial, earlier: dict[str, Answer]) -> bool:
+def _is_wrong_before(step: Stepped, ending: _Failure, trial: FailureCheck, earlier: dict[str, Answer]) -> bool:
     """Whether a layer that is well alone is handed something wrong: what hands it over is convicted instead."""
     case = _before(step.case, trial) if earlier else None
     answer = earlier.get(case.digest) if case is not None else None
@@ -164,15 +166,15 @@ def _accuses(step: Stepped, suspicion: Suspicion, outcome: Outcome) -> bool:
     return outcome.target in suspects or shared
 
 
-def ended_so(trial: EndingTrial, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
+def ended_so(trial: FailureCheck, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
     """Who ended as expected; who says that it has no such thing is not wrong."""
     alike = {target: outcome for target, outcome in outcomes.items() if trial.ends_so(outcome)}
     return tuple(t for t, outcome in alike.items() if not is_refusal(outcome, trial.case.procedure.dtype))
 
 
-def _convict(step: Stepped, ending: _Ending, trial: EndingTrial, outcomes: Mapping[str, Outcome]) -> None:
+def _convict(step: Stepped, ending: _Failure, trial: FailureCheck, outcomes: Mapping[str, Outcome]) -> None:
     """Accuse everybody who ends so on the smallest case."""
-    suspects = accused(ended_so(trial, outcomes), step.targets, step.traits)
+    suspects = accused_of_failure(ended_so(trial, outcomes), step.targets, step.traits)
     diagnosis = trial.diagnosis(suspects, outcomes)
     suspicion = Suspicion(
         KIND_OF_ENDING[ending.outcome.status],
@@ -187,7 +189,7 @@ def _convict(step: Stepped, ending: _Ending, trial: EndingTrial, outcomes: Mappi
     step.convicted.append(suspicion)
 
 
-def _counted_by(ending: _Ending, trial: EndingTrial) -> tuple[str, ...]:
+def _counted_by(ending: _Failure, trial: FailureCheck) -> tuple[str, ...]:
     """It is known by the same trial, whichever shows it, unless that is the whole network: there may be another reason
     for it another time. What nothing shows but the network itself counts for its place alone.
     """
@@ -195,6 +197,6 @@ def _counted_by(ending: _Ending, trial: EndingTrial) -> tuple[str, ...]:
     return counted.key if trial.api else (*counted.place, trial.case.digest)
 
 
-def _known(trial: EndingTrial, ending: _Ending) -> Known:
+def _known_key(trial: FailureCheck, ending: _Failure) -> Known:
     kind = KIND_OF_ENDING[ending.outcome.status]
     return Known(trial.place, trial.stage, trial.api, trial.suspects, kind)

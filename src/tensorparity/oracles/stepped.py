@@ -15,10 +15,10 @@ from ..core.outcome import Outcome, Status
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Stage, Verdict
-from ..triage.support import is_refusal
+from .measure.support import is_refusal
 from .muffin import EPSILON, SWEEP, THRESHOLD, Inconsistency
 from .muffin_rule import by_paper
-from .step_facts import STEP, Known, StepFacts, counted
+from .step_facts import STEP, Known, StepFacts, with_outcome_counts
 
 #: Of a training step, in the order in which it runs.
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
@@ -83,11 +83,13 @@ class Stepped:
             open=tuple((doubt.stage.value, doubt.api) for doubt in self.open),
             settled=tuple(self.settled),
         )
-        facts = counted(facts, self.case, self.outcomes)
+        facts = with_outcome_counts(facts, self.case, self.outcomes)
         return Judged(tuple(verdicts), tuple(self.convicted), told={STEP: facts.to_json()}, facts={STEP: facts})
 
 
-def screened(seen: Seen, stages: Collection[Stage], threshold: float = THRESHOLD, epsilon: float = EPSILON) -> Stepped:
+def screen_step(
+    seen: Seen, stages: Collection[Stage], threshold: float = THRESHOLD, epsilon: float = EPSILON
+) -> Stepped:
     """A case before anything is judged: who lacks something, and what the paper's rule says."""
     case, outcomes = seen.case, dict(seen.own)
     unsupported: dict[str, str] = {}
@@ -106,7 +108,9 @@ def screened(seen: Seen, stages: Collection[Stage], threshold: float = THRESHOLD
 
 def pair_verdict(step: Stepped, pair: tuple[str, str]) -> Verdict:
     """What is wrong with one of them, what was wrong before, who ended, what is in doubt; else all is well."""
-    found = guilty(step, pair) or _again(step, pair) or unfinished(step, pair) or _doubted(step, pair)
+    found = (
+        guilty(step, pair) or _again(step, pair) or verdict_of_unfinished(step, pair) or _verdict_of_doubts(step, pair)
+    )
     return found or Verdict(Judgement.PASS, pair, "every stage agrees up to rounding")
 
 
@@ -128,7 +132,7 @@ def _again(step: Stepped, pair: tuple[str, str]) -> Verdict | None:
     return None
 
 
-def unfinished(step: Stepped, pair: tuple[str, str]) -> Verdict | None:
+def verdict_of_unfinished(step: Stepped, pair: tuple[str, str]) -> Verdict | None:
     for outcome in (step.outcomes[target] for target in pair):
         if not outcome.completed:
             said = gist(outcome.failure.message) if outcome.failure else ""
@@ -137,7 +141,7 @@ def unfinished(step: Stepped, pair: tuple[str, str]) -> Verdict | None:
     return None
 
 
-def _doubted(step: Stepped, pair: tuple[str, str]) -> Verdict | None:
+def _verdict_of_doubts(step: Stepped, pair: tuple[str, str]) -> Verdict | None:
     for doubt in step.open:
         if set(doubt.suspects) & set(pair):
             reason = f"{doubt.stage.value}: {doubt.api} differs in the network, not alone"

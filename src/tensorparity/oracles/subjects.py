@@ -12,13 +12,13 @@ from ..core.procedure import Goal
 from ..core.signature import policy_parameter
 from ..core.traits import Traits
 from ..core.verdict import Stage
-from ..operators.beside import layer_of
-from ..operators.calls.catalogue import operator_of
-from ..operators.calls.native import native_name
 from ..operators.catalogue import has_layer, layer
-from ..operators.declared_calls import significant
-from ..operators.losses_alone import is_loss_alone
-from ..triage.diagnose import public_name
+from ..operators.functions.catalogue import operator_of
+from ..operators.functions.declared_calls import significant
+from ..operators.functions.native import native_name
+from ..operators.losses.alone import is_loss_alone
+from ..operators.masks_and_states import layer_of
+from .measure.diagnose import public_name
 
 #: Goals of training: what is done before the weights are as they should be.
 TRAINING = (Goal.GRADIENTS, Goal.UPDATE, Goal.FIT)

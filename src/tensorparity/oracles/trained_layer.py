@@ -26,21 +26,21 @@ from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Kind, Stage
 from ..operators.catalogue import has_layer, layer
-from ..operators.losses_alone import is_loss_alone
-from ..triage.backward import GradientErrors, judge_gradients, loss_function
-from ..triage.diagnose import public_name
-from ..triage.node_errors import NodeErrors
-from ..triage.penalties import has_penalties
-from ..triage.states import judge_states
-from ..triage.steps import judge_constraints, judge_loss, judge_loss_gradient, judge_update, stepped_weights
-from ..triage.votes import judge_by_vote
+from ..operators.losses.alone import is_loss_alone
 from .base import Asking
 from .blaming import accusations, gradient_accusation
 from .by_pairs import by_pairs
 from .case_oracle import CaseOracle, Outcomes
+from .measure.backward import GradientErrors, judge_gradients, loss_function
+from .measure.diagnose import public_name
+from .measure.node_errors import NodeErrors
+from .measure.penalties import has_penalties
+from .measure.states import judge_states
+from .measure.steps import judge_constraints, judge_loss, judge_loss_gradient, judge_update, stepped_weights
+from .measure.votes import judge_by_vote
 from .recipes import at_layer, at_loss, at_optimizer
 from .replayed import judged_gradients_by
-from .said import BY_REFERENCE, BY_SUBGRADIENT, BY_VOTE, Said
+from .statements import BY_REFERENCE, BY_SUBGRADIENT, BY_VOTE, Statement
 from .subjects import only_layer
 
 #: How far a target must have run to have a say.
@@ -52,17 +52,17 @@ class TrainedLayerOracle(CaseOracle):
 
     name = "trained_layer"
 
-    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         yield from ()
         completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
         if len(completed) < 2:
             return by_pairs(outcomes)
-        step = Step.of(seen, outcomes, completed)
+        step = JudgedStep.of(seen, outcomes, completed)
         said = [step.loss(), step.gradient_of_loss(), step.gradients(), step.update()]
         return in_order(said, everybody=len(completed) == len(outcomes))
 
 
-def in_order(said: Sequence[Said], *, everybody: bool) -> Said:
+def in_order(said: Sequence[Statement], *, everybody: bool) -> Statement:
     """The first defect in the order of the stages, else what else there is to say, or why nothing can be said.
 
     Args:
@@ -72,29 +72,29 @@ def in_order(said: Sequence[Said], *, everybody: bool) -> Said:
     found.sort(key=lambda item: item[0].diagnosis.klass is not Class.DEFECT)
     if not found:
         undecided = next((one.undecided for one in said if one.undecided), "")
-        return Said(undecided=undecided, judged_by=_weakest(said))
+        return Statement(undecided=undecided, judged_by=_weakest(said))
     first, *others = found
-    return Said((first, *(item for item in others if everybody and item[0].key != first[0].key)))
+    return Statement((first, *(item for item in others if everybody and item[0].key != first[0].key)))
 
 
-def _weakest(said: Sequence[Said]) -> str:
+def _weakest(said: Sequence[Statement]) -> str:
     """What a whole step was measured against: its weakest part."""
     by = {one.judged_by for one in said}
     return next((name for name in ("nothing", BY_VOTE, BY_SUBGRADIENT, BY_REFERENCE) if name in by), "")
 
 
-def doubtful(errors: NodeErrors, what: str) -> Said:
+def doubtful(errors: NodeErrors, what: str) -> Statement:
     """Why nobody is accused, where not all is well."""
     reason = ""
     if errors.disputed:
         reason = f"undecided: the targets differ in {what}, and no majority says who is right"
     elif errors.judged_by == BY_REFERENCE and any(error > errors.limit for error in errors.errors.values()):
         reason = f"undecided: in {what} the targets do not agree with the float64 reference: they are wrong, or it is"
-    return Said(undecided=reason, judged_by=errors.judged_by)
+    return Statement(undecided=reason, judged_by=errors.judged_by)
 
 
 @dataclass(frozen=True)
-class Step:
+class JudgedStep:
     """One training step, by those who came to its loss and by those who came to its update.
 
     Args:
@@ -110,7 +110,7 @@ class Step:
     updated: Mapping[str, Outcome]
 
     @classmethod
-    def of(cls, seen: Seen, outcomes: Outcomes, completed: Mapping[str, Outcome]) -> Step:
+    def of(cls, seen: Seen, outcomes: Outcomes, completed: Mapping[str, Outcome]) -> JudgedStep:
         ran = seen.ran[0] if seen.ran else {}
         goals = {target: ran.get(target, seen.case).procedure.goal for target in completed}
         far = _AFTER_UPDATE if seen.case.procedure.goal is Goal.UPDATE else _AFTER_LOSS
@@ -118,11 +118,11 @@ class Step:
         updated = {target: outcome for target, outcome in completed.items() if goals[target] in far}
         return cls(seen.case, seen.traits, tuple(outcomes), stepped, updated)
 
-    def loss(self) -> Said:
+    def loss(self) -> Statement:
         """The value of the loss."""
         node = Node("training", "training", ())
         if self.case.procedure.loss is None or not self.stepped:
-            return Said()
+            return Statement()
         errors = judge_loss(node, self.case, self.stepped, self.traits)
         if errors is None:
             dtype = policy_named(self.case.procedure.dtype).loss
@@ -133,20 +133,20 @@ class Step:
         place = at_layer if has_penalties(self.case) else at_loss
         for accusation in accusations([errors], self.traits, "own-loss"):
             diagnosis = place(accusation.diagnosis, self.case)
-            return self._accused(accusation.kind, diagnosis, Stage.LOSS, errors.judged_by)
+            return self._accuse(accusation.kind, diagnosis, Stage.LOSS, errors.judged_by)
         return doubtful(errors, "the loss")
 
-    def gradient_of_loss(self) -> Said:
+    def gradient_of_loss(self) -> Statement:
         """What the loss passes back to its predictions."""
         found = judge_loss_gradient(self.case, self.stepped, self.traits)
         if found is None:
-            return Said()
+            return Statement()
         return self._of_gradients(found, "the gradient of the loss", at_loss, "loss-gradient")
 
-    def gradients(self) -> Said:
+    def gradients(self) -> Statement:
         """All of them, through every layer; of a loss alone, there are none but its own."""
         if is_loss_alone(self.case) or not self.stepped:
-            return Said()
+            return Statement()
         answers = {target: dict(outcome.trace.gradients) for target, outcome in self.stepped.items()}
         node, function = training_node(self.case), loss_function(self.case)
         found = judge_gradients(node, answers, function, self.traits, disputes_only=True, of=self.case)
@@ -154,29 +154,29 @@ class Step:
 
     def _of_gradients(
         self, found: GradientErrors, what: str, place: Callable[[Diagnosis, Case], Diagnosis], how: str
-    ) -> Said:
+    ) -> Statement:
         accusation = gradient_accusation(found, self.traits, how)
         if accusation is None:
             return doubtful(found.errors, what)
         diagnosis = place(accusation.diagnosis, self.case)
-        return self._accused(accusation.kind, diagnosis, Stage.BACKWARD, judged_gradients_by(found))
+        return self._accuse(accusation.kind, diagnosis, Stage.BACKWARD, judged_gradients_by(found))
 
-    def update(self) -> Said:
+    def update(self) -> Statement:
         """The optimizer by its formula; what it does not speak of (moving statistics) layer by layer, or by vote."""
         if not self.updated:
-            return Said()
+            return Statement()
         own = by_optimizer(self.case, self.targets, self.updated, self.traits)
         if own is not None:
-            return Said(((own, BY_REFERENCE),))
+            return Statement(((own, BY_REFERENCE),))
         states = [*judge_constraints(self.case, self.updated), *judge_states(self.case, self.updated, self.traits)]
         states = states or [self._voted_weights()]
         for accusation in accusations(states, self.traits, "state"):
             diagnosis = replace(at_layer(accusation.diagnosis, self.case), **_where(accusation.first.node))
-            return self._accused(accusation.kind, diagnosis, Stage.UPDATE, accusation.first.judged_by)
+            return self._accuse(accusation.kind, diagnosis, Stage.UPDATE, accusation.first.judged_by)
         errors = judge_update(self.case, self.updated)
         doubts = [doubtful(errors, "the optimizer's step")] if errors else []
         doubts += [doubtful(state, "the updated weights") for state in states]
-        return next((doubt for doubt in doubts if doubt.undecided), Said(judged_by=_weakest(doubts)))
+        return next((doubt for doubt in doubts if doubt.undecided), Statement(judged_by=_weakest(doubts)))
 
     def _voted_weights(self) -> NodeErrors:
         """Where nothing is known of the layers: all that the optimizer's formula does not speak of."""
@@ -187,8 +187,8 @@ class Step:
         }
         return judge_by_vote(training_node(self.case), weights, self.traits, complete=True)
 
-    def _accused(self, kind: Kind, diagnosis: Diagnosis, stage: Stage, judged_by: str) -> Said:
-        return Said(((Suspicion(kind, diagnosis, self.case, self.targets, stage=stage), judged_by),))
+    def _accuse(self, kind: Kind, diagnosis: Diagnosis, stage: Stage, judged_by: str) -> Statement:
+        return Statement(((Suspicion(kind, diagnosis, self.case, self.targets, stage=stage), judged_by),))
 
 
 def by_optimizer(

@@ -10,13 +10,13 @@ from ..core.oracle import Seen
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.verdict import Stage
-from ..triage.votes import judge_by_vote
 from .base import Asking
 from .blaming import accusations
 from .by_pairs import by_pairs
 from .case_oracle import CaseOracle, Outcomes
+from .measure.votes import judge_by_vote
 from .recipes import at_layer
-from .said import Said, convicts
+from .statements import Statement, convicts
 from .trained_layer import doubtful, losses_of, training_node
 
 _Answers = Mapping[str, Mapping[str, Array]]
@@ -27,14 +27,14 @@ class TrainingOracle(CaseOracle):
 
     name = "training"
 
-    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Said]:
+    def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
         yield from ()
         completed = {target: outcome for target, outcome in outcomes.items() if outcome.completed}
-        return _voted(seen, tuple(outcomes), completed) if len(completed) > 1 else by_pairs(outcomes)
+        return _vote_of_weights(seen, tuple(outcomes), completed) if len(completed) > 1 else by_pairs(outcomes)
 
 
-def _voted(seen: Seen, targets: tuple[str, ...], completed: Mapping[str, Outcome]) -> Said:
-    case, first = seen.case, Said()
+def _vote_of_weights(seen: Seen, targets: tuple[str, ...], completed: Mapping[str, Outcome]) -> Statement:
+    case, first = seen.case, Statement()
     for stage, what, answers in _in_order(case, completed):
         errors = judge_by_vote(training_node(case), answers, seen.traits, complete=True)
         how = "fit-loss" if stage is Stage.LOSS else "fit-weights"
@@ -48,15 +48,15 @@ def _voted(seen: Seen, targets: tuple[str, ...], completed: Mapping[str, Outcome
 def _in_order(case: Case, completed: Mapping[str, Outcome]) -> Iterator[tuple[Stage, str, _Answers]]:
     """Of every step the losses, then the weights."""
     for step in range(case.procedure.steps or 1):
-        losses = {target: _named(losses_of(outcome), f"{step}") for target, outcome in completed.items()}
+        losses = {target: _array_named(losses_of(outcome), f"{step}") for target, outcome in completed.items()}
         yield Stage.LOSS, f"the loss of step {step + 1}", losses
-        weights = {target: _starting(outcome.trace.weights, f"{step}:") for target, outcome in completed.items()}
+        weights = {target: _arrays_starting(outcome.trace.weights, f"{step}:") for target, outcome in completed.items()}
         yield Stage.UPDATE, f"the weights of step {step + 1}", weights
 
 
-def _named(arrays: Mapping[str, Array], name: str) -> dict[str, Array]:
+def _array_named(arrays: Mapping[str, Array], name: str) -> dict[str, Array]:
     return {name: arrays[name]} if name in arrays else {}
 
 
-def _starting(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+def _arrays_starting(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
     return {name: array for name, array in arrays.items() if name.startswith(prefix)}

@@ -25,13 +25,13 @@ from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.suspicion import Suspicion
 from ..core.verdict import Stage
-from ..triage.backward import GradientErrors, accuse_gradients
-from ..triage.diagnose import Accusation
-from ..triage.gradients import replay_gradients
-from ..triage.node_errors import NodeErrors
 from .base import Asking, Steps, Stepwise
-from .drift import compare_trainings
 from .kinds import oracle_of
+from .measure.backward import GradientErrors, accuse_gradients
+from .measure.diagnose import Accusation
+from .measure.drift import compare_trainings
+from .measure.gradients import replay_gradients
+from .measure.node_errors import NodeErrors
 from .trained_layer import by_optimizer
 from .training_pairs import compare_pair, decide_pair, is_open
 from .whole.cases import one_layer_case

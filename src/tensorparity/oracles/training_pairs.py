@@ -18,8 +18,8 @@ from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.training import Parting
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
-from ..triage.node_errors import NodeErrors
-from .drift import LOSSES_PARTED, PARTED, LossParting, losses_part, shares_of_movement
+from .measure.drift import LOSSES_PARTED, PARTED, LossParting, losses_part, shares_of_movement
+from .measure.node_errors import NodeErrors
 from .pair import compare_outcomes, judge_parity
 from .whole.verdicts import BY_LAYERS
 

@@ -18,13 +18,13 @@ from ..core.oracle import OUTCOMES, Answer, Check, Judged, Seen, Setup
 from ..core.procedure import Goal, Mode
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Stage
-from ..triage.screening import Screening
-from ..triage.trials import Trial, step_alone
 from .base import Steps, Stepwise
+from .isolated_checks import IsolatedCheck, step_alone
 from .kinds import ORACLE_OF_KIND, TRAINING_STEPS, CaseKind, oracle_of
+from .screening import Screening
 from .step_facts import Known
 from .step_failures import convict_failures
-from .stepped import STAGES, Stepped, pair_verdict, screened
+from .stepped import STAGES, Stepped, pair_verdict, screen_step
 
 _STEPS = (Goal.GRADIENTS, Goal.UPDATE)
 #: What a verdict is judged by where every gradient between two is as good as another.
@@ -41,7 +41,7 @@ class _Attempt:
         by_reference: it was held against a reference.
     """
 
-    trial: Trial
+    trial: IsolatedCheck
     answer: Answer
     suspicion: Suspicion | None = None
     at_subgradient: bool = False
@@ -70,7 +70,7 @@ class TrainingStep(Stepwise):
         self._stages = frozenset(map(Stage, setup.settings.get("stages", STAGES)))
 
     def steps(self, seen: Seen) -> Steps:
-        step = screened(seen, self._stages)
+        step = screen_step(seen, self._stages)
         yield from self._convict_doubts(step)
         yield from convict_failures(step)
         return step.judged([pair_verdict(step, pair) for pair in step.pairs()])
@@ -78,18 +78,18 @@ class TrainingStep(Stepwise):
     def _convict_doubts(self, step: Stepped) -> Generator[Sequence[Check], Sequence[Answer], None]:
         """Check all doubts at once; judge them in the order of the stages."""
         screening = Screening(step.case, step.outcomes, step.traits)
-        doubts = [trial for trial in screening.trials() if trial.is_part_of(self._stages)]
-        tried = yield from _attempted([trial.again or trial for trial in doubts], step)
+        doubts = [trial for trial in screening.checks() if trial.is_part_of(self._stages)]
+        tried = yield from _run_checks([trial.again or trial for trial in doubts], step)
         more = [trial for trial in doubts if trial.again and _asks_for_more(trial, tried)]
-        tried |= yield from _attempted(more, step)
-        convicting = {id(trial): found for trial in doubts if (found := _convicting(trial, tried))}
+        tried |= yield from _run_checks(more, step)
+        convicting = {id(trial): found for trial in doubts if (found := _convicting_attempt(trial, tried))}
         yield from _as_users_have_it(step, convicting)
         yield from _without_network(step, convicting)
         for trial in doubts:
             _decide(step, trial, tried, convicting)
 
 
-def _attempted(trials: Sequence[Trial], step: Stepped) -> Trying:
+def _run_checks(trials: Sequence[IsolatedCheck], step: Stepped) -> Trying:
     """Run isolated checks; a loss' value and gradient are of one case, which is run once."""
     if not trials:
         return {}
@@ -97,7 +97,7 @@ def _attempted(trials: Sequence[Trial], step: Stepped) -> Trying:
     return {id(trial): _attempt(trial, answer) for trial, answer in zip(trials, answers, strict=True)}
 
 
-def _check(trial: Trial, targets: tuple[str, ...]) -> Check:
+def _check(trial: IsolatedCheck, targets: tuple[str, ...]) -> Check:
     """Where there are no numbers to run it on, nobody is asked, but only whether it is known."""
     if not trial.runs:
         return Check(trial.case, (), OUTCOMES, trial.key)
@@ -109,7 +109,7 @@ def _judge_of(case: Case) -> str:
     return ORACLE_OF_KIND[CaseKind.TRAINED_LAYER] if case.procedure.goal in _STEPS else oracle_of(case)
 
 
-def _attempt(trial: Trial, answer: Answer) -> _Attempt:
+def _attempt(trial: IsolatedCheck, answer: Answer) -> _Attempt:
     judged = answer.judged
     if judged is None or not trial.runs:
         return _Attempt(trial, answer)
@@ -120,13 +120,13 @@ def _attempt(trial: Trial, answer: Answer) -> _Attempt:
     return _Attempt(trial, answer, suspicion, free and suspicion is None, by_reference)
 
 
-def _is_cleared(trial: Trial, judged: Judged) -> bool:
+def _is_cleared(trial: IsolatedCheck, judged: Judged) -> bool:
     """Held against a reference; what is added to a loss always is, whatever else of the step is not."""
     passed = trial.stage is Stage.LOSS and all(verdict.judgement is Judgement.PASS for verdict in judged.verdicts)
     return passed or any(verdict.judged_by == "reference" for verdict in judged.verdicts)
 
 
-def _suspicion(trial: Trial, judged: Judged, free: bool) -> Suspicion | None:
+def _suspicion(trial: IsolatedCheck, judged: Judged, free: bool) -> Suspicion | None:
     """What the judge of the check says of just this stage of just this layer, loss or optimizer.
 
     Args:
@@ -143,13 +143,13 @@ def _suspicion(trial: Trial, judged: Judged, free: bool) -> Suspicion | None:
     return None
 
 
-def _is_of_another_layer(trial: Trial, found: Suspicion) -> bool:
+def _is_of_another_layer(trial: IsolatedCheck, found: Suspicion) -> bool:
     """A whole step has several layers of one type."""
     several = isinstance(trial.case.subject, LayerGraph) and len(trial.case.subject.nodes) > 1
     return several and bool(trial.node.inputs) and found.diagnosis.node not in (None, trial.node.key)
 
 
-def _asks_for_more(trial: Trial, tried: Attempts) -> bool:
+def _asks_for_more(trial: IsolatedCheck, tried: Attempts) -> bool:
     """Whether a check as the network had it is to be followed by one as users have it, which compilers make dearer.
 
     Whoever is convicted is shown that way; and so is a doubt that is not rounding carried along.
@@ -162,7 +162,7 @@ def _asks_for_more(trial: Trial, tried: Attempts) -> bool:
     return not attempt.at_subgradient and not trial.is_explained(attempt.by_reference)
 
 
-def _convicting(trial: Trial, tried: Attempts) -> _Attempt | None:
+def _convicting_attempt(trial: IsolatedCheck, tried: Attempts) -> _Attempt | None:
     """The first check that convicts somebody: as users have it, or as the network had it."""
     ways = [tried[id(one)] for one in (trial, trial.again) if one is not None and id(one) in tried]
     return next((attempt for attempt in ways if attempt.suspicion is not None), None)
@@ -174,7 +174,7 @@ def _as_users_have_it(
     """What convicts only as networks are compiled here, unoptimized, convicts nobody."""
     hurried = {key: attempt for key, attempt in convicting.items() if _is_hurried(step, attempt)}
     users = [attempt.trial.again for attempt in hurried.values() if attempt.trial.again is not None]
-    tried = yield from _attempted(users, step)
+    tried = yield from _run_checks(users, step)
     for key, attempt in hurried.items():
         shown = tried.get(id(attempt.trial.again))
         if shown is not None and shown.suspicion is not None:
@@ -194,20 +194,20 @@ def _without_network(
     step: Stepped, convicting: dict[int, _Attempt]
 ) -> Generator[Sequence[Check], Sequence[Answer], None]:
     """An optimizer's step of one layer, where that convicts the same: a network takes long to reduce."""
-    singles: dict[int, Trial] = {}
+    singles: dict[int, IsolatedCheck] = {}
     for key, attempt in convicting.items():
         trial = attempt.trial
         single = step_alone(trial, attempt.answer.outcomes) if trial.stage is Stage.UPDATE else None
         if single is not None:
             singles[key] = single
-    tried = yield from _attempted(list(singles.values()), step)
+    tried = yield from _run_checks(list(singles.values()), step)
     for key, single in singles.items():
         suspicion, shown = convicting[key].suspicion, tried[id(single)]
         if suspicion is not None and shown.suspicion is not None and shown.suspicion.key == suspicion.key:
             convicting[key] = shown
 
 
-def _decide(step: Stepped, trial: Trial, tried: Attempts, convicting: Attempts) -> None:
+def _decide(step: Stepped, trial: IsolatedCheck, tried: Attempts, convicting: Attempts) -> None:
     """Known, convicted with another, convicted, settled or open."""
     attempt = tried.get(id(trial)) or tried[id(trial.again)]
     convicted = convicting.get(id(trial))
@@ -224,7 +224,7 @@ def _decide(step: Stepped, trial: Trial, tried: Attempts, convicting: Attempts) 
         step.open.append(trial)
 
 
-def _covers(step: Stepped, suspicion: Suspicion, trial: Trial) -> bool:
+def _covers(step: Stepped, suspicion: Suspicion, trial: IsolatedCheck) -> bool:
     """A loss whose value is wrong has a wrong gradient, too, and so has what a layer adds to it."""
     added = suspicion.stage is Stage.LOSS and suspicion.diagnosis.node is not None
     if added and trial.stage is Stage.LOSS and not trial.node.inputs:

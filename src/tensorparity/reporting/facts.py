@@ -12,7 +12,7 @@ from ..core.jsontext import Json
 from ..core.operator_errors import Precision
 from ..core.precision import HighPrecision
 from ..core.training import Training
-from .words import worded
+from .words import with_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Facts:
             document["precision"] = self.precision.to_json()
         if self.comparisons is not None:
             document["comparisons"] = [comparison.to_json() for comparison in self.comparisons]
-        document["findings"] = [worded(finding).to_json() for finding in self.findings]
+        document["findings"] = [with_words(finding).to_json() for finding in self.findings]
         return document
 
     def _stats(self) -> dict[str, Json]:

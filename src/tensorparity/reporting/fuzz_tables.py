@@ -56,7 +56,7 @@ def view(facts: Facts) -> FuzzView | None:
     grids = (
         _grid("Inconsistencies (Chebyshev, t = 0.15; each layer once)", tables["inconsistencies"], "pair", _STAGES),
         _grid("NaN, generation and execution crashes (each layer or message once)", tables["endings"], "target", _ENDS),
-        _voted(tables["voted"], tables.get("only_here"), tables.get("against")),
+        _voted_table(tables["voted"], tables.get("only_here"), tables.get("against")),
     )
     thresholds = ", ".join(f"{t}: {count}" for t, count in tables["thresholds"].items())
     lines = (
@@ -68,10 +68,10 @@ def view(facts: Facts) -> FuzzView | None:
         *_lines(facts.stats),
     )
     lacks: Mapping[str, int] = facts.stats.get("unsupported_reasons", {})
-    return FuzzView(grids, lines, _ranked(facts.undecided), _ranked(lacks))
+    return FuzzView(grids, lines, _reasons_by_count(facts.undecided), _reasons_by_count(lacks))
 
 
-def _ranked(reasons: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+def _reasons_by_count(reasons: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(reasons.items(), key=lambda item: -item[1]))
 
 
@@ -103,7 +103,7 @@ def _grid(title: str, rows: Sequence[Json], key: str, columns: Sequence[str]) ->
     return Grid(title, [key, "data set", *columns], cells)
 
 
-def _voted(voted: Sequence[Json], only: Sequence[Json] | None, against: Json) -> Grid:
+def _voted_table(voted: Sequence[Json], only: Sequence[Json] | None, against: Json) -> Grid:
     rows = []
     for index, row in enumerate(voted):
         extra = [f" ({len(only[index][stage])})" if only else "" for stage in _STAGES]

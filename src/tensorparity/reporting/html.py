@@ -27,7 +27,7 @@ from .facts import Facts
 from .fuzz_tables import view as fuzz_view
 from .localization import page_document
 from .precision import view as precision_view
-from .summary import CLASS_MEANINGS, by_urgency, node_name, ordered, place, summarize
+from .summary import CLASS_MEANINGS, by_class, by_urgency, node_name, place, summarize
 
 _SCRIPT_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _SCRIPTS = ("common", "map_colours", "map_paint", "map_sheet", "map", "report")
@@ -49,7 +49,7 @@ def render(facts: Facts) -> str:
         fuzz=fuzz_view(facts),
         classes=[(klass, len(facts.of_class(klass))) for klass in CLASS_MEANINGS if facts.of_class(klass)],
         meanings=CLASS_MEANINGS,
-        training=_training(facts),
+        training=_training_charts(facts),
         place=lambda finding: place(finding, facts.comparisons),
         document=script_json(page_document(facts.document(), facts.comparisons or ())),
         script=Markup(source),
@@ -58,7 +58,7 @@ def render(facts: Facts) -> str:
     return page.encode("utf-8", "replace").decode("utf-8")
 
 
-def _training(facts: Facts) -> dict[str, object] | None:
+def _training_charts(facts: Facts) -> dict[str, object] | None:
     """What is drawn of the trainings."""
     if facts.training is None:
         return None
@@ -66,7 +66,7 @@ def _training(facts: Facts) -> dict[str, object] | None:
         "headline": trainings.headline(facts.training),
         "charts": trainings.charts(facts.training),
         "rows": trainings.step_rows(facts.training, _MOST_STEPS),
-        "layers": trainings.furthest(facts.training),
+        "layers": trainings.by_drift(facts.training),
     }
 
 
@@ -114,7 +114,7 @@ def _environment() -> Environment:
 def _findings(facts: Facts) -> list[tuple[int, Finding]]:
     """In a reader's order, each with its position in the embedded document."""
     numbers = _numbers(facts.findings)
-    return [(numbers[id(finding)], finding) for finding in ordered(facts.findings)]
+    return [(numbers[id(finding)], finding) for finding in by_class(facts.findings)]
 
 
 def _tone(finding: Finding) -> str:

@@ -179,7 +179,7 @@ def _coordinates(levels: _Levels, widths: Sequence[int]) -> list[float]:
     """
     across = [0.0] * len(widths)
     spine = levels.spine()
-    spacing = [_spacing(level, widths, levels.real) for level in levels.ranks]
+    spacing = [_distances(level, widths, levels.real) for level in levels.ranks]
     for level, gaps in zip(levels.ranks, spacing, strict=True):
         reach = sum(gaps)
         for vertex, place in zip(level, accumulate(gaps), strict=True):
@@ -188,7 +188,8 @@ def _coordinates(levels: _Levels, widths: Sequence[int]) -> list[float]:
         order = list(zip(levels.ranks, spacing, strict=True))
         for level, gaps in reversed(order) if upward else order:
             wanted = [
-                0.0 if vertex in spine else _wanted(vertex, neighbours[vertex], across, levels.real) for vertex in level
+                0.0 if vertex in spine else _wanted_place(vertex, neighbours[vertex], across, levels.real)
+                for vertex in level
             ]
             weights = [1e6 if vertex in spine else (12.0 if vertex >= levels.real else 1.0) for vertex in level]
             for vertex, place in zip(level, _separate(wanted, weights, gaps), strict=True):
@@ -196,7 +197,7 @@ def _coordinates(levels: _Levels, widths: Sequence[int]) -> list[float]:
     return across
 
 
-def _spacing(level: Sequence[int], widths: Sequence[int], real: int) -> list[float]:
+def _distances(level: Sequence[int], widths: Sequence[int], real: int) -> list[float]:
     """Distance of each vertex to the one before it."""
     gaps = [0.0]
     for left, right in pairwise(level):
@@ -205,7 +206,7 @@ def _spacing(level: Sequence[int], widths: Sequence[int], real: int) -> list[flo
     return gaps
 
 
-def _wanted(vertex: int, neighbours: Sequence[int], across: Sequence[float], real: int) -> float:
+def _wanted_place(vertex: int, neighbours: Sequence[int], across: Sequence[float], real: int) -> float:
     """The weighted median of the neighbours; its own place where there are none."""
     if not neighbours:
         return across[vertex]
@@ -346,7 +347,7 @@ class _Folding:
                 runs[-1].append((self._x[vertex], self._y[rank] - half))
             if index < len(way) - 1:
                 runs[-1].append((self._x[vertex], self._y[rank] + half))
-        return Route(*edge, tuple(tuple(_straightened(run)) for run in runs), tuple(hops))
+        return Route(*edge, tuple(tuple(_without_straight_points(run)) for run in runs), tuple(hops))
 
     def _hop(self, vertex: int) -> Hop:
         column = self._column[self._levels.rank_of[vertex]]
@@ -357,7 +358,7 @@ class _Folding:
         return Hop(foot + _GAP // 2 + lane, self._gutters[column] + lane, top)
 
 
-def _straightened(run: Sequence[Point]) -> list[Point]:
+def _without_straight_points(run: Sequence[Point]) -> list[Point]:
     """Without the points in the middle of a vertical line."""
     return [
         point

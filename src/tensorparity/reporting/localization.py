@@ -88,9 +88,9 @@ class _Structure:
         return {
             "structure": structure,
             "output": self._output(pair),
-            "deviation": [_rounded(layer.deviation) for layer in pair.layers],
-            "rate": [_rounded(layer.rate) for layer in pair.layers],
-            "error": [_rounded(layer.isolated_error) for layer in pair.layers],
+            "deviation": [_round_or_none(layer.deviation) for layer in pair.layers],
+            "rate": [_round_or_none(layer.rate) for layer in pair.layers],
+            "error": [_round_or_none(layer.isolated_error) for layer in pair.layers],
             "highlighted": [index for index, layer in enumerate(pair.layers) if layer.highlighted],
         }
 
@@ -114,7 +114,7 @@ def _edge(route: Route) -> Json:
     return [route.source, route.target, runs, [[hop.bottom, hop.gutter, hop.top] for hop in route.hops]]
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_or_none(value: float | None) -> float | None:
     return value if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..core.finding import Class, Finding
 from . import wording, words
 from .facts import Facts
-from .summary import CLASS_MEANINGS, distinct, ordered, place, summarize
+from .summary import CLASS_MEANINGS, by_class, distinct, place, summarize
 
 _SPECIAL = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>|#"})
 _MOST_EVIDENCE = 6
@@ -18,11 +18,11 @@ def render(facts: Facts) -> str:
     summary = summarize(facts)
     parts = [f"# {text(summary.headline)}"]
     parts += [f"- {text(point)}" for point in summary.open_points]
-    parts += [_defect(facts, defect) for defect in distinct(ordered(facts.defects))]
+    parts += [_defect(facts, defect) for defect in distinct(by_class(facts.defects))]
     accepted = facts.accepted
     others = [finding for finding in facts.findings if not finding.is_defect or finding.id in accepted]
     if others:
-        parts.append(_table(facts, ordered(others)))
+        parts.append(_table(facts, by_class(others)))
     if facts.notes:
         parts.append("## Notes\n\n" + "\n".join(f"- {text(note)}" for note in facts.notes))
     return "\n\n".join(parts) + "\n"
@@ -50,11 +50,11 @@ def _defect(facts: Facts, defect: Finding) -> str:
     lines += [f"- case: {text(defect.case)}"] if defect.case else []
     script = facts.scripts.get(defect.id)
     if script:
-        lines += ["", *_fenced(script)]
+        lines += ["", *_code_fence(script)]
     return "\n".join(lines)
 
 
-def _fenced(script: str) -> list[str]:
+def _code_fence(script: str) -> list[str]:
     """In a fence that is longer than any in it."""
     fence = "```"
     while fence in script:

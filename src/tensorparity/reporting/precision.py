@@ -130,7 +130,7 @@ def _tells_more(run: OperatorRun, known: OperatorRun) -> bool:
     return run.status == "measured" and (known.status != "measured" or run.units > known.units)
 
 
-def unsupported(precision: Precision) -> list[OperatorRun]:
+def unsupported_runs(precision: Precision) -> list[OperatorRun]:
     return [run for run in precision.operators if run.status != "measured"]
 
 
@@ -148,7 +148,7 @@ class Silence:
 def silences(precision: Precision) -> list[Silence]:
     """What is missing, by reason; the most frequent first."""
     groups: dict[str, list[OperatorRun]] = {}
-    for run in unsupported(precision):
+    for run in unsupported_runs(precision):
         why = run.reason.replace(f"has no {run.operator}", "has no such function") or run.status
         groups.setdefault(why, []).append(run)
     found = [
@@ -164,7 +164,7 @@ def silences(precision: Precision) -> list[Silence]:
     return sorted(found, key=lambda silence: -silence.count)
 
 
-def lacking(precision: Precision) -> list[tuple[OperatorRun, str]]:
+def unmeasured_parameters(precision: Precision) -> list[tuple[OperatorRun, str]]:
     """The parameters that could not be measured, of what could be with others."""
     return [(run, lack) for run in precision.operators if run.status == "measured" for lack in run.lacks]
 
@@ -299,9 +299,9 @@ def view(precision: Precision) -> View:
         figures(precision),
         operator_rows(precision),
         targets,
-        unsupported(precision),
+        unsupported_runs(precision),
         silences(precision),
-        lacking(precision),
+        unmeasured_parameters(precision),
     )
 
 
@@ -330,14 +330,14 @@ def tables(precision: Precision) -> list[Table]:
         found.append(("Table 3: what compare sees of the same operators", columns, rows))
     if precision.operators:
         found.append(_worst_table(precision))
-    if unsupported(precision):
+    if unsupported_runs(precision):
         found.append(_silent_table(precision))
-    if lacking(precision):
+    if unmeasured_parameters(precision):
         found.append(_lacking_table(precision))
     return found
 
 
-def _untargeted(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def _table_without_target(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A table whose second column is the target; where there is only one, the title says it."""
     targets = {row[1] for row in rows}
     if len(targets) != 1:
@@ -358,7 +358,7 @@ def _first_table(precision: Precision) -> Table:
         )
         for row in table_1(precision)
     ]
-    return _untargeted("Table 1: largest error for each operator", columns, rows)
+    return _table_without_target("Table 1: largest error for each operator", columns, rows)
 
 
 def _second_table(precision: Precision) -> Table:
@@ -375,7 +375,7 @@ def _second_table(precision: Precision) -> Table:
         )
         for row in table_2(precision)
     ]
-    return _untargeted("Table 2: inputs and time", columns, rows)
+    return _table_without_target("Table 2: inputs and time", columns, rows)
 
 
 def _silent_table(precision: Precision) -> Table:
@@ -392,11 +392,11 @@ def _silent_table(precision: Precision) -> Table:
         for item in every[:_LISTED]
     ]
     rest = f"; {len(every) - _LISTED} further reasons are in the report" if len(every) > _LISTED else ""
-    return (f"Without an answer: {len(unsupported(precision))} combinations{rest}", columns, cells)
+    return (f"Without an answer: {len(unsupported_runs(precision))} combinations{rest}", columns, cells)
 
 
 def _lacking_table(precision: Precision) -> Table:
-    every = lacking(precision)
+    every = unmeasured_parameters(precision)
     cells = [(run.operator, run.dtype, run.target, wording.one_line(lack)) for run, lack in every[:_LISTED]]
     rest = f"; {len(every) - _LISTED} more are in the report" if len(every) > _LISTED else ""
     title = f"Not with these parameters: {len(every)} combinations{rest}"

@@ -64,7 +64,7 @@ def summarize(facts: Facts) -> Summary:
     elif facts.command == "zoo":
         sentence, tone = _zoo(facts)
     elif facts.command == "report":
-        sentence, tone = _stored(facts)
+        sentence, tone = _stored_line(facts)
     elif facts.command in ("replay", "reduce", "localize"):
         sentence, tone = _one_case(facts)
     else:
@@ -72,7 +72,7 @@ def summarize(facts: Facts) -> Summary:
     return Summary(sentence, tone, _open_points(facts))
 
 
-def ordered(findings: Iterable[Finding]) -> list[Finding]:
+def by_class(findings: Iterable[Finding]) -> list[Finding]:
     """Defects first, then as a reader wants the classes; within a class the worst first, then as they came."""
     order = list(CLASS_MEANINGS)
     return sorted(findings, key=lambda finding: (order.index(finding.diagnosis.klass), finding.severity.rank))
@@ -261,7 +261,7 @@ def _campaign(facts: Facts) -> tuple[str, Tone]:
     return (f"{sentence} on {targets}." if targets else f"{sentence}."), tone
 
 
-def _stored(facts: Facts) -> tuple[str, Tone]:
+def _stored_line(facts: Facts) -> tuple[str, Tone]:
     """``17 findings, 3 defects in run 2, compare zoo:lenet5.``"""
     amount = tally(facts)
     where = f" in {facts.subject}" if facts.subject else ""
@@ -274,7 +274,7 @@ def _one_case(facts: Facts) -> tuple[str, Tone]:
         first = facts.defects[0]
         return f"{_subject(facts)} still fails. {_accusation(first, None)}.", Tone.FAIL
     if facts.findings:
-        first = ordered(facts.findings)[0]
+        first = by_class(facts.findings)[0]
         klass = first.diagnosis.klass
         if klass is Class.FLAKY:
             return f"{_subject(facts)} is flaky: it failed in some repeats only.", Tone.UNDECIDED
@@ -330,7 +330,7 @@ def _open_points(facts: Facts) -> tuple[str, ...]:
         for target in facts.targets:
             if not target.usable:
                 add(target.status.capitalize(), target.reason, target.name)
-    return tuple(f"{label}: {_grouped(reasons)}." for label, reasons in points.items())
+    return tuple(f"{label}: {_targets_by_reason(reasons)}." for label, reasons in points.items())
 
 
 def _most_frequent(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -342,7 +342,7 @@ def _most_frequent(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
     return [*ranked[:_NAMED_REASONS], (f"{len(rest)} other reasons", sum(rest))]
 
 
-def _grouped(reasons: dict[str, list[str]]) -> str:
+def _targets_by_reason(reasons: dict[str, list[str]]) -> str:
     return "; ".join(
         f"{wording.names(dict.fromkeys(whom))} ({reason.rstrip('.')})" if reason else wording.names(whom)
         for reason, whom in reasons.items()

@@ -20,7 +20,7 @@ from . import training as trainings
 from . import wording, words
 from .facts import Facts, ModelFacts
 from .precision import tables
-from .summary import CLASS_MEANINGS, INSPECTIONS, Tone, by_urgency, distinct, ordered, place, summarize
+from .summary import CLASS_MEANINGS, INSPECTIONS, Tone, by_class, by_urgency, distinct, place, summarize
 
 #: Beyond these a list is no longer read; the rest is counted.
 MAX_PAIRS = 12
@@ -53,9 +53,9 @@ class _Page:
         self._models(facts.models)
         self._precision(facts.precision)
         self._pairs(trainings.of_outputs(facts.comparisons or ()))
-        self._accused(facts)
+        self._print_accused(facts)
         self._high_precision(facts.high_precision)
-        self._training(facts)
+        self._print_training(facts)
         self._engines(facts)
         self._classes(facts)
         self._defects(facts)
@@ -107,7 +107,7 @@ class _Page:
         self._show(table)
         self._rest(len(comparisons) - len(shown), "pair")
 
-    def _accused(self, facts: Facts) -> None:
+    def _print_accused(self, facts: Facts) -> None:
         """What each localizing rule says of the pair that differs most; ``localize`` was asked for just that."""
         pairs = [pair for pair in by_urgency(facts.comparisons or ()) if pair.accused]
         if facts.command != "localize" or not pairs:
@@ -143,7 +143,7 @@ class _Page:
             table.add_row(*self._cells(name, wording.number(item.max_abs), wording.number(item.max_rel), changed))
         self._show(table)
 
-    def _training(self, facts: Facts) -> None:
+    def _print_training(self, facts: Facts) -> None:
         if facts.training is None:
             return
         self._line("")
@@ -177,7 +177,7 @@ class _Page:
         self._show(table)
 
     def _drift(self, training: Training) -> None:
-        layers = trainings.furthest(training)
+        layers = trainings.by_drift(training)
         table = self._table("layer", "weight", f"relative difference\nafter step {training.steps}", "parts at\nstep")
         for layer in layers[:MAX_LAYERS]:
             weight, parted = layer.weight.partition("/")[2], str(layer.parted or "-")
@@ -205,7 +205,7 @@ class _Page:
         self._show(table)
 
     def _defects(self, facts: Facts) -> None:
-        defects = distinct(ordered(facts.defects))
+        defects = distinct(by_class(facts.defects))
         for index, defect in enumerate(defects[:MAX_DEFECTS], start=1):
             self._line("")
             self._defect(index, defect, facts)

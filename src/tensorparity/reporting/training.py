@@ -38,7 +38,7 @@ def step_rows(training: Training, most: int) -> list[StepRow]:
     """At most so many steps, evenly taken, with the first, the last and the one where the weights part."""
     first = training.first
     wanted = {first.step} if first else set()
-    steps = sorted(wanted | set(_sampled(training.steps, most - len(wanted))))
+    steps = sorted(wanted | set(_step_numbers(training.steps, most - len(wanted))))
     gaps = loss_gaps(training)
     return [
         StepRow(
@@ -68,7 +68,7 @@ def _gap(losses: Sequence[float]) -> float | None:
     return (max(losses) - min(losses)) / largest if largest else 0.0
 
 
-def furthest(training: Training) -> list[LayerDrift]:
+def by_drift(training: Training) -> list[LayerDrift]:
     """The layers, those first whose weights are furthest apart at the end."""
     return sorted(training.layers, key=lambda layer: -layer.difference)
 
@@ -85,7 +85,7 @@ def headline(training: Training) -> str:
     return f"{steps}; the weights part at step {first.step} in {first.layer}{f' ({weight})' if weight else ''}."
 
 
-def _sampled(count: int, most: int) -> list[int]:
+def _step_numbers(count: int, most: int) -> list[int]:
     """Numbers from 1 to ``count``, the ends among them."""
     if count <= most:
         return list(range(1, count + 1))
@@ -154,10 +154,10 @@ def charts(training: Training) -> tuple[Chart, ...]:
 def _chart(
     title: str, curves: Sequence[tuple[str, Sequence[float | None]]], training: Training, *, logarithmic: bool = False
 ) -> Chart:
-    steps = _sampled(training.steps, _MOST_POINTS)
+    steps = _step_numbers(training.steps, _MOST_POINTS)
     axis = _Axis.over([value for _, values in curves for value in values], logarithmic)
     lines = tuple(Line(name, _pieces(values, steps, training.steps, axis)) for name, values in curves)
-    across = tuple(Tick(_x(step, training.steps), f"{step:,}") for step in _sampled(training.steps, 8))
+    across = tuple(Tick(_x(step, training.steps), f"{step:,}") for step in _step_numbers(training.steps, 8))
     up = tuple(Tick(axis.pixel(value), _tick(value, axis)) for value in axis.ticks())
     mark = _x(training.first.step, training.steps) if training.first else None
     return Chart(title, _WIDTH, _HEIGHT, _LEFT, lines, across, up, mark)

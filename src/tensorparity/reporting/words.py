@@ -66,7 +66,7 @@ def sentences(diagnosis: Diagnosis) -> tuple[str, ...]:
     return tuple(sentence(item) for item in diagnosis.observations)
 
 
-def worded(finding: Finding) -> Finding:
+def with_words(finding: Finding) -> Finding:
     """The finding with its words filled in: the text of its evidence, and its title."""
     evidence = tuple(replace(item, text=sentence(item)) for item in finding.diagnosis.observations)
     return replace(finding, diagnosis=replace(finding.diagnosis, evidence=evidence), title=title(finding))
@@ -201,7 +201,7 @@ def _layer(data: Data) -> str:
     return op if name in (op, "call", "loss", "training") else f"{name} ({op})"
 
 
-def _explained(ratio: Json) -> str:
+def _explained_text(ratio: Json) -> str:
     if ratio is None or not math.isfinite(float(ratio)):
         return "more than any rounding explains"
     return f"{float(ratio):.3g} times what rounding explains"
@@ -218,7 +218,7 @@ def _index(data: Data) -> str:
 def _off(data: Data) -> str:
     off = float(data["off"])
     by = f"off by {off:.3g}" if off and math.isfinite(off) else "wrong"  # some measures know no absolute error
-    said = f"{data['target']} is {by} in {_where(data)}: {_explained(data['ratio'])}"
+    said = f"{data['target']} is {by} in {_where(data)}: {_explained_text(data['ratio'])}"
     return f"{said}; {_gives(data)}" if "index" in data else said
 
 
@@ -259,7 +259,7 @@ def _all_agree(data: Data) -> str:
     return f"all of them agree with each other and not with {_AGAINST[data['against']]}"
 
 
-def _affected(data: Data) -> str:
+def _affected_text(data: Data) -> str:
     return f"{data['count']} layers of type {data['op']} are affected; {data['layer']} is the first"
 
 
@@ -267,7 +267,7 @@ def _no_answer(data: Data) -> str:
     return f"{data['target']} {data['ending']}"
 
 
-def _announced(data: Data) -> str:
+def _announced_text(data: Data) -> str:
     return f"{data['target']} gives {data['given']}, where it says that it gives {data['announced']}"
 
 
@@ -306,7 +306,7 @@ def _guard_formula(data: Data) -> str:
 # --- endings --------------------------------------------------------------------------------------
 
 
-def _ended(data: Data) -> str:
+def _ended_text(data: Data) -> str:
     """How a call ended that should have answered."""
     target, status, kind = data["target"], data["status"], data["type"]
     call = f" in {data['api']}({wording.parameters(data.get('parameters', {}))})" if data.get("api") else ""
@@ -318,15 +318,15 @@ def _ended(data: Data) -> str:
     return f"{target} raised {kind}{call}: {data['message']}"
 
 
-def _completed(data: Data) -> str:
+def _completed_text(data: Data) -> str:
     return f"{wording.names(data['targets'])} completed the same on the same inputs"
 
 
-def _accepted(data: Data) -> str:
+def _accepted_text(data: Data) -> str:
     return "the documented shape rule and formula accept it"
 
 
-def _unsupported(data: Data) -> str:
+def _unsupported_text(data: Data) -> str:
     return f"{data['target']} says that it does not support this"
 
 
@@ -383,7 +383,7 @@ def _no_layer_differs(data: Data) -> str:
 # --- whole runs -------------------------------------------------------------------------------------
 
 
-def _fused(data: Data) -> str:
+def _fused_text(data: Data) -> str:
     return (
         f"only when fused: {data['target']} gives another answer when the model runs as a whole than layer by layer "
         f"({float(data['relative']):.3g} of the output's scale), though no layer alone is wrong"
@@ -400,7 +400,7 @@ def _stretch(data: Data) -> str:
 # --- reduction --------------------------------------------------------------------------------------
 
 
-def _reduced(data: Data) -> str:
+def _reduced_text(data: Data) -> str:
     before = f"{wording.count(data['nodes'], 'node')} and {data['numbers']:,} numbers"
     stopped = f" ({data['stopped']})" if data.get("stopped") else ""
     after = f"{data['nodes_after']} and {data['numbers_after']:,}"
@@ -500,19 +500,19 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "other-dtype": _other_dtype,
     "agree": _agree,
     "all-agree": _all_agree,
-    "affected": _affected,
+    "affected": _affected_text,
     "no-answer": _no_answer,
-    "announced": _announced,
+    "announced": _announced_text,
     "outvoted-dtype": _outvoted_dtype,
     "outside-slopes": _outside_slopes,
     "kink": _kink,
     "between-slopes": _between_slopes,
     "guard": _guard,
     "guard-formula": _guard_formula,
-    "ended": _ended,
-    "completed": _completed,
-    "accepted": _accepted,
-    "unsupported": _unsupported,
+    "ended": _ended_text,
+    "completed": _completed_text,
+    "accepted": _accepted_text,
+    "unsupported": _unsupported_text,
     "freedom": _freedom,
     "not-again": _not_again,
     "two-answers": _two_answers,
@@ -520,9 +520,9 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "exported-output": _exported_output,
     "exporter-doubt": _exporter_doubt,
     "no-layer-differs": _no_layer_differs,
-    "fused": _fused,
+    "fused": _fused_text,
     "stretch": _stretch,
-    "reduced": _reduced,
+    "reduced": _reduced_text,
     "not-reduced": _not_reduced,
     "file-itself": _file_itself,
     "script-doubt": _script_doubt,

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..core.arrays import Array, dtype_name
-from ..core.atomic import replacing
+from ..core.atomic import replacing_file
 from ..core.case import EXPORTED_ONNX, ApiCall, Case, Counterpart, ModelFile, Subject
 from ..core.errors import CaseFileError, ModelRefusedError, UsageError
 from ..core.jsontext import Json, canonical, parse
@@ -358,7 +358,7 @@ def _extract_model(container: Container, case: Case, scratch: Path) -> Case:
         container.refuse(f"the embedded model has sha256 {found}, the case wants {subject.sha256}", _HOSTILE)
     suffix = re.search(r"\.[A-Za-z0-9]{1,8}\Z", subject.path)  # libraries choose their reader by it
     file = scratch / f"model-{found[:16]}{suffix.group() if suffix else ''}"
-    with replacing(file) as out:
+    with replacing_file(file) as out:
         out.write(data)
     case = replace(case, subject=replace(subject, path=str(file)))
     if case.counterpart and isinstance(other := case.counterpart.subject, ModelFile) and other.sha256 == found:
@@ -374,6 +374,6 @@ def _read_fault(container: Container, fault: str, scratch: Path | None) -> str:
     data = container.read(fault)
     # A folder per content: two case files in one scratch may have different faults of one name.
     file = scratch / f"fault-{hashlib.sha256(data).hexdigest()[:16]}" / fault.removeprefix("fault/")
-    with replacing(file) as out:
+    with replacing_file(file) as out:
         out.write(data)
     return str(file)

@@ -89,7 +89,7 @@ def connect(location: Location, *, create: bool) -> Engine:
     except ImportError as error:
         raise StoreError(f"store {location}: {error}; install the driver (tensorparity[postgres])") from error
     try:
-        with translated(location):
+        with translated_errors(location):
             if location.is_sqlite:
                 event.listen(engine, "connect", _set_pragmas)
                 _patiently(lambda: _use_wal(engine))
@@ -101,7 +101,7 @@ def connect(location: Location, *, create: bool) -> Engine:
 
 
 @contextmanager
-def translated(location: Location) -> Iterator[None]:
+def translated_errors(location: Location) -> Iterator[None]:
     """Turn what the database raises into a StoreError of one line."""
     try:
         yield

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NoReturn
 
-from ..core.atomic import replacing
+from ..core.atomic import replacing_file
 from ..core.errors import CaseFileError
 
 #: All members together, uncompressed. Reduced cases have kilobytes; an embedded VGG-19 has 550 MiB.
@@ -58,10 +58,10 @@ def is_known_name(name: str) -> bool:
 
 def refuse(path: Path, found: str, advice: str) -> NoReturn:
     """Raise the one-line error every refusal of a case file ends in."""
-    raise CaseFileError(f"{path}: {_shown(found)}; {advice}")
+    raise CaseFileError(f"{path}: {_one_line(found)}; {advice}")
 
 
-def _shown(text: str) -> str:
+def _one_line(text: str) -> str:
     """One line of bounded length without control characters: a hostile file may have put anything into it."""
     line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
     return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 3] + "..."
@@ -197,7 +197,7 @@ def write_container(path: Path, members: Mapping[str, bytes]) -> None:
         OSError: if the folder cannot be written.
     """
     _check_size(path, members)
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with replacing_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(members):
             # Not compressed: the bytes then depend on no version of zlib, and weights hardly shrink.
             info = zipfile.ZipInfo(name, _TIMESTAMP)

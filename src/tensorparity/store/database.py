@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Row, insert, inspect, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable
 
-from ..core.atomic import replacing
+from ..core.atomic import replacing_file
 from ..core.endings import without_limits
 from ..core.engine import Result
 from ..core.errors import StoreError
@@ -29,7 +29,7 @@ from ..core.outcome import Status
 from ..core.verdict import Verdict
 from . import schema
 from .casefile import SUFFIX, CaseFile, write_case
-from .connection import Location, connect, locate, translated
+from .connection import Location, connect, locate, translated_errors
 
 CASES = "cases"
 _SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,119}")
@@ -219,7 +219,7 @@ class Store:
     def _details(self, campaign: int, engine: str) -> dict[int, dict[str, Json]]:
         """By index, what results have besides verdicts; nothing in a store of an earlier version."""
         table = schema.result_details
-        with translated(self._location), self._engine.connect() as connection:
+        with translated_errors(self._location), self._engine.connect() as connection:
             if not inspect(connection).has_table(table.name):
                 return {}
         place = (table.c.campaign == campaign) & (table.c.engine == engine)
@@ -263,7 +263,7 @@ class Store:
         """
         if not _SAFE_ID.fullmatch(finding.id):
             raise StoreError(f"finding id {finding.id!r} cannot name a file; use letters, digits, '-', '_' and '.'")
-        kept = self._finding(campaign, finding.id)
+        kept = self._stored_finding(campaign, finding.id)
         if kept is not None:
             return kept
         if case is not None:
@@ -281,7 +281,7 @@ class Store:
                 connection.execute(insert(schema.findings).values(_finding_row(campaign, finding)))
         except _Collision:
             self.campaign(campaign)
-            return self._finding(campaign, finding.id) or finding  # another process was faster
+            return self._stored_finding(campaign, finding.id) or finding  # another process was faster
         return finding
 
     def findings(self, campaign: int | None = None) -> list[Finding]:
@@ -296,7 +296,7 @@ class Store:
         """Where the finding's case file is; None if it has none."""
         return self.folder / finding.case if finding.case else None
 
-    def _finding(self, campaign: int, identity: str) -> Finding | None:
+    def _stored_finding(self, campaign: int, identity: str) -> Finding | None:
         table = schema.findings
         place = (table.c.campaign == campaign) & (table.c.id == identity)
         found = self._rows(select(table.c.document).where(place))
@@ -337,7 +337,7 @@ class Store:
     def _keep_text(self, campaign: int, name: str, text: str) -> str:
         relative = f"{CASES}/{campaign}/{name}"
         try:
-            with replacing(self.folder / relative) as file:
+            with replacing_file(self.folder / relative) as file:
                 file.write(text.encode())
         except OSError as error:
             raise StoreError(f"store {self}: cannot write {relative} ({error.strerror}); check its rights") from error
@@ -358,7 +358,7 @@ class Store:
     def _writing(self) -> Iterator[Connection]:
         """One transaction. Its first statement must write, so that SQLite queues it instead of failing it."""
         try:
-            with translated(self._location), self._engine.begin() as connection:
+            with translated_errors(self._location), self._engine.begin() as connection:
                 yield connection
         except StoreError as error:
             if isinstance(error.__cause__, IntegrityError):
@@ -366,7 +366,7 @@ class Store:
             raise
 
     def _rows(self, query: Any) -> Sequence[Row[Any]]:
-        with translated(self._location), self._engine.connect() as connection:
+        with translated_errors(self._location), self._engine.connect() as connection:
             return connection.execute(query).all()
 
 

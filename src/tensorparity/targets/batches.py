@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from .requests import Reply, Request
 
 
-class Batch:
+class RequestBatch:
     """Requests on their way; iterating gives (position, reply) as they end, once.
 
     Args:
@@ -50,35 +50,35 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Job:
+class WorkerJob:
     """A request of a batch; the order is that in which jobs are begun."""
 
     background: bool
     number: int
     position: int = field(compare=False)
     request: Request = field(compare=False)
-    batch: Batch = field(compare=False)
+    batch: RequestBatch = field(compare=False)
 
 
 class Queues:
     """Jobs that wait, by target."""
 
     def __init__(self) -> None:
-        self._heaps: dict[str, list[Job]] = {}
+        self._heaps: dict[str, list[WorkerJob]] = {}
 
-    def add(self, job: Job) -> None:
+    def add(self, job: WorkerJob) -> None:
         heapq.heappush(self._heaps.setdefault(job.request.target, []), job)
 
-    def firsts(self) -> list[Job]:
+    def firsts(self) -> list[WorkerJob]:
         """The next job of each target, in the order in which they should begin."""
         return sorted(heap[0] for heap in self._heaps.values() if heap)
 
-    def take(self, job: Job) -> None:
+    def take(self, job: WorkerJob) -> None:
         """Remove the first job of its target."""
         first = heapq.heappop(self._heaps[job.request.target])
         assert first is job, "only the first of a target is taken"
 
-    def forget(self, batch: Batch) -> None:
+    def forget(self, batch: RequestBatch) -> None:
         for target, heap in self._heaps.items():
             kept = [job for job in heap if job.batch is not batch]
             heapq.heapify(kept)
@@ -90,16 +90,16 @@ class Inbox:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._jobs: list[Job] = []
-        self._cancelled: list[Batch] = []
-        self._batches: weakref.WeakSet[Batch] = weakref.WeakSet()
+        self._jobs: list[WorkerJob] = []
+        self._cancelled: list[RequestBatch] = []
+        self._batches: weakref.WeakSet[RequestBatch] = weakref.WeakSet()
         self._error: BaseException | None = None
         self.closed = False
         self.bell, self._ring = os.pipe()
         os.set_blocking(self.bell, False)
         os.set_blocking(self._ring, False)
 
-    def hand_in(self, batch: Batch, jobs: Iterable[Job]) -> None:
+    def hand_in(self, batch: RequestBatch, jobs: Iterable[WorkerJob]) -> None:
         with self._lock:
             if self._error is not None:
                 batch.fail(self._error)
@@ -108,12 +108,12 @@ class Inbox:
             self._jobs += jobs
             self._wake()
 
-    def cancel(self, batch: Batch) -> None:
+    def cancel(self, batch: RequestBatch) -> None:
         with self._lock:
             self._cancelled.append(batch)
             self._wake()
 
-    def take(self) -> tuple[list[Job], list[Batch]]:
+    def take(self) -> tuple[list[WorkerJob], list[RequestBatch]]:
         """What was handed in and what was cancelled since the last time."""
         with self._lock, contextlib.suppress(BlockingIOError):
             os.read(self.bell, 4096)

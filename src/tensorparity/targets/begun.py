@@ -15,7 +15,7 @@ def nobody(outcome: Outcome) -> None:
     """Nobody asked to be told."""
 
 
-class Begun:
+class BegunCases:
     """A batch of cases that a pool is running.
 
     Args:

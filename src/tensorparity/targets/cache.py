@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.arrays import EXTENSION_DTYPES
-from ..core.atomic import replacing
+from ..core.atomic import replacing_file
 from ..core.case import Case
 from ..core.outcome import Outcome, Status
 from ..core.runner import Pending, Runner, begin
@@ -51,7 +51,7 @@ class OutcomeCache:
 
     def put(self, key: str, outcome: Outcome) -> None:
         """Keep an outcome, or do nothing where the disk is full or may not be written."""
-        with contextlib.suppress(OSError), replacing(self._path(key), durable=False) as file:
+        with contextlib.suppress(OSError), replacing_file(self._path(key), durable=False) as file:
             for view in protocol.encode(protocol.RESPONSE, 0, outcome.header(), outcome.arrays()):
                 file.write(view)
 

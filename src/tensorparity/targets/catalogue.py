@@ -13,7 +13,7 @@ from ..core.errors import UnknownTargetError
 from ..core.procedure import Goal
 from ..core.registry import Registry
 from ..core.traits import EVERYTHING, TargetTraits, Traits, base_name
-from ..operators import tolerances
+from ..operators.reference import tolerances
 from .names import TargetName
 
 

@@ -159,7 +159,7 @@ def find_environment(name: str, config: Path | None = None) -> Environment:
     """
     if not name:
         return Environment("", sys.executable)
-    declared = _declared(config or Path("tensorparity.toml"))
+    declared = _declared_environments(config or Path("tensorparity.toml"))
     if name not in declared:
         known = ", ".join(sorted(declared)) or "none"
         raise UsageError(
@@ -178,7 +178,7 @@ def find_environment(name: str, config: Path | None = None) -> Environment:
     return Environment(name, python, {str(key): str(value) for key, value in variables.items()})
 
 
-def _declared(config: Path) -> dict[str, dict[str, object]]:
+def _declared_environments(config: Path) -> dict[str, dict[str, object]]:
     if not config.exists():
         return {}
     try:
@@ -195,7 +195,7 @@ def _inventory(python: str, variables: tuple[tuple[str, str], ...]) -> Inventory
 
 
 @functools.lru_cache(maxsize=64)
-def _installed(python: str, variables: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> Installed:
+def _installed_state(python: str, variables: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> Installed:
     data = _ask(python, variables, _LOOK_AT_FILES, *names)
     return Installed(data["digest"], tuple(data["loose"]))
 
@@ -216,10 +216,10 @@ def _ask(python: str, variables: tuple[tuple[str, str], ...], script: str, *argu
     return json.loads(listing.stdout)
 
 
-def installed(environment: Environment, spec: TargetSpec) -> Installed:
+def installed_libraries(environment: Environment, spec: TargetSpec) -> Installed:
     """The state of the libraries a target needs, NumPy among them; asked once per process."""
     names = tuple("|".join(ALTERNATIVES.get(name, (name,))) for name in dict.fromkeys((*spec.distributions, "numpy")))
-    return _installed(environment.python, tuple(sorted(environment.variables.items())), names)
+    return _installed_state(environment.python, tuple(sorted(environment.variables.items())), names)
 
 
 def inventory(environment: Environment) -> Inventory:

@@ -55,7 +55,7 @@ def parse_faults(options: tuple[str, ...] | list[str]) -> dict[str, Fault]:
     """
     faults: dict[str, Fault] = {}
     for option in options:
-        target, name = _split(option)
+        target, name = _split_option(option)
         canonical = str(parse_target(target))
         if canonical in faults:
             raise UsageError(f"two faults for {canonical}; a worker takes one")
@@ -63,7 +63,7 @@ def parse_faults(options: tuple[str, ...] | list[str]) -> dict[str, Fault]:
     return faults
 
 
-def _split(option: str) -> tuple[str, str]:
+def _split_option(option: str) -> tuple[str, str]:
     depth = 0
     for position, character in enumerate(option):
         depth += (character == "{") - (character == "}")

@@ -16,7 +16,7 @@ def _half_of_memory() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WorkerLimits:
     """What one request may cost.
 
     The deadline counts CPU seconds of the worker, so that a loaded machine makes no findings;

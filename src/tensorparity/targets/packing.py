@@ -13,8 +13,8 @@ from typing import Any
 from ..core.arrays import Array
 from ..core.case import Case
 from ..core.outcome import Outcome
-from ..operators.calls.native import case_operator, computed_in
-from .begun import Begun, nobody
+from ..operators.functions.native import case_operator, computed_in
+from .begun import BegunCases, nobody
 from .pool import Pool
 from .replies import outcome_of
 from .requests import End, Reply, Request
@@ -61,7 +61,7 @@ def run_packs(packs: Sequence[Pack], prepare: Prepare, pool: Pool, single: Singl
         for index, reply in pool.ask([_together([requests[key] for key, _, _ in group]) for group in groups]):
             group = groups[index]
             if reply.end is End.ANSWERED and reply.header["status"] == "completed":
-                parts = _parted(reply, len(group))
+                parts = _replies_of_pack(reply, len(group))
                 for (key, _, target), part in zip(group, parts, strict=True):
                     found[key] = outcome_of(target, part)
             else:
@@ -84,7 +84,7 @@ def _together(requests: Sequence[Request]) -> Request:
     return Request(requests[0].target, {"do": "pack", "cases": cases}, arrays, seconds or None)
 
 
-def _parted(reply: Reply, count: int) -> list[Reply]:
+def _replies_of_pack(reply: Reply, count: int) -> list[Reply]:
     """The reply to each case; time is shared equally, for nobody can tell."""
     arrays: list[dict[str, Array]] = [{} for _ in range(count)]
     for name, array in reply.arrays.items():
@@ -116,7 +116,7 @@ class Packed:
         self,
         pairs: Sequence[tuple[Case, str]],
         groups: Sequence[Sequence[int]],
-        begin: Callable[[Sequence[tuple[Case, str]]], Begun],
+        begin: Callable[[Sequence[tuple[Case, str]]], BegunCases],
         run: Callable[[Sequence[Pack]], list[list[Outcome]]],
     ) -> None:
         together = {place for group in groups for place in group}

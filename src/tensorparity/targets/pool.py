@@ -22,9 +22,9 @@ import psutil
 
 from ..core.errors import WorkerStartError
 from ..worker import protocol
-from .batches import Batch, Inbox, Job, Queues
-from .limits import Limits
-from .requests import End, Plan, Reply, Request
+from .batches import Inbox, Queues, RequestBatch, WorkerJob
+from .limits import WorkerLimits
+from .requests import End, Reply, Request, WorkerPlan
 from .slots import Slot, State, death_at_start, not_an_answer, start_failure
 
 _LOOK_EVERY = 0.1  # seconds between looks at memory and CPU time
@@ -45,7 +45,7 @@ class Pool:
     """
 
     def __init__(
-        self, plans: Mapping[str, Plan], limits: Limits, workers: int | None = None, *, grow: bool = True
+        self, plans: Mapping[str, WorkerPlan], limits: WorkerLimits, workers: int | None = None, *, grow: bool = True
     ) -> None:
         self._grow = grow
         self._plans = dict(plans)
@@ -101,16 +101,17 @@ class Pool:
             self.cancel(batch)
             raise
 
-    def post(self, requests: Iterable[Request], *, background: bool = False) -> Batch:
+    def post(self, requests: Iterable[Request], *, background: bool = False) -> RequestBatch:
         """Hand requests in and return at once.
 
         Args:
             background: for what nobody waits for yet; other requests go first.
         """
         wanted = list(requests)
-        batch = Batch(len(wanted), background=background)
+        batch = RequestBatch(len(wanted), background=background)
         jobs = [
-            Job(background, next(self._numbers), position, request, batch) for position, request in enumerate(wanted)
+            WorkerJob(background, next(self._numbers), position, request, batch)
+            for position, request in enumerate(wanted)
         ]
         self._inbox.hand_in(batch, jobs)
         with self._lock:
@@ -131,7 +132,7 @@ class Pool:
                 self._held -= 1
             self._inbox.ring()
 
-    def cancel(self, batch: Batch) -> None:
+    def cancel(self, batch: RequestBatch) -> None:
         """Nobody waits for it any more: workers that are busy with it end."""
         if self._thread and self._thread.is_alive():
             self._inbox.cancel(batch)
@@ -165,14 +166,14 @@ class Pool:
         return [slot for slot in self._slots if slot.state is not State.IDLE]
 
     def _assign(self) -> None:
-        while any(self._place(job) for job in self._waiting()):
+        while any(self._place(job) for job in self._next_jobs()):
             pass
 
-    def _waiting(self) -> list[Job]:
+    def _next_jobs(self) -> list[WorkerJob]:
         """The next job of each target."""
         return [job for job in self._queues.firsts() if not (job.background and self._held)]
 
-    def _place(self, job: Job) -> bool:
+    def _place(self, job: WorkerJob) -> bool:
         """Give the job to a worker, or answer it at once; False where there is no room."""
         target = job.request.target
         if target in self._broken:
@@ -220,7 +221,7 @@ class Pool:
         self._waited[target] = 0.0
         return slot
 
-    def _begin(self, slot: Slot, job: Job) -> None:
+    def _begin(self, slot: Slot, job: WorkerJob) -> None:
         slot.state = State.BUSY
         slot.job = job
         slot.peak = 0
@@ -235,7 +236,7 @@ class Pool:
         """Wait for something to happen, then look at every worker that has work."""
         active = self._active
         idle = len(active) < min(self._cores, self._workers)
-        starved = {job.request.target for job in self._waiting()} if idle else set()
+        starved = {job.request.target for job in self._next_jobs()} if idle else set()
         began = time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(self._inbox.bell, selectors.EVENT_READ)
@@ -259,16 +260,16 @@ class Pool:
         try:
             frames = process.pump_in()
         except protocol.ProtocolError as error:
-            self._lost(slot, End.GARBAGE, str(error))
+            self._on_loss(slot, End.GARBAGE, str(error))
             return
         if frames:
             wrong = not_an_answer(frames, slot.request_id)
             if wrong:
-                self._lost(slot, End.GARBAGE, wrong)
+                self._on_loss(slot, End.GARBAGE, wrong)
             else:
-                self._answered(slot, frames[0])
+                self._on_answer(slot, frames[0])
         elif not process.alive:
-            self._lost(slot, End.DIED, "")
+            self._on_loss(slot, End.DIED, "")
         else:
             self._limit(slot)
 
@@ -280,24 +281,24 @@ class Pool:
         if memory > self._limits.memory:
             limit = self._limits.memory / 2**30
             detail = f"resident memory {memory / 2**30:.1f} GiB passed the limit of {limit:.1f} GiB"
-            self._lost(slot, End.MEMORY, detail)
+            self._on_loss(slot, End.MEMORY, detail)
         elif slot.cpu_now > slot.deadline_cpu:
             spent = slot.deadline_cpu - slot.cpu_before
-            self._lost(slot, End.DEADLINE, f"no answer within {spent:g} s of CPU time")
+            self._on_loss(slot, End.DEADLINE, f"no answer within {spent:g} s of CPU time")
         elif slot.idle > slot.idle_limit:
-            self._lost(slot, End.DEADLINE, f"no answer, and no CPU time used for {slot.idle_limit:g} s")
+            self._on_loss(slot, End.DEADLINE, f"no answer, and no CPU time used for {slot.idle_limit:g} s")
         elif now > slot.deadline_wall:
             spent = slot.deadline_wall - slot.began
-            self._lost(slot, End.DEADLINE, f"no answer within {spent:g} s (wall limit)")
+            self._on_loss(slot, End.DEADLINE, f"no answer within {spent:g} s (wall limit)")
 
-    def _answered(self, slot: Slot, frame: protocol.Frame) -> None:
+    def _on_answer(self, slot: Slot, frame: protocol.Frame) -> None:
         cpu, memory = slot.process.cost()
         target = slot.plan.target
         self.peak_memory[target] = max(self.peak_memory.get(target, 0), memory, slot.peak)
         job = slot.job
         assert job is not None
         if slot.state is State.STARTING:
-            self._started(slot, frame, job)
+            self._on_start(slot, frame, job)
             return
         slot.job, slot.state = None, State.IDLE
         self.cpu_seconds[target] = self.cpu_seconds.get(target, 0.0) + cpu - slot.cpu_before
@@ -313,7 +314,7 @@ class Pool:
         if memory > self._limits.memory // 2:
             self._drop(slot)  # compilers' caches grow; a fresh worker is cheaper than the limit
 
-    def _started(self, slot: Slot, frame: protocol.Frame, job: Job) -> None:
+    def _on_start(self, slot: Slot, frame: protocol.Frame, job: WorkerJob) -> None:
         if frame.header["status"] != "completed":
             self._failed_to_start(slot, start_failure(slot, frame))
             return
@@ -325,7 +326,7 @@ class Pool:
         del self._failed_starts[target]
         self._begin(slot, job)
 
-    def _lost(self, slot: Slot, end: End, detail: str) -> None:
+    def _on_loss(self, slot: Slot, end: End, detail: str) -> None:
         seconds = time.monotonic() - slot.began
         self._drop(slot)
         reply = Reply(

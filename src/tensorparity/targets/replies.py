@@ -11,7 +11,7 @@ from .requests import End, Reply
 def outcome_of(target: str, reply: Reply) -> Outcome:
     """What the host makes of a reply: every way to end has its status."""
     if reply.error:
-        return unsupported(target, reply.error.reason, type(reply.error).__name__)
+        return unsupported_outcome(target, reply.error.reason, type(reply.error).__name__)
     try:
         record = Record.from_json(reply.header["record"]) if reply.header.get("record") else Record()
         if reply.end is End.ANSWERED:
@@ -21,8 +21,8 @@ def outcome_of(target: str, reply: Reply) -> Outcome:
         failure = Failure("protocol", f"the worker's answer is not an outcome: {error!r}")
         return Outcome(target, Status.CRASHED, failure=failure, seconds=reply.seconds)
     if reply.end is End.NOT_SENT:
-        return replace(unsupported(target, reply.detail, "ProtocolError"), record=record)
-    status, failure = _ended(reply)
+        return replace(unsupported_outcome(target, reply.detail, "ProtocolError"), record=record)
+    status, failure = _status_and_failure(reply)
     return Outcome(target, status, failure=failure, seconds=reply.seconds, cpu_seconds=reply.cpu_seconds, record=record)
 
 
@@ -33,7 +33,7 @@ def _with_layers(outcome: Outcome, reply: Reply) -> Outcome:
     return replace(outcome, outputs=outcome.trace.weights, trace=Trace(), reply={"graph": reply.header["graph"]})
 
 
-def _ended(reply: Reply) -> tuple[Status, Failure]:
+def _status_and_failure(reply: Reply) -> tuple[Status, Failure]:
     first = (reply.detail.splitlines() or [""])[0]
     if reply.end is End.DEADLINE:
         return Status.TIMED_OUT, Failure("deadline", first, detail=reply.detail)
@@ -50,6 +50,6 @@ def _ended(reply: Reply) -> tuple[Status, Failure]:
     return Status.CRASHED, Failure(how, message, detail=reply.detail)
 
 
-def unsupported(target: str, reason: str, kind: str = "Unsupported") -> Outcome:
+def unsupported_outcome(target: str, reason: str, kind: str = "Unsupported") -> Outcome:
     """The target was not even asked, so there is no model that it could have built."""
     return Outcome(target, Status.UNSUPPORTED, failure=Failure(kind, reason, stage="build"))

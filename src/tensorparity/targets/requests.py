@@ -25,7 +25,7 @@ class End(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorkerPlan:
     """How to bring up a worker for a target: the process, and the first request it gets."""
 
     target: str

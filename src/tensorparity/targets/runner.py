@@ -21,7 +21,7 @@ from ..core.errors import UsageError, WorkerStartError
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.runner import Runner
-from .begun import Begun, nobody
+from .begun import BegunCases, nobody
 from .cache import CachedRunner, OutcomeCache, drop_unused
 from .catalogue import TargetSpec, install_hint, spec_of
 from .environments import (
@@ -30,19 +30,19 @@ from .environments import (
     base_variables,
     cpu_features,
     find_environment,
-    installed,
+    installed_libraries,
     inventory,
 )
 from .faults import Fault
-from .limits import Limits
+from .limits import WorkerLimits
 from .lowering import lower
 from .names import TargetName, parse_target
 from .packing import Packed, packs_of, run_packs
 from .pool import Pool
 from .process import WORKER_FOLDER, Launch
 from .reading import reading_request
-from .replies import unsupported
-from .requests import Plan, Reply, Request
+from .replies import unsupported_outcome
+from .requests import Reply, Request, WorkerPlan
 
 #: Variables that pin every thread pool a library may own; the adapters pin the rest by call.
 _THREAD_VARIABLES = (
@@ -70,7 +70,7 @@ class RunnerSettings:
         lines: a package whose executed Python lines each worker records; makes everything slower.
     """
 
-    limits: Limits = field(default_factory=Limits)
+    limits: WorkerLimits = field(default_factory=WorkerLimits)
     workers: int | None = None
     faults: Mapping[str, Fault] = field(default_factory=dict)
     imports: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ def _file_digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-class Desk:
+class PreparedTarget:
     """A target made ready: its name, its entry in the table (or ``spec``), its environment and fault."""
 
     def __init__(self, name: TargetName, settings: RunnerSettings, spec: TargetSpec | None = None) -> None:
@@ -118,8 +118,8 @@ class Desk:
             [
                 str(self.name),
                 inventory(self.environment).fingerprint(),
-                installed(self.environment, self.spec).digest,
-                sorted({**_inherited(), **self._variables()}.items()),
+                installed_libraries(self.environment, self.spec).digest,
+                sorted({**_inherited_variables(), **self._variables()}.items()),
                 cpu_features(),
                 worker_code_digest(),
                 _file_digest(self.adapter) if self.adapter.endswith(".py") else None,
@@ -142,7 +142,7 @@ class Desk:
     @functools.cached_property
     def accountable(self) -> bool:
         """Whether the circumstances tell the whole truth: not of libraries that somebody is working on."""
-        return "PYTHONPATH" not in self._variables() and not installed(self.environment, self.spec).loose
+        return "PYTHONPATH" not in self._variables() and not installed_libraries(self.environment, self.spec).loose
 
     @property
     def import_variables(self) -> dict[str, str]:
@@ -153,7 +153,7 @@ class Desk:
         given = [*settings.import_paths, self._variables().get("PYTHONPATH", "")]
         return {"PYTHONPATH": os.pathsep.join(path for path in given if path)}
 
-    def plan(self, *, fresh: bool = False) -> Plan:
+    def plan(self, *, fresh: bool = False) -> WorkerPlan:
         settings = self._settings
         launch = Launch(
             python=self.environment.python,
@@ -176,7 +176,7 @@ class Desk:
         if self.fault:
             start["fault"] = {"name": self.fault.name, "source": self.fault.source}
             start["fault_name"] = self.fault.name
-        return Plan(str(self.name), launch, start)
+        return WorkerPlan(str(self.name), launch, start)
 
     def _hint(self) -> str:
         """How to get the libraries; another environment needs them alone, and may be too old for our package."""
@@ -213,7 +213,7 @@ class Desk:
         }
 
 
-def _inherited() -> dict[str, str]:
+def _inherited_variables() -> dict[str, str]:
     """What a worker gets from us that may change an outcome; PATH names programs, and differs in every shell."""
     return {name: value for name, value in base_variables().items() if name != "PATH"}
 
@@ -221,14 +221,14 @@ def _inherited() -> dict[str, str]:
 class LocalRunner:
     """Runs cases in worker processes on this machine; close it, or use it in a ``with``."""
 
-    def __init__(self, desks: Sequence[Desk], settings: RunnerSettings) -> None:
+    def __init__(self, desks: Sequence[PreparedTarget], settings: RunnerSettings) -> None:
         self._desks = {str(desk.name): desk for desk in desks}
         self._settings = settings
         self._pool = self._new_pool(desks, fresh=False)
         #: Targets whose worker could not be started, and why; what happens in fresh workers is an outcome only.
         self.broken: dict[str, WorkerStartError] = {}
 
-    def _new_pool(self, desks: Iterable[Desk], *, fresh: bool) -> Pool:
+    def _new_pool(self, desks: Iterable[PreparedTarget], *, fresh: bool) -> Pool:
         plans = {str(desk.name): desk.plan(fresh=fresh) for desk in desks}
         counted = bool(self._settings.lines)  # a worker knows its own lines only
         return Pool(plans, self._settings.limits, self._settings.workers, grow=not counted)
@@ -254,7 +254,7 @@ class LocalRunner:
     def pool(self) -> Pool:
         return self._pool
 
-    def desk(self, target: str) -> Desk:
+    def desk(self, target: str) -> PreparedTarget:
         return self._desks[target]
 
     def run_pairs(
@@ -282,11 +282,11 @@ class LocalRunner:
         """Each case by itself, also where a compiler would take them together."""
         return self._begin(self._pool, pairs, 1.0).outcomes()
 
-    def _begin_packed(self, pairs: Sequence[tuple[Case, str]], *, background: bool) -> Begun | Packed:
+    def _begin_packed(self, pairs: Sequence[tuple[Case, str]], *, background: bool) -> BegunCases | Packed:
         """Calls that are compiled go in packs, for compiling one takes as long as compiling many."""
         groups = packs_of(pairs, lambda target: self._desks[target].spec.traits.compiled)
 
-        def begin(single: Sequence[tuple[Case, str]]) -> Begun:
+        def begin(single: Sequence[tuple[Case, str]]) -> BegunCases:
             return self._begin(self._pool, single, 1.0, background=background)
 
         return Packed(pairs, groups, begin, self.run_packs) if groups else begin(pairs)
@@ -303,15 +303,15 @@ class LocalRunner:
             raise reply.error
         return reply
 
-    def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> Begun | Packed:
+    def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> BegunCases | Packed:
         """Send cases out and return at once; whatever is asked in the meantime goes first."""
         return self._begin_packed(pairs, background=True)
 
     def _begin(
         self, pool: Pool, pairs: Sequence[tuple[Case, str]], deadline_factor: float, *, background: bool = False
-    ) -> Begun:
+    ) -> BegunCases:
         prepared = [self.prepare(case, target, deadline_factor) for case, target in pairs]
-        return Begun(pool, prepared, self.broken if pool is self._pool else {}, background=background)
+        return BegunCases(pool, prepared, self.broken if pool is self._pool else {}, background=background)
 
     def prepare(self, case: Case, target: str, deadline_factor: float = 1.0) -> Request | Outcome:
         """The request of a case; or the outcome, if the target need not even be asked."""
@@ -319,12 +319,12 @@ class LocalRunner:
             return reading_request(case, target, trust=self._settings.trust, deadline_factor=deadline_factor)
         traits = self._desks[target].spec.traits
         if isinstance(case.subject, ModelFile) and traits.reads and case.subject.format not in traits.reads:
-            return unsupported(target, f"it reads no .{case.subject.format} files")
+            return unsupported_outcome(target, f"it reads no .{case.subject.format} files")
         arrays: Arrays = case.arrays()
         header: dict[str, Any] = {**case.header(), "trust": self._settings.trust}
         lowered = lower(traits.lowering, case, traits.calls)
         if isinstance(lowered, str):
-            return unsupported(target, lowered)
+            return unsupported_outcome(target, lowered)
         if lowered is not None:
             header["subject"], arrays = lowered
         cpu = self._settings.limits.cpu_seconds * deadline_factor
@@ -346,10 +346,10 @@ def open_runner(targets: Iterable[str], settings: RunnerSettings | None = None) 
     for name in settings.faults:
         if name not in canonical:
             raise UsageError(f"--fault names {name}, which is not among the targets {', '.join(canonical)}")
-    return LocalRunner([Desk(name, settings) for name in names], settings)
+    return LocalRunner([PreparedTarget(name, settings) for name in names], settings)
 
 
-def cached(runner: LocalRunner, settings: RunnerSettings) -> Runner:
+def with_cache(runner: LocalRunner, settings: RunnerSettings) -> Runner:
     """The runner behind the outcome cache, unless there is none or custom code makes it unsafe."""
     if settings.cache is None or settings.imports:
         return runner
@@ -358,7 +358,7 @@ def cached(runner: LocalRunner, settings: RunnerSettings) -> Runner:
     return CachedRunner(runner, cache, lambda target: _circumstances(runner.desk(target)))
 
 
-def _circumstances(desk: Desk) -> str | None:
+def _circumstances(desk: PreparedTarget) -> str | None:
     return desk.circumstances if desk.accountable else None
 
 

@@ -40,7 +40,7 @@ def slices_of(inputs: Arrays, batch_size: int | None, fixed: int | None) -> list
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def cut(inputs: Arrays, piece: slice) -> dict[str, Array]:
+def cut_inputs(inputs: Arrays, piece: slice) -> dict[str, Array]:
     return {name: array[piece] for name, array in inputs.items()}
 
 
@@ -61,7 +61,8 @@ class _Sliced:
         if len(self.pieces) == 1:
             return [(self.case, self.target)][first:last]
         return [
-            (replace(self.case, inputs=cut(self.case.inputs, piece)), self.target) for piece in self.pieces[first:last]
+            (replace(self.case, inputs=cut_inputs(self.case.inputs, piece)), self.target)
+            for piece in self.pieces[first:last]
         ]
 
     def merged(self) -> Outcome:

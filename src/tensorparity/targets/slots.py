@@ -10,10 +10,10 @@ from typing import Any
 from ..core.arrays import Arrays
 from ..core.errors import WorkerStartError
 from ..worker import protocol
-from .batches import Job
-from .limits import Limits
+from .batches import WorkerJob
+from .limits import WorkerLimits
 from .process import WorkerProcess
-from .requests import End, Plan, Reply
+from .requests import End, Reply, WorkerPlan
 
 _ASK_DOCTOR = "'tensorparity doctor' shows the whole message"
 _LONGEST_LOOK = 1.0  # what one look may add to the time of doing nothing: the loop may have been held up
@@ -29,11 +29,11 @@ class State(Enum):
 class Slot:
     """A worker and what it is doing."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WorkerPlan) -> None:
         self.plan = plan
         self.process = WorkerProcess(plan.launch)
         self.state = State.IDLE
-        self.job: Job | None = None
+        self.job: WorkerJob | None = None
         self.deadline_cpu = 0.0
         self.deadline_wall = 0.0
         self.idle_limit = 0.0
@@ -47,7 +47,7 @@ class Slot:
         self.request_id = 0
         self.record: Mapping[str, Any] = {}
 
-    def ask(self, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float, limits: Limits) -> None:
+    def ask(self, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float, limits: WorkerLimits) -> None:
         """Send a request and set its limits.
 
         Raises:

@@ -27,10 +27,10 @@ from ..core.case import ApiCall, ArrayArg, Case
 from ..core.graph import GraphBuilder, InputSpec, LayerGraph, Node
 from ..core.outcome import Outcome, Status
 from ..core.procedure import Goal, Mode, Procedure, Recipe
-from ..operators.evaluate import draw_weights, evaluate, evaluate_node
-from ..operators.losses import evaluate_loss
-from ..operators.optimizers import evaluate_step
-from ..operators.rounding import K, error_units
+from ..operators.losses.catalogue import evaluate_loss
+from ..operators.optimizers.catalogue import evaluate_step
+from ..operators.reference.evaluate import draw_weights, evaluate, evaluate_node
+from ..operators.reference.rounding import K, error_units
 from ..targets.runner import LocalRunner, open_runner
 
 LOSS = Recipe("MeanSquaredError")

@@ -12,7 +12,7 @@ from ..core.procedure import Goal, Procedure
 from ..core.traits import TargetTraits
 from ..targets.catalogue import TargetSpec
 from ..targets.names import parse_target
-from ..targets.runner import Desk, LocalRunner, RunnerSettings
+from ..targets.runner import LocalRunner, PreparedTarget, RunnerSettings
 
 #: The adapter that does what its calls say: die, hang, leave children, write garbage.
 MISBEHAVING = TargetSpec(
@@ -38,4 +38,4 @@ def external_runner(spec: TargetSpec, targets: Iterable[str], settings: RunnerSe
         UsageError: if an environment is not declared.
     """
     settings = settings or RunnerSettings()
-    return LocalRunner([Desk(parse_target(name), settings, spec) for name in targets], settings)
+    return LocalRunner([PreparedTarget(parse_target(name), settings, spec) for name in targets], settings)

@@ -11,8 +11,8 @@ from ..core.arrays import Array
 from ..core.case import ApiCall, ArrayArg, Case
 from ..core.graph import GraphBuilder, LayerGraph
 from ..core.procedure import Goal, Procedure, Recipe
-from ..operators.calls.catalogue import OPERATORS
-from ..operators.evaluate import draw_weights
+from ..operators.functions.catalogue import OPERATORS
+from ..operators.reference.evaluate import draw_weights
 
 #: A layer's type and its parameters.
 Step = tuple[str, dict[str, object]]

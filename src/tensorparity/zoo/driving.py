@@ -18,13 +18,13 @@ def dave_orig() -> LayerGraph:
     """DaveOrig: five convolutions, five dense layers; the pictures are normalized inside of the network."""
     build = GraphBuilder("dave-orig")
     x = build.add("BatchNormalization", build.input("image", _PICTURE), name="normalized")
-    return _steered(build, _dense(build, _convolved(build, x)))
+    return _steering_head(build, _dense(build, _convolution(build, x)))
 
 
 def dave_norminit() -> LayerGraph:
     """DaveNormInit: DaveOrig without normalization; its dense layers start from normal numbers of deviation 0.1."""
     build = GraphBuilder("dave-norminit")
-    return _steered(build, _dense(build, _convolved(build, build.input("image", _PICTURE))))
+    return _steering_head(build, _dense(build, _convolution(build, build.input("image", _PICTURE))))
 
 
 def dave_dropout() -> LayerGraph:
@@ -39,10 +39,10 @@ def dave_dropout() -> LayerGraph:
     x = build.add("Dropout", x, name="dropout1", rate=0.5)
     x = build.add("Dense", x, name="fc2", units=100, activation="relu")
     x = build.add("Dropout", x, name="dropout2", rate=0.25)
-    return _steered(build, build.add("Dense", x, name="fc3", units=20, activation="relu"))
+    return _steering_head(build, build.add("Dense", x, name="fc3", units=20, activation="relu"))
 
 
-def _convolved(build: GraphBuilder, x: Ref) -> Ref:
+def _convolution(build: GraphBuilder, x: Ref) -> Ref:
     for index, (filters, kernel, stride) in enumerate(
         ((24, 5, 2), (36, 5, 2), (48, 5, 2), (64, 3, 1), (64, 3, 1)), start=1
     ):
@@ -64,7 +64,7 @@ def _dense(build: GraphBuilder, x: Ref) -> Ref:
     return x
 
 
-def _steered(build: GraphBuilder, x: Ref) -> LayerGraph:
+def _steering_head(build: GraphBuilder, x: Ref) -> LayerGraph:
     x = build.add("Dense", x, name="before_angle", units=1)
     x = build.add("Activation", x, name="bounded", activation="tanh")
     return build.build(build.add("Rescaling", x, name="angle", scale=math.pi))

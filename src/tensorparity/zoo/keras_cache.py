@@ -67,7 +67,7 @@ def cifar10() -> DataSet:
         UsageError: if Keras has not downloaded them, or the file is damaged.
     """
     path = _find(_CIFAR, "CIFAR-10", "keras.datasets.cifar10.load_data()")
-    training, validation = _guarded(path, lambda: _read_cifar(path))
+    training, validation = _read_guarded(path, lambda: _read_cifar(path))
     return DataSet(training, validation)
 
 
@@ -78,7 +78,7 @@ def fashion_mnist() -> DataSet:
         UsageError: if Keras has not downloaded them, or a file is damaged.
     """
     path = _find(("fashion-mnist",), "Fashion-MNIST", "keras.datasets.fashion_mnist.load_data()")
-    training, validation = _guarded(path, lambda: _read_fashion(path))
+    training, validation = _read_guarded(path, lambda: _read_fashion(path))
     return DataSet(training, validation)
 
 
@@ -89,7 +89,7 @@ def imdb() -> DataSet:
         UsageError: if Keras has not downloaded them, or the file is damaged.
     """
     path = _find(("imdb.npz",), "the IMDB reviews", "keras.datasets.imdb.load_data()")
-    training, validation = _guarded(path, lambda: _read_imdb(path))
+    training, validation = _read_guarded(path, lambda: _read_imdb(path))
     return DataSet(training, validation)
 
 
@@ -105,7 +105,7 @@ def _find(names: tuple[str, ...], what: str, loader: str) -> Path:
     raise UsageError(f"{what} not found in {datasets_folder()}; nothing is downloaded here, run {loader} once")
 
 
-def _guarded(path: Path, read: Callable[[], T]) -> T:
+def _read_guarded(path: Path, read: Callable[[], T]) -> T:
     try:
         return read()
     except _DAMAGED as error:
@@ -135,12 +135,12 @@ def load_arrays(data: bytes) -> Any:
 
 def _read_cifar(path: Path) -> tuple[Part, Part]:
     names = ("data_batch_1", "test_batch")
-    raw = [(path / name).read_bytes() for name in names] if path.is_dir() else _unpacked(path, names)
+    raw = [(path / name).read_bytes() for name in names] if path.is_dir() else _members_of(path, names)
     first, last = (_cifar_batch(data) for data in raw)
     return _cut_cifar(first, CIFAR_TRAINING), _cut_cifar(last, CIFAR_VALIDATION)
 
 
-def _unpacked(path: Path, names: tuple[str, ...]) -> list[bytes]:
+def _members_of(path: Path, names: tuple[str, ...]) -> list[bytes]:
     with tarfile.open(path, "r:*") as archive:
         members = {Path(member.name).name: member for member in archive.getmembers() if member.isfile()}
         files = [archive.extractfile(members[name]) for name in names]

@@ -14,13 +14,13 @@ _BOTTLENECKS = ((1, 8, 1, 1), (6, 12, 2, 1), (6, 16, 2, 2), (6, 24, 3, 2), (6, 3
 def resnet20() -> LayerGraph:
     """ResNet-20 for 32x32 images: three stages of three residual blocks, stride 2 between stages."""
     build = GraphBuilder("resnet20")
-    x = _normalized(build, build.input("image", _IMAGE), 16, 1, "stem")
+    x = _convolution_and_norm(build, build.input("image", _IMAGE), 16, 1, "stem")
     x = build.add("ReLU", x, name="stem_relu")
     for stage, filters in enumerate((16, 32, 64)):
         for block in range(3):
             stride = 2 if stage > 0 and block == 0 else 1
             x = _residual(build, x, filters, stride, f"s{stage + 1}b{block + 1}")
-    return _classified(build, build.add("GlobalAveragePooling2D", x, name="average"))
+    return _classifier_head(build, build.add("GlobalAveragePooling2D", x, name="average"))
 
 
 def vgg16() -> LayerGraph:
@@ -38,13 +38,13 @@ def vgg16() -> LayerGraph:
     x = build.add("Dropout", build.add("Flatten", x, name="flatten"), name="flatten_dropout", rate=0.5)
     x = build.add("Dense", x, name="fc1", units=128, activation="relu")
     x = build.add("BatchNormalization", x, name="fc1_bn")
-    return _classified(build, build.add("Dropout", x, name="fc1_dropout", rate=0.5))
+    return _classifier_head(build, build.add("Dropout", x, name="fc1_dropout", rate=0.5))
 
 
 def mobilenetv2() -> LayerGraph:
     """MobileNetV2, thin and for 32x32 images: inverted residuals with depthwise convolutions and ReLU6."""
     build = GraphBuilder("mobilenetv2")
-    x = _relu6(build, _normalized(build, build.input("image", _IMAGE), 16, 2, "stem"), "stem")
+    x = _relu6(build, _convolution_and_norm(build, build.input("image", _IMAGE), 16, 2, "stem"), "stem")
     filters = 16
     block = 0
     for expansion, wanted, repeats, stride in _BOTTLENECKS:
@@ -52,31 +52,31 @@ def mobilenetv2() -> LayerGraph:
             block += 1
             x = _bottleneck(build, x, (filters, wanted), expansion, stride if repeat == 0 else 1, f"b{block}")
             filters = wanted
-    x = _relu6(build, _normalized(build, x, 128, 1, "head", kernel=1), "head")
+    x = _relu6(build, _convolution_and_norm(build, x, 128, 1, "head", kernel=1), "head")
     x = build.add("GlobalAveragePooling2D", x, name="average")
-    return _classified(build, build.add("Dropout", x, name="dropout", rate=0.2))
+    return _classifier_head(build, build.add("Dropout", x, name="dropout", rate=0.2))
 
 
 def inception_block() -> LayerGraph:
     """One block as InceptionV3 has them: parallel towers, average pooling with padding, concatenation."""
     build = GraphBuilder("inception-block")
     image = build.input("image", (17, 17, 16))
-    towers = [build.add("ReLU", _normalized(build, image, 8, 1, "t1", kernel=1), name="t1_relu")]
-    y = build.add("ReLU", _normalized(build, image, 8, 1, "t2a", kernel=1), name="t2a_relu")
-    towers.append(build.add("ReLU", _normalized(build, y, 12, 1, "t2b"), name="t2b_relu"))
+    towers = [build.add("ReLU", _convolution_and_norm(build, image, 8, 1, "t1", kernel=1), name="t1_relu")]
+    y = build.add("ReLU", _convolution_and_norm(build, image, 8, 1, "t2a", kernel=1), name="t2a_relu")
+    towers.append(build.add("ReLU", _convolution_and_norm(build, y, 12, 1, "t2b"), name="t2b_relu"))
     pooled = build.add("AveragePooling2D", image, name="pool", pool_size=[3, 3], strides=[1, 1], padding="same")
-    towers.append(build.add("ReLU", _normalized(build, pooled, 8, 1, "t3", kernel=1), name="t3_relu"))
+    towers.append(build.add("ReLU", _convolution_and_norm(build, pooled, 8, 1, "t3", kernel=1), name="t3_relu"))
     x = build.add("Concatenate", *towers, name="mixed")
     x = build.add("MaxPooling2D", x, name="shrink", pool_size=[3, 3], strides=[2, 2], padding="same")
-    return _classified(build, build.add("GlobalAveragePooling2D", x, name="average"))
+    return _classifier_head(build, build.add("GlobalAveragePooling2D", x, name="average"))
 
 
-def _classified(build: GraphBuilder, x: Ref) -> LayerGraph:
+def _classifier_head(build: GraphBuilder, x: Ref) -> LayerGraph:
     x = build.add("Dense", x, name="logits", units=10)
     return build.build(build.add("Softmax", x, name="predictions"))
 
 
-def _normalized(build: GraphBuilder, x: Ref, filters: int, stride: int, name: str, kernel: int = 3) -> Ref:
+def _convolution_and_norm(build: GraphBuilder, x: Ref, filters: int, stride: int, name: str, kernel: int = 3) -> Ref:
     x = build.add(
         "Conv2D",
         x,
@@ -91,9 +91,9 @@ def _normalized(build: GraphBuilder, x: Ref, filters: int, stride: int, name: st
 
 
 def _residual(build: GraphBuilder, x: Ref, filters: int, stride: int, name: str) -> Ref:
-    shortcut = _normalized(build, x, filters, stride, f"{name}_short", kernel=1) if stride > 1 else x
-    y = build.add("ReLU", _normalized(build, x, filters, stride, f"{name}_1"), name=f"{name}_1_relu")
-    y = _normalized(build, y, filters, 1, f"{name}_2")
+    shortcut = _convolution_and_norm(build, x, filters, stride, f"{name}_short", kernel=1) if stride > 1 else x
+    y = build.add("ReLU", _convolution_and_norm(build, x, filters, stride, f"{name}_1"), name=f"{name}_1_relu")
+    y = _convolution_and_norm(build, y, filters, 1, f"{name}_2")
     return build.add("ReLU", build.add("Add", y, shortcut, name=f"{name}_add"), name=f"{name}_relu")
 
 
@@ -106,7 +106,9 @@ def _bottleneck(build: GraphBuilder, x: Ref, filters: tuple[int, int], expansion
     given, wanted = filters
     y = x
     if expansion > 1:
-        y = _relu6(build, _normalized(build, y, expansion * given, 1, f"{name}_expand", kernel=1), f"{name}_expand")
+        y = _relu6(
+            build, _convolution_and_norm(build, y, expansion * given, 1, f"{name}_expand", kernel=1), f"{name}_expand"
+        )
     y = build.add(
         "DepthwiseConv2D",
         y,
@@ -117,5 +119,5 @@ def _bottleneck(build: GraphBuilder, x: Ref, filters: tuple[int, int], expansion
         use_bias=False,
     )
     y = _relu6(build, build.add("BatchNormalization", y, name=f"{name}_depthwise_bn"), f"{name}_depthwise")
-    y = _normalized(build, y, wanted, 1, f"{name}_project", kernel=1)
+    y = _convolution_and_norm(build, y, wanted, 1, f"{name}_project", kernel=1)
     return build.add("Add", x, y, name=f"{name}_add") if stride == 1 and given == wanted else y

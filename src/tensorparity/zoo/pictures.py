@@ -19,20 +19,20 @@ _SIDE = 64
 
 def mnist() -> DataSet:
     """Images in [0, 1] of shape (28, 28, 1); the split is fixed, after shuffling."""
-    images, labels = _shuffled()
-    return _split(images[..., None], labels)
+    images, labels = _shuffled_images()
+    return _data_set(images[..., None], labels)
 
 
 def mnist_32() -> DataSet:
     """The same with a margin of two pixels and in three equal channels, in the shape of CIFAR-10's images."""
-    images, labels = _shuffled()
+    images, labels = _shuffled_images()
     padded = np.pad(images, ((0, 0), (2, 2), (2, 2)))
-    return _split(np.repeat(padded[..., None], 3, axis=-1), labels)
+    return _data_set(np.repeat(padded[..., None], 3, axis=-1), labels)
 
 
 def rotated_mnist() -> DataSet:
     """Images turned by a seeded angle and enlarged to (64, 64, 3); the label is the angle in radians."""
-    images, _ = _shuffled()
+    images, _ = _shuffled_images()
     images = images[: ROTATED_TRAINING + ROTATED_VALIDATION]
     angles = np.random.default_rng(0xDA7E).uniform(-GREATEST_ANGLE, GREATEST_ANGLE, len(images)).astype(np.float32)
     turned = np.concatenate(
@@ -83,14 +83,14 @@ def _interpolate(images: Array, rows: Array, columns: Array) -> Array:
     return value
 
 
-def _shuffled() -> tuple[Array, Array]:
+def _shuffled_images() -> tuple[Array, Array]:
     rows = mnist_rows()
     order = np.random.default_rng(0).permutation(len(rows))
     images = (rows[order, :-1].reshape(-1, 28, 28) / 255.0).astype(np.float32)
     return images, rows[order, -1].astype(np.int64)
 
 
-def _split(images: Array, labels: Array) -> DataSet:
+def _data_set(images: Array, labels: Array) -> DataSet:
     training, validation = (
         Part({"image": images[piece]}, labels[piece])
         for piece in (slice(TRAINING_IMAGES), slice(TRAINING_IMAGES, None))

@@ -30,7 +30,7 @@ def lstm() -> LayerGraph:
     build = GraphBuilder("lstm")
     x = build.add("LSTM", build.input("rows", (8, 8)), name="lstm1", units=48, return_sequences=True)
     x = build.add("Dropout", build.add("LSTM", x, name="lstm2", units=48), name="dropout", rate=0.2)
-    return _classified(build, x)
+    return _classifier_head(build, x)
 
 
 def lstm_imdb() -> LayerGraph:
@@ -55,23 +55,23 @@ def transformer() -> LayerGraph:
     )
     for index in (1, 2):
         x = _encoder_block(build, x, f"block{index}")
-    return _classified(build, build.add("GlobalAveragePooling1D", x, name="average"))
+    return _classifier_head(build, build.add("GlobalAveragePooling1D", x, name="average"))
 
 
 def _encoder_block(build: GraphBuilder, x: Ref, name: str) -> Ref:
     """Attention, then a dense layer per token; a sum and a normalization after each, as in the original."""
     y = build.add("MultiHeadAttention", x, x, name=f"{name}_attention", num_heads=_HEADS, key_dim=_WIDTH // _HEADS)
-    x = _added(build, x, y, f"{name}_1")
+    x = _residual_sum(build, x, y, f"{name}_1")
     y = build.add("Dense", x, name=f"{name}_widen", units=2 * _WIDTH, activation="relu")
     y = build.add("Dense", y, name=f"{name}_narrow", units=_WIDTH)
-    return _added(build, x, y, f"{name}_2")
+    return _residual_sum(build, x, y, f"{name}_2")
 
 
-def _added(build: GraphBuilder, x: Ref, y: Ref, name: str) -> Ref:
+def _residual_sum(build: GraphBuilder, x: Ref, y: Ref, name: str) -> Ref:
     y = build.add("Dropout", y, name=f"{name}_dropout", rate=0.1)
     return build.add("LayerNormalization", build.add("Add", x, y, name=f"{name}_add"), name=f"{name}_norm")
 
 
-def _classified(build: GraphBuilder, x: Ref) -> LayerGraph:
+def _classifier_head(build: GraphBuilder, x: Ref) -> LayerGraph:
     x = build.add("Dense", x, name="logits", units=10)
     return build.build(build.add("Softmax", x, name="predictions"))

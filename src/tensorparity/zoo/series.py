@@ -26,14 +26,14 @@ _PRICE_SCALE = 10.0  # a month's change of a tenth becomes one
 def digit_sequence() -> DataSet:
     """scikit-learn's digits as sequences of eight rows of eight pixels in [0, 1]."""
     pixels, labels = _shuffled_digits()
-    return _cut({"rows": (pixels.reshape(-1, 8, 8) / 16.0).astype(np.float32)}, labels, _DIGITS_TRAINING)
+    return _data_set({"rows": (pixels.reshape(-1, 8, 8) / 16.0).astype(np.float32)}, labels, _DIGITS_TRAINING)
 
 
 def digit_tokens() -> DataSet:
     """The same digits as sequences of 64 tokens, which are pixels from 0 to 16, and their positions."""
     pixels, labels = _shuffled_digits()
     positions = np.broadcast_to(np.arange(DIGIT_PIXELS, dtype=np.int32), pixels.shape)
-    return _cut({"tokens": pixels.astype(np.int32), "positions": positions.copy()}, labels, _DIGITS_TRAINING)
+    return _data_set({"tokens": pixels.astype(np.int32), "positions": positions.copy()}, labels, _DIGITS_TRAINING)
 
 
 def sine_wave() -> DataSet:
@@ -42,7 +42,7 @@ def sine_wave() -> DataSet:
     count = _WAVES_TRAINING + _WAVES_VALIDATION
     frequency, phase = rng.uniform(0.2, 0.8, (count, 1)), rng.uniform(0, 2 * np.pi, (count, 1))
     waves = np.sin(frequency * np.arange(SINE_STEPS + 1) + phase).astype(np.float32)
-    return _cut({"series": waves[:, :-1, None]}, waves[:, -1:], _WAVES_TRAINING)
+    return _data_set({"series": waves[:, :-1, None]}, waves[:, -1:], _WAVES_TRAINING)
 
 
 def google_price() -> DataSet:
@@ -66,7 +66,7 @@ def _shuffled_digits() -> tuple[Array, Array]:
     return rows[order, :-1], rows[order, -1].astype(np.int64)
 
 
-def _cut(inputs: Mapping[str, Array], labels: Array, training: int) -> DataSet:
+def _data_set(inputs: Mapping[str, Array], labels: Array, training: int) -> DataSet:
     first, second = (
         Part({name: array[piece] for name, array in inputs.items()}, labels[piece])
         for piece in (slice(training), slice(training, None))

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..core.archives import UNREADABLE
 from ..core.arrays import Array, dtype_named, is_floating
-from ..core.atomic import replacing
+from ..core.atomic import replacing_file
 from ..core.graph import LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..operators.catalogue import layer
-from ..operators.evaluate import calibrate, declare_weights, draw_weights, evaluate
+from ..operators.reference.evaluate import calibrate, declare_weights, draw_weights, evaluate
 from ..operators.spec import Domain, WeightSpec
 from .entries import Entry
 
@@ -27,7 +27,7 @@ _OPEN_SIZE = 8
 # Calibrated
 
 
-def calibrated(graph: LayerGraph, seed: int) -> dict[str, Array]:
+def calibrated_weights(graph: LayerGraph, seed: int) -> dict[str, Array]:
     """Seeded weights with normalization statistics from one seeded batch and logits of unit deviation.
 
     A single value is centred as well: its deviation may be a small part of it, and what bounds it would be saturated.
@@ -114,7 +114,7 @@ def _orthogonal(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingRecord:
     """How a training went.
 
     Args:
@@ -160,20 +160,20 @@ class Shelf:
         complete = set(found) == set(declared)
         return found if complete and all(found[k].shape == spec.shape for k, spec in declared.items()) else None
 
-    def training(self, entry: Entry, graph: LayerGraph) -> Training | None:
+    def training(self, entry: Entry, graph: LayerGraph) -> TrainingRecord | None:
         """How the weights came about; None where nothing is kept."""
         path = self.path(entry, graph)
         if not path.exists():
             return None
         try:
             known = json.loads(path.with_suffix(".json").read_text())
-            return Training(known["target"], known["seconds"], known["score"], known["spread"])
+            return TrainingRecord(known["target"], known["seconds"], known["score"], known["spread"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def keep(self, entry: Entry, graph: LayerGraph, weights: dict[str, Array], training: Training) -> None:
+    def keep(self, entry: Entry, graph: LayerGraph, weights: dict[str, Array], training: TrainingRecord) -> None:
         path = self.path(entry, graph)
-        with replacing(path.with_suffix(".json")) as note:
+        with replacing_file(path.with_suffix(".json")) as note:
             note.write(json.dumps(training.to_json()).encode())
-        with replacing(path) as file:
+        with replacing_file(path) as file:
             np.savez(file, allow_pickle=False, **{name.replace("/", "|"): array for name, array in weights.items()})

@@ -13,8 +13,8 @@ from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import Runner
 from tensorparity.core.verdict import Judgement, Stage
-from tensorparity.engines.muffin.tables import Tally
-from tensorparity.targets.replies import unsupported
+from tensorparity.engines.muffin.tables import NetworkTally
+from tensorparity.targets.replies import unsupported_outcome
 
 from ...stepping import ExaminedSteps, Step
 
@@ -49,11 +49,11 @@ class Answering:
         return [self._answers[target] for _, target in pairs]
 
 
-def tallied(*answers: Outcome, dtype: str | None = None) -> tuple[Tally, Step]:
+def tallied(*answers: Outcome, dtype: str | None = None) -> tuple[NetworkTally, Step]:
     runner: Runner = Answering({outcome.target: outcome for outcome in answers})
     targets = [outcome.target for outcome in answers]
     (step,) = ExaminedSteps(runner, targets, {}, oracle="muffin", stages=(Stage.FORWARD,)).examine([case(dtype)])
-    tally = Tally(targets)
+    tally = NetworkTally(targets)
     tally.add(step.facts, step.verdicts, "palette", 2, 2)
     return tally, step
 
@@ -75,19 +75,21 @@ class TestWhatWasLeftOpen:
 
 class TestUnbuildable:
     def test_a_target_that_was_not_even_asked_has_built_nothing(self) -> None:
-        tally, _ = tallied(failed("one", Status.RAISED, stage="build"), unsupported("two", "no such layer here"))
+        tally, _ = tallied(
+            failed("one", Status.RAISED, stage="build"), unsupported_outcome("two", "no such layer here")
+        )
         assert tally.stats()["unbuildable"] == 1
 
     @pytest.mark.parametrize(
         "other", [completed("two"), failed("two", Status.RAISED), failed("two", Status.UNSUPPORTED)]
     )
     def test_somebody_built_it(self, other: Outcome) -> None:
-        tally, _ = tallied(unsupported("one", "no such layer here"), other)
+        tally, _ = tallied(unsupported_outcome("one", "no such layer here"), other)
         assert tally.stats()["unbuildable"] == 0
 
 
 class TestInconsistencies:
-    def count(self, tally: Tally) -> int:
+    def count(self, tally: NetworkTally) -> int:
         rows = [row for row in tally.tables()["inconsistencies"] if row["data"] == "total"]
         return sum(row[stage] for row in rows for stage in ("forward", "loss", "backward"))
 
@@ -139,7 +141,7 @@ def test_nan_of_a_loss_is_in_the_column_of_nan_and_not_a_distance() -> None:
 
     answers = {target: answer(target, np.nan if target == "two" else 1.0) for target in TARGETS}
     examiner = ExaminedSteps(Answering(answers), TARGETS, {}, oracle="muffin")
-    tally = Tally(TARGETS)
+    tally = NetworkTally(TARGETS)
     (step,) = examiner.examine([subject])
     tally.add(step.facts, step.verdicts, "palette", 1, 1)
     tables = tally.tables()

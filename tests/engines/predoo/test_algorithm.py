@@ -9,7 +9,7 @@ import pytest
 
 from tensorparity.core.arrays import Array
 from tensorparity.engines.predoo.algorithm import THETAS, PaperSearch, grouped_largest
-from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.functions.catalogue import OPERATORS
 
 RELU = OPERATORS.get("relu")
 SHAPE = (3,)

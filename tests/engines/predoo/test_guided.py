@@ -7,9 +7,9 @@ import pytest
 
 from tensorparity.core.arrays import Array, dtype_named
 from tensorparity.engines.predoo.guided import MIXED, GuidedSearch
-from tensorparity.generators.operator_inputs import SOURCES, Range, draw
-from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.operators.calls.spec import DTYPES
+from tensorparity.generators.inputs.operators import SOURCES, Range, draw
+from tensorparity.operators.functions.catalogue import OPERATORS
+from tensorparity.operators.functions.spec import DTYPES
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

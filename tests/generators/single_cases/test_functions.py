@@ -13,7 +13,7 @@ from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.outcome import Outcome, Record, Status
 from tensorparity.generators.single_cases.functions import FUNCTIONS, function_cases
 from tensorparity.generators.single_cases.streams import STREAMS, SingleCases
-from tensorparity.operators.api import evaluate_call
+from tensorparity.operators.functions.api import evaluate_call
 from tensorparity.operators.ruled_out import ruled_out
 from tensorparity.reporting.words import sentences
 

@@ -13,9 +13,9 @@ from tensorparity.core.case import Case
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Recipe
 from tensorparity.core.verdict import Stage
-from tensorparity.generators.networks.loss_cases import loss_cases
-from tensorparity.operators.losses import LOSSES, evaluate_loss
-from tensorparity.operators.losses_alone import loss_alone
+from tensorparity.generators.single_cases.losses import loss_cases
+from tensorparity.operators.losses.alone import loss_alone
+from tensorparity.operators.losses.catalogue import LOSSES, evaluate_loss
 
 from ...stepping import Answering, ExaminedCases
 

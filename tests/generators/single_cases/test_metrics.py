@@ -12,7 +12,7 @@ from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.finding import Class
 from tensorparity.core.outcome import Outcome, Record, Status
 from tensorparity.generators.single_cases.metrics import metric_cases
-from tensorparity.operators.declared_calls import evaluate_declared
+from tensorparity.operators.functions.declared_calls import evaluate_declared
 from tensorparity.operators.metrics.catalogue import METRICS
 
 from ...stepping import ExaminedCases

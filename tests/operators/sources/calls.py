@@ -15,9 +15,9 @@ import numpy as np
 
 from tensorparity.core.case import Case
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.generators.operator_inputs import draw
-from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.operators.calls.spec import Operator
+from tensorparity.generators.inputs.operators import draw
+from tensorparity.operators.functions.catalogue import OPERATORS
+from tensorparity.operators.functions.spec import Operator
 from tensorparity.operators.spec import Evaluation
 
 from .table import Sources

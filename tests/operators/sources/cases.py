@@ -11,10 +11,10 @@ import numpy as np
 
 from tensorparity.core.arrays import Array
 from tensorparity.operators.catalogue import layer
-from tensorparity.operators.loss_spec import REDUCTION, LossSpec
-from tensorparity.operators.losses import LOSSES
-from tensorparity.operators.optimizers import OPTIMIZERS
-from tensorparity.operators.rounding import growth
+from tensorparity.operators.losses.catalogue import LOSSES
+from tensorparity.operators.losses.spec import REDUCTION, LossSpec
+from tensorparity.operators.optimizers.catalogue import OPTIMIZERS
+from tensorparity.operators.reference.rounding import growth
 from tensorparity.operators.spec import Evaluation, Parameter, Params
 
 from .measure import Arrays, Reference

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorparity.core.arrays import Array
-from tensorparity.operators.rounding import underflow
+from tensorparity.operators.reference.rounding import underflow
 from tensorparity.operators.spec import Evaluation
 
 #: The largest scaled error with which a source confirms a reference.

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tensorparity.core.graph import Node, Ref
-from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.operators.functions.catalogue import OPERATORS
+from tensorparity.operators.reference.evaluate import evaluate_node
 
 
 @pytest.mark.parametrize("name", ["SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tensorparity.core.outcome import Outcome
-from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.targets.runner import open_runner
 
 from .calls import SCIPY, TARGETS, UNFIT, Drawn, draw_calls, sources_of, unfit_calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorparity.operators.rounding import exact
+from tensorparity.operators.reference.rounding import exact
 from tensorparity.operators.spec import Evaluation
 
 from .measure import BOUND, draw_direction, gradient_error, scaled_error, slope

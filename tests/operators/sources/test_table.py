@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tensorparity.operators.catalogue import layer_names
-from tensorparity.operators.losses import LOSSES
-from tensorparity.operators.optimizers import OPTIMIZERS
+from tensorparity.operators.losses.catalogue import LOSSES
+from tensorparity.operators.optimizers.catalogue import OPTIMIZERS
 
 from . import table
 from .calls import HAND

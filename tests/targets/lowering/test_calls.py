@@ -9,8 +9,8 @@ import pytest
 
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.operators.calls.catalogue import OPERATORS
-from tensorparity.operators.calls.native import native_name
+from tensorparity.operators.functions.catalogue import OPERATORS
+from tensorparity.operators.functions.native import native_name
 from tensorparity.targets.lowering.calls import lower_call
 
 

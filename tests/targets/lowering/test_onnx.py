@@ -17,9 +17,9 @@ from tensorparity.core.graph import GraphBuilder, InputSpec, LayerGraph, Node, R
 from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.operators.catalogue import has_layer, layer, layer_names
-from tensorparity.operators.evaluate import draw_weights, evaluate_node
-from tensorparity.operators.nested import serialized
-from tensorparity.operators.rounding import K, error_units
+from tensorparity.operators.layers.nested import serialized_layer
+from tensorparity.operators.reference.evaluate import draw_weights, evaluate_node
+from tensorparity.operators.reference.rounding import K, error_units
 from tensorparity.operators.spec import Domain, Evaluation, LayerSpec, Shape, ShapeError
 from tensorparity.targets.lowering import lower, onnx_graph
 from tensorparity.targets.lowering.onnx import lower_to_onnx
@@ -247,7 +247,7 @@ def test_layer_that_is_refused_in_training(name):
 
 
 def test_noise_inside_of_a_wrapper_is_refused_in_training():
-    inner = serialized("LSTM", "lstm", units=2, dropout=0.5)
+    inner = serialized_layer("LSTM", "lstm", units=2, dropout=0.5)
     x = np.ones((2, 3, 4), np.float32)
     case = _single("Bidirectional", {"layer": inner}, [x], np.random.default_rng(0))
     assert isinstance(lower_to_onnx(case), tuple)

@@ -15,7 +15,7 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Mode, Procedure
-from tensorparity.generators.onnx_files import inspect_onnx_file
+from tensorparity.generators.model_files.onnx_files import inspect_onnx_file
 from tensorparity.targets.lowering import lower
 from tensorparity.targets.runner import LocalRunner, open_runner
 

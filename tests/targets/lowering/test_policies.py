@@ -11,7 +11,7 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.policies import POLICIES
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.targets.lowering.onnx import lower_to_onnx
 from tensorparity.targets.lowering.pytorch import lower_to_torch
 

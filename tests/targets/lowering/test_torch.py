@@ -16,11 +16,14 @@ from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
 from tensorparity.operators.catalogue import layer_names
-from tensorparity.operators.evaluate import draw_weights, evaluate
-from tensorparity.operators.functions import FUNCTIONS
-from tensorparity.operators.loss_spec import REDUCTION
-from tensorparity.operators.losses import LOSSES, evaluate_loss
-from tensorparity.operators.rounding import K, error_units
+from tensorparity.operators.functions.named_activations import FUNCTIONS
+from tensorparity.operators.losses.catalogue import LOSSES, evaluate_loss
+from tensorparity.operators.losses.spec import REDUCTION
+from tensorparity.operators.reference.evaluate import draw_weights, evaluate
+from tensorparity.operators.reference.rounding import K, error_units
+from tensorparity.oracles.isolated_checks import IsolatedCheck, backward_check
+from tensorparity.oracles.measure.isolated_nodes import node_outputs, reference_of
+from tensorparity.oracles.measure.node_errors import reference_error
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.lowering import lower
 from tensorparity.targets.lowering.pytorch.activations import ACTIVATIONS
@@ -28,9 +31,6 @@ from tensorparity.targets.lowering.pytorch.graph import lower_to_torch
 from tensorparity.targets.lowering.pytorch.layers import LAYERS, REFUSED_LAYERS
 from tensorparity.targets.lowering.pytorch.losses import REFUSED_LOSSES, TORCH_LOSSES
 from tensorparity.targets.runner import open_runner
-from tensorparity.triage.measuring import node_outputs, reference_of
-from tensorparity.triage.node_errors import reference_error
-from tensorparity.triage.trials import Trial, backward_trial
 
 TRAITS = traits_of(TARGETS)
 
@@ -72,7 +72,7 @@ def test_layer_computes_what_the_catalogue_says(name: str, ask: Ask) -> None:
     settings = NetworkSettings(layers=(name,), unit=True, goal=Goal.FORWARD)
     generator = NetworkGenerator(7, settings)
     cases = [generator.next().case for _ in range(DRAWN)]
-    trials: list[Trial] = []
+    trials: list[IsolatedCheck] = []
     for case, outcome in zip(cases, ask(cases), strict=True):
         if outcome.status is Status.UNSUPPORTED:
             assert outcome.failure is not None
@@ -88,7 +88,7 @@ def test_layer_computes_what_the_catalogue_says(name: str, ask: Ask) -> None:
         _check_gradients(trial, outcome)
 
 
-def _measured(name: str, case: Case, outcome: Outcome) -> Iterator[Trial]:
+def _measured(name: str, case: Case, outcome: Outcome) -> Iterator[IsolatedCheck]:
     """Hold each use of the layer against the reference on its own inputs; yield a trial of its gradients."""
     assert outcome.completed, outcome.failure
     assert isinstance(case.subject, LayerGraph)
@@ -102,10 +102,10 @@ def _measured(name: str, case: Case, outcome: Outcome) -> Iterator[Trial]:
         assert reference is not None
         error = reference_error(outputs, reference)
         assert error <= K, f"{dict(node.params)} on {[x.shape for x in given]}, training={training}: e = {error:.3g}"
-        yield backward_trial(node, given, outputs[0], case.weights, training, [TARGET], case.seed)
+        yield backward_check(node, given, outputs[0], case.weights, training, [TARGET], case.seed)
 
 
-def _check_gradients(trial: Trial, outcome: Outcome) -> None:
+def _check_gradients(trial: IsolatedCheck, outcome: Outcome) -> None:
     if outcome.failure and NO_GRADIENT in outcome.failure.message:
         return
     assert outcome.completed, outcome.failure

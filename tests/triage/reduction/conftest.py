@@ -14,9 +14,9 @@ from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.oracle import Judged
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.triage.reduction.passes import PASSES
-from tensorparity.triage.reduction.reducer import Budget, Reduction, reduce_case
+from tensorparity.triage.reduction.reducer import Reduction, ReductionBudget, reduce_case
 
 TARGETS = ("keras:torch", "keras:jax")
 
@@ -56,9 +56,13 @@ def lenet() -> LayerGraph:
 def reduced() -> Callable[..., tuple[Reduction, list[Case]]]:
     """Reduce a case as long as a predicate holds; also every case that was checked."""
 
-    def run(case: Case, fails: Callable[[Case], bool], budget: Budget | None = None, passes: Any = PASSES) -> Any:
+    def run(
+        case: Case, fails: Callable[[Case], bool], budget: ReductionBudget | None = None, passes: Any = PASSES
+    ) -> Any:
         seen: list[Case] = []
-        result = reduce_case(case, suspicion_of(case).key, check_by(fails, seen), passes, budget or Budget(500))
+        result = reduce_case(
+            case, suspicion_of(case).key, check_by(fails, seen), passes, budget or ReductionBudget(500)
+        )
         return result, seen
 
     return run

@@ -17,7 +17,7 @@ from tensorparity.core.rule import RULES
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.triage.reduction.passes import PASSES
-from tensorparity.triage.reduction.reducer import Budget, reduce_case
+from tensorparity.triage.reduction.reducer import ReductionBudget, reduce_case
 
 
 class Compiled:
@@ -55,7 +55,7 @@ def test_both_sides_shrink_together_and_no_further_than_the_rule_goes(case: Case
         return [Judged((), (Suspicion(Kind.EQUIVALENCE, diagnosis, one, ("a",)),)) for one in cases]
 
     key = check([case])[0].suspicions[0].key
-    reduction = reduce_case(case, key, check, PASSES, Budget(checks=200, seconds=60.0))
+    reduction = reduce_case(case, key, check, PASSES, ReductionBudget(checks=200, seconds=60.0))
     assert isinstance(reduction.case.subject, LayerGraph)
     assert len(reduction.case.subject.nodes) == 2
     for one in asked:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tensorparity.core.case import ApiCall, ArrayArg, Case, ModelFile
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.triage.reduction.order import simpler, sort_key, value_cost
 
 VALUES = st.sampled_from([0.0, 1.0, -1.0, 2.0, 0.5, 0.1, 1e30, float("nan"), float("inf")])

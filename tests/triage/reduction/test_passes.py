@@ -12,7 +12,7 @@ import pytest
 from tensorparity.core.case import ApiCall, ArrayArg, Case, ModelFile
 from tensorparity.core.graph import GraphBuilder, LayerGraph, Node
 from tensorparity.core.procedure import Goal, Procedure, Recipe
-from tensorparity.operators.evaluate import evaluate
+from tensorparity.operators.reference.evaluate import evaluate
 from tensorparity.triage.reduction.order import elements
 from tensorparity.triage.reduction.passes import PASSES
 

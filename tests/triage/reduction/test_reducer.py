@@ -18,7 +18,7 @@ from tensorparity.core.signature import same_key
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.triage.reduction.order import simpler
 from tensorparity.triage.reduction.passes import PASSES
-from tensorparity.triage.reduction.reducer import Attempts, Budget, reduce_case
+from tensorparity.triage.reduction.reducer import Attempts, ReductionBudget, reduce_case
 
 from .conftest import check_by, make_case, suspicion_of
 
@@ -62,7 +62,7 @@ def test_every_accepted_step_descends(salt: int) -> None:
 
     start = small(salt % 3)
     passes = [(name, noting(run)) for name, run in PASSES]
-    result = reduce_case(start, suspicion_of(start).key, check_by(fails), passes, Budget(200))
+    result = reduce_case(start, suspicion_of(start).key, check_by(fails), passes, ReductionBudget(200))
     chain = [start, *accepted]
     assert all(simpler(after, before) for before, after in zip(chain, chain[1:], strict=False))
     assert result.case.digest == chain[-1].digest
@@ -75,14 +75,14 @@ def test_no_case_is_checked_twice(reduced: Any, lenet: LayerGraph) -> None:
 
 
 def test_the_budget_of_checks_is_kept(reduced: Any, lenet: LayerGraph) -> None:
-    result, seen = reduced(make_case(lenet), lambda case: True, Budget(checks=3))
+    result, seen = reduced(make_case(lenet), lambda case: True, ReductionBudget(checks=3))
     assert (result.checks, len(seen)) == (3, 3)
     assert "budget of 3 checks" in result.stopped
     assert result.descended
 
 
 def test_the_budget_of_time_is_kept(reduced: Any, lenet: LayerGraph) -> None:
-    result, _ = reduced(make_case(lenet), lambda case: True, Budget(seconds=-1.0))
+    result, _ = reduced(make_case(lenet), lambda case: True, ReductionBudget(seconds=-1.0))
     assert (result.checks, result.descended) == (1, False)
 
 
@@ -100,7 +100,7 @@ def test_another_failure_met_on_the_way_is_kept() -> None:
     def check(cases: Sequence[Case]) -> list[Judged]:
         return [Judged((), (suspicion_of(case),) if case is start else (suspicion_of(case, other),)) for case in cases]
 
-    result = reduce_case(start, suspicion_of(start).key, check, PASSES, Budget())
+    result = reduce_case(start, suspicion_of(start).key, check, PASSES, ReductionBudget())
     assert result.case is start
     assert [suspicion.diagnosis.api for suspicion in result.also] == [other]
 
@@ -120,7 +120,7 @@ def test_candidates_stay_within_what_a_layer_takes() -> None:
     graph = build.build(build.add("CategoryEncoding", build.input("x", (1,), "int32"), name="c", num_tokens=6))
     case = Case(graph, inputs={"x": np.array([[4]], np.int32)})
     seen: list[Case] = []
-    reduce_case(case, suspicion_of(case).key, check_by(lambda _: True, seen), PASSES, Budget())
+    reduce_case(case, suspicion_of(case).key, check_by(lambda _: True, seen), PASSES, ReductionBudget())
     classes = [(c.subject.nodes[0].params["num_tokens"], int(c.inputs["x"].max())) for c in seen]  # type: ignore[union-attr]
     assert classes == [(6, 4), (5, 4)], "no fewer than its input needs"
 

@@ -14,11 +14,11 @@ from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Judged
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.core.suspicion import Worst
-from tensorparity.operators.evaluate import evaluate_node
+from tensorparity.core.suspicion import WorstElement
+from tensorparity.operators.reference.evaluate import evaluate_node
 from tensorparity.triage.reduction.order import elements
 from tensorparity.triage.reduction.passes import PASSES
-from tensorparity.triage.reduction.reducer import Budget, Reduction, reduce_case
+from tensorparity.triage.reduction.reducer import Reduction, ReductionBudget, reduce_case
 from tensorparity.triage.reduction.worst import keep_worst
 
 from .conftest import make_case, suspicion_of
@@ -45,9 +45,9 @@ def reduce_by(case: Case, wrong: Callable[[Case], Array], passes: Any = PASSES) 
         if not (apart > 0).any():
             return Judged()
         index = np.unravel_index(int(np.argmax(apart)), apart.shape)
-        return Judged((), (replace(suspicion_of(case), worst=Worst(tuple(int(part) for part in index))),))
+        return Judged((), (replace(suspicion_of(case), worst=WorstElement(tuple(int(part) for part in index))),))
 
-    return reduce_case(case, suspicion_of(case).key, check, passes, Budget(60))
+    return reduce_case(case, suspicion_of(case).key, check, passes, ReductionBudget(60))
 
 
 ALONE = [("keep the worst number", keep_worst)]
@@ -144,12 +144,12 @@ def test_gradient_of_a_window(pool: int) -> None:
 
     def check(cases: Sequence[Case]) -> list[Judged]:
         kept = [x[place] in case.inputs["layer#0/0"] for case in cases]
-        worst = Worst(place, argument=0)
+        worst = WorstElement(place, argument=0)
         return [
             Judged((), (replace(suspicion_of(c), worst=worst),)) if k else Judged()
             for c, k in zip(cases, kept, strict=True)
         ]
 
-    result = reduce_case(case, suspicion_of(case).key, check, ALONE, Budget(3))
+    result = reduce_case(case, suspicion_of(case).key, check, ALONE, ReductionBudget(3))
     assert result.case.inputs["layer#0/0"].shape == (1, pool, 1)
     assert result.case.cotangents["layer#0"].tolist() == [[[cotangent[1, 7 // pool, 1]]]]

@@ -13,7 +13,7 @@ from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph, Node, Ref
 from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.verdict import Kind
-from tensorparity.operators.api import returns_several
+from tensorparity.operators.functions.api import returns_several
 from tensorparity.targets.lowering import protobuf
 from tensorparity.triage.reproduce.calls import torch_parts
 from tensorparity.triage.reproduce.claim import Claim

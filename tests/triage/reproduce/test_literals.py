@@ -90,7 +90,7 @@ def test_what_is_no_name_is_refused(text: object) -> None:
 
 def test_names() -> None:
     assert literals.name("axis") == "axis"
-    assert literals.dotted("keras.ops.sum") == "keras.ops.sum"
+    assert literals.dotted_name("keras.ops.sum") == "keras.ops.sum"
     for text in ("keras..sum", "Dense()", "Dense.x()"):
         with pytest.raises(literals.Unprintable):
-            literals.dotted(text)
+            literals.dotted_name(text)

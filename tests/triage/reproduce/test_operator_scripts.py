@@ -11,7 +11,7 @@ import pytest
 
 from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.procedure import Goal, Procedure
-from tensorparity.operators.calls.catalogue import OPERATORS
+from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.triage.reproduce.literals import Unprintable
 from tensorparity.triage.reproduce.operator_scripts import operator_parts
 

@@ -17,7 +17,7 @@ from tensorparity.core.outcome import Record
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
-from tensorparity.operators.evaluate import draw_weights
+from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.targets.catalogue import KERAS_TORCH, TORCH_EAGER
 from tensorparity.triage.reproduce.calls import torch_parts
 from tensorparity.triage.reproduce.claim import Claim
@@ -169,8 +169,8 @@ def test_a_script_nobody_would_paste_is_refused() -> None:
 
 
 def test_what_was_not_verified_says_so() -> None:
-    assert Reproducer("x = 1\n", remark="it\nended").marked == "# Not verified: it ended\nx = 1\n"
-    assert Reproducer("x = 1\n", verified=True).marked == "x = 1\n"
+    assert Reproducer("x = 1\n", remark="it\nended").marked_text == "# Not verified: it ended\nx = 1\n"
+    assert Reproducer("x = 1\n", verified=True).marked_text == "x = 1\n"
 
 
 class TestDraft:

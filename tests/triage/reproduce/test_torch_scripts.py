@@ -13,7 +13,7 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Kind
-from tensorparity.operators.evaluate import draw_weights, evaluate
+from tensorparity.operators.reference.evaluate import draw_weights, evaluate
 from tensorparity.targets.lowering.pytorch import lower_to_torch
 from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.reproduce.literals import Unprintable

@@ -70,7 +70,7 @@ def read_onnx(path: Path) -> OnnxContent:
         raise ModelRefusedError(f"{path.name} cannot be read: {error.strerror or error}") from error
     folder = _Folder(path, len(data))
     try:
-        inlined = _inlined("model", memoryview(data), 0, folder)
+        inlined = _inline_external_data("model", memoryview(data), 0, folder)
     except WireError as error:
         raise ModelRefusedError(f"{path.name} is not an ONNX model, or is truncated: {error}") from error
     sha256 = hashlib.sha256(data).hexdigest()
@@ -105,7 +105,7 @@ def _read_whole(path: Path, most: int) -> bytes:
 # Putting it in
 
 
-def _inlined(kind: str, message: memoryview, level: int, folder: _Folder) -> bytes | None:
+def _inline_external_data(kind: str, message: memoryview, level: int, folder: _Folder) -> bytes | None:
     """The message with all external data in it; None where there is none, so that nothing is copied."""
     if level > _MOST_LEVELS:
         raise WireError(f"graphs are nested more than {MOST_DEPTH} deep")
@@ -117,9 +117,9 @@ def _inlined(kind: str, message: memoryview, level: int, folder: _Folder) -> byt
     changed = False
     for index, field in enumerate(fields):
         below = _NESTED[kind].get(field.number)
-        inner = _inlined(below, field.bytes, level + 1, folder) if below else None
+        inner = _inline_external_data(below, field.bytes, level + 1, folder) if below else None
         if inner is not None:
-            written[index] = wire.delimited(field.number, inner)
+            written[index] = wire.delimited_field(field.number, inner)
             changed = True
     return b"".join(written) if changed else None
 
@@ -139,7 +139,7 @@ def _inlined_tensor(fields: list[Field], folder: _Folder) -> bytes | None:
     raw = folder.read(name, entries, _expected_bytes(fields))
     dropped = (_TENSOR_EXTERNAL, _TENSOR_LOCATION, _TENSOR_RAW)
     kept = [field.raw for field in fields if field.number not in dropped]
-    return b"".join((*kept, wire.delimited(_TENSOR_RAW, raw)))
+    return b"".join((*kept, wire.delimited_field(_TENSOR_RAW, raw)))
 
 
 def _entry(message: memoryview) -> tuple[str, str]:

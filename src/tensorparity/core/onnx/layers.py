@@ -97,10 +97,10 @@ class OnnxLayers:
         for index, node in enumerate(self.source.nodes):
             if not _is_constant(node):
                 name = _unique(node.name.replace("#", "_") or f"{node.op}_{index}", taken)
-                found.append(Layer(name, node, self._given(node)))
+                found.append(Layer(name, node, self._tensors_into(node)))
         return tuple(found)
 
-    def _given(self, node: OnnxNode) -> tuple[str, ...]:
+    def _tensors_into(self, node: OnnxNode) -> tuple[str, ...]:
         """The tensors that are computed or fed: what subgraphs capture comes last."""
         return tuple(name for name in (*node.inputs, *node.captured) if name and not self.is_fixed(name))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..jsontext import Json
-from .wire import Buffer, Field, WireError, delimited, read_fields
+from .wire import Buffer, Field, WireError, delimited_field, read_fields
 
 #: TensorProto.DataType by the name a dtype travels under here; the others exist, but not in NumPy.
 DATA_TYPES = {
@@ -126,7 +126,7 @@ class OnnxModel:
         Fields are in ascending order: OpenVINO tells ONNX files from others by it.
         """
         kept = (_MODEL_IR, _MODEL_OPSET, _MODEL_FUNCTION)
-        parts: list[tuple[int, Buffer]] = [(_MODEL_GRAPH, delimited(_MODEL_GRAPH, graph))]
+        parts: list[tuple[int, Buffer]] = [(_MODEL_GRAPH, delimited_field(_MODEL_GRAPH, graph))]
         parts += [(field.number, field.raw) for field in read_fields(self.data) if field.number in kept]
         return b"".join(part for _, part in sorted(parts, key=lambda part: part[0]))
 
@@ -180,14 +180,14 @@ def _main_graph(message: memoryview) -> OnnxGraph:
     fields = list(read_fields(message))
     initializers = dict(_initializers(fields))
     return OnnxGraph(
-        nodes=tuple(parse_node(field.bytes) for field in _capped(_all(fields, _GRAPH_NODE))),
+        nodes=tuple(parse_node(field.bytes) for field in _checked_count(_all(fields, _GRAPH_NODE))),
         inputs=tuple(value for value in _values(fields, _GRAPH_INPUT) if value.name not in initializers),
         outputs=tuple(_values(fields, _GRAPH_OUTPUT)),
         initializers=initializers,
     )
 
 
-def _capped(nodes: list[Field]) -> list[Field]:
+def _checked_count(nodes: list[Field]) -> list[Field]:
     if len(nodes) > MOST_NODES:
         raise WireError(f"a graph has {len(nodes)} nodes, more than {MOST_NODES}")
     return nodes
@@ -278,7 +278,7 @@ def _graphs_in(attribute: memoryview) -> list[Field]:
 def _free_names(graph: memoryview, depth: int) -> Iterator[str]:
     fields = list(read_fields(graph))
     known = {value.name for value in _values(fields, _GRAPH_INPUT)} | dict(_initializers(fields)).keys()
-    for field in _capped(_all(fields, _GRAPH_NODE)):
+    for field in _checked_count(_all(fields, _GRAPH_NODE)):
         node = parse_node(field.bytes, depth)
         yield from (name for name in (*node.inputs, *node.captured) if name and name not in known)
         known.update(node.outputs)

@@ -50,17 +50,17 @@ def integers(number: int, values: Iterable[int]) -> bytes:
     return b"".join(integer(number, int(value)) for value in values)
 
 
-def delimited(number: int, value: Buffer) -> bytes:
+def delimited_field(number: int, value: Buffer) -> bytes:
     """A field of bytes: a string, a message, raw data."""
     return b"".join((key(number, LENGTH), varint(len(value)), value))
 
 
 def text(number: int, value: str) -> bytes:
-    return delimited(number, value.encode())
+    return delimited_field(number, value.encode())
 
 
 def messages(number: int, values: Iterable[Buffer]) -> bytes:
-    return b"".join(delimited(number, value) for value in values)
+    return b"".join(delimited_field(number, value) for value in values)
 
 
 # Reading

@@ -18,13 +18,13 @@ from ...core.jsontext import Json
 from ...core.oracle import Setup
 from ...core.procedure import Goal
 from ...core.verdict import Stage
-from ...generators.networks.coverage import Coverage, Use
+from ...generators.networks.coverage import NetworkCoverage, Use
 from ...generators.networks.networks import Network, NetworkGenerator, NetworkSettings
 from ...generators.single_cases.streams import STREAMS, SingleCases
 from ...operators.catalogue import layer
 from ...oracles.step_facts import STEP, StepFacts
 from .samples import samples_of
-from .tables import Tally
+from .tables import NetworkTally
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 #: Who judges a training step, unless the user chose somebody else.
@@ -67,23 +67,23 @@ class MuffinSettings:
         for name in settings:
             if name not in own | of_networks:
                 raise UsageError(f"muffin has no setting {name!r}; known are {', '.join(sorted(own | of_networks))}")
-        given = {name: _frozen(value) for name, value in settings.items()}
+        given = {name: _hashable(value) for name, value in settings.items()}
         try:
             stages = tuple(map(Stage, given.get("stages", STAGES)))
         except ValueError as error:
             raise UsageError(f"{error}; known are {', '.join(stage.value for stage in STAGES)}") from None
         networks = NetworkSettings(**{name: given[name] for name in of_networks & set(given)}, goal=goal_of(stages))
         rest = {name: given[name] for name in own & set(given) - {"stages"}}
-        return cls(networks, stages, **rest)._checked()
+        return cls(networks, stages, **rest)._check()
 
-    def _checked(self) -> MuffinSettings:
+    def _check(self) -> MuffinSettings:
         unknown = [name for name in self.single_cases if name not in STREAMS]
         if unknown:
             raise UsageError(f"unknown single cases {unknown[0]!r}; known are {', '.join(STREAMS)}")
         return self
 
 
-def _frozen(value: Json) -> Json:
+def _hashable(value: Json) -> Json:
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -108,8 +108,8 @@ class MuffinEngine:
         self._rounds: deque[dict[str, Network]] = deque()
         self._data: dict[str, str] = {}
         #: What was really run: networks are made ahead, and some run nowhere.
-        self._covered = Coverage(networks.names(), policies=networks.policy_names())
-        self.tally = Tally(self._targets or setup.targets)
+        self._covered = NetworkCoverage(networks.names(), policies=networks.policy_names())
+        self.tally = NetworkTally(self._targets or setup.targets)
 
     def _steppers(self, setup: Setup) -> tuple[str, ...]:
         """The targets that can train; none, which means all, where networks are to be run by everybody."""
@@ -134,7 +134,7 @@ class MuffinEngine:
 
     def _count(self, network: Network, result: Result) -> None:
         facts = StepFacts.from_json(result.facts[STEP]) if STEP in result.facts else StepFacts()
-        self._covered.add(_exercised(network, facts))
+        self._covered.add(_exercised_uses(network, facts))
         if facts.completed:
             self._covered.use_network(network.case)
         self.tally.add(facts, result.verdicts, network.data, len(network.layers), _nodes(network.case))
@@ -165,7 +165,7 @@ def _nodes(case: Case) -> int:
     return len(case.subject.nodes)
 
 
-def _exercised(network: Network, facts: StepFacts) -> list[Use]:
+def _exercised_uses(network: Network, facts: StepFacts) -> list[Use]:
     """What of a network was run: all of it, or, where every target failed, the layer that they failed of."""
     if facts.completed:
         return list(network.uses)

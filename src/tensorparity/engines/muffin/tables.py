@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ...core.jsontext import Json
-from ...core.messages import normalised
+from ...core.messages import normalised_message
 from ...core.verdict import Judgement, Stage, Verdict
 from ...oracles.muffin import SWEEP, Inconsistency, by_threshold
 from ...oracles.step_facts import StepFacts
@@ -18,7 +18,7 @@ _PAPER = (Stage.FORWARD, Stage.LOSS, Stage.BACKWARD)
 _UNSUPPORTED = "unsupported"
 
 
-class Tally:
+class NetworkTally:
     """Counts as the paper does: a layer once per pair, stage and data set; a crash once per message."""
 
     def __init__(self, targets: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ class Tally:
         self.unbuildable += facts.unbuildable
         self.executions.update(facts.statuses.values())
         self.networks[data] += 1
-        self.lacks.update(f"{target}: {normalised(said)}" for target, said in facts.unsupported.items())
+        self.lacks.update(f"{target}: {normalised_message(said)}" for target, said in facts.unsupported.items())
         self.again.update("/".join(known.place[:3]) for known in facts.known)
         self._count_open(facts, verdicts)
         self._count_inconsistencies(facts, data)

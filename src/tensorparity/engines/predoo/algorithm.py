@@ -14,9 +14,9 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.jsontext import Json
-from ...generators.operator_inputs import inside
-from ...operators.calls.spec import Operator, Sizes
-from .batch import Batch, shared_arrays
+from ...generators.inputs.operators import inside
+from ...operators.functions.spec import Operator, Sizes
+from .batch import InputBatch, shared_arrays
 
 #: Section 3.2: the constant that is added to all elements comes from [0, theta].
 THETAS = (1e-4, 1e-6, 1e-8)
@@ -73,7 +73,7 @@ class PaperSearch:
     def done(self) -> bool:
         return self.proposed >= self._total
 
-    def ask(self, most: int) -> list[Batch]:
+    def ask(self, most: int) -> list[InputBatch]:
         """The next inputs of the queue, at most so many, grouped by their parameters."""
         rows: list[dict[str, Array]] = []
         params: list[dict[str, Json]] = []
@@ -123,20 +123,22 @@ class PaperSearch:
         drawn = {item.name: item.valid[self._rng.integers(len(item.valid))] for item in self._operator.parameters}
         return {**self._operator.significant(drawn), **self._times}
 
-    def _grouped(self, rows: Sequence[dict[str, Array]], params: Sequence[dict[str, Json]]) -> list[Batch]:
+    def _grouped(self, rows: Sequence[dict[str, Array]], params: Sequence[dict[str, Json]]) -> list[InputBatch]:
         groups: dict[str, list[int]] = {}
         for place, chosen in enumerate(params):
             groups.setdefault(repr(sorted(chosen.items())), []).append(place)
         return [self._batch(rows, params[places[0]], key, places) for key, places in groups.items()]
 
-    def _batch(self, rows: Sequence[dict[str, Array]], params: dict[str, Json], key: str, places: list[int]) -> Batch:
+    def _batch(
+        self, rows: Sequence[dict[str, Array]], params: dict[str, Json], key: str, places: list[int]
+    ) -> InputBatch:
         stacked = {name: np.stack([rows[place][name] for place in places]) for name in rows[places[0]]}
         if key not in self._shared:
             sizes = self._operator.sizes(params, self._shape)
             rng = np.random.default_rng([len(key), *key.encode()])  # the same kernel for equal parameters
             self._shared[key] = dict(shared_arrays(self._operator, sizes, rng, "float64"))
         arrays = {operand.name: {**stacked, **self._shared[key]}[operand.name] for operand in self._operator.operands}
-        return Batch(params, arrays, tuple(places))
+        return InputBatch(params, arrays, tuple(places))
 
 
 def grouped_largest(errors: Array, groups: int = GROUPS) -> list[float]:

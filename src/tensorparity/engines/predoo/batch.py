@@ -11,12 +11,12 @@ from ...core.arrays import Arrays, dtype_named
 from ...core.case import Case
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Procedure
-from ...generators.operator_inputs import draw
-from ...operators.calls.spec import Operator, Sizes
+from ...generators.inputs.operators import draw
+from ...operators.functions.spec import Operator, Sizes
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class InputBatch:
     """Inputs that share their parameters; ``places`` are their positions in the order of the search."""
 
     params: Mapping[str, Json]

@@ -18,8 +18,8 @@ from ...core.jsontext import Json
 from ...core.messages import gist
 from ...core.oracle import Setup
 from ...core.verdict import Judgement
-from ...operators.calls.catalogue import OPERATORS
-from ...operators.calls.spec import DTYPES
+from ...operators.functions.catalogue import OPERATORS
+from ...operators.functions.spec import DTYPES
 from .notebook import GUIDED, Notebook, SearchTask
 from .searches import CompiledSearch, OperatorSearch
 from .turns import Turns

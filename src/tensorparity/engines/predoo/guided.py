@@ -16,9 +16,9 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.jsontext import Json
-from ...generators.operator_inputs import SOURCES, Range, draw, fitted
-from ...operators.calls.spec import Operator, Sizes
-from .batch import Batch, shared_arrays
+from ...generators.inputs.operators import SOURCES, Range, draw, fit_to_operand
+from ...operators.functions.spec import Operator, Sizes
+from .batch import InputBatch, shared_arrays
 
 #: The sources that a guided search mixes, in the order they are tried first.
 MIXED = ("normal", "critical", "moderate", "exponents", "overflow", "cancellation", "wide", "special")
@@ -66,14 +66,14 @@ class GuidedSearch:
         self._order = 0
         self.best = 0.0
 
-    def ask(self, count: int) -> Batch:
+    def ask(self, count: int) -> InputBatch:
         """The next inputs."""
         origins = self._origins(count)
         parts = [self._drawn(name, origins.count(name)) for name in dict.fromkeys(origins)]
         self._origin = [name for name in dict.fromkeys(origins) for _ in range(origins.count(name))]
         self._asked = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         arrays = {operand.name: {**self._asked, **self._shared}[operand.name] for operand in self._operator.operands}
-        return Batch(self._params, arrays, tuple(range(count)))
+        return InputBatch(self._params, arrays, tuple(range(count)))
 
     def tell(self, errors: Mapping[str, Array], places: Mapping[str, Array]) -> None:
         """The error of every input on every target, and the flat position of its worst element."""
@@ -118,7 +118,7 @@ class GuidedSearch:
             apart = self._rng.choice([-1.0, 1.0], first.shape) * np.exp2(self._rng.standard_normal(first.shape) * 2)
             with np.errstate(over="ignore"):
                 moved = first * np.where(self._rng.random(shape) < 0.3, near, apart)
-            moved = fitted(moved, operand, self._dtype, middle=self._operator.accumulates)
+            moved = fit_to_operand(moved, operand, self._dtype, middle=self._operator.accumulates)
             drawn[operand.name] = np.where(self._rng.random(shape) < 0.5, moved, other)
         return drawn
 
@@ -158,7 +158,7 @@ class GuidedSearch:
                 rows = np.stack([parent.row[operand.name] for parent in parents])
                 with np.errstate(over="ignore"):  # what leaves the range stays where it was
                     moved = self._moved(rows, parents, ways, factors)
-                found[operand.name] = fitted(moved, operand, self._dtype, middle=self._operator.accumulates)
+                found[operand.name] = fit_to_operand(moved, operand, self._dtype, middle=self._operator.accumulates)
         return found
 
     def _moved(self, rows: Array, parents: list[_Elite], ways: Array, factors: Array) -> Array:

@@ -15,9 +15,9 @@ from ...core.jsontext import Json
 from ...core.operator_errors import OperatorRun
 from ...core.rows import one_row
 from ...core.traits import Traits
-from ...operators.calls.native import shared_inputs
-from ...operators.calls.spec import Operator
-from ...operators.rounding import K
+from ...operators.functions.native import shared_inputs
+from ...operators.functions.spec import Operator
+from ...operators.reference.rounding import K
 from .algorithm import GROUPS
 
 _SHOWN = 8

@@ -11,10 +11,10 @@ from ...core.case import Case
 from ...core.engine import Ask, Result
 from ...core.jsontext import Json
 from ...core.outcome import Status
-from ...generators.operator_inputs import SOURCES, fitted
-from ...operators.calls.spec import DTYPES, Operator, Sizes
+from ...generators.inputs.operators import SOURCES, fit_to_operand
+from ...operators.functions.spec import DTYPES, Operator, Sizes
 from .algorithm import STRATEGIES, THETAS, PaperSearch, seeds_for
-from .batch import Batch
+from .batch import InputBatch
 from .guided import GuidedSearch
 from .notebook import GUIDED, Notebook, SearchTask
 from .specials import special_batch
@@ -46,16 +46,16 @@ class _Algorithm:
         self._task, self._search, self._fixed = task, search, fixed
         self._own = 0
 
-    def ask(self, count: int) -> Batch:
+    def ask(self, count: int) -> InputBatch:
         (batch,) = self._search.ask(count)
         self._own = len(batch)
         operands = {operand.name: operand for operand in self._task.operator.operands}
-        arrays = {name: fitted(array, operands[name], self._task.dtype) for name, array in batch.arrays.items()}
+        arrays = {name: fit_to_operand(array, operands[name], self._task.dtype) for name, array in batch.arrays.items()}
         if not self._fixed:
-            return Batch(batch.params, arrays, batch.places)
+            return InputBatch(batch.params, arrays, batch.places)
         rows = np.arange(count) % self._own
         arrays = {name: array[rows] if operands[name].stacked else array for name, array in arrays.items()}
-        return Batch(batch.params, arrays, tuple(range(count)))
+        return InputBatch(batch.params, arrays, tuple(range(count)))
 
     def tell(self, errors: Mapping[str, Array], places: Mapping[str, Array]) -> None:
         worst = np.full(self._own, np.nan)
@@ -139,7 +139,7 @@ class OperatorSearch:
         self._case = case
         return Ask(case, tuple(targets), (ORACLE,)) if targets else None
 
-    def _batches(self) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[InputBatch]:
         variants = self._variants()
         share = max(1, self.task.inputs // len(variants))
         for params, shape in variants:

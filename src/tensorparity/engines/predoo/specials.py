@@ -14,9 +14,9 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.jsontext import Json
-from ...generators.operator_inputs import draw
-from ...operators.calls.spec import Operand, Operator, Sizes
-from .batch import Batch, shared_arrays
+from ...generators.inputs.operators import draw
+from ...operators.functions.spec import Operand, Operator, Sizes
+from .batch import InputBatch, shared_arrays
 
 #: Which operand holds what: in all of its elements, or in one of them.
 _Plan = tuple[Mapping[str, float], bool]
@@ -24,7 +24,7 @@ _Plan = tuple[Mapping[str, float], bool]
 
 def special_batch(
     operator: Operator, dtype: str, shape: Sizes, params: Mapping[str, Json], rng: np.random.Generator, rows: int
-) -> Batch:
+) -> InputBatch:
     """So many inputs with NaN and infinities; ordinary ones after them where there are fewer kinds."""
     sizes = operator.sizes(params, shape)
     stacked = [operand for operand in operator.operands if operand.stacked]
@@ -38,7 +38,7 @@ def special_batch(
             flat[slice(None) if everywhere else rng.integers(flat.size)] = value
     arrays.update(shared_arrays(operator, sizes, rng, dtype))
     ordered = {operand.name: arrays[operand.name] for operand in operator.operands}
-    return Batch(params, ordered, tuple(range(rows)))
+    return InputBatch(params, ordered, tuple(range(rows)))
 
 
 def _plans(operands: list[Operand]) -> Iterator[_Plan]:

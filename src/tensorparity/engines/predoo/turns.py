@@ -9,10 +9,10 @@ import numpy as np
 from ...core.arrays import Arrays
 from ...core.case import Case
 from ...core.verdict import Verdict
-from ...generators.operator_inputs import fitted
-from ...operators.calls.catalogue import OPERATORS
-from ...operators.calls.spec import DTYPES, Operator
-from .batch import Batch
+from ...generators.inputs.operators import fit_to_operand
+from ...operators.functions.catalogue import OPERATORS
+from ...operators.functions.spec import DTYPES, Operator
+from .batch import InputBatch
 from .guided import MIXED, GuidedSearch
 from .specials import special_batch
 
@@ -73,7 +73,9 @@ class Turns:
         batch = search.ask(_ROWS)
         return self._beside(operator, dtype, batch, key, rng).case(operator, dtype, seed=int(rng.integers(2**31)))
 
-    def _beside(self, operator: Operator, dtype: str, batch: Batch, key: str, rng: np.random.Generator) -> Batch:
+    def _beside(
+        self, operator: Operator, dtype: str, batch: InputBatch, key: str, rng: np.random.Generator
+    ) -> InputBatch:
         """A quarter of the inputs are those that did worst, a little moved, where the shapes agree."""
         known = self._worst.get(key)
         if known is None or any(known[1][name].shape != array.shape for name, array in batch.arrays.items()):
@@ -83,9 +85,9 @@ class Turns:
             if operand.stacked:
                 old = known[1][operand.name].astype(np.float64)
                 moved = old * (1 + rng.integers(-4, 5, old.shape) * 2.0**-10)
-                moved = fitted(moved, operand, dtype, middle=operator.accumulates)
+                moved = fit_to_operand(moved, operand, dtype, middle=operator.accumulates)
                 arrays[operand.name] = np.concatenate([moved[: _ROWS // 4], arrays[operand.name][_ROWS // 4 :]])
-        return Batch(batch.params, arrays, batch.places)
+        return InputBatch(batch.params, arrays, batch.places)
 
 
 def _finite(case: Case) -> bool:

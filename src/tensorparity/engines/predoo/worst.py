@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ...core.engine import Ask, Result
 from ...core.rows import repeated
-from ...operators.calls.native import shared_inputs
-from ...operators.rounding import K
+from ...operators.functions.native import shared_inputs
+from ...operators.reference.rounding import K
 from .notebook import Notebook, Worst
 
 #: Who blames.

@@ -19,9 +19,9 @@ from ...core.errors import TensorParityError
 from ...core.graph import InputSpec, LayerGraph, Node, Ref, leading_to
 from ...core.jsontext import Json
 from ...core.policies import PLAIN, Policy, cast
-from ...operators.beside import Beside, keeps_states
 from ...operators.catalogue import layer
-from ...operators.evaluate import draw_weights, evaluate_node
+from ...operators.masks_and_states import MasksAndStates, keeps_states
+from ...operators.reference.evaluate import draw_weights, evaluate_node
 from ...operators.spec import ShapeError
 from .policies import LARGEST_IN_HALF, input_for
 
@@ -36,7 +36,7 @@ _GIVES_INTEGERS = ("CategoryEncoding", "Discretization", "HashedCrossing", "Hash
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class NetworkTensor:
     """One tensor of the network, with the value it has in float64."""
 
     ref: Ref
@@ -89,36 +89,36 @@ class Assembly:
         self._specs: list[InputSpec] = []
         self._calls: dict[str, int] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
-        self._beside = Beside()
+        self._beside = MasksAndStates()
 
-    def input(self, value: Array) -> Tensor:
+    def input(self, value: Array) -> NetworkTensor:
         name = f"x{len(self._specs)}"
         value = input_for(self._policy, value)
         self._specs.append(InputSpec(name, value.shape[1:], value.dtype.name))
         self.inputs[name] = value
-        return Tensor(Ref(name), value, "Input")
+        return NetworkTensor(Ref(name), value, "Input")
 
     def add(
         self,
         op: str,
-        sources: Sequence[Tensor],
+        sources: Sequence[NetworkTensor],
         params: Mapping[str, Json],
         call_params: Mapping[str, Json] | None = None,
-    ) -> Tensor | None:
+    ) -> NetworkTensor | None:
         """The node's first output; None, and nothing added, where the layer does not fit or its output is no use."""
         count = sum(node.op == op and node.call == 0 for node in self.nodes)
         name = f"{op.lower()}_{count + 1}"
         node = Node(name, op, tuple(source.ref for source in sources), params, call_params=call_params or {})
         return self._append(node, sources)
 
-    def add_again(self, first: Node, source: Tensor) -> Tensor | None:
+    def add_again(self, first: Node, source: NetworkTensor) -> NetworkTensor | None:
         """Another call of an earlier layer, which shares its weights."""
         call = self._calls[first.layer] + 1
         name = f"{first.layer}__{call}"
         node = Node(name, first.op, (source.ref,), first.params, first.layer, call, first.call_params)
         return self._append(node, [source])
 
-    def reusable(self, source: Tensor) -> list[Node]:
+    def reusable(self, source: NetworkTensor) -> list[Node]:
         """Earlier layers with weights that take a tensor of this shape."""
         shared = {name.partition("/")[0] for name in self.weights}
         return [
@@ -128,7 +128,7 @@ class Assembly:
             if self._shapes[node.name] == source.shape and layer(node.op).domain(_complete(node)).low is None
         ]
 
-    def _append(self, node: Node, sources: Sequence[Tensor]) -> Tensor | None:
+    def _append(self, node: Node, sources: Sequence[NetworkTensor]) -> NetworkTensor | None:
         values = [source.value for source in sources]
         weights: dict[str, Array] = {}
         try:
@@ -158,12 +158,12 @@ class Assembly:
         self._calls[node.layer] = node.call
         self._shapes[node.name] = sources[0].shape
         if node.op in _GIVES_INTEGERS:
-            return self.add("Rescaling", [Tensor(Ref(node.name), value, node.op)], {"scale": 0.5})
+            return self.add("Rescaling", [NetworkTensor(Ref(node.name), value, node.op)], {"scale": 0.5})
         if _leaves_open(node):
             return self.add(
-                "Reshape", [Tensor(Ref(node.name), value, node.op)], {"target_shape": list(value.shape[1:])}
+                "Reshape", [NetworkTensor(Ref(node.name), value, node.op)], {"target_shape": list(value.shape[1:])}
             )
-        return self._quietened(Tensor(Ref(node.name), value, node.op))
+        return self._quietened(NetworkTensor(Ref(node.name), value, node.op))
 
     def _as_it_flows(self, value: Array) -> Array:
         """In half precision rounded as the layer's output is; a float64 array in any case."""
@@ -180,7 +180,7 @@ class Assembly:
         """The name of the latest node of a layer type."""
         return next(node.name for node in reversed(self.nodes) if node.op == op)
 
-    def _quietened(self, tensor: Tensor) -> Tensor:
+    def _quietened(self, tensor: NetworkTensor) -> NetworkTensor:
         if not self._quiet:
             return tensor
         loudest = float(np.abs(tensor.value).max(initial=0.0))
@@ -189,7 +189,7 @@ class Assembly:
         scale = max(2.0 ** -math.ceil(math.log2(loudest)), _LEAST_SCALE)
         return self.add("Rescaling", [tensor], {"scale": scale}) or tensor
 
-    def bring(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    def bring(self, tensor: NetworkTensor, shape: tuple[int, ...]) -> NetworkTensor:
         """Reshaping layers (section 3.2.2): to the shape, by cropping or padding where the sizes differ."""
         wanted = math.prod(shape)
         if tensor.shape == shape:
@@ -203,7 +203,7 @@ class Assembly:
                 tensor = self._must("ZeroPadding1D", line, {"padding": [0, missing]})
         return tensor if tensor.shape == shape else self._must("Reshape", tensor, {"target_shape": list(shape)})
 
-    def _must(self, op: str, tensor: Tensor, params: Mapping[str, Json]) -> Tensor:
+    def _must(self, op: str, tensor: NetworkTensor, params: Mapping[str, Json]) -> NetworkTensor:
         added = self.add(op, [tensor], params)
         if added is None:
             raise ShapeError(f"{op} does not fit {tensor.shape} with {dict(params)}")
@@ -229,7 +229,7 @@ class Assembly:
         for key in [key for key in self.weights if key.startswith(f"{name}/")]:
             del self.weights[key]
 
-    def graph(self, outputs: Sequence[Tensor], name: str) -> LayerGraph:
+    def graph(self, outputs: Sequence[NetworkTensor], name: str) -> LayerGraph:
         """The finished graph; nodes and inputs that no output depends on are left out, as libraries do."""
         needed = leading_to(self.nodes, [output.ref.node for output in outputs])
         kept = [node for node in self.nodes if node.name in needed]
@@ -237,10 +237,10 @@ class Assembly:
             self._forget_weights(layer_name)
         self.inputs = {name: array for name, array in self.inputs.items() if name in needed}
         specs = tuple(spec for spec in self._specs if spec.name in needed)
-        return LayerGraph(specs, tuple(_recounted(kept)), tuple(output.ref for output in outputs), name)
+        return LayerGraph(specs, tuple(_with_calls_numbered(kept)), tuple(output.ref for output in outputs), name)
 
 
-def _recounted(nodes: Sequence[Node]) -> list[Node]:
+def _with_calls_numbered(nodes: Sequence[Node]) -> list[Node]:
     """Calls of a layer numbered without gaps."""
     calls: Counter[str] = Counter()
     found: list[Node] = []

@@ -32,7 +32,7 @@ class Use:
     pairs: tuple[tuple[str, str], ...]
 
 
-class Coverage:
+class NetworkCoverage:
     """Counts of layers, of (layer, parameter, value) entries and of pairs of adjacent layers, reshaping aside.
 
     A generator's own one counts what was generated, which steers. What was run is told to another one.

@@ -9,9 +9,9 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.jsontext import Json
 from ...operators.catalogue import layer
-from ...operators.nested import serialized
+from ...operators.layers.nested import serialized_layer
 from ...operators.spec import Domain, Params
-from .assembly import Assembly, Tensor
+from .assembly import Assembly, NetworkTensor
 from .palettes import draw_values
 
 #: The share of steps that a mask hides; and how often indices are masked rather than steps.
@@ -29,7 +29,7 @@ _INDICES = 5
 
 def masked_sequence(
     net: Assembly, rng: np.random.Generator, shape: tuple[int, ...], style: str, params: Params
-) -> Tensor | None:
+) -> NetworkTensor | None:
     """A fresh input of this shape, steps first, behind a mask; None where it did not come to be.
 
     Args:
@@ -50,7 +50,7 @@ def masked_sequence(
         found = (net.add(op, [found], given) if keeps else None) or found
     if found is None or len(shape) == 2:
         return found
-    inner = serialized("Reshape", "reshape", target_shape=list(shape[1:]))
+    inner = serialized_layer("Reshape", "reshape", target_shape=list(shape[1:]))
     return net.add("TimeDistributed", [found], {"layer": inner})
 
 

@@ -12,12 +12,12 @@ from ...core.policies import PLAIN, Policy
 from ...core.procedure import Goal, Mode, Procedure
 from ...operators.catalogue import layer
 from ...operators.spec import no_weights
-from .assembly import Assembly, Tensor
+from .assembly import Assembly, NetworkTensor
 from .choices import choosable, reducing_layers, takes_edges
-from .coverage import Coverage
+from .coverage import NetworkCoverage
 from .palettes import DATA, EDGES, UNBOUNDED, DataShape, Samples, draw_shape, draw_style
 from .placing import Placer
-from .policies import draw_policy, furthest, optimizer_for, style_for
+from .policies import draw_policy, max_goal_of, optimizer_for, style_for
 from .settings import Network, NetworkSettings
 from .structure import Structure, draw_structure
 from .tasks import Task, draw_optimizer, draw_task
@@ -60,7 +60,7 @@ class NetworkGenerator:
         self._seed = seed
         self._index = 0
         names = self._settings.names()
-        self.coverage = Coverage(names, steered=self._settings.steered, policies=self._settings.policy_names())
+        self.coverage = NetworkCoverage(names, steered=self._settings.steered, policies=self._settings.policy_names())
         self._single, self._multiple = choosable(names, integers=self._settings.varied)
 
     def next(self) -> Network:
@@ -80,7 +80,7 @@ class _Build:
         self,
         rng: np.random.Generator,
         settings: NetworkSettings,
-        coverage: Coverage,
+        coverage: NetworkCoverage,
         single: Sequence[str],
         multiple: Sequence[str],
         number: int,
@@ -142,7 +142,7 @@ class _Build:
             return draw_structure(self._rng, settings.max_cells, settings.max_vertices)
         return Structure(((), (0,)), template="unit")
 
-    def _first_input(self, samples: Samples | None) -> Tensor:
+    def _first_input(self, samples: Samples | None) -> NetworkTensor:
         if samples is None:
             return self._place.new_input(self._first_shape)
         rows = self._rng.integers(len(samples.inputs), size=self._place.net.batch)
@@ -174,15 +174,15 @@ class _Build:
         total = self._place.net.add("Add", joined, {}) if len(joined) > 1 else None
         return self._finish(Structure(((),), template="edges"), [total or joined[0]])
 
-    def _quieter(self, end: Tensor) -> Tensor:
+    def _quieter(self, end: NetworkTensor) -> NetworkTensor:
         return self._place.net.add("Rescaling", [end], {"scale": _QUIETER}) or end
 
-    def _by_shape(self, ends: Sequence[Tensor]) -> list[Tensor]:
+    def _by_shape(self, ends: Sequence[NetworkTensor]) -> list[NetworkTensor]:
         """Those of one shape added up, so that fewer of them have to be fitted to each other."""
-        groups: dict[tuple[int, ...], list[Tensor]] = {}
+        groups: dict[tuple[int, ...], list[NetworkTensor]] = {}
         for end in ends:
             groups.setdefault(end.shape, []).append(end)
-        found: list[Tensor] = []
+        found: list[NetworkTensor] = []
         for group in groups.values():
             total = self._place.net.add("Add", group, {}) if len(group) > 1 else None
             found += group if total is None else [total]
@@ -190,7 +190,7 @@ class _Build:
 
     # Lines 19 to 29
 
-    def _vertex(self, sources: Sequence[Tensor], reducing: bool) -> Tensor:
+    def _vertex(self, sources: Sequence[NetworkTensor], reducing: bool) -> NetworkTensor:
         if self._settings.unit:
             return self._unit(sources[0])
         if reducing and sources[0].elements > 1:
@@ -202,7 +202,7 @@ class _Build:
             return self._single_input(sources[0])
         return self._several_inputs(sources if len(sources) > 1 else self._place.with_others(sources[0], 2))
 
-    def _reduction(self, source: Tensor) -> Tensor:
+    def _reduction(self, source: NetworkTensor) -> NetworkTensor:
         """The end of a reduction cell: a layer that makes it smaller, or cropping where none was found."""
         candidates = reducing_layers(self._single)
         for _ in range(_ATTEMPTS if candidates else 0):
@@ -212,7 +212,7 @@ class _Build:
                 return added
         return self._place.net.bring(source, (source.elements // 2,))
 
-    def _unit(self, source: Tensor) -> Tensor:
+    def _unit(self, source: NetworkTensor) -> NetworkTensor:
         everything = [*self._single, *self._multiple]
         for _ in range(_ATTEMPTS):
             name = self._coverage.choose_layer(self._rng, everything, ())
@@ -224,7 +224,7 @@ class _Build:
                 return added
         return source
 
-    def _single_input(self, source: Tensor) -> Tensor:
+    def _single_input(self, source: NetworkTensor) -> NetworkTensor:
         known = self._place.net.reusable(source) if self._settings.varied else []
         if known and self._rng.random() < _SHARED:
             again = self._place.net.add_again(known[int(self._rng.integers(len(known)))], source)
@@ -238,7 +238,7 @@ class _Build:
                 return added
         return self._place.fallback(source)
 
-    def _several_inputs(self, sources: Sequence[Tensor]) -> Tensor:
+    def _several_inputs(self, sources: Sequence[NetworkTensor]) -> NetworkTensor:
         count = len(sources)
         fitting = [name for name in self._multiple if (layer(name).arity[1] or count) >= count]
         for _ in range(_ATTEMPTS if fitting else 0):
@@ -253,7 +253,7 @@ class _Build:
 
     # Lines 30 to 32
 
-    def _finish(self, structure: Structure, tensors: Sequence[Tensor]) -> Network:
+    def _finish(self, structure: Structure, tensors: Sequence[NetworkTensor]) -> Network:
         rng, settings = self._rng, self._settings
         numbers = self._place.style not in UNBOUNDED
         bare, along = settings.unit or not numbers, settings.varied and not settings.unit
@@ -264,7 +264,7 @@ class _Build:
         outputs = [self._head(task, end) for end in ends]
         graph = self._place.net.graph(outputs, f"muffin-{self._number}")
         labels = {output.ref.node: task.labels(rng, self._place.net.batch, self._labels) for output in outputs}
-        goal = furthest(self._policy, settings.goal)
+        goal = max_goal_of(self._policy, settings.goal)
         procedure = Procedure(
             goal=goal,
             mode=Mode.USER if rng.random() < _AS_USERS else Mode.EAGER,
@@ -292,7 +292,7 @@ class _Build:
             tuple(use for node, use in self._place.uses if node in kept),
         )
 
-    def _head(self, task: Task, end: Tensor) -> Tensor:
+    def _head(self, task: Task, end: NetworkTensor) -> NetworkTensor:
         if self._settings.unit:
             return task.bare_head(self._place.net, end)
         return (

@@ -155,7 +155,7 @@ def draw_edge_shape(rng: np.random.Generator, rank: int, style: str) -> tuple[in
     return (*shape[:empty], 0, *shape[empty + 1 :])
 
 
-def factorized(rng: np.random.Generator, elements: int, rank: int) -> tuple[int, ...] | None:
+def factorized_shape(rng: np.random.Generator, elements: int, rank: int) -> tuple[int, ...] | None:
     """A shape of just so many elements, without the batch axis; None where one size would be unwieldy."""
     sizes = [1] * (rank - 1)
     for prime in _prime_factors(elements):

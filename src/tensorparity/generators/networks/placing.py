@@ -10,13 +10,13 @@ from ...core.jsontext import Json
 from ...core.policies import PLAIN, Policy
 from ...operators.catalogue import layer
 from ...operators.spec import Domain, LayerSpec, no_weights
-from .assembly import Assembly, Tensor
-from .coverage import Coverage, Use
+from .assembly import Assembly, NetworkTensor
+from .coverage import NetworkCoverage, Use
 from .masked import masked_sequence
 from .merges import merged_shapes
-from .palettes import SHAPES, draw_edge_shape, draw_shape, draw_values, factorized
+from .palettes import SHAPES, draw_edge_shape, draw_shape, draw_values, factorized_shape
 from .settings import NetworkSettings
-from .support import hopeless, hopeless_behind_mask, lacking
+from .support import hopeless, hopeless_behind_mask, why_unsupported
 
 _FITTINGS = 6
 #: How often what no target has is taken all the same: while the layer has never been used, and later.
@@ -53,7 +53,7 @@ class Placer:
         self,
         rng: np.random.Generator,
         settings: NetworkSettings,
-        coverage: Coverage,
+        coverage: NetworkCoverage,
         policy: Policy,
         net: Assembly,
         style: str,
@@ -75,18 +75,18 @@ class Placer:
         self.functional: list[tuple[str, str]] = []
         self.uses: list[tuple[str, Use]] = []
 
-    def new_input(self, shape: tuple[int, ...], domain: Domain | None = None) -> Tensor:
+    def new_input(self, shape: tuple[int, ...], domain: Domain | None = None) -> NetworkTensor:
         full = (self.net.batch, *shape)
         dtype = "float64" if self._policy.compute == "float64" else "float32"
         return self.net.input(draw_values(self._rng, full, domain or Domain(), self.style, dtype))
 
-    def with_others(self, source: Tensor, count: int) -> list[Tensor]:
+    def with_others(self, source: NetworkTensor, count: int) -> list[NetworkTensor]:
         """Inputs for a layer that reads several where there is one: new ones, or in the paper's way the same again."""
         if not self._settings.varied:
             return [source] * count
         return [source, *(self.new_input(self._first_shape) for _ in range(count - 1))]
 
-    def single(self, name: str, source: Tensor, *, reducing: bool = False) -> Tensor | None:
+    def single(self, name: str, source: NetworkTensor, *, reducing: bool = False) -> NetworkTensor | None:
         spec = layer(name)
         for _ in range(_FITTINGS):
             chosen = self._choose(spec)
@@ -100,7 +100,7 @@ class Placer:
                 return self._behind_mask(spec, params, call_params, source)
             before = self.net.mark()
             given = self._fit(spec, source)
-            params = self._filling(spec, params, given)
+            params = self._with_full_window(spec, params, given)
             refused = self._refuses(spec, params, len(given.shape) + 1, given.shape)
             added = None if refused else self.net.add(name, [given], params, call_params)
             most = min(source.elements, given.elements) - 1 if reducing else None
@@ -110,7 +110,7 @@ class Placer:
             self.net.restore(before)
         return None
 
-    def several(self, name: str, sources: Sequence[Tensor]) -> Tensor | None:
+    def several(self, name: str, sources: Sequence[NetworkTensor]) -> NetworkTensor | None:
         """Lines 26 to 28: all inputs are brought to one random shape, then merged."""
         spec = layer(name)
         least, most = spec.arity
@@ -144,7 +144,7 @@ class Placer:
             return [shape] * count
         return merged_shapes(self._rng, spec.name, spec.complete({**chosen[0], **chosen[1]}), shape, count)
 
-    def branch(self, names: Sequence[str]) -> Tensor | None:
+    def branch(self, names: Sequence[str]) -> NetworkTensor | None:
         """One of these layers on inputs of its own; None where nothing was found that takes any."""
         for _ in range(_FITTINGS):
             spec = layer(self._coverage.choose_edge(self._rng, names, self.style))
@@ -158,7 +158,7 @@ class Placer:
             before = self.net.mark()
             shape = draw_edge_shape(self._rng, int(self._rng.choice(ranks)), self.style)
             fresh = [self.new_input(own) for own in self._merged_shapes(spec, chosen, shape, spec.arity[0])]
-            params = self._filling(spec, params, fresh[0])
+            params = self._with_full_window(spec, params, fresh[0])
             refused = self._refuses(spec, params, len(shape) + 1, shape)
             added = None if refused else self.net.add(spec.name, fresh, params, call_params)
             if added is not None and added.shape:
@@ -168,7 +168,7 @@ class Placer:
             self.net.restore(before)
         return None
 
-    def fallback(self, source: Tensor) -> Tensor:
+    def fallback(self, source: NetworkTensor) -> NetworkTensor:
         return self.net.add("Activation", [source], {"activation": "tanh"}) or source
 
     def _beside(
@@ -176,9 +176,9 @@ class Placer:
         spec: LayerSpec,
         params: dict[str, Json],
         call_params: dict[str, Json],
-        sources: Sequence[Tensor],
+        sources: Sequence[NetworkTensor],
         domain: Domain,
-    ) -> Tensor | None:
+    ) -> NetworkTensor | None:
         """A layer that reads integers gets inputs of its own, and its output joins the network by a merge."""
         ranks = [rank for rank in spec.ranks if rank in (2, 3)]
         rank = int(self._rng.choice(ranks))
@@ -200,8 +200,8 @@ class Placer:
         return self.net.add("Add", [*joined, added], {}) or added
 
     def _with_further(
-        self, spec: LayerSpec, fresh: list[Tensor], params: dict[str, Json], call_params: dict[str, Json]
-    ) -> Tensor | None:
+        self, spec: LayerSpec, fresh: list[NetworkTensor], params: dict[str, Json], call_params: dict[str, Json]
+    ) -> NetworkTensor | None:
         """Half of the time, the layer on inputs of another kind besides; None where it has or takes none."""
         if not spec.further or self._rng.random() < _PLAIN:
             return None
@@ -213,8 +213,8 @@ class Placer:
         return added
 
     def _behind_mask(
-        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], source: Tensor
-    ) -> Tensor | None:
+        self, spec: LayerSpec, params: dict[str, Json], call_params: dict[str, Json], source: NetworkTensor
+    ) -> NetworkTensor | None:
         """A layer that reads a mask, on an input of its own that has one; its output joins the network by a merge."""
         ranks = [rank for rank in spec.ranks if rank in SHAPES and rank > 2]
         rank = int(self._rng.choice(ranks))
@@ -239,7 +239,7 @@ class Placer:
         free = self._settings.varied and not self._settings.unit
         return free and bool(self._rng.random() < _MASKED)
 
-    def _masked_values(self, spec: LayerSpec, given: list[Tensor]) -> list[Tensor]:
+    def _masked_values(self, spec: LayerSpec, given: list[NetworkTensor]) -> list[NetworkTensor]:
         """Attention, at times on values of which some are hidden."""
         shape = given[1].shape
         if spec.masked is None or len(shape) != 2 or not self._masks():
@@ -247,16 +247,16 @@ class Placer:
         masked = masked_sequence(self.net, self._rng, shape, self.style, {})
         return given if masked is None or masked.shape != shape else [given[0], masked, *given[2:]]
 
-    def _fit(self, spec: LayerSpec, source: Tensor) -> Tensor:
+    def _fit(self, spec: LayerSpec, source: NetworkTensor) -> NetworkTensor:
         """The source, or what reshaping makes of it where its rank is not one of the layer's."""
         rank = len(source.shape) + 1
         if rank in spec.ranks and self._rng.random() < _AS_IT_IS:
             return source
         rank = int(self._rng.choice([other for other in spec.ranks if 2 <= other <= 6]))
-        exact = factorized(self._rng, source.elements, rank) if self._rng.random() < _RESHAPED_ONLY else None
+        exact = factorized_shape(self._rng, source.elements, rank) if self._rng.random() < _RESHAPED_ONLY else None
         return self.net.bring(source, exact or draw_shape(self._rng, rank))
 
-    def _filling(self, spec: LayerSpec, params: dict[str, Json], given: Tensor) -> dict[str, Json]:
+    def _with_full_window(self, spec: LayerSpec, params: dict[str, Json], given: NetworkTensor) -> dict[str, Json]:
         """The parameters, at times with a window over the whole of the input."""
         name = next((p.name for p in spec.parameters if p.name in ("pool_size", "kernel_size")), None)
         able = self._settings.varied and name is not None and len(given.shape) > 1
@@ -266,7 +266,7 @@ class Placer:
         sizes = list(given.shape[1:] if first else given.shape[:-1])
         return {**params, name: sizes if len(sizes) > 1 else sizes[0]}
 
-    def _common_shape(self, spec: LayerSpec, sources: Sequence[Tensor]) -> tuple[int, ...]:
+    def _common_shape(self, spec: LayerSpec, sources: Sequence[NetworkTensor]) -> tuple[int, ...]:
         """A random shape; steered, mostly that of one of the inputs, or of as many elements: less has to be fitted."""
         drawn, rank = self._rng.random(), int(self._rng.choice(spec.ranks))
         small = [source for source in sources if 0 < source.elements <= _SMALL]
@@ -275,7 +275,7 @@ class Placer:
             return fitting[int(self._rng.integers(len(fitting)))]
         if self._settings.steered and small and drawn < _ELEMENTS_OF_ONE:
             one = small[int(self._rng.integers(len(small)))]
-            return factorized(self._rng, one.elements, rank) or draw_shape(self._rng, rank)
+            return factorized_shape(self._rng, one.elements, rank) or draw_shape(self._rng, rank)
         return draw_shape(self._rng, rank)
 
     def _choose(self, spec: LayerSpec) -> tuple[dict[str, Json], dict[str, Json]] | None:
@@ -295,7 +295,7 @@ class Placer:
             return True
         if self._settings.varied and hopeless(spec.name, complete, rank, shape[-1] if shape else None):
             return not self._dares(spec)
-        lacks = bool(lacking(spec.name, complete, rank)) or self._policy.compute not in spec.dtypes
+        lacks = bool(why_unsupported(spec.name, complete, rank)) or self._policy.compute not in spec.dtypes
         return lacks and not self._exotic
 
     def _dares(self, spec: LayerSpec) -> bool:

@@ -62,7 +62,7 @@ def input_for(policy: Policy, values: Array) -> Array:
     return cast(cast(values, policy.compute), policy.fed())
 
 
-def furthest(policy: Policy, goal: Goal) -> Goal:
+def max_goal_of(policy: Policy, goal: Goal) -> Goal:
     """Nobody trains with weights of 16 bits: an optimizer's epsilons and squares vanish in them."""
     pure = policy.half and not policy.mixed
     return Goal.GRADIENTS if pure and goal is Goal.UPDATE else goal

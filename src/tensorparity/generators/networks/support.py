@@ -20,7 +20,7 @@ _COUNTING = ("CategoryEncoding", "Hashing", "IntegerLookup")
 _LOOKUPS = ("HashedCrossing", "Hashing", "IntegerLookup")
 
 
-def lacking(op: str, params: Params, rank: int) -> str:
+def why_unsupported(op: str, params: Params, rank: int) -> str:
     """Why a target is known to have no such layer; empty where all have it."""
     if params.get("data_format") == "channels_first" and op in _CONVOLVING:
         return "TensorFlow convolves in one data format on CPUs"

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.procedure import Recipe
-from ...operators.loss_spec import AXIS, REDUCTION, LossSpec
-from ...operators.losses import LOSSES
-from ...operators.optimizer_options import shows_after
-from ...operators.optimizers import OPTIMIZERS
-from .assembly import Assembly, Tensor
+from ...operators.losses.catalogue import LOSSES
+from ...operators.losses.spec import AXIS, REDUCTION, LossSpec
+from ...operators.optimizers.catalogue import OPTIMIZERS
+from ...operators.optimizers.options import shows_after
+from .assembly import Assembly, NetworkTensor
 from .palettes import DataShape
 
 #: How often an optimizer is also asked to clip, decay, average or follow a schedule.
@@ -66,16 +66,16 @@ class Task:
             return (_STEPS, self.outputs)
         return (self.outputs, _POSITIONS) if self.inner else (self.outputs,)
 
-    def head(self, net: Assembly, end: Tensor, rng: np.random.Generator) -> Tensor:
+    def head(self, net: Assembly, end: NetworkTensor, rng: np.random.Generator) -> NetworkTensor:
         """SetOutputLayer: reshape to the output's size, or let a Dense layer do it, so that all of it counts."""
         takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
         if self._spec.labels == "sequences":
-            return _named(net, net.bring(end, self.shape))
+            return _own_head(net, net.bring(end, self.shape))
         if self.inner:
             return self._inner_head(net, net.bring(end, self.shape), takes)
         if takes == "unit":
             line = net.bring(end, (self.outputs,))
-            return net.add("UnitNormalization", [line], {}) or _named(net, line)
+            return net.add("UnitNormalization", [line], {}) or _own_head(net, line)
         if takes in ("chances", "probabilities") and rng.random() < _SHARP:
             return self._sharp_head(net, end, takes, rng)
         if rng.random() < 0.5:
@@ -85,9 +85,9 @@ class Task:
                 return dense
         line = net.bring(end, (self.outputs,))
         name = _ENDS[takes]
-        return (net.add("Activation", [line], {"activation": name}) if name else None) or _named(net, line)
+        return (net.add("Activation", [line], {"activation": name}) if name else None) or _own_head(net, line)
 
-    def plain_head(self, net: Assembly, end: Tensor) -> Tensor:
+    def plain_head(self, net: Assembly, end: NetworkTensor) -> NetworkTensor:
         """The paper's: the output is reshaped; behind it comes only what the loss is not defined without."""
         line = self.bare_head(net, end)
         takes = "values" if self.loss.params.get("from_logits") else self._spec.predictions
@@ -98,24 +98,24 @@ class Task:
         name = _ENDS[takes]
         return (net.add("Activation", [line], {"activation": name}) if name else None) or line
 
-    def bare_head(self, net: Assembly, end: Tensor) -> Tensor:
+    def bare_head(self, net: Assembly, end: NetworkTensor) -> NetworkTensor:
         """Nothing but reshaping, for a loss that takes any values."""
         line = net.bring(end, self.shape)
         if line.op != "Input":
             return line
         return net.add("Reshape", [line], {"target_shape": list(self.shape)}) or line  # an output must be a node
 
-    def _inner_head(self, net: Assembly, line: Tensor, takes: str) -> Tensor:
+    def _inner_head(self, net: Assembly, line: NetworkTensor, takes: str) -> NetworkTensor:
         if takes == "probabilities":
-            return net.add("Softmax", [line], {"axis": self.loss.params[AXIS.name]}) or _named(net, line)
+            return net.add("Softmax", [line], {"axis": self.loss.params[AXIS.name]}) or _own_head(net, line)
         return net.add("Activation", [line], {"activation": _ENDS[takes] or "linear"}) or line
 
-    def _sharp_head(self, net: Assembly, end: Tensor, takes: str, rng: np.random.Generator) -> Tensor:
+    def _sharp_head(self, net: Assembly, end: NetworkTensor, takes: str, rng: np.random.Generator) -> NetworkTensor:
         line = net.bring(end, (self.outputs,))
         aside = float(rng.choice(_ASIDE)) if takes == "chances" else 0.0
         change = {"scale": float(rng.choice(_SHARPLY))} if aside == 0.0 else {"scale": 1.0, "offset": aside}
         loud = net.add("Rescaling", [line], change) or line
-        return net.add("Activation", [loud], {"activation": _ENDS[takes]}) or _named(net, line)
+        return net.add("Activation", [loud], {"activation": _ENDS[takes]}) or _own_head(net, line)
 
     def labels(self, rng: np.random.Generator, batch: int, real: Array | None = None) -> Array:
         """Labels that the loss takes; those of the data set, where they are of that kind."""
@@ -143,7 +143,7 @@ class Task:
         return (np.abs(drawn) + 0.1 if kind == "positive" else drawn).astype(np.float32)
 
 
-def _named(net: Assembly, tensor: Tensor) -> Tensor:
+def _own_head(net: Assembly, tensor: NetworkTensor) -> NetworkTensor:
     """A head of its own: what is an output must be a node, and not the output of another head too."""
     return net.add("Activation", [tensor], {"activation": "linear"}) or tensor
 

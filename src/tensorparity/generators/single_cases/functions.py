@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...core.case import Case
-from ...operators.activation_calls import ACTIVATIONS, ActivationSpec
-from ...operators.activation_cases import activation_case, draw_style
-from ...operators.draws import draw_params
-from ...operators.text_cases import draw_arguments, text_case
-from ...operators.text_layers import TEXT_LAYERS, TextLayerSpec
+from ...operators.functions.activation_calls import ACTIVATIONS, ActivationSpec
+from ...operators.functions.draws import draw_params
+from ...operators.functions.text_layers import TEXT_LAYERS, TextLayerSpec
+from .activation_functions import activation_case, draw_style
+from .text_layers import draw_arguments, text_case
 
 #: After so many activations, the layers of strings again: they have far more arguments.
 _BETWEEN = 8

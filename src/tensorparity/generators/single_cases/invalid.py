@@ -13,20 +13,20 @@ from ...core.case import ApiCall, Case
 from ...core.graph import GraphBuilder, LayerGraph, Node, Ref
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Procedure, Recipe
-from ...operators.activation_calls import ACTIVATIONS, ActivationSpec
-from ...operators.activation_cases import activation_case
 from ...operators.catalogue import layer, layer_names
-from ...operators.evaluate import draw_weights, infer_shapes
-from ...operators.loss_spec import REDUCTION
-from ...operators.losses import LOSSES
+from ...operators.functions.activation_calls import ACTIVATIONS, ActivationSpec
+from ...operators.functions.text_layers import TEXT_LAYERS, TextLayerSpec
+from ...operators.losses.catalogue import LOSSES
+from ...operators.losses.spec import REDUCTION
 from ...operators.metrics.catalogue import METRICS, metric_case
 from ...operators.metrics.spec import MetricSpec
-from ...operators.optimizer_options import OPTION_CONFLICTS, OPTIONS
-from ...operators.optimizers import OPTIMIZERS
+from ...operators.optimizers.catalogue import OPTIMIZERS
+from ...operators.optimizers.options import OPTION_CONFLICTS, OPTIONS
+from ...operators.reference.evaluate import draw_weights, infer_shapes
 from ...operators.spec import Conflict, Parameter, Shape, ShapeError
-from ...operators.text_cases import text_case
-from ...operators.text_layers import TEXT_LAYERS, TextLayerSpec
 from ..networks.networks import NetworkGenerator, NetworkSettings
+from .activation_functions import activation_case
+from .text_layers import text_case
 
 #: Networks of one layer that are drawn for one that has it, and in which each of the wrong values alone is right.
 _ATTEMPTS = 24
@@ -127,7 +127,7 @@ def _losses() -> Iterator[tuple[Recipe, Recipe]]:
         yield Recipe("MeanSquaredError", params), plain
     for spec in LOSSES.values():
         for params in _ruled_out(spec.parameters):
-            yield Recipe(spec.name, {**_needed(spec.parameters), **params}), plain
+            yield Recipe(spec.name, {**_required_arguments(spec.parameters), **params}), plain
 
 
 def _optimizers() -> Iterator[tuple[Recipe, Recipe]]:
@@ -136,7 +136,7 @@ def _optimizers() -> Iterator[tuple[Recipe, Recipe]]:
         yield plain, Recipe("SGD", params)
     for spec in OPTIMIZERS.values():
         for params in _ruled_out(spec.parameters):
-            yield plain, Recipe(spec.name, {**_needed(spec.parameters), **params})
+            yield plain, Recipe(spec.name, {**_required_arguments(spec.parameters), **params})
 
 
 def _metrics(seed: int) -> Iterator[Callable[[], Case | None]]:
@@ -147,7 +147,7 @@ def _metrics(seed: int) -> Iterator[Callable[[], Case | None]]:
 
 def _metric(spec: MetricSpec, wrong: dict[str, Json], seed: int) -> Case:
     rng = np.random.default_rng([seed, 0xBAD])
-    needed = _needed(spec.parameters)
+    needed = _required_arguments(spec.parameters)
     case = metric_case(spec, needed, rng, weighted=False)
     assert isinstance(case.subject, ApiCall)
     return replace(case, subject=replace(case.subject, kwargs={**needed, **wrong}))
@@ -163,7 +163,7 @@ def _functions(seed: int) -> Iterator[Callable[[], Case | None]]:
 
 
 def _of_strings(spec: TextLayerSpec, wrong: dict[str, Json], seed: int) -> Case:
-    needed = _needed(spec.parameters)
+    needed = _required_arguments(spec.parameters)
     case = text_case(spec, needed, np.random.default_rng([seed, 0xBAD]))
     assert isinstance(case.subject, ApiCall)
     return replace(case, subject=replace(case.subject, kwargs={**needed, **wrong}))
@@ -171,10 +171,10 @@ def _of_strings(spec: TextLayerSpec, wrong: dict[str, Json], seed: int) -> Case:
 
 def _function(spec: ActivationSpec, wrong: dict[str, Json], seed: int) -> Case:
     rng = np.random.default_rng([seed, 0xBAD])
-    return activation_case(spec, {**_needed(spec.parameters), **wrong}, rng, dtype="float32")
+    return activation_case(spec, {**_required_arguments(spec.parameters), **wrong}, rng, dtype="float32")
 
 
-def _needed(parameters: Sequence[Parameter]) -> dict[str, Json]:
+def _required_arguments(parameters: Sequence[Parameter]) -> dict[str, Json]:
     return {parameter.name: parameter.valid[0] for parameter in parameters if parameter.required}
 
 

@@ -8,7 +8,7 @@ from ...core.arrays import Array
 from ...core.case import ApiCall, ArrayArg, Case
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Procedure
-from .. import draws
+from ..functions import draws
 from .confusion import CONFUSIONS
 from .means import MEANS
 from .overlaps import OVERLAPS
@@ -39,10 +39,10 @@ def metric_case(
     """One metric on labels and predictions of its kind, in one of its styles; along axis 1, positions come last."""
     samples = count_of(style)
     if params.get("axis") == 1:
-        several = [_drawn(spec, params, rng, style) for _ in range(_POSITIONS)]
+        several = [_draw_operands(spec, params, rng, style) for _ in range(_POSITIONS)]
         drawn = [np.stack(parts, -1) for parts in zip(*several, strict=True)]
     else:
-        drawn = _drawn(spec, params, rng, style)
+        drawn = _draw_operands(spec, params, rng, style)
     if weighted and spec.weights:
         shape_of = drawn[-1].shape if not spec.labels else drawn[-1].shape[:1]
         if params.get("axis") == 1 and (spec.weights == "whole" or params.get("ignore_class") is not None):
@@ -57,7 +57,7 @@ def metric_case(
     return Case(call, Procedure(goal=Goal.CALL), inputs=inputs, seed=int(rng.integers(2**31)))
 
 
-def _drawn(spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, style: str) -> list[Array]:
+def _draw_operands(spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, style: str) -> list[Array]:
     samples = count_of(style)
     classes = rng.integers(0, _CLASSES, samples)
     logits = draw_numbers(style, (samples, _CLASSES), rng)

@@ -56,7 +56,7 @@ def _single(value: Array, thresholds: object) -> Array:
     return value if isinstance(thresholds, (list, tuple)) and len(thresholds) > 1 else value.reshape(())
 
 
-def _counting(of: Callable[[Confusion], Array]) -> Reference:
+def _counting_reference(of: Callable[[Confusion], Array]) -> Reference:
     def value(params: Params, labels: Array, predictions: Array, weights: Array | None) -> Evaluation:
         thresholds = _thresholds(params["thresholds"], 0.5)
         found = count(labels, predictions, _rows(weights, predictions), thresholds)
@@ -179,13 +179,13 @@ _NUMBER = Parameter("num_thresholds", 200, (200, 11), (0,))
 _CLASS = Parameter("class_id", None, (None, 1), ("much",))
 
 
-def _bound(name: str) -> Parameter:
+def _bound_parameter(name: str) -> Parameter:
     return Parameter(name, None, (0.5, 0.8), (-0.1, 1.5, "much"), required=True)
 
 
 CONFUSIONS = (
     *(
-        MetricSpec(name, (_AT,), _counting(of), f"the weights of {formula}, summed", "binary", "chances")
+        MetricSpec(name, (_AT,), _counting_reference(of), f"the weights of {formula}, summed", "binary", "chances")
         for name, formula, of in _COUNTS
     ),
     MetricSpec(
@@ -206,7 +206,7 @@ CONFUSIONS = (
     ),
     MetricSpec(
         "SensitivityAtSpecificity",
-        (_bound("specificity"), _NUMBER, _CLASS),
+        (_bound_parameter("specificity"), _NUMBER, _CLASS),
         _best("specificity", _recall, _specificity),
         "the best sensitivity over all thresholds where specificity is at least the given one",
         "binary",
@@ -214,7 +214,7 @@ CONFUSIONS = (
     ),
     MetricSpec(
         "SpecificityAtSensitivity",
-        (_bound("sensitivity"), _NUMBER, _CLASS),
+        (_bound_parameter("sensitivity"), _NUMBER, _CLASS),
         _best("sensitivity", _specificity, _recall),
         "the best specificity over all thresholds where sensitivity is at least the given one",
         "binary",
@@ -222,7 +222,7 @@ CONFUSIONS = (
     ),
     MetricSpec(
         "PrecisionAtRecall",
-        (_bound("recall"), _NUMBER, _CLASS),
+        (_bound_parameter("recall"), _NUMBER, _CLASS),
         _best("recall", _precision, _recall),
         "the best precision over all thresholds where recall is at least the given one",
         "binary",
@@ -230,7 +230,7 @@ CONFUSIONS = (
     ),
     MetricSpec(
         "RecallAtPrecision",
-        (_bound("precision"), _NUMBER, _CLASS),
+        (_bound_parameter("precision"), _NUMBER, _CLASS),
         _best("precision", _recall, _precision),
         "the best recall over all thresholds where precision is at least the given one",
         "binary",

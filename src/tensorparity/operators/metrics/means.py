@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ...core.arrays import Array
-from ..loss_spec import AXIS
-from ..losses import LOSSES
-from ..rounding import exact, growth
+from ..losses.catalogue import LOSSES
+from ..losses.spec import AXIS
+from ..reference.rounding import exact, growth
 from ..spec import Evaluation, Parameter, Params
 from .spec import EPSILON, MetricSpec, Reference, weighted_mean
 
@@ -36,7 +36,7 @@ def _as_loss(name: str, sign: float = 1.0) -> Reference:
     return _mean_of(each)
 
 
-def _counted(name: str) -> Reference:
+def _mean_over_counted(name: str) -> Reference:
     """The mean of the loss over the samples whose class is not to be ignored."""
     spec = LOSSES[name]
 
@@ -187,7 +187,7 @@ MEANS = (
     MetricSpec(
         "SparseCategoricalCrossentropy",
         (_LOGITS, Parameter("ignore_class", None, (None, 1)), AXIS),
-        _counted("SparseCategoricalCrossentropy"),
+        _mean_over_counted("SparseCategoricalCrossentropy"),
         f"{_SAME}, over the samples that are not of the class to ignore",
         "indices",
         "probabilities",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.jsontext import Json
-from ..rounding import growth
+from ..reference.rounding import growth
 from ..spec import Evaluation, Parameter, Params, ruled_out
 
 #: Added to denominators by the formulas that say so.

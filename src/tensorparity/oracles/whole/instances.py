@@ -9,7 +9,7 @@ import numpy as np
 from ...core.arrays import Array, Arrays
 from ...core.errors import DataError
 from ...core.outcome import Outcome
-from ..distances import check_labels
+from ..measure.distances import check_labels
 
 #: Outputs that vary over the inputs by no more than this share of their scale cannot show a fault.
 _INSENSITIVE = 1e-2

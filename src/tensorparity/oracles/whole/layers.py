@@ -16,22 +16,22 @@ from ...core.oracle import Check
 from ...core.outcome import Outcome
 from ...core.procedure import Procedure
 from ...core.suspicion import Suspicion
-from ...operators.evaluate import infer_shapes
+from ...operators.reference.evaluate import infer_shapes
 from ...operators.spec import ShapeError
-from ...triage.diagnose import Accusation, accuse, doubts
-from ...triage.exporters import PREFIX, accuse_exporters, doubt, is_ambiguous, is_settled_by_exporter
-from ...triage.in_place import clear_in_place
-from ...triage.localizers import Scene, accusations
-from ...triage.node_errors import NodeErrors
-from ...triage.rates import localization_map
-from ...triage.replay import replay_nodes
-from ..choice import choose_inputs
-from ..example import build_example
 from ..kinds import oracle_of
+from ..measure.choice import choose_inputs
+from ..measure.diagnose import Accusation, accuse, doubts
+from ..measure.example import build_example
+from ..measure.exporters import PREFIX, accuse_exporters, doubt, is_ambiguous, is_settled_by_exporter
+from ..measure.in_place import clear_in_place
+from ..measure.localizers import LocalizedPair, accusations
+from ..measure.node_errors import NodeErrors
+from ..measure.rates import localization_map
+from ..measure.replay import replay_nodes
 from .cases import one_layer_case, replayed_case
 from .instances import rows_of
 from .runs import blame_exporter, blame_fusion
-from .sight import Asking, Found, Place, Sight, T, exporters_of
+from .sight import Asking, Found, ModelPlace, Sight, T, exporters_of
 
 #: A trace of this many bytes per input is taken on one input only.
 _TRACE_BYTES = 64 << 20
@@ -61,15 +61,15 @@ def look_at_layers(at: Sight) -> Asking[bool]:
     yield from _arbitrate(at, few, activations)
     at.measured = clear_in_place(at.measured, at.model, few, traces, at.seen.traits)
     at.comparisons = _with_maps(at, traces, picked)
-    accused = _accused(at)
-    at.found += [_found(at, accusation, few, activations) for accusation in accused]
+    accused = _accusations(at)
+    at.found += [_found_layer(at, accusation, few, activations) for accusation in accused]
     if not accused:
         at.found += blame_exporter(at, few)
         at.found += yield from blame_fusion(at, traces, few, picked)
     return True
 
 
-def _accused(at: Sight) -> list[Accusation]:
+def _accusations(at: Sight) -> list[Accusation]:
     """Whoever is guilty of a layer; never an arbiter alone."""
     own = [errors for errors in at.measured if not is_settled_by_exporter(errors, at.exporters)]
     families = at.families([*at.completed, *at.settings.arbiters])
@@ -114,7 +114,7 @@ def _arbitrate(at: Sight, few: Arrays, activations: Arrays) -> Asking[None]:
     if not disputed or not arbiters:
         return
     voters = [*at.completed, *arbiters]
-    again = yield from _noting(
+    again = yield from _noting_exporters(
         at, replay_nodes(at.delivered, disputed, few, activations, voters, at.seen.traits, deadline=_ARBITERS_SHARE)
     )
     settled = {errors.node.key: errors for errors in again}
@@ -123,7 +123,7 @@ def _arbitrate(at: Sight, few: Arrays, activations: Arrays) -> Asking[None]:
     at.notes.append(f"{', '.join(arbiters)} was asked about {layers} that the targets dispute")
 
 
-def _noting(at: Sight, asking: Asking[T]) -> Asking[T]:
+def _noting_exporters(at: Sight, asking: Asking[T]) -> Asking[T]:
     """Let it ask, and note who was given a file that an exporter wrote."""
     try:
         checks = next(asking)
@@ -142,7 +142,7 @@ def is_open(at: Sight, errors: NodeErrors) -> bool:
     return errors.disputed or is_ambiguous(errors, at.exporters)
 
 
-def _found(at: Sight, accusation: Accusation, few: Arrays, activations: Arrays) -> Found:
+def _found_layer(at: Sight, accusation: Accusation, few: Arrays, activations: Arrays) -> Found:
     """The guilty layer alone; where it is right there, alone where it stands."""
     node = accusation.first.node
     given = node_inputs(at.graph, node, few, activations)
@@ -150,8 +150,8 @@ def _found(at: Sight, accusation: Accusation, few: Arrays, activations: Arrays) 
     seed = at.seen.case.seed
     case = one_layer_case(at.model, node, given, seed, in_file=exported)
     voters = (*at.completed, *(name for name in at.settings.arbiters if name in accusation.first.errors))
-    standing = Place(replayed_case(at.model, node, given, seed), IN_MODEL)
-    alone = () if case.digest == standing.case.digest else (Place(case, oracle_of(case)),)
+    standing = ModelPlace(replayed_case(at.model, node, given, seed), IN_MODEL)
+    alone = () if case.digest == standing.case.digest else (ModelPlace(case, oracle_of(case)),)
     return Found(Suspicion(accusation.kind, accusation.diagnosis, case, voters), (*alone, standing))
 
 
@@ -167,7 +167,7 @@ def _with_map(at: Sight, comparison: Comparison, traces: Mapping[str, Outcome], 
     a, b = (_row_of(traces[target], row, len(picked)) for target in (comparison.a, comparison.b))
     layers = localization_map(at.graph, a.trace.nodes, b.trace.nodes, _pair_errors(at.measured, comparison))
     limits = {errors.node.key: errors.limit for errors in at.measured}
-    accused = accusations(Scene(at.graph, a, b, layers, limits))
+    accused = accusations(LocalizedPair(at.graph, a, b, layers, limits))
     return replace(comparison, layers=layers, example=_example(at, comparison, picked[row]), accused=accused)
 
 

@@ -11,11 +11,11 @@ from ...core.outcome import Outcome
 from ...core.procedure import Procedure
 from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
-from ...triage.discontinuity import downstream_of_discontinuity
-from ...triage.exporters import doubts_about, outputs_apart
-from ...triage.fusion import AMPLIFIED, Apart, guilty_of_fusion, relative_difference, shortest_stretch
 from ..kinds import oracle_of
-from .sight import Asking, Found, Place, Sight
+from ..measure.discontinuity import downstream_of_discontinuity
+from ..measure.exporters import doubts_about, outputs_apart
+from ..measure.fusion import AMPLIFIED, Apart, guilty_of_fusion, relative_difference, shortest_stretch
+from .sight import Asking, Found, ModelPlace, Sight
 
 
 def blame_exporter(at: Sight, few: Arrays) -> list[Found]:
@@ -26,7 +26,7 @@ def blame_exporter(at: Sight, few: Arrays) -> list[Found]:
     case = at.own_case(Procedure(), few)
     targets = (*apart.runtimes, *apart.originals)
     suspicion = Suspicion(Kind.INCONSISTENCY, apart.diagnosis(AMPLIFIED), case, targets)
-    return [Found(suspicion, (Place(case, at.settings.oracle),))]
+    return [Found(suspicion, (ModelPlace(case, at.settings.oracle),))]
 
 
 def blame_fusion(at: Sight, traces: Mapping[str, Outcome], few: Arrays, picked: list[int]) -> Asking[list[Found]]:
@@ -37,16 +37,16 @@ def blame_fusion(at: Sight, traces: Mapping[str, Outcome], few: Arrays, picked: 
         if name in stepping:
             continue
         for apart in guilty_of_fusion(at.outcomes, traces, name, picked):
-            found.append((yield from _fused(at, apart, few, tuple(traces))))
+            found.append((yield from _find_fusion(at, apart, few, tuple(traces))))
     return found
 
 
-def _fused(at: Sight, apart: Apart, few: Arrays, targets: tuple[str, ...]) -> Asking[Found]:
+def _find_fusion(at: Sight, apart: Apart, few: Arrays, targets: tuple[str, ...]) -> Asking[Found]:
     layers = Case(at.graph, inputs=few, weights=at.model.weights, seed=at.seen.case.seed)
     stretch = yield from shortest_stretch(layers, apart.target)
     diagnosis = apart.diagnosis(stretch, doubts_about(apart.target, at.exporters))
-    whole = Place(at.own_case(Procedure(), few), at.settings.oracle)
-    places = (Place(stretch.case, oracle_of(stretch.case)), whole) if stretch else (whole,)
+    whole = ModelPlace(at.own_case(Procedure(), few), at.settings.oracle)
+    places = (ModelPlace(stretch.case, oracle_of(stretch.case)), whole) if stretch else (whole,)
     return Found(Suspicion(Kind.INCONSISTENCY, diagnosis, places[0].case, targets), places)
 
 

@@ -20,8 +20,8 @@ from ...core.outcome import Outcome
 from ...core.procedure import Goal, Procedure
 from ...core.suspicion import Suspicion
 from ...operators.read_layers import read_layers
-from ...triage.node_errors import NodeErrors
-from ..distances import SHARE, TOP_K
+from ..measure.distances import SHARE, TOP_K
+from ..measure.node_errors import NodeErrors
 from ..pair import PairOracle, PairSettings, compare_outcomes, judge_parity
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class WholeSettings:
 
 
 @dataclass(frozen=True)
-class Place:
+class ModelPlace:
     """Where a suspicion can be seen: a case, and the oracle that sees it there."""
 
     case: Case
@@ -75,7 +75,7 @@ class Found:
     """A suspicion, and the places where it may show, the smallest first; the last one is taken without a look."""
 
     suspicion: Suspicion
-    places: tuple[Place, ...]
+    places: tuple[ModelPlace, ...]
 
 
 @dataclass

@@ -14,7 +14,7 @@ from ...core.endings import ENDING_KINDS
 from ...core.finding import Class
 from ...core.suspicion import Suspicion
 from ...core.verdict import Judgement, Kind, Verdict
-from ...triage.fusion import AMPLIFIED
+from ..measure.fusion import AMPLIFIED
 from .layers import is_open
 from .runs import stepping_outputs
 from .sight import Sight
@@ -31,17 +31,17 @@ def decide(at: Sight, comparison: Comparison) -> Comparison:
     verdict = comparison.verdict
     if verdict.judgement is not Judgement.UNDECIDED or not comparison.instances:
         return comparison
-    concerned = _concerned(comparison, at.suspicions, Class.DEFECT)
+    concerned = _suspicions_of_pair(comparison, at.suspicions, Class.DEFECT)
     if concerned:
         return replace(comparison, verdict=_failed_by(verdict, concerned[0]))
     free = next((s.diagnosis for s in at.suspicions if s.diagnosis.klass is Class.SPECIFICATION), None)
-    if free and not _unmeasured(at, comparison):
+    if free and not _first_unmeasured_layer(at, comparison):
         reason = f"both are right about {(free.node or '').partition('#')[0]}, which the documentation leaves open"
         return replace(comparison, verdict=replace(verdict, judgement=Judgement.PASS, reason=reason))
     return replace(comparison, verdict=_explain(at, comparison))
 
 
-def _concerned(comparison: Comparison, suspicions: Iterable[Suspicion], klass: Class) -> list[Suspicion]:
+def _suspicions_of_pair(comparison: Comparison, suspicions: Iterable[Suspicion], klass: Class) -> list[Suspicion]:
     """Those of a class that may be behind a difference of this pair."""
     accusable = set(comparison.accusable)
     return [s for s in suspicions if s.diagnosis.klass is klass and accusable & set(s.diagnosis.suspects)]
@@ -58,7 +58,7 @@ def _failed_by(verdict: Verdict, suspicion: Suspicion) -> Verdict:
 
 def _explain(at: Sight, comparison: Comparison) -> Verdict:
     verdict = comparison.verdict
-    missing = _unmeasured(at, comparison)
+    missing = _first_unmeasured_layer(at, comparison)
     if missing:
         return replace(verdict, reason=f"outputs differ, and {missing} could not be compared alone on both")
     unjudged = [errors for errors in at.measured if is_open(at, errors)]
@@ -77,7 +77,7 @@ def _explain(at: Sight, comparison: Comparison) -> Verdict:
     return replace(verdict, judgement=Judgement.PASS, reason=reason)
 
 
-def _unmeasured(at: Sight, comparison: Comparison) -> str:
+def _first_unmeasured_layer(at: Sight, comparison: Comparison) -> str:
     """The first layer that was not measured on both sides; a difference may hide there."""
     measured = {errors.node.key: errors.errors for errors in at.measured}
     for node in at.nodes:
@@ -88,12 +88,12 @@ def _unmeasured(at: Sight, comparison: Comparison) -> str:
 
 def after_confirmation(comparisons: Sequence[Comparison], suspicions: Sequence[Suspicion]) -> list[Comparison]:
     """The comparisons, where a suspicion that a verdict rests on turned out to be flaky: nobody can tell then."""
-    return [_revised(comparison, suspicions) for comparison in comparisons]
+    return [_revised_comparison(comparison, suspicions) for comparison in comparisons]
 
 
-def _revised(comparison: Comparison, suspicions: Sequence[Suspicion]) -> Comparison:
+def _revised_comparison(comparison: Comparison, suspicions: Sequence[Suspicion]) -> Comparison:
     verdict = comparison.verdict
-    flaky = _concerned(comparison, suspicions, Class.FLAKY)
+    flaky = _suspicions_of_pair(comparison, suspicions, Class.FLAKY)
     if not verdict.failed or not flaky:
         return comparison
     if not comparison.instances and any(s.kind in ENDING_KINDS for s in flaky):
@@ -101,7 +101,7 @@ def _revised(comparison: Comparison, suspicions: Sequence[Suspicion]) -> Compari
         return replace(comparison, verdict=replace(verdict, judgement=Judgement.UNDECIDED, reason=reason))
     if verdict.judged_by != BY_LAYERS:
         return comparison
-    believed = _concerned(comparison, suspicions, Class.DEFECT)
+    believed = _suspicions_of_pair(comparison, suspicions, Class.DEFECT)
     if believed:
         return replace(comparison, verdict=_failed_by(verdict, believed[0]))
     return replace(comparison, verdict=replace(verdict, judgement=Judgement.UNDECIDED, reason=_FLAKY, judged_by=""))

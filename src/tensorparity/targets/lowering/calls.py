@@ -11,10 +11,10 @@ from ...core.arrays import Array, dtype_name, dtype_named
 from ...core.case import ApiCall, ArrayArg, Case
 from ...core.errors import UsageError
 from ...core.jsontext import Json
-from ...operators.api import composed_call
-from ...operators.calls.catalogue import operator_of
-from ...operators.calls.native import native_call
-from ...operators.calls.spec import TIMES, Call, Lacking, Tensor
+from ...operators.functions.api import composed_call
+from ...operators.functions.catalogue import operator_of
+from ...operators.functions.native import native_call
+from ...operators.functions.spec import TIMES, Call, Lacking, Tensor
 from . import protobuf
 from .onnx_graph import IR_VERSION, OPSET
 
@@ -82,7 +82,7 @@ def _argument(value: Any) -> Json:
 # ONNX
 
 
-class _Writer:
+class _OnnxCallWriter:
     """The nodes of one call; constants become initializers in the dtype of the inputs."""
 
     def __init__(self, case: Case, dtype: str) -> None:
@@ -136,7 +136,7 @@ def _onnx(native: Call, case: Case, times: int) -> tuple[Json, dict[str, Array]]
     dtype = case.procedure.dtype or dtype_name(case.inputs[names[0]])
     if dtype == "bfloat16" or any(dtype_name(case.inputs[name]) == "bfloat16" for name in names):
         raise Lacking("ONNX runtimes take no bfloat16 through NumPy")
-    writer = _Writer(case, dtype)
+    writer = _OnnxCallWriter(case, dtype)
     output = writer.call(native)
     for _ in range(times - 1):
         writer.fed[names[0]] = output

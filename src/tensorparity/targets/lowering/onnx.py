@@ -17,10 +17,10 @@ from ...core.graph import InputSpec, LayerGraph, Node, Ref
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode
 from ...operators.catalogue import has_layer, layer
-from ...operators.evaluate import infer_shapes
+from ...operators.reference.evaluate import infer_shapes
 from ...operators.spec import ShapeError
 from .masks import mask_read
-from .onnx_graph import Call, GraphWriter
+from .onnx_graph import GraphWriter, OnnxCall
 from .onnx_layers import LAYERS, REFUSED_LAYERS, check_training
 from .parameters import undeclared
 from .refusal import Refusal, Sizes, static
@@ -42,7 +42,7 @@ def lower_to_onnx(case: Case) -> tuple[Json, dict[str, Array]] | str:
     """
     try:
         graph = _check(case)
-        lowered = _Lowered(case)
+        lowered = _OnnxLowered(case)
         if case.procedure.goal is Goal.REPLAY:
             _replay(graph, case, lowered)
         else:
@@ -129,7 +129,7 @@ def _check_node(node: Node, training: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
+class _OnnxValue:
     """A tensor of the ONNX graph."""
 
     tensor: str
@@ -137,7 +137,7 @@ class _Value:
     dtype: str = "float32"
 
 
-class _Lowered:
+class _OnnxLowered:
     """The model being written, and what the worker is told about its inputs and outputs."""
 
     def __init__(self, case: Case) -> None:
@@ -148,21 +148,21 @@ class _Lowered:
         self._outputs: list[Json] = []
         self._arrays: dict[str, Array] = {}
 
-    def input(self, name: str, array: Array) -> _Value:
+    def input(self, name: str, array: Array) -> _OnnxValue:
         tensor = self._writer.input(name, array.shape, dtype_name(array))
         self._inputs.append({"tensor": tensor, "input": name})
         self._arrays[f"inputs:{name}"] = array
-        return _Value(tensor, array.shape, dtype_name(array))
+        return _OnnxValue(tensor, array.shape, dtype_name(array))
 
-    def passed_on(self, value: _Value) -> _Value:
+    def passed_on(self, value: _OnnxValue) -> _OnnxValue:
         """The same values under another name: a graph's input is not directly its output."""
-        return _Value(self._writer.emit("Identity", [value.tensor], f"{value.tensor}_output"), value.shape)
+        return _OnnxValue(self._writer.emit("Identity", [value.tensor], f"{value.tensor}_output"), value.shape)
 
-    def output(self, group: str, name: str, value: _Value) -> None:
+    def output(self, group: str, name: str, value: _OnnxValue) -> None:
         self._writer.output(value.tensor, value.shape, value.dtype)
         self._outputs.append({"tensor": value.tensor, "group": group, "name": name})
 
-    def node(self, node: Node, inputs: Sequence[_Value]) -> list[_Value]:
+    def node(self, node: Node, inputs: Sequence[_OnnxValue]) -> list[_OnnxValue]:
         """Write one node.
 
         Raises:
@@ -178,7 +178,7 @@ class _Lowered:
         params = spec.complete({**node.params, **node.call_params})
         if unsaid := spec.unsaid(params):
             raise Refusal(f"node {node.name!r} ({node.op}): {unsaid}")
-        call = Call(
+        call = OnnxCall(
             writer=self._writer,
             op=node.op,
             layer=node.layer,
@@ -197,7 +197,7 @@ class _Lowered:
         found = LAYERS[node.op](call)
         tensors = [found] if isinstance(found, str) else found
         dtype = "int32" if node.op == "Discretization" and params["output_mode"] == "int" else "float32"
-        return [_Value(tensor, shape, dtype) for tensor, shape in zip(tensors, outputs, strict=True)]
+        return [_OnnxValue(tensor, shape, dtype) for tensor, shape in zip(tensors, outputs, strict=True)]
 
     def _weight(self, key: str, shape: Sizes) -> Array:
         if key not in self._weights:
@@ -236,7 +236,7 @@ def _as_float32(array: Array) -> Array:
 # Forward
 
 
-def _forward(graph: LayerGraph, case: Case, lowered: _Lowered) -> None:
+def _forward(graph: LayerGraph, case: Case, lowered: _OnnxLowered) -> None:
     values = {spec.name: [lowered.input(spec.name, _input_array(spec, case.inputs, graph))] for spec in graph.inputs}
     for node in graph.nodes:
         values[node.name] = lowered.node(node, [_lookup(values, ref) for ref in node.inputs])
@@ -256,14 +256,14 @@ def _numbered(name: str, index: int) -> str:
     return name if index == 0 else f"{name}.{index}"
 
 
-def _lookup(values: Mapping[str, Sequence[_Value]], ref: Ref) -> _Value:
+def _lookup(values: Mapping[str, Sequence[_OnnxValue]], ref: Ref) -> _OnnxValue:
     found = values[ref.node]
     if ref.index >= len(found):
         raise Refusal(f"{ref.node!r} has {len(found)} outputs; output {ref.index} does not exist")
     return found[ref.index]
 
 
-def _passed_on(spec: InputSpec, value: _Value, lowered: _Lowered) -> _Value:
+def _passed_on(spec: InputSpec, value: _OnnxValue, lowered: _OnnxLowered) -> _OnnxValue:
     if spec.dtype != "float32":
         raise Refusal(f"input {spec.name!r} is an output of the graph and of dtype {spec.dtype}, not float32")
     return lowered.passed_on(value)
@@ -291,7 +291,7 @@ def _input_array(spec: InputSpec, inputs: Arrays, graph: LayerGraph) -> Array:
 # Replay
 
 
-def _replay(graph: LayerGraph, case: Case, lowered: _Lowered) -> None:
+def _replay(graph: LayerGraph, case: Case, lowered: _OnnxLowered) -> None:
     by_key = {node.key: node for node in graph.nodes}
     if not case.procedure.nodes:
         raise Refusal("the replay names no nodes")

@@ -11,45 +11,45 @@ from collections.abc import Callable
 
 from ...core.jsontext import Json
 from ...operators.arguments import axes_of, number
-from .onnx_graph import Call, Lowering, inverse
+from .onnx_graph import Lowering, OnnxCall, inverse
 from .protobuf import Attribute
 from .refusal import Refusal
 
 #: These work along the last axis of the layer's own data format, so they come after any transposition back.
 ALONG_LAST_AXIS = frozenset({"softmax", "log_softmax"})
 
-Activate = Callable[[Call, str], str]
+Activate = Callable[[OnnxCall, str], str]
 
 
 def _native(op: str, **attributes: Attribute) -> Activate:
     return lambda call, x: call.emit(op, x, **attributes)
 
 
-def _relu6(call: Call, x: str) -> str:
+def _relu6(call: OnnxCall, x: str) -> str:
     return _clip(call, x, 6.0)
 
 
-def _clip(call: Call, x: str, top: float) -> str:
+def _clip(call: OnnxCall, x: str, top: float) -> str:
     return call.emit("Clip", x, call.numbers(0.0), call.numbers(top))
 
 
-def _silu(call: Call, x: str) -> str:
+def _silu(call: OnnxCall, x: str) -> str:
     return call.emit("Mul", x, call.emit("Sigmoid", x))
 
 
-def _hard_tanh(call: Call, x: str) -> str:
+def _hard_tanh(call: OnnxCall, x: str) -> str:
     return call.emit("Clip", x, call.numbers(-1.0), call.numbers(1.0))
 
 
-def _log_sigmoid(call: Call, x: str) -> str:
+def _log_sigmoid(call: OnnxCall, x: str) -> str:
     return call.emit("Neg", call.emit("Softplus", call.emit("Neg", x)))
 
 
-def _tanh_shrink(call: Call, x: str) -> str:
+def _tanh_shrink(call: OnnxCall, x: str) -> str:
     return call.emit("Sub", x, call.emit("Tanh", x))
 
 
-def _sparse_plus(call: Call, x: str) -> str:
+def _sparse_plus(call: OnnxCall, x: str) -> str:
     one = call.numbers(1.0)
     raised = call.emit("Add", x, one)
     middle = call.emit("Mul", call.emit("Mul", raised, raised), call.numbers(0.25))
@@ -57,11 +57,11 @@ def _sparse_plus(call: Call, x: str) -> str:
     return call.emit("Where", call.emit("LessOrEqual", x, call.numbers(-1.0)), call.numbers(0.0), above)
 
 
-def _sparse_sigmoid(call: Call, x: str) -> str:
+def _sparse_sigmoid(call: OnnxCall, x: str) -> str:
     return _clip(call, call.emit("Mul", call.emit("Add", x, call.numbers(1.0)), call.numbers(0.5)), 1.0)
 
 
-def _squareplus(call: Call, x: str) -> str:
+def _squareplus(call: OnnxCall, x: str) -> str:
     root = call.emit("Sqrt", call.emit("Add", call.emit("Mul", x, x), call.numbers(4.0)))
     return call.emit("Mul", call.emit("Add", x, root), call.numbers(0.5))
 
@@ -98,7 +98,7 @@ ACTIVATIONS: dict[str, Activate] = {
 }
 
 
-def activate(call: Call, name: Json, x: str) -> str:
+def activate(call: OnnxCall, name: Json, x: str) -> str:
     """Apply the activation a layer names; None and ``linear`` are none.
 
     Raises:
@@ -111,11 +111,11 @@ def activate(call: Call, name: Json, x: str) -> str:
     return ACTIVATIONS[name](call, x)
 
 
-def _activation(call: Call) -> str:
+def _activation(call: OnnxCall) -> str:
     return activate(call, call.params["activation"], call.inputs[0])
 
 
-def _relu(call: Call) -> str:
+def _relu(call: OnnxCall) -> str:
     """One native operator for the usual settings; a threshold needs the documented cases, in their order."""
     (x,) = call.inputs
     top: Json = call.params["max_value"]
@@ -129,7 +129,7 @@ def _relu(call: Call) -> str:
     return call.emit("Relu", x) if top is None else _clip(call, x, float(top))
 
 
-def _relu_by_cases(call: Call, x: str, top: Json, slope: float, threshold: float) -> str:
+def _relu_by_cases(call: OnnxCall, x: str, top: Json, slope: float, threshold: float) -> str:
     # ThresholdedRelu takes the other side at the threshold itself, and Clip cannot say a top below it.
     limit = call.numbers(threshold)
     below = call.numbers(0.0)
@@ -143,27 +143,27 @@ def _relu_by_cases(call: Call, x: str, top: Json, slope: float, threshold: float
     return call.emit("Where", call.emit("GreaterOrEqual", x, most), most, result)
 
 
-def _leaky_relu(call: Call) -> str:
+def _leaky_relu(call: OnnxCall) -> str:
     return call.emit("LeakyRelu", call.inputs[0], alpha=number(call.params, "negative_slope"))
 
 
-def _elu(call: Call) -> str:
+def _elu(call: OnnxCall) -> str:
     return call.emit("Elu", call.inputs[0], alpha=number(call.params, "alpha"))
 
 
-def _prelu(call: Call) -> str:
+def _prelu(call: OnnxCall) -> str:
     """The slopes with a batch axis of one: left to broadcasting, some would take a vector for one per channel."""
     return call.emit("PRelu", call.x, call.weight("alpha", lambda alpha: alpha[None]))
 
 
-def _softmax(call: Call) -> str:
+def _softmax(call: OnnxCall) -> str:
     axes = axes_of(call.params["axis"], "axis", call.rank)
     if len(axes) == 1:
         return call.emit("Softmax", call.inputs[0], axis=axes[0])
     return _joint_softmax(call, axes)
 
 
-def _joint_softmax(call: Call, axes: tuple[int, ...]) -> str:
+def _joint_softmax(call: OnnxCall, axes: tuple[int, ...]) -> str:
     """Over several axes: they are brought to the end and taken as one."""
     others = tuple(axis for axis in range(call.rank) if axis not in axes)
     order = (*others, *axes)

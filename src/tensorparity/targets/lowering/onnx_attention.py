@@ -12,14 +12,14 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...operators.arguments import flag, optional_positive, positive
-from ...operators.attended import fold_of
-from .onnx_graph import Call, Lowering
+from ...operators.layers.attended import fold_of
+from .onnx_graph import Lowering, OnnxCall
 from .refusal import static
 
 _LOWEST = -np.inf
 
 
-def _visible(call: Call) -> Array:
+def _visible(call: OnnxCall) -> Array:
     """Which key each query may look at."""
     queries, keys = np.arange(call.shapes[0][1])[:, None], np.arange(call.shapes[1][1])
     window = optional_positive(call.params, "sliding_window") if "sliding_window" in call.params else None
@@ -29,13 +29,13 @@ def _visible(call: Call) -> Array:
     return seen if window is None else seen & (np.abs(keys - queries) < window)
 
 
-def _given(call: Call) -> tuple[str, str, str]:
+def _given(call: OnnxCall) -> tuple[str, str, str]:
     """Query, key and value."""
     value = call.inputs[1]
     return call.x, (call.inputs[2] if len(call.inputs) > 2 else value), value
 
 
-def _weighed(call: Call, scores: str, value: str) -> list[str]:
+def _weighed(call: OnnxCall, scores: str, value: str) -> list[str]:
     """The values by their shares, and the shares."""
     seen = _visible(call)
     if not seen.all():
@@ -44,7 +44,7 @@ def _weighed(call: Call, scores: str, value: str) -> list[str]:
     return [call.emit("MatMul", shares, value), shares]
 
 
-def _attend(call: Call, query: str, key: str, value: str, scale: float) -> str:
+def _attend(call: OnnxCall, query: str, key: str, value: str, scale: float) -> str:
     """ONNX' own operator, on four axes; its causal mask starts at the first query and key, as Keras' does."""
     seen, causal = _visible(call), flag(call.params, "use_causal_mask")
     if causal and np.array_equal(seen, np.tri(*seen.shape, dtype=bool)):
@@ -56,13 +56,13 @@ def _attend(call: Call, query: str, key: str, value: str, scale: float) -> str:
 # Without heads
 
 
-def _pairs(call: Call, query: str, key: str) -> str:
+def _pairs(call: OnnxCall, query: str, key: str) -> str:
     """Every query plus every key."""
     left = call.emit("Unsqueeze", query, call.sizes([2]))
     return call.emit("Add", left, call.emit("Unsqueeze", key, call.sizes([1])))
 
 
-def _plain(call: Call) -> list[str]:
+def _plain(call: OnnxCall) -> list[str]:
     query, key, value = _given(call)
     scale = [call.weight("scale")] if "scale" in call.weights else []
     asked = flag(call.params, "return_attention_scores")
@@ -80,7 +80,7 @@ def _plain(call: Call) -> list[str]:
     return _weighed(call, scores, value)[: 1 + asked]
 
 
-def _additive(call: Call) -> list[str]:
+def _additive(call: OnnxCall) -> list[str]:
     query, key, value = _given(call)
     bent = call.emit("Tanh", _pairs(call, query, key))
     if "scale" in call.weights:
@@ -93,16 +93,16 @@ def _additive(call: Call) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heads:
+class _OnnxHeads:
     queries: int
     keys: int
     size: int
 
 
-def _multi(call: Call) -> list[str]:
+def _multi(call: OnnxCall) -> list[str]:
     """Over chosen axes: these as one, all others as more of the batch, and back."""
     count = positive(call.params, "num_heads")
-    heads = _Heads(count, count, positive(call.params, "key_dim"))
+    heads = _OnnxHeads(count, count, positive(call.params, "key_dim"))
     if call.rank == 3:
         return _with_heads(call, heads)
     fold = fold_of(call.params, call.shapes)
@@ -116,12 +116,12 @@ def _multi(call: Call) -> list[str]:
     return [back, *(call.reshape(found, call.outputs[1]) for found in scores)]
 
 
-def _grouped(call: Call) -> list[str]:
+def _grouped(call: OnnxCall) -> list[str]:
     names = ("num_query_heads", "num_key_value_heads", "head_dim")
-    return _with_heads(call, _Heads(*(positive(call.params, name) for name in names)))
+    return _with_heads(call, _OnnxHeads(*(positive(call.params, name) for name in names)))
 
 
-def _with_heads(call: Call, heads: _Heads) -> list[str]:
+def _with_heads(call: OnnxCall, heads: _OnnxHeads) -> list[str]:
     taken, key, value = _given(call)
     query, key, value = (
         _split(call, x, name, steps)
@@ -141,7 +141,7 @@ def _with_heads(call: Call, heads: _Heads) -> list[str]:
     return [call.reshape(_projected(call, joined, "attention_output", taken=2), call.shape), *mixed[1:]]
 
 
-def _mixed(call: Call, query: str, key: str, value: str, heads: _Heads) -> list[str]:
+def _mixed(call: OnnxCall, query: str, key: str, value: str, heads: _OnnxHeads) -> list[str]:
     """All (batch, heads, steps, size)."""
     asked, times = flag(call.params, "return_attention_scores"), heads.queries // heads.keys
     scale = 1.0 / np.sqrt(heads.size)
@@ -153,7 +153,7 @@ def _mixed(call: Call, query: str, key: str, value: str, heads: _Heads) -> list[
     return _weighed(call, call.emit("Mul", scores, call.numbers(scale)), value)[: 1 + asked]
 
 
-def _repeated(call: Call, x: str, heads: _Heads, times: int) -> str:
+def _repeated(call: OnnxCall, x: str, heads: _OnnxHeads, times: int) -> str:
     """Each head so many times, one after another."""
     batch, steps = call.shape[0], call.shapes[1][1]
     apart = call.reshape(x, (batch, heads.keys, 1, steps, heads.size))
@@ -161,14 +161,14 @@ def _repeated(call: Call, x: str, heads: _Heads, times: int) -> str:
     return call.reshape(wide, (batch, heads.queries, steps, heads.size))
 
 
-def _split(call: Call, x: str, name: str, steps: int) -> str:
+def _split(call: OnnxCall, x: str, name: str, steps: int) -> str:
     """Projected, and as (batch, heads, steps, size)."""
     heads, size = call.weights[f"{name}/kernel"].shape[1:]
     flat = call.reshape(_projected(call, x, name, taken=1), (call.shape[0], steps, heads, size))
     return call.transpose(flat, (0, 2, 1, 3))
 
 
-def _projected(call: Call, x: str, name: str, *, taken: int) -> str:
+def _projected(call: OnnxCall, x: str, name: str, *, taken: int) -> str:
     """``x`` times the kernel as a matrix: its first ``taken`` axes against all others."""
 
     def as_matrix(kernel: Array) -> Array:

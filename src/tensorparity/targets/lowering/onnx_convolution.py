@@ -11,9 +11,9 @@ from functools import partial
 
 from ...core.arrays import Array
 from ...operators.arguments import flag, positive
-from ...operators.spatial import PADDINGS, Window, channel_axis, read_window, spatial_axes
+from ...operators.layers.spatial import PADDINGS, Window, channel_axis, read_window, spatial_axes
 from .onnx_activations import ALONG_LAST_AXIS, activate
-from .onnx_graph import Call, Lowering
+from .onnx_graph import Lowering, OnnxCall
 from .onnx_layout import from_first, to_first
 from .protobuf import Attribute
 
@@ -28,20 +28,20 @@ def window_attributes(window: Window, sizes: tuple[int, ...]) -> dict[str, Attri
     }
 
 
-def spatial_sizes(call: Call, dims: int) -> tuple[int, ...]:
+def spatial_sizes(call: OnnxCall, dims: int) -> tuple[int, ...]:
     return tuple(call.shapes[0][axis] for axis in spatial_axes(call.params, dims))
 
 
-def _window(call: Call, dims: int) -> Window:
+def _window(call: OnnxCall, dims: int) -> Window:
     paddings = (*PADDINGS, "causal") if dims == 1 else PADDINGS
     return read_window(call.params, "kernel_size", dilated=True, dims=dims, paddings=paddings)
 
 
-def _bias(call: Call) -> list[str]:
+def _bias(call: OnnxCall) -> list[str]:
     return [call.weight("bias")] if flag(call.params, "use_bias") else []
 
 
-def _convolution(call: Call, x: str, kernel: str, group: int, *, dims: int, bias: bool) -> str:
+def _convolution(call: OnnxCall, x: str, kernel: str, group: int, *, dims: int, bias: bool) -> str:
     """``x`` channels first."""
     window = _window(call, dims)
     attributes = window_attributes(window, spatial_sizes(call, dims))
@@ -49,7 +49,7 @@ def _convolution(call: Call, x: str, kernel: str, group: int, *, dims: int, bias
     return call.emit("Conv", x, kernel, *more, dilations=window.dilation, group=group, **attributes)
 
 
-def _finish(call: Call, total: str, dims: int) -> str:
+def _finish(call: OnnxCall, total: str, dims: int) -> str:
     name = call.params["activation"]
     if name in ALONG_LAST_AXIS:
         return activate(call, name, from_first(call, total, dims))
@@ -68,29 +68,29 @@ def _one_channel_each(kernel: Array) -> Array:
     return kernel.transpose(dims, dims + 1, *range(dims)).reshape(-1, 1, *kernel.shape[:dims])
 
 
-def _conv(call: Call, *, dims: int) -> str:
+def _conv(call: OnnxCall, *, dims: int) -> str:
     x, kernel = to_first(call, call.x, dims), call.weight("kernel", filters_first)
     groups = positive(call.params, "groups")
     return _finish(call, _convolution(call, x, kernel, groups, dims=dims, bias=True), dims)
 
 
-def _channels(call: Call, dims: int) -> int:
+def _channels(call: OnnxCall, dims: int) -> int:
     return call.shapes[0][channel_axis(call.params, dims)]
 
 
-def _depthwise(call: Call, *, dims: int) -> str:
+def _depthwise(call: OnnxCall, *, dims: int) -> str:
     x, kernel = to_first(call, call.x, dims), call.weight("kernel", _one_channel_each)
     return _finish(call, _convolution(call, x, kernel, _channels(call, dims), dims=dims, bias=True), dims)
 
 
-def _separable(call: Call, *, dims: int) -> str:
+def _separable(call: OnnxCall, *, dims: int) -> str:
     x, kernel = to_first(call, call.x, dims), call.weight("depthwise_kernel", _one_channel_each)
     inner = _convolution(call, x, kernel, _channels(call, dims), dims=dims, bias=False)
     pointwise = call.weight("pointwise_kernel", filters_first)
     return _finish(call, call.emit("Conv", inner, pointwise, *_bias(call), kernel_shape=(1,) * dims), dims)
 
 
-def _transposed(call: Call, *, dims: int) -> str:
+def _transposed(call: OnnxCall, *, dims: int) -> str:
     """Everything that the kernel reaches, cut at both ends; what is wanted beyond it is zeros, and the bias."""
     window = _window(call, dims)
     axes = spatial_axes(call.params, dims)

@@ -7,7 +7,7 @@ from functools import partial, reduce
 
 from ...operators.arguments import axis_of, flag, is_integer, number
 from .onnx_activations import activate
-from .onnx_graph import Call, Lowering
+from .onnx_graph import Lowering, OnnxCall
 from .onnx_normalization import unit_length
 
 _FLOAT, _INT32 = 1, 6  # TensorProto.DataType
@@ -17,7 +17,7 @@ _LEAST_LENGTH = 1e-7
 # Products
 
 
-def _dense(call: Call) -> str:
+def _dense(call: OnnxCall) -> str:
     kernel = call.weight("kernel")
     bias = [call.weight("bias")] if flag(call.params, "use_bias") else []
     if call.rank == 2:
@@ -28,14 +28,14 @@ def _dense(call: Call) -> str:
     return activate(call, call.params["activation"], total)
 
 
-def _einsum(call: Call) -> str:
+def _einsum(call: OnnxCall) -> str:
     total = call.emit("Einsum", call.x, call.weight("kernel"), equation=call.params["equation"])
     if "bias" in call.weights:
         total = call.emit("Add", total, call.weight("bias"))
     return activate(call, call.params["activation"], total)
 
 
-def _dot(call: Call) -> str:
+def _dot(call: OnnxCall) -> str:
     """Both inputs as matrices of which one axis is summed over."""
     value = call.params["axes"]
     items = (value, value) if is_integer(value) else value
@@ -54,11 +54,11 @@ def _dot(call: Call) -> str:
 # Tables
 
 
-def _embedding(call: Call) -> str:
+def _embedding(call: OnnxCall) -> str:
     return call.emit("Gather", call.weight("embeddings"), call.emit("Cast", call.x, to=_INT32), axis=0)
 
 
-def _reversible_embedding(call: Call) -> str:
+def _reversible_embedding(call: OnnxCall) -> str:
     if not flag(call.params, "reverse"):
         return _embedding(call)
     table = call.weight("reverse_embeddings") if "reverse_embeddings" in call.weights else _turned(call)
@@ -69,11 +69,11 @@ def _reversible_embedding(call: Call) -> str:
     return call.emit("Mul", call.emit("Tanh", call.emit("Div", logits, cap)), cap)
 
 
-def _turned(call: Call) -> str:
+def _turned(call: OnnxCall) -> str:
     return call.transpose(call.weight("embeddings"), (1, 0))
 
 
-def _masking(call: Call) -> str:
+def _masking(call: OnnxCall) -> str:
     """Only the values: what reads the mask itself is refused."""
     hidden = call.emit("Equal", call.x, call.numbers(number(call.params, "mask_value")))
     differs = call.emit("Cast", call.emit("Not", hidden), to=_FLOAT)
@@ -83,7 +83,7 @@ def _masking(call: Call) -> str:
 # Several inputs
 
 
-def _aligned(call: Call) -> list[str]:
+def _aligned(call: OnnxCall) -> list[str]:
     """Inputs of one rank: the missing axes are inserted behind the batch, where ONNX would put them before it."""
     rank = len(call.shape)
     return [
@@ -92,15 +92,15 @@ def _aligned(call: Call) -> list[str]:
     ]
 
 
-def _pairwise(call: Call, *, op: str) -> str:
+def _pairwise(call: OnnxCall, *, op: str) -> str:
     return reduce(lambda left, right: call.emit(op, left, right), _aligned(call))
 
 
-def _together(call: Call, *, op: str) -> str:
+def _together(call: OnnxCall, *, op: str) -> str:
     return call.emit(op, *_aligned(call))
 
 
-def _concatenate(call: Call) -> str:
+def _concatenate(call: OnnxCall) -> str:
     return call.emit("Concat", *call.inputs, axis=axis_of(call.params["axis"], "axis", call.rank))
 
 

@@ -187,7 +187,7 @@ class _Pieces:
         return _subject(self._entries, self._outputs), {**arrays, "weights:model": model_array(self._model())}
 
     def _add(self, key: str, layer: _Layer, inputs: Sequence[str]) -> None:
-        needed = self._needed(layer.outputs, {*inputs, *layer.shapes})
+        needed = self._nodes_between(layer.outputs, {*inputs, *layer.shapes})
         if not needed:
             return  # nothing to compute
         prefix = f"{key}/"
@@ -213,7 +213,7 @@ class _Pieces:
             raise Refusal(f"{key}: its inputs do not tell the size {error}") from error
         return {name: np.zeros(shape, bool) for name, shape in shapes.items()}
 
-    def _needed(self, outputs: Sequence[str], given: set[str]) -> list[OnnxNode]:
+    def _nodes_between(self, outputs: Sequence[str], given: set[str]) -> list[OnnxNode]:
         """The nodes between the given tensors and the outputs, in the order of the file."""
         waiting, seen = list(outputs), set(given)
         wanted: set[int] = set()

@@ -19,7 +19,7 @@ from ...core.jsontext import Json
 from ...core.onnx.files import read_verified
 from ...core.onnx.layers import RANDOM, Feeding, Layer, OnnxLayers
 from ...core.onnx.model import OnnxModel, OnnxNode, parse_model
-from ...core.onnx.wire import Buffer, delimited, messages, read_fields, text
+from ...core.onnx.wire import Buffer, delimited_field, messages, read_fields, text
 from ...core.procedure import Goal
 from . import protobuf
 from .onnx import check_file_procedure
@@ -127,7 +127,7 @@ def with_outputs(model: OnnxModel, tensors: Sequence[str]) -> bytes:
     written: list[Buffer] = []
     for field in read_fields(model.data):
         if field.number == _MODEL_GRAPH:
-            written.append(delimited(_MODEL_GRAPH, b"".join((field.bytes, messages(_GRAPH_OUTPUT, more)))))
+            written.append(delimited_field(_MODEL_GRAPH, b"".join((field.bytes, messages(_GRAPH_OUTPUT, more)))))
         else:
             written.append(field.raw)
     return b"".join(written)
@@ -219,7 +219,7 @@ class _Replay:
         if tensor in self._layers.source.initializers:
             self._fixed[tensor] = self._layers.source.initializers[tensor]
         elif tensor in self._layers.constants:
-            self._fixed[tensor] = delimited(_GRAPH_NODE, self._layers.constants[tensor].raw)
+            self._fixed[tensor] = delimited_field(_GRAPH_NODE, self._layers.constants[tensor].raw)
 
     def _name(self, hint: str) -> str:
         count = len(self._taken)

@@ -92,7 +92,7 @@ class GraphWriter:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OnnxCall:
     """One call of one layer, to be written as ONNX operators.
 
     Args:
@@ -158,7 +158,7 @@ class Call:
 
     def inside(
         self, spec: LayerSpec, params: Params, name: str, inputs: Sequence[str], shapes: Sequence[Sizes]
-    ) -> Call:
+    ) -> OnnxCall:
         """The call of a layer that this one wraps, called ``name``, which its weights' names begin with."""
         prefix = f"{name}/"
         return replace(
@@ -174,7 +174,7 @@ class Call:
 
 
 #: Writes the operators of one call and names the tensors with the results.
-Lowering = Callable[[Call], str | Sequence[str]]
+Lowering = Callable[[OnnxCall], str | Sequence[str]]
 
 
 def inverse(permutation: Sequence[int]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from .onnx_activations import ACTIVATION_LAYERS
 from .onnx_attention import ATTENTION_LAYERS
 from .onnx_convolution import CONVOLUTION_LAYERS
 from .onnx_dense import DENSE_LAYERS
-from .onnx_graph import Call, Lowering
+from .onnx_graph import Lowering, OnnxCall
 from .onnx_moving import MOVING_LAYERS
 from .onnx_normalization import NORMALIZATION_LAYERS
 from .onnx_pooling import POOLING_LAYERS
@@ -43,7 +43,7 @@ _OTHERS_IN_TRAINING = {"SpectralNormalization": "changes its kernel"}
 _WRITTEN_IN_TRAINING = frozenset(["BatchNormalization"])
 
 
-def check_training(call: Call) -> None:
+def check_training(call: OnnxCall) -> None:
     """Refuse a layer that does something else in training; most do the same.
 
     Raises:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ...operators.arguments import channels_first
-from .onnx_graph import Call, inverse
+from .onnx_graph import OnnxCall, inverse
 from .refusal import Sizes
 
 
-def to_first(call: Call, x: str, dims: int) -> str:
+def to_first(call: OnnxCall, x: str, dims: int) -> str:
     return x if channels_first(call.params) else call.transpose(x, _order(dims))
 
 
-def from_first(call: Call, x: str, dims: int) -> str:
+def from_first(call: OnnxCall, x: str, dims: int) -> str:
     return x if channels_first(call.params) else call.transpose(x, inverse(_order(dims)))
 
 

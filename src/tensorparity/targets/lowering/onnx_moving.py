@@ -9,8 +9,8 @@ import numpy as np
 from ...core.jsontext import Json
 from ...operators.arguments import channels_first, margins_of, pair, positive, sizes
 from ...operators.catalogue import layer, layer_names
-from ...operators.spatial import spatial_axes
-from .onnx_graph import Call, Lowering
+from ...operators.layers.spatial import spatial_axes
+from .onnx_graph import Lowering, OnnxCall
 from .onnx_layout import from_first, to_first
 from .protobuf import Attribute
 from .refusal import Refusal, Sizes
@@ -18,11 +18,11 @@ from .refusal import Refusal, Sizes
 _FLOAT, _INT32, _INT64 = 1, 6, 7  # TensorProto.DataType
 
 
-def _identity(call: Call) -> str:
+def _identity(call: OnnxCall) -> str:
     return call.emit("Identity", call.x)
 
 
-def _rescaling(call: Call) -> str:
+def _rescaling(call: OnnxCall) -> str:
     x = call.emit("Cast", call.x, to=_FLOAT) if 0 in call.integers else call.x
     scaled = call.emit("Mul", x, call.numbers(call.params["scale"]))
     return call.emit("Add", scaled, call.numbers(call.params["offset"]))
@@ -31,22 +31,22 @@ def _rescaling(call: Call) -> str:
 # Shapes
 
 
-def _flatten(call: Call) -> str:
+def _flatten(call: OnnxCall) -> str:
     x = call.x
     if channels_first(call.params) and call.rank > 2:
         x = call.transpose(x, (0, *range(2, call.rank), 1))
     return call.emit("Flatten", x, axis=1)
 
 
-def _reshape(call: Call) -> str:
+def _reshape(call: OnnxCall) -> str:
     return call.reshape(call.x, call.shape)
 
 
-def _permute(call: Call) -> str:
+def _permute(call: OnnxCall) -> str:
     return call.emit("Transpose", call.x, perm=(0, *call.params["dims"]))
 
 
-def _repeat_vector(call: Call) -> str:
+def _repeat_vector(call: OnnxCall) -> str:
     column = call.reshape(call.x, (call.shape[0], 1, call.shape[2]))
     return call.emit("Expand", column, call.sizes(call.shape))
 
@@ -54,12 +54,12 @@ def _repeat_vector(call: Call) -> str:
 # Margins
 
 
-def _margin_axes(call: Call, dims: int) -> Sizes:
+def _margin_axes(call: OnnxCall, dims: int) -> Sizes:
     """Some layers have no data format, and mean channels last."""
     return spatial_axes({"data_format": None, **call.params}, dims)
 
 
-def _zero_padding(call: Call, *, dims: int) -> str:
+def _zero_padding(call: OnnxCall, *, dims: int) -> str:
     margins = [(0, 0)] * (dims + 2)
     for axis, margin in zip(_margin_axes(call, dims), margins_of(call.params, "padding", dims), strict=True):
         margins[axis] = margin
@@ -67,14 +67,14 @@ def _zero_padding(call: Call, *, dims: int) -> str:
     return call.emit("Pad", call.x, call.sizes([*before, *after]))
 
 
-def _cropping(call: Call, *, dims: int) -> str:
+def _cropping(call: OnnxCall, *, dims: int) -> str:
     axes, margins = _margin_axes(call, dims), margins_of(call.params, "cropping", dims)
     starts = [before for before, _ in margins]
     ends = [call.shapes[0][axis] - after for axis, (_, after) in zip(axes, margins, strict=True)]
     return call.emit("Slice", call.x, call.sizes(starts), call.sizes(ends), call.sizes(axes))
 
 
-def _center_crop(call: Call) -> str:
+def _center_crop(call: OnnxCall) -> str:
     axes = spatial_axes(call.params)
     wanted = [positive(call.params, name) for name in ("height", "width")]
     starts = [(call.shapes[0][axis] - size) // 2 for axis, size in zip(axes, wanted, strict=True)]
@@ -104,7 +104,7 @@ _NEAREST: dict[str, Attribute] = {
 UP_SAMPLED: dict[str, tuple[Json, ...]] = {"interpolation": ("nearest", "bilinear")}
 
 
-def _up_sampling(call: Call, *, dims: int) -> str:
+def _up_sampling(call: OnnxCall, *, dims: int) -> str:
     wanted = call.params.get("interpolation", "nearest")
     if wanted not in UP_SAMPLED["interpolation"]:
         raise Refusal(f"interpolation={wanted!r} has no ONNX counterpart here")
@@ -114,7 +114,7 @@ def _up_sampling(call: Call, *, dims: int) -> str:
     return from_first(call, resized, dims)
 
 
-def _up_sampling1d(call: Call) -> str:
+def _up_sampling1d(call: OnnxCall) -> str:
     scales = call.numbers((1, positive(call.params, "size"), 1))
     return call.emit("Resize", call.x, "", scales, **_REPEATED)
 
@@ -128,7 +128,7 @@ RESIZED: dict[str, tuple[Json, ...]] = {
 }
 
 
-def _resizing(call: Call) -> str:
+def _resizing(call: OnnxCall) -> str:
     for name, values in RESIZED.items():
         if call.params[name] not in values:
             raise Refusal(f"{name}={call.params[name]!r} has no ONNX counterpart here")
@@ -142,7 +142,7 @@ def _resizing(call: Call) -> str:
     return from_first(call, call.emit("Resize", *images, **how), 2)
 
 
-def _channels(call: Call) -> int:
+def _channels(call: OnnxCall) -> int:
     return call.shape[1] if channels_first(call.params) else call.shape[-1]
 
 
@@ -152,7 +152,7 @@ def _is_open(size: int, count: int) -> bool:
     return middle and float(np.float32(count / size)) != count / size
 
 
-def _picked(call: Call, axes: Sizes, steps: list[tuple[int, int]]) -> str:
+def _picked(call: OnnxCall, axes: Sizes, steps: list[tuple[int, int]]) -> str:
     """Row by row and column by column; the middle between two falls to the second."""
     x = call.x
     for axis, (size, count) in zip(axes, steps, strict=True):
@@ -164,7 +164,7 @@ def _picked(call: Call, axes: Sizes, steps: list[tuple[int, int]]) -> str:
 # Bins
 
 
-def _encoded(call: Call, indices: str, mode: str, depth: int) -> str:
+def _encoded(call: OnnxCall, indices: str, mode: str, depth: int) -> str:
     """Flags of indices, or counts of them, by ONNX' own one-hot."""
     wide = call.emit("Cast", indices, to=_INT64)
     count = call.writer.constant(f"{call.layer}_depth", np.asarray(depth))  # ONNX' evaluator takes no list of one
@@ -174,7 +174,7 @@ def _encoded(call: Call, indices: str, mode: str, depth: int) -> str:
     return call.emit("ReduceSum" if mode == "count" else "ReduceMax", flags, call.sizes([-2]), keepdims=0)
 
 
-def _discretization(call: Call) -> str:
+def _discretization(call: OnnxCall) -> str:
     boundaries, mode = call.params["bin_boundaries"], call.params["output_mode"]
     apart = call.emit("Unsqueeze", call.x, call.sizes([-1]))
     # Asked as "less", a NaN is beyond all boundaries, where sorting has it.
@@ -183,13 +183,13 @@ def _discretization(call: Call) -> str:
     return indices if mode == "int" else _encoded(call, indices, mode, len(boundaries) + 1)
 
 
-def _category_encoding(call: Call) -> str:
+def _category_encoding(call: OnnxCall) -> str:
     if len(call.inputs) > 1:
         return _weighed(call, positive(call.params, "num_tokens"))
     return _encoded(call, call.x, call.params["output_mode"], positive(call.params, "num_tokens"))
 
 
-def _weighed(call: Call, depth: int) -> str:
+def _weighed(call: OnnxCall, depth: int) -> str:
     """The weights of each token's entries, summed up; what another token weighs is not multiplied by 0 but left out."""
     tokens = call.writer.constant(f"{call.layer}_tokens", np.arange(depth))
     entries = call.emit("Unsqueeze", call.emit("Cast", call.x, to=_INT64), call.sizes([-1]))
@@ -201,7 +201,7 @@ def _weighed(call: Call, depth: int) -> str:
 # Contrast
 
 
-def _auto_contrast(call: Call) -> str:
+def _auto_contrast(call: OnnxCall) -> str:
     """Channels are the last axis, whatever the data format; those that are flat stay as they are."""
     low, high = (call.emit(op, call.x, call.sizes([1, 2])) for op in ("ReduceMin", "ReduceMax"))
     width = call.emit("Sub", high, low)

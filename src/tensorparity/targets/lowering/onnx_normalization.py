@@ -5,30 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from ...operators.arguments import axes_of, axis_of, flag, is_integer, number
-from ...operators.renormalization import limits_of
-from .onnx_graph import Call, Lowering, inverse
+from ...operators.layers.renormalization import limits_of
+from .onnx_graph import Lowering, OnnxCall, inverse
 from .refusal import Sizes
 
 _LEAST_LENGTH = 1e-12
 _LEAST_DEVIATION = 1e-7
 
 
-def _scale(call: Call, shape: Sizes) -> str:
+def _scale(call: OnnxCall, shape: Sizes) -> str:
     """Gamma, or the ones that ONNX wants in its place."""
     return call.weight("gamma") if flag(call.params, "scale") else call.numbers(np.ones(shape))
 
 
-def _offset(call: Call, shape: Sizes) -> str:
+def _offset(call: OnnxCall, shape: Sizes) -> str:
     return call.weight("beta") if flag(call.params, "center") else call.numbers(np.zeros(shape))
 
 
-def _channels_second(call: Call, axis: int) -> Sizes:
+def _channels_second(call: OnnxCall, axis: int) -> Sizes:
     """The order of axes in which the given one is where ONNX has the channels, whatever the rank."""
     others = [index for index in range(call.rank) if index != axis]
     return (others[0], axis, *others[1:])
 
 
-def _batch(call: Call) -> str:
+def _batch(call: OnnxCall) -> str:
     """With the moving statistics, or in training with those of the batch."""
     axis = axis_of(call.params["axis"], "axis", call.rank)
     if call.training:
@@ -46,7 +46,7 @@ def _batch(call: Call) -> str:
     return call.transpose(normalized, inverse(order))
 
 
-def _by_the_batch(call: Call, axis: int) -> str:
+def _by_the_batch(call: OnnxCall, axis: int) -> str:
     """Written out: runtimes leave the operator's training mode to builds of their own."""
     others = call.sizes([index for index in range(call.rank) if index != axis])
     along = tuple(size if index == axis else 1 for index, size in enumerate(call.shape))
@@ -62,7 +62,7 @@ def _by_the_batch(call: Call, axis: int) -> str:
     return call.emit("Add", found, call.reshape(call.weight("beta"), along)) if flag(call.params, "center") else found
 
 
-def _renormed(call: Call, normalized: str, mean: str, deviation: str, along: Sizes) -> str:
+def _renormed(call: OnnxCall, normalized: str, mean: str, deviation: str, along: Sizes) -> str:
     """Batch renormalization: by a factor and an offset that the moving statistics say."""
     limits = limits_of(call.params)
     least = call.numbers(np.sqrt(number(call.params, "epsilon")))
@@ -73,11 +73,11 @@ def _renormed(call: Call, normalized: str, mean: str, deviation: str, along: Siz
     return call.emit("Add", call.emit("Mul", normalized, r), d)
 
 
-def _clipped(call: Call, x: str, least: float, most: float) -> str:
+def _clipped(call: OnnxCall, x: str, least: float, most: float) -> str:
     return call.emit("Min", call.emit("Max", x, call.numbers(least)), call.numbers(most))
 
 
-def _over_last_axes(call: Call, op: str, scale: str, *more: str) -> str:
+def _over_last_axes(call: OnnxCall, op: str, scale: str, *more: str) -> str:
     """ONNX normalizes over all axes from one on: those of the layer are brought to the end."""
     axes = _axes(call)
     order = (*(index for index in range(call.rank) if index not in axes), *axes)
@@ -86,21 +86,21 @@ def _over_last_axes(call: Call, op: str, scale: str, *more: str) -> str:
     return call.transpose(normalized, inverse(order))
 
 
-def _axes(call: Call) -> list[int]:
+def _axes(call: OnnxCall) -> list[int]:
     return sorted(axes_of(call.params["axis"], "axis", call.rank))
 
 
-def _layer(call: Call) -> str:
+def _layer(call: OnnxCall) -> str:
     scale = _scale(call, tuple(call.shape[axis] for axis in _axes(call)))
     beta = [call.weight("beta")] if flag(call.params, "center") else []
     return _over_last_axes(call, "LayerNormalization", scale, *beta)
 
 
-def _rms(call: Call) -> str:
+def _rms(call: OnnxCall) -> str:
     return _over_last_axes(call, "RMSNormalization", call.weight("scale"))
 
 
-def _group(call: Call) -> str:
+def _group(call: OnnxCall) -> str:
     axis = axis_of(call.params["axis"], "axis", call.rank)
     order, channels = _channels_second(call, axis), call.shape[axis]
     groups = channels if call.params["groups"] == -1 else int(call.params["groups"])
@@ -115,17 +115,17 @@ def _group(call: Call) -> str:
     return call.transpose(normalized, inverse(order))
 
 
-def unit_length(call: Call, x: str, axes: list[int], least: float) -> str:
+def unit_length(call: OnnxCall, x: str, axes: list[int], least: float) -> str:
     """``x`` by its length; LpNormalization has no least length to divide by."""
     length = call.emit("ReduceL2", x, call.sizes(axes), keepdims=1)
     return call.emit("Div", x, call.emit("Max", length, call.numbers(least)))
 
 
-def _unit(call: Call) -> str:
+def _unit(call: OnnxCall) -> str:
     return unit_length(call, call.x, _axes(call), _LEAST_LENGTH)
 
 
-def _given(call: Call) -> str:
+def _given(call: OnnxCall) -> str:
     """By statistics that are arguments or weights."""
     axis = call.params["axis"]
     kept = set() if axis is None else set(axes_of([axis] if is_integer(axis) else axis, "axis", call.rank))

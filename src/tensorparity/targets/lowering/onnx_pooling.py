@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from ...operators.arguments import flag, sizes
-from ...operators.spatial import read_window, spatial_axes
+from ...operators.layers.spatial import read_window, spatial_axes
 from .onnx_convolution import spatial_sizes, window_attributes
-from .onnx_graph import Call, Lowering
+from .onnx_graph import Lowering, OnnxCall
 from .onnx_layout import from_first, to_first
 from .protobuf import Attribute
 
@@ -17,20 +17,20 @@ _REDUCING = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax"}
 Bins = list[tuple[int, int]]
 
 
-def _pooling(call: Call, *, op: str, dims: int, **attributes: Attribute) -> str:
+def _pooling(call: OnnxCall, *, op: str, dims: int, **attributes: Attribute) -> str:
     window = read_window(call.params, "pool_size", dilated=False, dims=dims)
     more = window_attributes(window, spatial_sizes(call, dims))
     return from_first(call, call.emit(op, to_first(call, call.x, dims), **more, **attributes), dims)
 
 
-def _global(call: Call, *, op: str, dims: int) -> str:
+def _global(call: OnnxCall, *, op: str, dims: int) -> str:
     pooled = call.emit(op, to_first(call, call.x, dims))
     if flag(call.params, "keepdims"):
         return from_first(call, pooled, dims)
     return call.emit("Flatten", pooled, axis=1)
 
 
-def _over_time(call: Call, *, op: str) -> str:
+def _over_time(call: OnnxCall, *, op: str) -> str:
     axis = 2 if call.params["data_format"] == "channels_first" else 1
     return call.emit(op, call.x, call.sizes([axis]), keepdims=int(flag(call.params, "keepdims")))
 
@@ -46,7 +46,7 @@ def _step(bins: Bins) -> int | None:
     return steps.pop() if len(steps) == 1 and len(lengths) == 1 else None
 
 
-def _adaptive(call: Call, *, op: str, dims: int) -> str:
+def _adaptive(call: OnnxCall, *, op: str, dims: int) -> str:
     """One pooling where the bins are windows; else axis by axis, bin by bin."""
     counts = sizes(call.params, "output_size", dims)
     bins = [_bins(size, count) for size, count in zip(spatial_sizes(call, dims), counts, strict=True)]

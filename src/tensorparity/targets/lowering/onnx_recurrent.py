@@ -15,12 +15,12 @@ import numpy as np
 from ...core.arrays import Array, Arrays
 from ...core.jsontext import Json
 from ...operators.arguments import flag, positive
-from ...operators.recurrent import GRU_CELL, LSTM_CELL, SIMPLE_CELL
-from ...operators.spatial import PADDINGS, Window, read_window
+from ...operators.layers.recurrent import GRU_CELL, LSTM_CELL, SIMPLE_CELL
+from ...operators.layers.spatial import PADDINGS, Window, read_window
 from ...operators.spec import Params
 from .onnx_activations import ACTIVATIONS, activate
 from .onnx_convolution import filters_first, window_attributes
-from .onnx_graph import Call, Lowering
+from .onnx_graph import Lowering, OnnxCall
 from .onnx_layout import from_first, to_first
 from .refusal import Refusal
 
@@ -29,7 +29,7 @@ _INSIDE = {"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu"}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OnnxCellKind:
     """A recurrence: its operator, its cell's name in the layer, its number of states, and its activations in order.
 
     ``order`` has the blocks of its kernels in ONNX' order, by their place in Keras'.
@@ -42,9 +42,9 @@ class Kind:
     activations: tuple[str, ...]
 
 
-_GRU = Kind("GRU", "gru_cell", 1, (0, 1, 2), ("recurrent_activation", "activation"))
-_LSTM = Kind("LSTM", "lstm_cell", 2, (0, 3, 1, 2), ("recurrent_activation", "activation", "activation"))
-_SIMPLE = Kind("RNN", "simple_rnn_cell", 1, (0,), ("activation",))
+_GRU = OnnxCellKind("GRU", "gru_cell", 1, (0, 1, 2), ("recurrent_activation", "activation"))
+_LSTM = OnnxCellKind("LSTM", "lstm_cell", 2, (0, 3, 1, 2), ("recurrent_activation", "activation", "activation"))
+_SIMPLE = OnnxCellKind("RNN", "simple_rnn_cell", 1, (0,), ("activation",))
 KINDS = {"GRU": _GRU, "LSTM": _LSTM, "SimpleRNN": _SIMPLE}
 _CELLS = {"GRUCell": (_GRU, GRU_CELL), "LSTMCell": (_LSTM, LSTM_CELL), "SimpleRNNCell": (_SIMPLE, SIMPLE_CELL)}
 
@@ -66,7 +66,7 @@ class Way:
     weights: Mapping[str, Array]
 
 
-def run_sequence(call: Call, kind: Kind, x: str, name: str, ways: Sequence[Way]) -> list[str]:
+def run_sequence(call: OnnxCall, kind: OnnxCellKind, x: str, name: str, ways: Sequence[Way]) -> list[str]:
     """All outputs, (time, way, batch, units), and the last of each state, (way, batch, units).
 
     The second way is from the end to the start; its outputs are in the order of time.
@@ -120,7 +120,7 @@ def _biases(order: tuple[int, ...], bias: Array) -> Array:
     return np.concatenate([_arranged(order, part) for part in both])[None]
 
 
-def reversed_in_time(call: Call, x: str, steps: int) -> str:
+def reversed_in_time(call: OnnxCall, x: str, steps: int) -> str:
     last = steps - 1
     return call.emit("Slice", x, call.sizes([last]), call.sizes([-last - 2]), call.sizes([1]), call.sizes([-1]))
 
@@ -131,11 +131,11 @@ def below(weights: Arrays, path: str) -> Arrays:
     return {key.removeprefix(prefix): array for key, array in weights.items() if key.startswith(prefix)}
 
 
-def _in_order(call: Call) -> str:
+def _in_order(call: OnnxCall) -> str:
     return reversed_in_time(call, call.x, call.shapes[0][1]) if flag(call.params, "go_backwards") else call.x
 
 
-def _results(call: Call, sequence: str, states: Sequence[str], last: str) -> list[str]:
+def _results(call: OnnxCall, sequence: str, states: Sequence[str], last: str) -> list[str]:
     """What the layer is asked for: the sequence or its end, and the states."""
     asked = flag(call.params, "return_state")
     if not asked:
@@ -144,7 +144,7 @@ def _results(call: Call, sequence: str, states: Sequence[str], last: str) -> lis
     return [sequence if flag(call.params, "return_sequences") else call.emit("Identity", last), *states]
 
 
-def _stacked(call: Call, cells: Sequence[tuple[Kind, Params, str]]) -> list[str]:
+def _stacked(call: OnnxCall, cells: Sequence[tuple[OnnxCellKind, Params, str]]) -> list[str]:
     """One cell behind another; each takes the whole sequence of the one before it."""
     batch, steps, _ = call.shapes[0]
     x, states = _in_order(call), []
@@ -160,11 +160,11 @@ def _stacked(call: Call, cells: Sequence[tuple[Kind, Params, str]]) -> list[str]
     return _results(call, x, states, last)
 
 
-def _recurrent(call: Call, *, kind: Kind) -> list[str]:
+def _recurrent(call: OnnxCall, *, kind: OnnxCellKind) -> list[str]:
     return _stacked(call, [(kind, call.params, kind.cell)])
 
 
-def _rnn(call: Call) -> list[str]:
+def _rnn(call: OnnxCall) -> list[str]:
     value = call.params["cell"]
     stacked = value["class_name"] == "StackedRNNCells"
     prefix = f"{value['config']['name']}/" if stacked else ""
@@ -178,7 +178,7 @@ def _rnn(call: Call) -> list[str]:
     return _stacked(call, cells)
 
 
-def check_silent(call: Call, params: Params) -> None:
+def check_silent(call: OnnxCall, params: Params) -> None:
     """Of what a layer holds inside.
 
     Raises:
@@ -191,7 +191,7 @@ def check_silent(call: Call, params: Params) -> None:
 # On images
 
 
-def _conv_lstm(call: Call, *, dims: int) -> list[str]:
+def _conv_lstm(call: OnnxCall, *, dims: int) -> list[str]:
     window = read_window(call.params, "kernel_size", dilated=True, dims=dims, paddings=PADDINGS)
     own = Window(window.size, (1,) * dims, "same")
     first = call.params["data_format"] == "channels_first"
@@ -223,7 +223,7 @@ def _images(shape: tuple[int, ...], dims: int, first: bool) -> tuple[int, ...]:
     return shape[1 : dims + 1] if first else shape[:dims]
 
 
-def _lstm_update(call: Call, gates: str, carry: str) -> list[str]:
+def _lstm_update(call: OnnxCall, gates: str, carry: str) -> list[str]:
     """The new output and carry, from the gates along axis 1 in Keras' order."""
     names = [f"{call.layer}_{gate}" for gate in ("in", "keep", "candidate", "out")]
     let_in, keep, candidate, out = call.writer.emit_all("Split", [gates], names, axis=1, num_outputs=4)

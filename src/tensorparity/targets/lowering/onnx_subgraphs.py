@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...core.onnx.model import OnnxNode, parse_node
-from ...core.onnx.wire import Buffer, Field, delimited, read_fields, text
+from ...core.onnx.wire import Buffer, Field, delimited_field, read_fields, text
 
 _GRAPH_NODE, _GRAPH_TENSOR, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 5, 11, 12
 _NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_ATTRIBUTE = 1, 2, 3, 5
@@ -28,14 +28,14 @@ def _node_parts(node: OnnxNode, renamed: Mapping[str, str], *, outputs: bool) ->
         yield _NODE_OUTPUT, text(_NODE_OUTPUT, renamed.get(name, name) if outputs else name)
     for field in read_fields(node.raw):
         if field.number == _NODE_ATTRIBUTE and captured:
-            yield field.number, delimited(_NODE_ATTRIBUTE, _attribute(field.bytes, captured))
+            yield field.number, delimited_field(_NODE_ATTRIBUTE, _attribute(field.bytes, captured))
         elif field.number not in (_NODE_INPUT, _NODE_OUTPUT):
             yield field.number, field.raw
 
 
 def _attribute(message: memoryview, renamed: Mapping[str, str]) -> bytes:
     return b"".join(
-        delimited(field.number, _graph(field.bytes, renamed)) if field.number in _ATTRIBUTE_GRAPHS else field.raw
+        delimited_field(field.number, _graph(field.bytes, renamed)) if field.number in _ATTRIBUTE_GRAPHS else field.raw
         for field in read_fields(message)
     )
 
@@ -52,9 +52,9 @@ def _graph(message: memoryview, renamed: Mapping[str, str]) -> bytes:
     for field in fields:
         if field.number == _GRAPH_NODE:
             inner = (raw for _, raw in _node_parts(nodes[id(field)], free, outputs=False))
-            parts.append(delimited(_GRAPH_NODE, b"".join(inner)))
+            parts.append(delimited_field(_GRAPH_NODE, b"".join(inner)))
         elif field.number == _GRAPH_OUTPUT and _name(field, _VALUE_NAME) in free:
-            parts.append(delimited(_GRAPH_OUTPUT, _renamed_value(field.bytes, free)))
+            parts.append(delimited_field(_GRAPH_OUTPUT, _renamed_value(field.bytes, free)))
         else:
             parts.append(field.raw)
     return b"".join(parts)

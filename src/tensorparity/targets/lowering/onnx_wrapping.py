@@ -7,23 +7,23 @@ from collections.abc import Mapping
 from functools import partial
 
 from ...operators.arguments import flag, positive
-from ...operators.nested import Nested, nested
-from ...operators.wrapping import WITH_KERNEL, stepwise, ways
-from .onnx_graph import Call, Lowering
+from ...operators.layers.nested import Nested, nested_layer
+from ...operators.layers.wrapping import WITH_KERNEL, stepwise, ways
+from .onnx_graph import Lowering, OnnxCall
 from .onnx_recurrent import KINDS, Way, below, check_silent, run_sequence
 from .refusal import Refusal, Sizes
 
 Table = Mapping[str, Lowering]
 
 
-def _inside(table: Table, call: Call, inner: Nested, x: str, shape: Sizes) -> list[str]:
+def _inside(table: Table, call: OnnxCall, inner: Nested, x: str, shape: Sizes) -> list[str]:
     if inner.spec.name not in table:
         raise Refusal(f"layer {inner.spec.name} inside of {call.op} has no ONNX counterpart here")
     found = table[inner.spec.name](call.inside(inner.spec, inner.params, inner.name, [x], [shape]))
     return [found] if isinstance(found, str) else list(found)
 
 
-def _bidirectional(call: Call) -> list[str]:
+def _bidirectional(call: OnnxCall) -> list[str]:
     """One operator that goes both ways, with the kernels of both."""
     if call.params["backward_layer"] is not None:
         raise Refusal("a Bidirectional with a backward layer of its own has no ONNX counterpart here")
@@ -44,12 +44,12 @@ def _bidirectional(call: Call) -> list[str]:
     return [*_merged(call, *parts), *more]
 
 
-def _one_way(call: Call, x: str, axis: int, way: int, shape: Sizes) -> str:
+def _one_way(call: OnnxCall, x: str, axis: int, way: int, shape: Sizes) -> str:
     part = call.emit("Slice", x, call.sizes([way]), call.sizes([way + 1]), call.sizes([axis]))
     return call.reshape(part, shape)
 
 
-def _merged(call: Call, first: str, second: str) -> list[str]:
+def _merged(call: OnnxCall, first: str, second: str) -> list[str]:
     mode = call.params["merge_mode"]
     if mode is None:
         return [first, second]
@@ -58,7 +58,7 @@ def _merged(call: Call, first: str, second: str) -> list[str]:
     return [call.emit({"mul": "Mul", "sum": "Add", "ave": "Mean"}[mode], first, second)]
 
 
-def _time_distributed(table: Table, call: Call) -> str:
+def _time_distributed(table: Table, call: OnnxCall) -> str:
     shape = call.shapes[0]
     flat = (math.prod(shape[:2]), *shape[2:])
     inner = stepwise(call.params, shape)
@@ -66,8 +66,8 @@ def _time_distributed(table: Table, call: Call) -> str:
     return call.reshape(found, call.shape)
 
 
-def _spectral(table: Table, call: Call) -> list[str]:
-    return _inside(table, call, nested(call.params, "layer", WITH_KERNEL), call.x, call.shapes[0])
+def _spectral(table: Table, call: OnnxCall) -> list[str]:
+    return _inside(table, call, nested_layer(call.params, "layer", WITH_KERNEL), call.x, call.shapes[0])
 
 
 def wrapping_layers(table: Table) -> dict[str, Lowering]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.onnx.model import DATA_TYPES
-from ...core.onnx.wire import FOUR_BYTES, Buffer, delimited, integer, integers, key, messages, text, varint
+from ...core.onnx.wire import FOUR_BYTES, Buffer, delimited_field, integer, integers, key, messages, text, varint
 
 __all__ = [
     "DATA_TYPES",
@@ -44,7 +44,7 @@ def tensor(name: str, array: Array) -> bytes:
     """A TensorProto; the values as raw little-endian bytes."""
     data_type = DATA_TYPES[array.dtype.name]
     raw = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()
-    return integers(1, array.shape) + integer(2, data_type) + text(8, name) + delimited(9, raw)
+    return integers(1, array.shape) + integer(2, data_type) + text(8, name) + delimited_field(9, raw)
 
 
 def untyped_value(name: str) -> bytes:
@@ -55,8 +55,8 @@ def untyped_value(name: str) -> bytes:
 def value_info(name: str, dtype: str, shape: Sequence[int | None]) -> bytes:
     """A ValueInfoProto of a tensor; a size of None may be any."""
     dimensions = messages(1, (b"" if size is None else integer(1, size) for size in shape))
-    tensor_type = integer(1, DATA_TYPES[dtype]) + delimited(2, dimensions)
-    return text(1, name) + delimited(2, delimited(1, tensor_type))
+    tensor_type = integer(1, DATA_TYPES[dtype]) + delimited_field(2, dimensions)
+    return text(1, name) + delimited_field(2, delimited_field(1, tensor_type))
 
 
 def attribute(name: str, value: Attribute) -> bytes:
@@ -80,7 +80,7 @@ def node(
     parts = [text(1, item) for item in inputs]
     parts += [text(2, item) for item in outputs]
     parts += [text(3, name), text(4, op)]
-    parts += [delimited(5, attribute(key, value)) for key, value in sorted(attributes.items())]
+    parts += [delimited_field(5, attribute(key, value)) for key, value in sorted(attributes.items())]
     return b"".join(parts)
 
 
@@ -100,4 +100,6 @@ def graph(
 def model(graph: bytes, *, ir_version: int, opset: int, producer: str) -> bytes:
     """A ModelProto that imports one version of the standard operators."""
     standard_operators = text(1, "") + integer(2, opset)
-    return b"".join((integer(1, ir_version), text(2, producer), delimited(7, graph), delimited(8, standard_operators)))
+    return b"".join(
+        (integer(1, ir_version), text(2, producer), delimited_field(7, graph), delimited_field(8, standard_operators))
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.case import Case
 from ...core.graph import LayerGraph
-from ...operators.beside import keeps_states
+from ...operators.masks_and_states import keeps_states
 
 
 def carried_state(case: Case, graph: LayerGraph) -> str:

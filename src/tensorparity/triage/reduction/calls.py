@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ...core.case import ApiCall, ArrayArg, Case
 from ...core.rule import is_fixed
-from ...operators.calls.native import case_operator
-from .editing import cut
+from ...operators.functions.native import case_operator
+from ...oracles.measure.editing import cut_array
 from .reducer import Attempts
 from .splitting import apply_most
 
@@ -21,9 +21,11 @@ def shrink_call(attempts: Attempts) -> None:
     apply_most(attempts, plain, _without)
     if case_operator(attempts.case) is not None:
         return  # the catalogue knows which shapes go together
-    stuck = apply_most(attempts, _sizes(attempts.case), lambda case, sizes: _cut(case, sizes, 1))
+    stuck = apply_most(attempts, _sizes(attempts.case), lambda case, sizes: _with_axes_capped(case, sizes, 1))
     for size in stuck:
-        attempts.first(_cut(attempts.case, [size], cap) for cap in (2, 3, size // 2, size - 1) if 0 < cap < size)
+        attempts.first(
+            _with_axes_capped(attempts.case, [size], cap) for cap in (2, 3, size // 2, size - 1) if 0 < cap < size
+        )
     axes = [(name, axis) for name, array in attempts.case.inputs.items() for axis in range(array.ndim)]
     apply_most(attempts, [(name, axis) for name, axis in axes if attempts.case.inputs[name].shape[axis] > 1], _flat)
 
@@ -45,12 +47,12 @@ def _sizes(case: Case) -> list[int]:
     return sorted({size for array in case.inputs.values() for size in array.shape if size > 1}, reverse=True)
 
 
-def _cut(case: Case, sizes: Sequence[int], cap: int) -> Case | None:
+def _with_axes_capped(case: Case, sizes: Sequence[int], cap: int) -> Case | None:
     """Every axis of one of these sizes at most ``cap`` long, in all arrays."""
     if not sizes:
         return None
     inputs = {
-        name: cut(array, tuple(min(size, cap) if size in sizes else size for size in array.shape))
+        name: cut_array(array, tuple(min(size, cap) if size in sizes else size for size in array.shape))
         for name, array in case.inputs.items()
     }
     return replace(case, inputs=inputs)
@@ -59,7 +61,7 @@ def _cut(case: Case, sizes: Sequence[int], cap: int) -> Case | None:
 def _flat(case: Case, axes: Sequence[tuple[str, int]]) -> Case:
     """Single axes of length 1, whatever the others of their size are."""
     inputs = {
-        name: cut(array, tuple(1 if (name, axis) in axes else size for axis, size in enumerate(array.shape)))
+        name: cut_array(array, tuple(1 if (name, axis) in axes else size for axis, size in enumerate(array.shape)))
         for name, array in case.inputs.items()
     }
     return replace(case, inputs=inputs)

@@ -9,8 +9,8 @@ import numpy as np
 from ...core.arrays import Array, dtype_name, is_floating
 from ...core.case import Case
 from ...core.graph import LayerGraph
-from ...operators.calls.native import case_operator
-from .editing import with_arrays
+from ...operators.functions.native import case_operator
+from ...oracles.measure.editing import with_arrays
 from .reducer import Attempts
 
 

@@ -17,7 +17,7 @@ def smallest_batch(attempts: Attempts) -> None:
     while True:
         size = _batch(attempts.case)
         sizes = [cap for cap in dict.fromkeys((1, size // 2)) if 0 < cap < size]
-        if not sizes or not attempts.first(_cut(attempts.case, cap) for cap in sizes):
+        if not sizes or not attempts.first(_with_batch(attempts.case, cap) for cap in sizes):
             return
 
 
@@ -27,7 +27,7 @@ def _batch(case: Case) -> int:
     return lengths.pop() if len(lengths) == 1 else 0
 
 
-def _cut(case: Case, size: int) -> Case:
+def _with_batch(case: Case, size: int) -> Case:
     def short(arrays: Mapping[str, Array]) -> dict[str, Array]:
         return {name: array[:size] for name, array in arrays.items()}
 

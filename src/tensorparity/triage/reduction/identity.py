@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ...core.case import Case
 from ...core.graph import LayerGraph, Node, Ref
-from ...operators.evaluate import infer_shapes
+from ...operators.reference.evaluate import infer_shapes
 from ...operators.spec import Shape, ShapeError
-from .editing import graph_inputs, graph_of, refit
+from ...oracles.measure.editing import graph_inputs, graph_of, refit
 from .order import IDENTITY
 from .reducer import Attempts
 from .splitting import apply_most

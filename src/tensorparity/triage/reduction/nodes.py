@@ -13,9 +13,9 @@ from ...core.case import Case
 from ...core.errors import TensorParityError
 from ...core.graph import LayerGraph
 from ...core.procedure import Goal
-from ...operators.evaluate import evaluate
+from ...operators.reference.evaluate import evaluate
 from ...operators.spec import ShapeError
-from .editing import graph_of, subgraph
+from ...oracles.measure.editing import graph_of, subgraph
 from .reducer import Attempts
 
 

@@ -16,8 +16,8 @@ from ...core.case import ApiCall, Case
 from ...core.endings import ENDING_KINDS
 from ...core.rows import row_count, some_rows
 from ...core.verdict import Kind
-from ...operators.calls.native import case_operator, shared_inputs
-from ...operators.calls.spec import TIMES, Operator, Sizes
+from ...operators.functions.native import case_operator, shared_inputs
+from ...operators.functions.spec import TIMES, Operator, Sizes
 from .order import shortened
 from .reducer import Attempts
 from .splitting import apply_most

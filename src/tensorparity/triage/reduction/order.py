@@ -27,8 +27,8 @@ from ...core.channels import is_text
 from ...core.graph import LayerGraph, Node
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode, Procedure, Recipe
-from ...operators.calls.native import case_operator
 from ...operators.catalogue import has_layer, layer
+from ...operators.functions.native import case_operator
 
 #: Doing nothing, by the catalogue's name.
 IDENTITY = "Identity"
@@ -55,7 +55,7 @@ def sort_key(case: Case) -> SortKey:
     sides = [side.subject for side in case.sides()]
     return (
         sum(isinstance(subject, ModelFile) for subject in sides),
-        sum(_acting(subject) for subject in sides),
+        sum(_acting_nodes(subject) for subject in sides),
         sum(_nodes(subject) for subject in sides),
         sum(_procedure(side.procedure) for side in case.sides()),
         sum(_odd_parameters(subject) for subject in sides) + _recipes(case.procedure),
@@ -93,7 +93,7 @@ def odd_parameters(node: Node) -> dict[str, Json]:
     return {**odd, **{name: value for name, value in given.items() if name not in declared}}
 
 
-def _acting(subject: Subject) -> int:
+def _acting_nodes(subject: Subject) -> int:
     if isinstance(subject, LayerGraph):
         return sum(node.op != IDENTITY for node in subject.nodes)
     return 1

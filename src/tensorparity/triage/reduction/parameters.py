@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.case import Case
-from .editing import graph_inputs, graph_of, refit, with_params
+from ...oracles.measure.editing import graph_inputs, graph_of, refit, with_params
 from .order import odd_parameters
 from .reducer import Attempts
 from .splitting import apply_most

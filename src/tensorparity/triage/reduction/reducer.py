@@ -26,8 +26,8 @@ from ...core.oracle import Judged
 from ...core.rule import with_counterpart
 from ...core.signature import Key, same_key
 from ...core.suspicion import Suspicion
-from ..domains import outside
-from ..labels import unfit
+from ...oracles.measure.domains import outside
+from ...oracles.measure.labels import unfit
 from .order import elements, node_count, simpler, sort_key
 
 #: Examines cases, all in one round trip; answers in their order.
@@ -35,7 +35,7 @@ Check = Callable[[Sequence[Case]], Sequence[Judged]]
 
 
 @dataclass(frozen=True)
-class Budget:
+class ReductionBudget:
     """When to be content with what there is."""
 
     checks: int = 120
@@ -43,7 +43,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Step:
+class ReductionStep:
     """One accepted reduction, for whoever wants to know how it went."""
 
     name: str
@@ -68,7 +68,7 @@ class Reduction:
     checks: int
     seconds: float
     also: tuple[Suspicion, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ReductionStep, ...] = ()
     stopped: str = ""
 
     @property
@@ -87,7 +87,7 @@ class Attempts:
     check: Check
     key: Key
     best: Suspicion
-    budget: Budget = field(default_factory=Budget)
+    budget: ReductionBudget = field(default_factory=ReductionBudget)
     began: float = field(default_factory=time.monotonic)
     checks: int = 0
     also: dict[Key, Suspicion] = field(default_factory=dict)
@@ -136,7 +136,7 @@ def reduce_case(
     key: Key,
     check: Check,
     passes: Sequence[tuple[str, Pass]],
-    budget: Budget,
+    budget: ReductionBudget,
     klass: Class = Class.DEFECT,
 ) -> Reduction:
     """Reduce ``case`` as far as the passes and the budget go, with ``key`` and class held fixed."""
@@ -156,9 +156,9 @@ def reduce_case(
     return Reduction(case, attempts.case, attempts.best, attempts.checks, seconds, also, tuple(steps), stopped)
 
 
-def _run_passes(attempts: Attempts, passes: Sequence[tuple[str, Pass]]) -> tuple[list[Step], str]:
+def _run_passes(attempts: Attempts, passes: Sequence[tuple[str, Pass]]) -> tuple[list[ReductionStep], str]:
     """All passes, again and again while one of them gets anywhere."""
-    steps: list[Step] = []
+    steps: list[ReductionStep] = []
     settled: dict[str, str] = {}
     try:
         while True:
@@ -171,7 +171,9 @@ def _run_passes(attempts: Attempts, passes: Sequence[tuple[str, Pass]]) -> tuple
                 if attempts.case.digest == before:
                     settled[name] = before
                 else:
-                    steps.append(Step(name, attempts.checks, node_count(attempts.case), elements(attempts.case)))
+                    steps.append(
+                        ReductionStep(name, attempts.checks, node_count(attempts.case), elements(attempts.case))
+                    )
             if attempts.case.digest == start:
                 return steps, ""
     except _Spent:

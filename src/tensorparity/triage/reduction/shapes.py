@@ -14,7 +14,7 @@ from ...core.arrays import Array
 from ...core.case import Case
 from ...core.graph import LayerGraph
 from ...core.jsontext import Json
-from .editing import cut, graph_inputs, graph_of, refit, with_params
+from ...oracles.measure.editing import cut_array, graph_inputs, graph_of, refit, with_params
 from .reducer import Attempts
 from .splitting import apply_most
 
@@ -40,9 +40,9 @@ def shrink_shapes(attempts: Attempts) -> None:
         knobs = knobs_of(attempts.case)
         if max((knob.size for knob in knobs), default=0) <= cap:
             break
-        if attempts.first([turned(attempts.case, knobs, cap)]):
+        if attempts.first([with_knobs_capped(attempts.case, knobs, cap)]):
             break
-    stuck = apply_most(attempts, knobs_of(attempts.case), lambda case, knobs: turned(case, knobs, 1))
+    stuck = apply_most(attempts, knobs_of(attempts.case), lambda case, knobs: with_knobs_capped(case, knobs, 1))
     for knob in stuck:
         _step_down(attempts, knob)
 
@@ -52,10 +52,10 @@ def _step_down(attempts: Attempts, knob: Knob) -> None:
     now = _now(attempts.case, knob)
     if now is None or now.size <= 2:
         return
-    smallest = attempts.first(turned(attempts.case, [now], size) for size in (2, 3) if size < now.size)
+    smallest = attempts.first(with_knobs_capped(attempts.case, [now], size) for size in (2, 3) if size < now.size)
     while smallest is None and now is not None and now.size > 4:
         sizes = [size for size in dict.fromkeys((now.size // 2, now.size - 1)) if size > 3]
-        if not attempts.first(turned(attempts.case, [now], size) for size in sizes):
+        if not attempts.first(with_knobs_capped(attempts.case, [now], size) for size in sizes):
             return
         now = _now(attempts.case, knob)
 
@@ -94,7 +94,7 @@ def _largest(value: Json) -> int:
     return 0
 
 
-def turned(case: Case, knobs: Sequence[Knob], cap: int) -> Case | None:
+def with_knobs_capped(case: Case, knobs: Sequence[Knob], cap: int) -> Case | None:
     """The case with these sizes at most ``cap``."""
     graph = graph_of(case)
     assert graph is not None
@@ -108,19 +108,19 @@ def _turn(array: Array, knobs: Sequence[Knob], cap: int, steps: int) -> Array:
         min(size, cap * steps if axis == 0 else cap) if (axis, size) in wanted else size
         for axis, size in enumerate(array.shape)
     ]
-    return cut(array, tuple(shape))
+    return cut_array(array, tuple(shape))
 
 
 def _turn_parameters(graph: LayerGraph, knobs: Sequence[Knob], cap: int) -> LayerGraph:
     for knob in knobs:
         if knob.parameter:
             node = graph.node(knob.owner)
-            params = {**node.params, knob.parameter: _capped(node.params[knob.parameter], cap)}
+            params = {**node.params, knob.parameter: _capped_value(node.params[knob.parameter], cap)}
             graph = with_params(graph, node, params, node.call_params)
     return replace(graph)
 
 
-def _capped(value: Json, cap: int) -> Json:
+def _capped_value(value: Json, cap: int) -> Json:
     if isinstance(value, (list, tuple)):
-        return [_capped(item, cap) for item in value]
+        return [_capped_value(item, cap) for item in value]
     return min(value, cap) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -11,10 +11,10 @@ from ...core.case import Case
 from ...core.errors import TensorParityError
 from ...core.graph import LayerGraph, output_name
 from ...core.procedure import Goal, Procedure, Recipe
-from ...operators.evaluate import infer_shapes
-from ...operators.optimizers import OPTIMIZERS
+from ...operators.optimizers.catalogue import OPTIMIZERS
+from ...operators.reference.evaluate import infer_shapes
 from ...operators.spec import ShapeError
-from ..labels import known_sizes
+from ...oracles.measure.labels import known_sizes
 from .order import PLAINEST_LOSS, PLAINEST_OPTIMIZER
 from .reducer import Attempts
 

@@ -14,9 +14,9 @@ from ...core.arrays import Array, dtype_name, is_floating
 from ...core.case import Case
 from ...core.errors import TensorParityError
 from ...operators.catalogue import layer
-from ...operators.evaluate import declare_weights
+from ...operators.reference.evaluate import declare_weights
 from ...operators.spec import ShapeError
-from .editing import NATURAL, graph_of, with_arrays
+from ...oracles.measure.editing import NATURAL, graph_of, with_arrays
 from .order import value_cost
 from .reducer import Attempts
 from .splitting import apply_most
@@ -35,15 +35,17 @@ def simplify_values(attempts: Attempts) -> None:
     """The simplest form that all arrays can take together; then each that is left, alone; then zeros."""
     natural = _natural_weights(attempts.case)
     places = [place for place in _places(attempts.case) if not _is_plain(attempts.case, place, natural)]
-    forms: list[_Form] = [counted, negated, small_integers, rounded, one_digit]
-    if not places or attempts.first([_formed(attempts.case, places, forms[0], natural)]):
+    forms: list[_Form] = [counted_numbers, negated_numbers, small_integers, rounded_numbers, one_digit]
+    if not places or attempts.first([_with_form(attempts.case, places, forms[0], natural)]):
         return
     for form in forms[1:]:
-        if attempts.first([_formed(attempts.case, places, form, natural), _formed(attempts.case, places, form, {})]):
+        if attempts.first(
+            [_with_form(attempts.case, places, form, natural), _with_form(attempts.case, places, form, {})]
+        ):
             break
     else:
         for form in forms:
-            places = apply_most(attempts, places, partial(_formed, form=form, natural=natural))
+            places = apply_most(attempts, places, partial(_with_form, form=form, natural=natural))
     _zeros(attempts)
 
 
@@ -51,7 +53,7 @@ def _is_plain(case: Case, place: _Place, natural: dict[str, float]) -> bool:
     """Already as plain as the first form makes it, or plainer."""
     group, name = place
     array = getattr(case, group)[name]
-    plainest = _form_of(case, place, counted, natural)
+    plainest = _form_of(case, place, counted_numbers, natural)
     return value_cost(array) <= value_cost(plainest)
 
 
@@ -76,7 +78,7 @@ def _natural_weights(case: Case) -> dict[str, float]:
     }
 
 
-def _formed(case: Case, places: Sequence[_Place], form: _Form, natural: dict[str, float]) -> Case | None:
+def _with_form(case: Case, places: Sequence[_Place], form: _Form, natural: dict[str, float]) -> Case | None:
     groups = {group: dict(getattr(case, group)) for group in Case.GROUPS}
     for group, name in places:
         groups[group][name] = _form_of(case, (group, name), form, natural)
@@ -106,16 +108,16 @@ def _in_domain(case: Case, place: _Place, old: Array, new: Array) -> Array:
     return np.where((new >= low) & (new < high), new, old)
 
 
-def counted(array: Array) -> Array:
+def counted_numbers(array: Array) -> Array:
     """1, 2, 3, ... while that is short, else a formula that is."""
     if array.size <= _READABLE:
         return np.arange(1.0, array.size + 1).reshape(array.shape)
     return (np.arange(float(array.size)) % PERIOD - OFFSET).reshape(array.shape)
 
 
-def negated(array: Array) -> Array:
+def negated_numbers(array: Array) -> Array:
     """The other sign everywhere, where the array has it at all."""
-    return -np.abs(counted(array)) if (array < 0).any() else array
+    return -np.abs(counted_numbers(array)) if (array < 0).any() else array
 
 
 def small_integers(array: Array) -> Array:
@@ -127,7 +129,7 @@ def small_integers(array: Array) -> Array:
     return np.where(np.isfinite(array), np.rint(array * (min(9.0, max(scale, 3.0)) / scale)), array)
 
 
-def rounded(array: Array) -> Array:
+def rounded_numbers(array: Array) -> Array:
     return np.where(np.isfinite(array), np.rint(array), array)
 
 
@@ -145,10 +147,10 @@ def _zeros(attempts: Attempts) -> None:
         array = getattr(attempts.case, place[0])[place[1]]
         if array.size > _READABLE and not _is_plain(attempts.case, place, {}):
             pieces = np.array_split(np.arange(array.size), 4)
-            apply_most(attempts, pieces, partial(_zeroed, place=place))
+            apply_most(attempts, pieces, partial(_with_zeros_in, place=place))
 
 
-def _zeroed(case: Case, pieces: Sequence[Array], place: _Place) -> Case:
+def _with_zeros_in(case: Case, pieces: Sequence[Array], place: _Place) -> Case:
     group, name = place
     array = getattr(case, group)[name].copy()
     array.reshape(-1)[np.concatenate(list(pieces))] = 0

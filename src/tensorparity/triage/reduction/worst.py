@@ -18,12 +18,12 @@ from ...core.case import ApiCall, Case
 from ...core.errors import TensorParityError
 from ...core.graph import LayerGraph
 from ...core.rule import is_fixed
-from ...core.suspicion import Worst
-from ...operators.api import evaluate_call
-from ...operators.calls.native import case_operator
-from ...operators.evaluate import evaluate_node
+from ...core.suspicion import WorstElement
+from ...operators.functions.api import evaluate_call
+from ...operators.functions.native import case_operator
+from ...operators.reference.evaluate import evaluate_node
 from ...operators.spec import ShapeError
-from .editing import graph_inputs, graph_of, refit, with_arrays, with_params
+from ...oracles.measure.editing import graph_inputs, graph_of, refit, with_arrays, with_params
 from .operators import fits
 from .reducer import Attempts
 
@@ -56,21 +56,28 @@ def keep_worst(attempts: Attempts) -> None:
         attempts.first(others)
 
 
-def _candidates(case: Case, inputs: dict[str, Array], worst: Worst) -> list[Case | None]:
+def _candidates(case: Case, inputs: dict[str, Array], worst: WorstElement) -> list[Case | None]:
     """The one that is most likely to be it, then others."""
-    found = _measured(case, inputs, worst)
+    found = _boxes_of_worst(case, inputs, worst)
     if found is None:
         box = tuple(slice(place, place + 1) for place in worst.index)
         alike = {name: box for name, array in inputs.items() if _holds(array, worst.index)}
-        return [_kept(case, inputs, alike, None)] if alike else []
+        return [_case_of_boxes(case, inputs, alike, None)] if alike else []
     boxes, output = found
-    wider = {name: _widened(box, inputs[name]) for name, box in boxes.items()}
+    wider = {name: _widened_box(box, inputs[name]) for name, box in boxes.items()}
     rows = {name: (box[0], *_whole(inputs[name])[1:]) for name, box in boxes.items() if box}
     single = _one_channel(case, worst)
-    offered = [_kept(case, inputs, boxes, output), _kept(case, inputs, wider, None), _kept(case, inputs, rows, None)]
+    offered = [
+        _case_of_boxes(case, inputs, boxes, output),
+        _case_of_boxes(case, inputs, wider, None),
+        _case_of_boxes(case, inputs, rows, None),
+    ]
     if single is None:
         return offered
-    alone, channel = _kept(single, inputs, boxes, output, worst), _kept(single, inputs, _all(inputs), None, worst)
+    alone, channel = (
+        _case_of_boxes(single, inputs, boxes, output, worst),
+        _case_of_boxes(single, inputs, _all(inputs), None, worst),
+    )
     return [alone, *offered, channel]
 
 
@@ -86,7 +93,7 @@ def _all(inputs: Mapping[str, Array]) -> dict[str, Box]:
     return {name: _whole(array) for name, array in inputs.items()}
 
 
-def _widened(box: Box, array: Array) -> Box:
+def _widened_box(box: Box, array: Array) -> Box:
     """One more on either side; the batch needs no margin."""
     sides = [slice(max(0, part.start - 1), min(size, part.stop + 1)) for part, size in zip(box, array.shape)]  # noqa: B905
     return (box[0], *sides[1:]) if box else box
@@ -95,7 +102,7 @@ def _widened(box: Box, array: Array) -> Box:
 # --- what the worst number depends on
 
 
-def _measured(case: Case, inputs: dict[str, Array], worst: Worst) -> tuple[dict[str, Box], Box] | None:
+def _boxes_of_worst(case: Case, inputs: dict[str, Array], worst: WorstElement) -> tuple[dict[str, Box], Box] | None:
     """The box of every input that the worst number depends on, and the box of outputs that was asked about.
 
     Of a gradient, these are the outputs that its input reaches. None where the reference cannot say.
@@ -107,7 +114,7 @@ def _measured(case: Case, inputs: dict[str, Array], worst: Worst) -> tuple[dict[
         function(inputs)
         if time.thread_time() - began > _SECONDS:
             return None
-        output = _reached(function, inputs, outputs, worst, case)
+        output = _box_reached(function, inputs, outputs, worst, case)
         if output is None:
             return None
         return {name: _box(function, inputs, name, outputs, output) for name in inputs}, output
@@ -115,7 +122,7 @@ def _measured(case: Case, inputs: dict[str, Array], worst: Worst) -> tuple[dict[
         return None
 
 
-def _function(case: Case, worst: Worst) -> Function:
+def _function(case: Case, worst: WorstElement) -> Function:
     def called(inputs: Mapping[str, Array]) -> Array:
         assert isinstance(case.subject, ApiCall)
         return evaluate_call(case.subject, dict(inputs)).value
@@ -131,7 +138,9 @@ def _function(case: Case, worst: Worst) -> Function:
     return called if isinstance(case.subject, ApiCall) else layered
 
 
-def _reached(function: Function, inputs: Mapping[str, Array], outputs: Array, worst: Worst, case: Case) -> Box | None:
+def _box_reached(
+    function: Function, inputs: Mapping[str, Array], outputs: Array, worst: WorstElement, case: Case
+) -> Box | None:
     if worst.argument is None:
         return tuple(slice(place, place + 1) for place in worst.index) if _holds(outputs, worst.index) else None
     assert isinstance(case.subject, LayerGraph)
@@ -140,7 +149,7 @@ def _reached(function: Function, inputs: Mapping[str, Array], outputs: Array, wo
         return None
     changed = np.zeros(outputs.shape, bool)
     place = tuple(slice(at, at + 1) for at in worst.index)
-    for other in _overwritten(inputs[name], place):
+    for other in _overwritten_arrays(inputs[name], place):
         changed |= _differs(function({**inputs, name: other}), outputs)
     places = np.argwhere(changed)
     if not len(places):
@@ -155,7 +164,7 @@ def _box(function: Function, inputs: Mapping[str, Array], name: str, outputs: Ar
         part = tuple(slice(low, high) if other == axis else slice(None) for other in range(array.ndim))
         return any(
             bool(_differs(function({**inputs, name: changed})[output], outputs[output]).any())
-            for changed in _overwritten(array, part)
+            for changed in _overwritten_arrays(array, part)
         )
 
     box = []
@@ -184,7 +193,7 @@ def _last(axis: int, size: int, matters: Callable[[int, int, int], bool]) -> int
     return low
 
 
-def _overwritten(array: Array, part: Box) -> list[Array]:
+def _overwritten_arrays(array: Array, part: Box) -> list[Array]:
     """The part as large and as small as it gets: a maximum sees only the one, a minimum only the other."""
     if array.dtype.kind in "iub":
         values = [array.max(), array.min()]
@@ -207,7 +216,7 @@ def _differs(a: Array, b: Array) -> Array:
 # --- cutting
 
 
-def _one_channel(case: Case, worst: Worst) -> Case | None:
+def _one_channel(case: Case, worst: WorstElement) -> Case | None:
     """The layer with one channel coming out instead of many; its weights are cut later."""
     graph = graph_of(case)
     if graph is None or worst.argument is not None:
@@ -219,8 +228,12 @@ def _one_channel(case: Case, worst: Worst) -> Case | None:
     return replace(case, subject=with_params(graph, node, {**node.params, name: 1}, node.call_params))
 
 
-def _kept(
-    case: Case, inputs: Mapping[str, Array], boxes: Mapping[str, Box], output: Box | None, channel: Worst | None = None
+def _case_of_boxes(
+    case: Case,
+    inputs: Mapping[str, Array],
+    boxes: Mapping[str, Box],
+    output: Box | None,
+    channel: WorstElement | None = None,
 ) -> Case | None:
     """The case with only these parts of its inputs, and the parts of weights and cotangents that go with them."""
     cut = {name: np.ascontiguousarray(array[boxes[name]]) if name in boxes else array for name, array in inputs.items()}
@@ -234,7 +247,7 @@ def _kept(
     smaller = refitted
     windows = [(inputs[name].shape[1:], box[1:]) for name, box in boxes.items()]
     weights = {
-        name: _aligned(case.weights.get(name, array), array, windows, channel)
+        name: _weight_part(case.weights.get(name, array), array, windows, channel)
         for name, array in smaller.weights.items()
     }
     cotangents = {
@@ -244,7 +257,9 @@ def _kept(
     return with_arrays(smaller, {"weights": weights, "cotangents": cotangents})
 
 
-def _aligned(old: Array, new: Array, windows: list[tuple[tuple[int, ...], Box]], channel: Worst | None) -> Array:
+def _weight_part(
+    old: Array, new: Array, windows: list[tuple[tuple[int, ...], Box]], channel: WorstElement | None
+) -> Array:
     """The part of a weight that belongs to the kept part of the inputs, told by its sizes; else what it was cut to."""
     if old.ndim != new.ndim:
         return new

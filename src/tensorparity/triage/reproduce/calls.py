@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...core.case import ApiCall, ArrayArg, Case
-from ...operators.api import composed_call, returns_several
+from ...operators.functions.api import composed_call, returns_several
 from . import literals
 from .claim import Claim
 from .operator_scripts import TENSORS, call_text, leaves_of
@@ -23,7 +23,7 @@ def argument_lines(case: Case, wrap: str) -> list[str]:
 def call_expression(call: ApiCall) -> str:
     arguments = [_argument(item) for item in call.args]
     arguments += [f"{literals.name(name)}={_argument(item)}" for name, item in call.kwargs.items()]
-    return f"{literals.dotted(call.api)}({', '.join(arguments)})"
+    return f"{literals.dotted_name(call.api)}({', '.join(arguments)})"
 
 
 def position(claim: Claim | None) -> int:

@@ -35,11 +35,11 @@ def draft(
     """
     parts = [
         f"# {title}",
-        _warning(records.get(suspect)),
+        _warning_text(records.get(suspect)),
         _summary(suspect, suspicion, claim),
         _section("To reproduce", _script(script)),
-        _section("Expected", _expected(claim)),
-        _section("Observed", _observed(claim, evidence)),
+        _section("Expected", _expected_text(claim)),
+        _section("Observed", _observed_text(claim, evidence)),
         _section("How this was judged", _judgement(traits, suspicion, claim)),
         _section("Evidence", "\n".join(f"- {line}" for line in evidence)),
         _section("Environment", _environment(suspect, records)),
@@ -51,7 +51,7 @@ def _section(title: str, body: str) -> str:
     return f"## {title}\n\n{body}" if body else ""
 
 
-def _warning(record: Record | None) -> str:
+def _warning_text(record: Record | None) -> str:
     if record is None or not record.fault:
         return ""
     return f"**Do not send this: the fault `{record.fault}` was planted in the library.**"
@@ -78,20 +78,20 @@ def _script(script: Reproducer | None) -> str:
     return f"{said}\n\n```python\n{script.text}```"
 
 
-def _expected(claim: Claim | None) -> str:
+def _expected_text(claim: Claim | None) -> str:
     if claim is None:
         return "An answer."
     formula = f"\n\nFormula: {claim.formula}." if claim.formula else ""
-    return f"By {claim.source}:\n\n```\n{_shown(claim.expected, claim)}\n```{formula}"
+    return f"By {claim.source}:\n\n```\n{_array_text(claim.expected, claim)}\n```{formula}"
 
 
-def _observed(claim: Claim | None, evidence: Sequence[str]) -> str:
+def _observed_text(claim: Claim | None, evidence: Sequence[str]) -> str:
     if claim is None or claim.observed is None:
         return evidence[0] if evidence else ""
-    return f"```\n{_shown(claim.observed, claim)}\n```"
+    return f"```\n{_array_text(claim.observed, claim)}\n```"
 
 
-def _shown(array: Array, claim: Claim) -> str:
+def _array_text(array: Array, claim: Claim) -> str:
     if claim.observed is not None and claim.observed.shape != claim.expected.shape:
         return f"shape {array.shape}"
     if array.size <= _MOST_SHOWN:

@@ -11,7 +11,7 @@ from ...core.case import Case, ModelFile
 from ...core.graph import LayerGraph
 from ...core.verdict import Kind
 from . import literals
-from .beside import Desktop
+from .attachments import AttachmentFolder
 from .file_scripts import (
     FileScript,
     inputs,
@@ -24,7 +24,7 @@ from .file_scripts import (
     torch_program,
 )
 from .keras_scripts import keras_parts
-from .script import MOST_LINES, heading
+from .script import MOST_LINES, heading_lines
 
 #: Where each exporter is at home: the target that writes the file.
 EXPORTERS = {"keras-tf2onnx": "keras:tensorflow", "keras-torch": "keras:torch", "torch.onnx": "torch:eager"}
@@ -36,7 +36,7 @@ _SHARE = 0.01
 
 
 def exporter_script(
-    title: str, case: Case, exporter: str, kind: Kind, how: FileScript, desk: Desktop, tolerance: float | None
+    title: str, case: Case, exporter: str, kind: Kind, how: FileScript, desk: AttachmentFolder, tolerance: float | None
 ) -> str:
     """The script: exits 1 while the exported file gives something else than the model.
 
@@ -57,12 +57,12 @@ def exporter_script(
     else:
         imports, steps = _keras_graph(case, backend, how)
     runs = _runs(how)
-    checks = _judged(tolerance)
+    checks = _comparison_lines(tolerance)
     if kind is Kind.ERROR:
-        steps, checks = [*steps, "try:", *(f"    {line}" for line in runs)], _completed()
+        steps, checks = [*steps, "try:", *(f"    {line}" for line in runs)], _completion_lines()
     else:
         steps = [*steps, *runs]
-    lines = [*heading(title), *imports, "import onnxruntime", "", *steps, *checks]
+    lines = [*heading_lines(title), *imports, "import onnxruntime", "", *steps, *checks]
     if len(lines) > MOST_LINES + 4:
         raise literals.Unprintable(f"a script of {len(lines)} lines")
     return "\n".join(lines) + "\n"
@@ -77,11 +77,11 @@ def _keras_graph(case: Case, backend: str, how: FileScript) -> tuple[list[str], 
     if not last.startswith("observed = model.predict("):
         raise literals.Unprintable("an export of more than a forward pass")
     names = ["x"] if len(graph.inputs) == 1 else [f"x{index}" for index in range(len(graph.inputs))]
-    imports = [*parts.imports, *(f"import {literals.dotted(module)}" for module in how.imports)]
-    return imports, [*steps, last.replace("observed", "expected", 1), *_exported_by_keras(), _given(names)]
+    imports = [*parts.imports, *(f"import {literals.dotted_name(module)}" for module in how.imports)]
+    return imports, [*steps, last.replace("observed", "expected", 1), *_exported_by_keras(), _given_line(names)]
 
 
-def _keras_file(case: Case, backend: str, how: FileScript, desk: Desktop) -> tuple[list[str], list[str]]:
+def _keras_file(case: Case, backend: str, how: FileScript, desk: AttachmentFolder) -> tuple[list[str], list[str]]:
     """The file, or one of its layers as a model of its own."""
     lines, layer = keras_model(case, how, desk)
     names, arrays = inputs(case, desk)
@@ -93,14 +93,14 @@ def _keras_file(case: Case, backend: str, how: FileScript, desk: Desktop) -> tup
     given = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
     predicted = f"model.predict({given}, verbose=0)"
     lines.append(f"expected = {outcome(predicted, how)}")
-    return keras_imports(backend, how), [*lines, *_exported_by_keras(), _given(names)]
+    return keras_imports(backend, how), [*lines, *_exported_by_keras(), _given_line(names)]
 
 
 def _exported_by_keras() -> list[str]:
     return [f'model.export({_PATH}, format="onnx", verbose=False)']
 
 
-def _torch(case: Case, how: FileScript, desk: Desktop) -> tuple[list[str], list[str]]:
+def _torch(case: Case, how: FileScript, desk: AttachmentFolder) -> tuple[list[str], list[str]]:
     if case.procedure.nodes:
         raise literals.Unprintable("one node of a program, which cannot be exported alone")
     names, arrays = inputs(case, desk)
@@ -115,7 +115,7 @@ def _torch(case: Case, how: FileScript, desk: Desktop) -> tuple[list[str], list[
     return torch_imports(how), lines
 
 
-def _given(names: Sequence[str]) -> str:
+def _given_line(names: Sequence[str]) -> str:
     return f"given = [{', '.join(names)}]"
 
 
@@ -129,7 +129,7 @@ def _runs(how: FileScript) -> list[str]:
     ]
 
 
-def _judged(tolerance: float | None) -> list[str]:
+def _comparison_lines(tolerance: float | None) -> list[str]:
     allowed = f"{_SHARE} * np.nanmax(np.abs(expected))" if tolerance is None else f"{tolerance:.2g}"
     return [
         "same = observed.shape == expected.shape",
@@ -141,7 +141,7 @@ def _judged(tolerance: float | None) -> list[str]:
     ]
 
 
-def _completed() -> list[str]:
+def _completion_lines() -> list[str]:
     return [
         "except Exception as error:",
         '    print("expected:", expected.shape)',

@@ -14,7 +14,7 @@ from ...core.case import Case, ModelFile
 from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode
 from . import literals
-from .beside import HERE, Desktop
+from .attachments import HERE, AttachmentFolder
 from .script import Parts
 
 KERAS_FORMATS = ("keras", "h5", "hdf5")
@@ -42,7 +42,7 @@ class FileScript:
         return list(self.outputs).index(self.wanted) if self.wanted in self.outputs else 0
 
 
-def keras_file_parts(case: Case, backend: str, how: FileScript, desk: Desktop) -> Parts:
+def keras_file_parts(case: Case, backend: str, how: FileScript, desk: AttachmentFolder) -> Parts:
     """Load the file with Keras; call one of its layers, or predict.
 
     Raises:
@@ -55,7 +55,7 @@ def keras_file_parts(case: Case, backend: str, how: FileScript, desk: Desktop) -
         if len(names) != 1:
             raise literals.Unprintable(f"a layer of a file on {len(names)} inputs")
         return Parts(keras_imports(backend, how), [*steps, f"observed = {outcome(f'layer({names[0]})', how, 'layer')}"])
-    given = names[0] if len(names) == 1 else _named(case.inputs, names)
+    given = names[0] if len(names) == 1 else _dict_text(case.inputs, names)
     size = f", batch_size={literals.value(case.procedure.batch_size)}" if case.procedure.batch_size else ""
     return Parts(
         keras_imports(backend, how), [*steps, f"observed = {outcome(f'model.predict({given}{size}, verbose=0)', how)}"]
@@ -72,11 +72,11 @@ def keras_imports(backend: str, how: FileScript) -> list[str]:
         f'os.environ["KERAS_BACKEND"] = {literals.value(backend)}',
         "import keras",
         "import numpy as np",
-        *(f"import {literals.dotted(module)}" for module in how.imports),
+        *(f"import {literals.dotted_name(module)}" for module in how.imports),
     ]
 
 
-def keras_model(case: Case, how: FileScript, desk: Desktop) -> tuple[list[str], bool]:
+def keras_model(case: Case, how: FileScript, desk: AttachmentFolder) -> tuple[list[str], bool]:
     """Lines that load the model and, for a replay, take its layer; whether they take one."""
     file = _file(case, *KERAS_FORMATS)
     procedure = case.procedure
@@ -97,13 +97,13 @@ def outcome(expression: str, how: FileScript, of: str = "model") -> str:
     return f"keras.ops.convert_to_numpy({picked})" if of == "layer" else picked
 
 
-def inputs(case: Case, desk: Desktop) -> tuple[list[str], list[str]]:
+def inputs(case: Case, desk: AttachmentFolder) -> tuple[list[str], list[str]]:
     """Names of variables for the inputs, in their order, and the lines that fill them."""
     names = ["x"] if len(case.inputs) == 1 else [f"x{index}" for index in range(len(case.inputs))]
     return names, desk.arrays(dict(zip(names, case.inputs.values(), strict=True)))
 
 
-def torch_file_parts(case: Case, flavour: str, how: FileScript, desk: Desktop) -> Parts:
+def torch_file_parts(case: Case, flavour: str, how: FileScript, desk: AttachmentFolder) -> Parts:
     """Load an exported program with torch; call it, or one of its nodes.
 
     Raises:
@@ -124,10 +124,15 @@ def torch_file_parts(case: Case, flavour: str, how: FileScript, desk: Desktop) -
 
 def torch_imports(how: FileScript) -> list[str]:
     first = [*(["import subprocess"] if how.watched else []), "import sys", "from pathlib import Path", ""]
-    return [*first, "import numpy as np", "import torch", *(f"import {literals.dotted(name)}" for name in how.imports)]
+    return [
+        *first,
+        "import numpy as np",
+        "import torch",
+        *(f"import {literals.dotted_name(name)}" for name in how.imports),
+    ]
 
 
-def torch_program(case: Case, desk: Desktop) -> list[str]:
+def torch_program(case: Case, desk: AttachmentFolder) -> list[str]:
     file = _file(case, "torch")
     return [HERE, f"program = torch.export.load({desk.model(file.path, file.sha256)})"]
 
@@ -135,7 +140,7 @@ def torch_program(case: Case, desk: Desktop) -> list[str]:
 def torch_arguments(case: Case, names: Sequence[str]) -> list[str]:
     """The program's inputs in its own order."""
     return [
-        f"arrays = {_named(case.inputs, names)}",
+        f"arrays = {_dict_text(case.inputs, names)}",
         "given = [torch.from_numpy(arrays[name]) for name in program.graph_signature.user_inputs]",
     ]
 
@@ -157,7 +162,7 @@ def _torch_node(name: str, names: Sequence[str]) -> list[str]:
     ]
 
 
-def onnx_file_parts(runtime: str, subject: Json, arrays: Arrays, how: FileScript, desk: Desktop) -> Parts:
+def onnx_file_parts(runtime: str, subject: Json, arrays: Arrays, how: FileScript, desk: AttachmentFolder) -> Parts:
     """An ONNX model that is too long to be written down, run by a runtime.
 
     Raises:
@@ -208,7 +213,7 @@ def run_onnx(runtime: str, path: str, feeds: Mapping[str, str], output: str) -> 
     raise literals.Unprintable(f"a script for {runtime}")
 
 
-def _named(arrays: Mapping[str, Array], names: Sequence[str]) -> str:
+def _dict_text(arrays: Mapping[str, Array], names: Sequence[str]) -> str:
     return "{" + ", ".join(f"{literals.value(key)}: {name}" for key, name in zip(arrays, names, strict=True)) + "}"
 
 

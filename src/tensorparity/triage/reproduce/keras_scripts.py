@@ -15,13 +15,13 @@ from ...core.graph import LayerGraph, Node, Ref
 from ...core.jsontext import Json
 from ...core.policies import policy_named
 from ...core.procedure import Goal, Mode, Recipe
-from ...operators.api import returns_several
-from ...operators.beside import is_stateful
 from ...operators.catalogue import layer
-from ...operators.evaluate import declare_weights, infer_shapes
+from ...operators.functions.api import returns_several
+from ...operators.masks_and_states import is_stateful
 from ...operators.metrics.catalogue import metric_of
+from ...operators.reference.evaluate import declare_weights, infer_shapes
 from ...operators.spec import ShapeError
-from ..penalties import has_penalties
+from ...oracles.measure.penalties import has_penalties
 from . import literals
 from .calls import argument_lines, call_expression, position
 from .claim import Claim
@@ -71,7 +71,7 @@ def _metric(case: Case, call: ApiCall) -> list[str]:
     parts = [f"[:{half}]", f"[{half}:]"] if half else [""]
     return [
         *argument_lines(case, ""),
-        f"metric = {literals.dotted(call.api)}({_arguments(dict(call.kwargs))})",
+        f"metric = {literals.dotted_name(call.api)}({_arguments(dict(call.kwargs))})",
         *(f"metric.update_state({', '.join(name + part for name in names)})" for part in parts),
         "observed = keras.ops.convert_to_numpy(metric.result())",
     ]
@@ -82,7 +82,7 @@ def _called_layer(case: Case, call: ApiCall) -> list[str]:
     names = [literals.name(item.name) for item in call.args if isinstance(item, ArrayArg)]
     lines = [
         *argument_lines(case, ""),
-        f"layer = {literals.dotted(call.api)}({_arguments(dict(call.kwargs))})",
+        f"layer = {literals.dotted_name(call.api)}({_arguments(dict(call.kwargs))})",
         f"output = layer({', '.join(names)})",
     ]
     if call.kwargs.get("invert"):
@@ -108,7 +108,7 @@ def _graph_steps(case: Case, graph: LayerGraph, backend: str, claim: Claim | Non
     if not case.labels and claim is None:  # it ends before there is a loss
         return [*steps, *_forward(case, graph, names, claim)]
     if case.procedure.goal in (Goal.UPDATE, Goal.FIT):
-        return [*steps, *_training(case, graph, names, claim)]
+        return [*steps, *_training_lines(case, graph, names, claim)]
     if case.procedure.goal is Goal.GRADIENTS:
         return [*steps, *_gradients(case, graph, names, backend, claim)]
     return [*steps, *_forward(case, graph, names, claim)]
@@ -142,8 +142,8 @@ def _input_arrays(case: Case, graph: LayerGraph) -> Arrays:
 def _constructor(node: Node) -> str:
     params = {name: item for name, item in node.params.items() if name != "name"}
     if any(isinstance(item, dict) for item in params.values()):  # a layer or policy inside: the way Keras saves it
-        return f"keras.layers.{literals.dotted(node.op)}.from_config({params!r})"
-    return f"keras.layers.{literals.dotted(node.op)}({_arguments(params)})"
+        return f"keras.layers.{literals.dotted_name(node.op)}.from_config({params!r})"
+    return f"keras.layers.{literals.dotted_name(node.op)}({_arguments(params)})"
 
 
 def _arguments(params: dict[str, Json]) -> str:
@@ -213,13 +213,13 @@ def _weights(case: Case, graph: LayerGraph) -> list[str]:
     return lines
 
 
-def _given(graph: LayerGraph, names: dict[str, str]) -> str:
+def _arguments_text(graph: LayerGraph, names: dict[str, str]) -> str:
     arrays = ", ".join(names[item.name] for item in graph.inputs)
     return f"[{arrays}]" if len(graph.inputs) > 1 else arrays
 
 
 def _forward(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim | None) -> list[str]:
-    procedure, given = case.procedure, _given(graph, names)
+    procedure, given = case.procedure, _arguments_text(graph, names)
     if procedure.training or procedure.mode is Mode.EAGER:
         call = f"keras.ops.convert_to_numpy(model({given}, {_training_flag(case)}))"
         if len(graph.outputs) > 1:
@@ -251,7 +251,7 @@ def _backward(case: Case, graph: LayerGraph, names: dict[str, str], backend: str
     setting = _weights(case, graph)
     cotangent = case.cotangents[node.key]
     training = _training_flag(case)
-    wanted = _wanted(node, graph, names, claim, case)
+    wanted = _wanted_tensor(node, graph, names, claim, case)
     given = {**{names[name]: array for name, array in _input_arrays(case, graph).items()}, "cotangent": cotangent}
     narrow = {name: dtype for name, array in given.items() if not literals.is_known(dtype := dtype_name(array))}
     return [
@@ -263,7 +263,7 @@ def _backward(case: Case, graph: LayerGraph, names: dict[str, str], backend: str
     ]
 
 
-def _wanted(node: Node, graph: LayerGraph, names: dict[str, str], claim: Claim | None, case: Case) -> str:
+def _wanted_tensor(node: Node, graph: LayerGraph, names: dict[str, str], claim: Claim | None, case: Case) -> str:
     """The tensor whose gradient is asked for: an input's name, or ``LAYER.weights[i]``."""
     name = claim.name if claim else f"input:{node.key}/0"
     if name.startswith("input:"):
@@ -345,8 +345,8 @@ def _recipe(kind: str, recipe: Recipe | None) -> str:
     assert recipe is not None
     params = dict(recipe.params)
     if any(isinstance(item, dict) for item in params.values()):  # a schedule or an optimizer inside
-        return f"keras.{kind}.{literals.dotted(recipe.name)}.from_config({params!r})"
-    return f"keras.{kind}.{literals.dotted(recipe.name)}({_arguments(params)})"
+        return f"keras.{kind}.{literals.dotted_name(recipe.name)}.from_config({params!r})"
+    return f"keras.{kind}.{literals.dotted_name(recipe.name)}({_arguments(params)})"
 
 
 def _labels(case: Case, graph: LayerGraph) -> tuple[list[str], str]:
@@ -358,13 +358,13 @@ def _labels(case: Case, graph: LayerGraph) -> tuple[list[str], str]:
     return lines, f"[{given}]" if len(order) > 1 else given
 
 
-def _training(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim | None) -> list[str]:
+def _training_lines(case: Case, graph: LayerGraph, names: dict[str, str], claim: Claim | None) -> list[str]:
     lines, labels = _labels(case, graph)
     procedure = case.procedure
     lines.append(f"optimizer = {_recipe('optimizers', procedure.optimizer)}")
     unscaled = ", auto_scale_loss=False" if procedure.dtype == "mixed_float16" else ""  # the optimizer as it is
     lines.append(f"model.compile(optimizer=optimizer, loss={_recipe('losses', procedure.loss)}{unscaled})")
-    lines += _steps(case, _given(graph, names), labels, claim)
+    lines += _steps(case, _arguments_text(graph, names), labels, claim)
     if claim is None or claim.group == "losses":
         return [*lines, "observed = np.asarray(loss)"]
     weight = claim.name.partition(":")[2] if claim.name[:1].isdigit() else claim.name
@@ -393,7 +393,7 @@ def _steps(case: Case, given: str, labels: str, claim: Claim | None) -> list[str
 def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: str, claim: Claim | None) -> list[str]:
     lines, labels = _labels(case, graph)
     arrays = [names[item.name] for item in graph.inputs]
-    given, loss = _given(graph, names), _recipe("losses", case.procedure.loss)
+    given, loss = _arguments_text(graph, names), _recipe("losses", case.procedure.loss)
     call = f"loss({labels}, model({given}, {_training_flag(case)}))"
     if has_penalties(case):
         call = f"({call} + sum(model.losses))"
@@ -407,7 +407,7 @@ def _gradients(case: Case, graph: LayerGraph, names: dict[str, str], backend: st
         return [*lines, f"observed = keras.ops.convert_to_numpy({call})"]
     if claim.group == "outputs":
         return [*lines, f"observed = keras.ops.convert_to_numpy(model({given}, {_training_flag(case)}))"]
-    wanted = _wanted(graph.nodes[-1], graph, names, claim, case)
+    wanted = _wanted_tensor(graph.nodes[-1], graph, names, claim, case)
     if backend == "torch":
         source = wanted if wanted in arrays else f"{wanted}.value"
         lines += [f"{name} = torch.tensor({name}, requires_grad={name in floats})" for name in arrays]

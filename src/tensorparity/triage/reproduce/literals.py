@@ -47,7 +47,7 @@ def name(text: object) -> str:
     return text
 
 
-def dotted(text: object) -> str:
+def dotted_name(text: object) -> str:
     """A public name of a library; ``name`` for each of its parts."""
     return ".".join(name(part) for part in str(text).split("."))
 
@@ -80,7 +80,7 @@ def array(data: Array) -> str:
     if dtype == "string":
         if data.size > MOST_LISTED:
             raise Unprintable(f"an array of {data.size} strings")
-        return f"np.array({_nested(data)}, object)" + (f".reshape({shape})" if data.size == 0 else "")
+        return f"np.array({_nested_list(data)}, object)" + (f".reshape({shape})" if data.size == 0 else "")
     if data.size > 4 and (flat == flat[0]).all():
         return f"np.full({shape}, {number(flat[0])}, {value(dtype)})"
     if data.size > 8 and np.array_equal(flat.astype(np.float64), np.arange(data.size) % PERIOD - OFFSET):
@@ -92,15 +92,15 @@ def array(data: Array) -> str:
         entries = ", ".join(f"{index}: {number(flat[index])}" for index in filled)
         rule = f"[{{{entries}}}.get(i, 0) for i in range({data.size})]"
         return f"np.array({rule}, {value(dtype)}).reshape({shape})"
-    return f"np.array({_nested(data)}, {value(dtype)})" + (f".reshape({shape})" if data.size == 0 else "")
+    return f"np.array({_nested_list(data)}, {value(dtype)})" + (f".reshape({shape})" if data.size == 0 else "")
 
 
-def _nested(data: Array | str) -> str:
+def _nested_list(data: Array | str) -> str:
     if isinstance(data, str):  # what an array of objects is made of
         return value(data)
     if data.ndim == 0:
         return number(data[()])
-    return "[" + ", ".join(_nested(part) for part in data) + "]"
+    return "[" + ", ".join(_nested_list(part) for part in data) + "]"
 
 
 def number(item: object) -> str:

@@ -105,10 +105,10 @@ def _attribute(item: Json) -> str:
 
 
 def _constant(name: str, raw: memoryview) -> str:
-    return f"numpy_helper.from_array({literals.array(_decoded(raw))}, {literals.value(name)})"
+    return f"numpy_helper.from_array({literals.array(_decoded_array(raw))}, {literals.value(name)})"
 
 
-def _decoded(raw: memoryview) -> Array:
+def _decoded_array(raw: memoryview) -> Array:
     (field,) = read_fields(raw)
     dims: list[int] = []
     dtype, data = "float32", None

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...core.arrays import Array, dtype_name
 from ...core.case import ApiCall, ArrayArg, Case
-from ...operators.calls.catalogue import operator_of
-from ...operators.calls.spec import TIMES, Call, Lacking, Operator, Sizes, Tensor
+from ...operators.functions.catalogue import operator_of
+from ...operators.functions.spec import TIMES, Call, Lacking, Operator, Sizes, Tensor
 from . import literals
 from .script import Parts
 

@@ -13,7 +13,7 @@ from ...core.arrays import Array
 from ...core.channels import is_text
 from ...core.verdict import Kind
 from . import literals
-from .beside import Beside
+from .attachments import Attachment
 from .claim import Claim
 
 #: Lines beyond which nobody pastes a script into a report.
@@ -38,13 +38,13 @@ class Reproducer:
     text: str
     verified: bool = False
     remark: str = ""
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[Attachment, ...] = ()
 
-    def with_files(self, files: Sequence[Beside]) -> Reproducer:
+    def with_files(self, files: Sequence[Attachment]) -> Reproducer:
         return replace(self, beside=tuple(files))
 
     @property
-    def marked(self) -> str:
+    def marked_text(self) -> str:
         """The text; one that was not seen to show the defect says so first."""
         if self.verified:
             return self.text
@@ -73,21 +73,21 @@ def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None, exceptio
     Raises:
         Unprintable: if it gets too long to be read.
     """
-    head = [*heading(title), *parts.imports, ""]
+    head = [*heading_lines(title), *parts.imports, ""]
     if kind in _FROM_OUTSIDE:
-        lines = [*head, *_watched(kind), "", *parts.steps, 'print("observed:", np.asarray(observed).tolist())']
+        lines = [*head, *_watched_lines(kind), "", *parts.steps, 'print("observed:", np.asarray(observed).tolist())']
     elif kind is Kind.ACCEPTS_INVALID:
-        lines = [*head, *_refused(parts.steps)]
+        lines = [*head, *_refusal_lines(parts.steps)]
     elif kind is Kind.ERROR or claim is None:
-        lines = [*head, *_guarded(parts.steps, exception)]
+        lines = [*head, *_guarded_lines(parts.steps, exception)]
     else:
-        lines = [*head, *parts.steps, *_judged(kind, claim)]
+        lines = [*head, *parts.steps, *_comparison_lines(kind, claim)]
     if len(lines) > MOST_LINES or max(map(len, lines)) > _LONGEST_LINE:
         raise literals.Unprintable(f"a script of {len(lines)} lines")
     return "\n".join(lines) + "\n"
 
 
-def heading(title: str) -> list[str]:
+def heading_lines(title: str) -> list[str]:
     """What the script says of itself."""
     return [f'"""{_harmless(title)} Exits 1 while it is so, 0 once it is fixed."""', ""]
 
@@ -98,7 +98,7 @@ def _harmless(title: str) -> str:
     return "".join(letter for letter in line if letter.isprintable() and letter not in '"\\')
 
 
-def _judged(kind: Kind, claim: Claim) -> list[str]:
+def _comparison_lines(kind: Kind, claim: Claim) -> list[str]:
     expected, index = claim.expected, claim.worst_element()
     reason = f"expected by {claim.source}" + (f": {claim.formula}" if claim.formula else "")
     lines = textwrap.wrap(reason, 110, initial_indent="# ", subsequent_indent="# ")
@@ -133,7 +133,7 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
             f"sys.exit(0 if low - {claim.tolerance:.2g} <= observed <= high + {claim.tolerance:.2g} else 1)",
         ]
     lines += [
-        f"expected = {literals.wide(_shortened(expected, claim.observed.dtype))}",
+        f"expected = {literals.wide(_with_fewer_digits(expected, claim.observed.dtype))}",
         'print("expected:", expected.tolist())',
         'print("observed:", observed.tolist())',
     ]
@@ -143,7 +143,7 @@ def _judged(kind: Kind, claim: Claim) -> list[str]:
     return [*lines, f"sys.exit(0 if {close} else 1)"]
 
 
-def _shortened(expected: Array, observed: np.dtype[Any]) -> Array:
+def _with_fewer_digits(expected: Array, observed: np.dtype[Any]) -> Array:
     """As many digits as bring the observed dtype back: nine for float32 and less, all of them for float64."""
     array = np.asarray(expected)
     if array.dtype.kind != "f" or observed.itemsize > _NINE_DIGITS:
@@ -151,7 +151,7 @@ def _shortened(expected: Array, observed: np.dtype[Any]) -> Array:
     return np.array([float(f"{item:.9g}") for item in array.reshape(-1)], np.float64).reshape(array.shape)
 
 
-def _guarded(steps: Sequence[str], exception: str) -> list[str]:
+def _guarded_lines(steps: Sequence[str], exception: str) -> list[str]:
     code = f"1 if type(error).__name__ == {exception!r} else 2" if exception.isidentifier() else "1"
     return [
         "try:",
@@ -164,7 +164,7 @@ def _guarded(steps: Sequence[str], exception: str) -> list[str]:
     ]
 
 
-def _watched(kind: Kind) -> list[str]:
+def _watched_lines(kind: Kind) -> list[str]:
     """The script runs itself, and looks how that ends; an exception (exit code 1) is no death."""
     limit, fine = ("120", "code == 0") if kind is Kind.HANG else ("600", "code in (0, 1)")
     wanted = "an end" if kind is Kind.HANG else "an answer or an exception (exit code 0 or 1)"
@@ -180,7 +180,7 @@ def _watched(kind: Kind) -> list[str]:
     ]
 
 
-def _refused(steps: Sequence[str]) -> list[str]:
+def _refusal_lines(steps: Sequence[str]) -> list[str]:
     """What the documentation rules out must raise."""
     return [
         "try:",

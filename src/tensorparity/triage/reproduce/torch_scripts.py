@@ -22,15 +22,15 @@ def torch_graph_parts(subject: Json, arrays: Arrays, flavour: str, claim: Claim 
     """
     if "nodes" not in subject:
         raise literals.Unprintable("a batch in slices")
-    writer = _Writer(subject, arrays, needs_gradient=claim is not None and claim.group == "gradients")
+    writer = _TorchScriptWriter(subject, arrays, needs_gradient=claim is not None and claim.group == "gradients")
     calls = writer.calls()
-    wanted = _wanted(subject, claim)
-    steps = [*writer.leaves(), *(_compiled(writer, calls, wanted) if flavour == "compile" else calls)]
+    wanted = _wanted_tensor(subject, claim)
+    steps = [*writer.leaves(), *(_compiled_lines(writer, calls, wanted) if flavour == "compile" else calls)]
     imports = [*(["import subprocess"] if watched else []), "import sys", "", "import numpy as np", "import torch"]
     return Parts(imports, [*steps, *writer.observed(wanted, claim)])
 
 
-def _wanted(subject: Json, claim: Claim | None) -> str:
+def _wanted_tensor(subject: Json, claim: Claim | None) -> str:
     """The tensor that is looked at, or that gradients are of."""
     if claim is not None and claim.group in ("gradients", "losses") and subject["loss"]:
         return str(subject["loss"])
@@ -43,7 +43,7 @@ def _wanted(subject: Json, claim: Claim | None) -> str:
     return str(found or next(iter(outputs.values())))
 
 
-class _Writer:
+class _TorchScriptWriter:
     """Python for a program; leaves are called ``x0``, ``w0`` and ``y0``, what is computed ``t1`` and so on."""
 
     def __init__(self, subject: Json, arrays: Arrays, *, needs_gradient: bool) -> None:
@@ -60,7 +60,7 @@ class _Writer:
         given += [f"{literals.name(name)}={self._text(item)}" for name, item in kwargs.items()]
         names = [result] if isinstance(result, str) else result
         comma = "," if len(names) == 1 and not isinstance(result, str) else ""
-        return f"{', '.join(map(literals.name, names))}{comma} = {literals.dotted(api)}({', '.join(given)})"
+        return f"{', '.join(map(literals.name, names))}{comma} = {literals.dotted_name(api)}({', '.join(given)})"
 
     def _text(self, item: Json) -> str:
         if isinstance(item, dict):
@@ -123,7 +123,7 @@ class _Writer:
         return self.name(tensor)
 
 
-def _compiled(writer: _Writer, calls: list[str], wanted: str) -> list[str]:
+def _compiled_lines(writer: _TorchScriptWriter, calls: list[str], wanted: str) -> list[str]:
     body = [f"    {line}" for line in calls]
     name = writer.name(wanted)
     whole = ["@torch.compile", f"def model({writer.arguments}):", *body, f"    return {name}"]

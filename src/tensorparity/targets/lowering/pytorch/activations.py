@@ -8,31 +8,31 @@ from functools import partial
 from ....core.jsontext import Json
 from ....operators.arguments import number, sample_axes
 from ..refusal import Refusal
-from .program import Call, Lowering, Tensor
+from .program import Lowering, TorchCall, TorchTensor
 
-Activation = Callable[[Call, Tensor], Tensor]
+Activation = Callable[[TorchCall, TorchTensor], TorchTensor]
 
 
 def _named(api: str, *args: float, **kwargs: Json) -> Activation:
     return lambda call, x: call.emit(api, x, *args, **kwargs)
 
 
-def _scaled_sum(call: Call, x: Tensor, factor: float, offset: float) -> Tensor:
+def _scaled_sum(call: TorchCall, x: TorchTensor, factor: float, offset: float) -> TorchTensor:
     """Factor * (x + offset)."""
     return call.emit("mul", call.emit("add", x, offset), factor)
 
 
-def _sparse_plus(call: Call, x: Tensor) -> Tensor:
+def _sparse_plus(call: TorchCall, x: TorchTensor) -> TorchTensor:
     middle = call.emit("mul", call.emit("square", call.emit("add", x, 1.0)), 0.25)
     above = call.emit("where", call.emit("ge", x, 1.0), x, middle)
     return call.emit("where", call.emit("le", x, -1.0), call.emit("zeros_like", x), above)
 
 
-def _sparse_sigmoid(call: Call, x: Tensor) -> Tensor:
+def _sparse_sigmoid(call: TorchCall, x: TorchTensor) -> TorchTensor:
     return call.emit("clamp", _scaled_sum(call, x, 0.5, 1.0), 0.0, 1.0)
 
 
-def _sparsemax(call: Call, x: Tensor) -> Tensor:
+def _sparsemax(call: TorchCall, x: TorchTensor) -> TorchTensor:
     """max(x - tau, 0), with tau from the sorted values: the last place where 1 + k x_k exceeds the sum so far."""
     descending, _ = call.writer.emit_all(2, "sort", x, dim=-1, descending=True)
     ones = call.emit("ones_like", x)
@@ -45,7 +45,7 @@ def _sparsemax(call: Call, x: Tensor) -> Tensor:
     return call.emit("nn.functional.relu", call.emit("sub", x, tau))
 
 
-def _squareplus(call: Call, x: Tensor) -> Tensor:
+def _squareplus(call: TorchCall, x: TorchTensor) -> TorchTensor:
     root = call.emit("sqrt", call.emit("add", call.emit("square", x), 4.0))
     return call.emit("mul", call.emit("add", x, root), 0.5)
 
@@ -86,7 +86,7 @@ ACTIVATIONS: dict[str, Activation] = {
 }
 
 
-def activate(call: Call, name: Json, x: Tensor) -> Tensor:
+def activate(call: TorchCall, name: Json, x: TorchTensor) -> TorchTensor:
     """The activation of that name.
 
     Raises:
@@ -102,7 +102,7 @@ def activate(call: Call, name: Json, x: Tensor) -> Tensor:
 # As layers
 
 
-def _relu(call: Call) -> Tensor:
+def _relu(call: TorchCall) -> TorchTensor:
     top, slope, threshold = (call.params[name] for name in ("max_value", "negative_slope", "threshold"))
     x = call.x
     if threshold == 0 and top is None:
@@ -114,7 +114,7 @@ def _relu(call: Call) -> Tensor:
     return found if top is None else call.emit("where", call.emit("ge", x, top), call.numbers(top), found)
 
 
-def _prelu(call: Call) -> Tensor:
+def _prelu(call: TorchCall) -> TorchTensor:
     """Torch has one slope per channel, on axis 1; several axes of slopes are written out."""
     alpha, sizes = call.weight("alpha"), call.declared["alpha"].shape
     own = [axis for axis, size in enumerate(sizes, start=1) if size > 1]
@@ -127,7 +127,7 @@ def _prelu(call: Call) -> Tensor:
     return call.emit("movedim", turned, 1, own[0])
 
 
-def _softmax(call: Call) -> Tensor:
+def _softmax(call: TorchCall) -> TorchTensor:
     axes = sorted(sample_axes(call.params["axis"], "axis", call.rank))
     if len(axes) == 1:
         return call.emit("nn.functional.softmax", call.x, dim=axes[0])
@@ -138,7 +138,7 @@ def _softmax(call: Call) -> Tensor:
     return call.emit("movedim", call.emit("unflatten", flat, -1, sizes), last, axes)
 
 
-def _one_number(call: Call, *, api: str, name: str) -> Tensor:
+def _one_number(call: TorchCall, *, api: str, name: str) -> TorchTensor:
     return call.emit(api, call.x, number(call.params, name))
 
 

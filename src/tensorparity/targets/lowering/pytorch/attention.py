@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass, replace
 
 from ....operators.arguments import flag, optional_positive, positive
-from ....operators.attended import fold_of
+from ....operators.layers.attended import fold_of
 from ..refusal import Refusal, static
-from .program import Call, Dtype, Lowering, Tensor
+from .program import Dtype, Lowering, TorchCall, TorchTensor
 
-Found = list[Tensor]
+Found = list[TorchTensor]
 
 
-def _check(call: Call) -> None:
+def _check(call: TorchCall) -> None:
     if call.training and call.params["dropout"]:
         raise Refusal(f"{call.op} draws random numbers in training, and torch draws others")
 
 
-def _hidden(call: Call, queries: int, keys: int) -> Tensor | None:
+def _hidden(call: TorchCall, queries: int, keys: int) -> TorchTensor | None:
     """A mask of what no query may look at; None where all is seen."""
     causal, window = flag(call.params, "use_causal_mask"), None
     if "sliding_window" in call.params:
@@ -30,7 +30,7 @@ def _hidden(call: Call, queries: int, keys: int) -> Tensor | None:
     return call.emit("tensor", rows, dtype=Dtype("bool")) if any(map(any, rows)) else None
 
 
-def _weighed(call: Call, scores: Tensor, hidden: Tensor | None, value: Tensor) -> Found:
+def _weighed(call: TorchCall, scores: TorchTensor, hidden: TorchTensor | None, value: TorchTensor) -> Found:
     """The values by their shares, and the shares."""
     if hidden is not None:
         scores = call.emit("masked_fill", scores, hidden, float("-inf"))
@@ -41,18 +41,18 @@ def _weighed(call: Call, scores: Tensor, hidden: Tensor | None, value: Tensor) -
 # Without heads
 
 
-def _given(call: Call) -> tuple[Tensor, Tensor, Tensor]:
+def _given(call: TorchCall) -> tuple[TorchTensor, TorchTensor, TorchTensor]:
     """Query, key and value."""
     value = call.inputs[1]
     return call.x, (call.inputs[2] if len(call.inputs) > 2 else value), value
 
 
-def _pairs(call: Call, query: Tensor, key: Tensor) -> Tensor:
+def _pairs(call: TorchCall, query: TorchTensor, key: TorchTensor) -> TorchTensor:
     """Every query plus every key."""
     return call.add(call.emit("unsqueeze", query, 2), call.emit("unsqueeze", key, 1))
 
 
-def _attention(call: Call) -> Found:
+def _attention(call: TorchCall) -> Found:
     _check(call)
     query, key, value = _given(call)
     hidden = _hidden(call, call.shapes[0][1], call.shapes[1][1])
@@ -70,7 +70,7 @@ def _attention(call: Call) -> Found:
     return _weighed(call, scores, hidden, value)[: 1 + asked]
 
 
-def _additive(call: Call) -> Found:
+def _additive(call: TorchCall) -> Found:
     _check(call)
     query, key, value = _given(call)
     bent = call.emit("tanh", _pairs(call, query, key))
@@ -85,13 +85,13 @@ def _additive(call: Call) -> Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heads:
+class _TorchHeads:
     queries: int
     keys: int
     key_size: int
 
 
-def _projected(call: Call, x: Tensor, name: str, taken: int = 1) -> Tensor:
+def _projected(call: TorchCall, x: TorchTensor, name: str, taken: int = 1) -> TorchTensor:
     """``x``, its last ``taken`` axes flat, times a kernel made flat; the result is flat, too."""
     shape = call.declared[f"{name}/kernel"].shape
     size = math.prod(shape[:taken])
@@ -100,12 +100,12 @@ def _projected(call: Call, x: Tensor, name: str, taken: int = 1) -> Tensor:
     return call.emit("nn.functional.linear", x, kernel, bias)
 
 
-def _split(call: Call, x: Tensor, heads: int) -> Tensor:
+def _split(call: TorchCall, x: TorchTensor, heads: int) -> TorchTensor:
     """(batch, steps, heads * size) to (batch, heads, steps, size)."""
     return call.emit("transpose", call.emit("unflatten", x, -1, [heads, -1]), 1, 2)
 
 
-def _with_heads(call: Call, heads: _Heads) -> Found:
+def _with_heads(call: TorchCall, heads: _TorchHeads) -> Found:
     _check(call)
     taken, key, value = _given(call)
     query = _split(call, _projected(call, taken, "query"), heads.queries)
@@ -122,7 +122,7 @@ def _with_heads(call: Call, heads: _Heads) -> Found:
     return [result, *mixed[1:]]
 
 
-def _mixed(call: Call, query: Tensor, key: Tensor, value: Tensor, heads: _Heads) -> Found:
+def _mixed(call: TorchCall, query: TorchTensor, key: TorchTensor, value: TorchTensor, heads: _TorchHeads) -> Found:
     hidden = _hidden(call, call.shapes[0][1], call.shapes[1][1])
     if not flag(call.params, "return_attention_scores"):
         seen = None if hidden is None else call.emit("logical_not", hidden)
@@ -131,10 +131,10 @@ def _mixed(call: Call, query: Tensor, key: Tensor, value: Tensor, heads: _Heads)
     return _weighed(call, call.emit("mul", scores, 1.0 / math.sqrt(heads.key_size)), hidden, value)
 
 
-def _multi(call: Call) -> Found:
+def _multi(call: TorchCall) -> Found:
     """Over chosen axes: these as one, all others as more of the batch, and back."""
     count = positive(call.params, "num_heads")
-    heads = _Heads(count, count, positive(call.params, "key_dim"))
+    heads = _TorchHeads(count, count, positive(call.params, "key_dim"))
     if call.rank == 3:
         return _with_heads(call, heads)
     fold = fold_of(call.params, call.shapes)
@@ -148,9 +148,9 @@ def _multi(call: Call) -> Found:
     return [back, *(call.reshape(found, call.outputs[1]) for found in scores)]
 
 
-def _grouped(call: Call) -> Found:
+def _grouped(call: TorchCall) -> Found:
     names = ("num_query_heads", "num_key_value_heads", "head_dim")
-    return _with_heads(call, _Heads(*(positive(call.params, name) for name in names)))
+    return _with_heads(call, _TorchHeads(*(positive(call.params, name) for name in names)))
 
 
 ATTENTION_LAYERS: dict[str, Lowering] = {

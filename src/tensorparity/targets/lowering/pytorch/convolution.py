@@ -8,30 +8,36 @@ from __future__ import annotations
 from functools import partial
 
 from ....operators.arguments import flag, positive
-from ....operators.spatial import PADDINGS, Window, channel_axis, read_window, spatial_axes
+from ....operators.layers.spatial import PADDINGS, Window, channel_axis, read_window, spatial_axes
 from .activations import activate
 from .layout import from_first, to_first
-from .program import Call, Lowering, Tensor
+from .program import Lowering, TorchCall, TorchTensor
 
 _CAUSAL = (*PADDINGS, "causal")
 
 
-def window_of(call: Call, dims: int) -> Window:
+def window_of(call: TorchCall, dims: int) -> Window:
     return read_window(call.params, "kernel_size", dilated=True, dims=dims, paddings=_CAUSAL)
 
 
-def _bias(call: Call) -> Tensor | None:
+def _bias(call: TorchCall) -> TorchTensor | None:
     return call.weight("bias") if flag(call.params, "use_bias") else None
 
 
-def _finish(call: Call, total: Tensor, dims: int) -> Tensor:
+def _finish(call: TorchCall, total: TorchTensor, dims: int) -> TorchTensor:
     """Back to the layer's data format, then the activation: softmax sees that format's last axis."""
     return activate(call, call.params["activation"], from_first(call, total, dims))
 
 
 def convolve(
-    call: Call, x: Tensor, sizes: tuple[int, ...], kernel: Tensor, bias: Tensor | None, window: Window, groups: int = 1
-) -> Tensor:
+    call: TorchCall,
+    x: TorchTensor,
+    sizes: tuple[int, ...],
+    kernel: TorchTensor,
+    bias: TorchTensor | None,
+    window: Window,
+    groups: int = 1,
+) -> TorchTensor:
     """``x`` and ``kernel`` channels first; ``sizes`` are the spatial ones of ``x``."""
     margins = [window.margins(index, size) for index, size in enumerate(sizes)]
     even = all(before == after for before, after in margins)
@@ -49,28 +55,28 @@ def convolve(
     )
 
 
-def filters_first(call: Call, kernel: Tensor, dims: int) -> Tensor:
+def filters_first(call: TorchCall, kernel: TorchTensor, dims: int) -> TorchTensor:
     """(*sizes, channels, filters) to (filters, channels, *sizes)."""
     return contiguous(call, call.permute(kernel, (dims + 1, dims, *range(dims))))
 
 
-def contiguous(call: Call, kernel: Tensor) -> Tensor:
+def contiguous(call: TorchCall, kernel: TorchTensor) -> TorchTensor:
     """As users have their kernels: of views into other layouts torch cannot always compute the gradient."""
     return call.emit("Tensor.contiguous", kernel)
 
 
-def _one_channel_each(call: Call, name: str, dims: int) -> Tensor:
+def _one_channel_each(call: TorchCall, name: str, dims: int) -> TorchTensor:
     """(*sizes, channels, multiplier) to (channels * multiplier, 1, *sizes)."""
     shape = call.declared[name].shape
     turned = call.permute(call.weight(name), (dims, dims + 1, *range(dims)))
     return contiguous(call, call.reshape(turned, (shape[dims] * shape[dims + 1], 1, *shape[:dims])))
 
 
-def spatial_sizes(call: Call, dims: int) -> tuple[int, ...]:
+def spatial_sizes(call: TorchCall, dims: int) -> tuple[int, ...]:
     return tuple(call.shapes[0][axis] for axis in spatial_axes(call.params, dims))
 
 
-def _conv(call: Call, *, dims: int) -> Tensor:
+def _conv(call: TorchCall, *, dims: int) -> TorchTensor:
     kernel = filters_first(call, call.weight("kernel"), dims)
     groups = positive(call.params, "groups")
     x = to_first(call, call.x, dims)
@@ -78,17 +84,17 @@ def _conv(call: Call, *, dims: int) -> Tensor:
     return _finish(call, total, dims)
 
 
-def _channels(call: Call, dims: int) -> int:
+def _channels(call: TorchCall, dims: int) -> int:
     return call.shapes[0][channel_axis(call.params, dims)]
 
 
-def _depthwise(call: Call, *, dims: int) -> Tensor:
+def _depthwise(call: TorchCall, *, dims: int) -> TorchTensor:
     kernel, x = _one_channel_each(call, "kernel", dims), to_first(call, call.x, dims)
     sizes, groups = spatial_sizes(call, dims), _channels(call, dims)
     return _finish(call, convolve(call, x, sizes, kernel, _bias(call), window_of(call, dims), groups), dims)
 
 
-def _separable(call: Call, *, dims: int) -> Tensor:
+def _separable(call: TorchCall, *, dims: int) -> TorchTensor:
     kernel, x = _one_channel_each(call, "depthwise_kernel", dims), to_first(call, call.x, dims)
     sizes, groups = spatial_sizes(call, dims), _channels(call, dims)
     inner = convolve(call, x, sizes, kernel, None, window_of(call, dims), groups)
@@ -96,7 +102,7 @@ def _separable(call: Call, *, dims: int) -> Tensor:
     return _finish(call, call.emit(f"nn.functional.conv{dims}d", inner, mixing, _bias(call)), dims)
 
 
-def _transposed(call: Call, *, dims: int) -> Tensor:
+def _transposed(call: TorchCall, *, dims: int) -> TorchTensor:
     """Torch cuts alike at both ends and lengthens the end; what it cannot say is cut or filled afterwards."""
     window = window_of(call, dims)
     kernel = filters_first(call, call.weight("kernel"), dims)
@@ -128,7 +134,7 @@ def _transposed(call: Call, *, dims: int) -> Tensor:
     return _finish(call, total, dims)
 
 
-def _cut(call: Call, x: Tensor, full: list[int], starts: list[int], wanted: list[int]) -> Tensor:
+def _cut(call: TorchCall, x: TorchTensor, full: list[int], starts: list[int], wanted: list[int]) -> TorchTensor:
     """A negative margin cuts, a positive one fills with zeros."""
     margins = [(-start, start + length - size) for size, start, length in zip(full, starts, wanted, strict=True)]
     return call.emit("nn.functional.pad", x, [side for margin in reversed(margins) for side in margin])

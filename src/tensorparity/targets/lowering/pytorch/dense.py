@@ -8,7 +8,7 @@ from functools import partial
 from ....operators.arguments import axis_of, flag, is_integer, number
 from ..refusal import Refusal
 from .activations import activate
-from .program import Call, Dtype, Lowering, Tensor
+from .program import Dtype, Lowering, TorchCall, TorchTensor
 
 _LEAST_LENGTH = 1e-7
 
@@ -16,20 +16,20 @@ _LEAST_LENGTH = 1e-7
 # Products
 
 
-def _dense(call: Call) -> Tensor:
+def _dense(call: TorchCall) -> TorchTensor:
     kernel = call.permute(call.weight("kernel"), (1, 0))
     bias = call.weight("bias") if call.has("bias") else None
     return activate(call, call.params["activation"], call.emit("nn.functional.linear", call.x, kernel, bias))
 
 
-def _einsum(call: Call) -> Tensor:
+def _einsum(call: TorchCall) -> TorchTensor:
     total = call.emit("einsum", call.params["equation"], call.x, call.weight("kernel"))
     if call.has("bias"):
         total = call.add(total, call.weight("bias"))
     return activate(call, call.params["activation"], total)
 
 
-def _dot(call: Call) -> Tensor:
+def _dot(call: TorchCall) -> TorchTensor:
     """Both inputs as matrices of which one axis is summed over."""
     value = call.params["axes"]
     items = (value, value) if is_integer(value) else value
@@ -47,12 +47,12 @@ def _dot(call: Call) -> Tensor:
 # Tables
 
 
-def _embedding(call: Call) -> Tensor:
+def _embedding(call: TorchCall) -> TorchTensor:
     indices = call.emit("Tensor.to", call.x, Dtype("int64"))
     return call.emit("nn.functional.embedding", indices, call.weight("embeddings"))
 
 
-def _reversible_embedding(call: Call) -> Tensor:
+def _reversible_embedding(call: TorchCall) -> TorchTensor:
     if not flag(call.params, "reverse"):
         return _embedding(call)
     if call.integers:
@@ -67,7 +67,7 @@ def _reversible_embedding(call: Call) -> Tensor:
     return call.emit("mul", call.emit("tanh", call.emit("div", logits, cap)), cap)
 
 
-def _masking(call: Call) -> Tensor:
+def _masking(call: TorchCall) -> TorchTensor:
     differs = call.emit("ne", call.x, number(call.params, "mask_value"))
     return call.emit("mul", call.x, call.emit("any", differs, dim=-1, keepdim=True))
 
@@ -75,7 +75,7 @@ def _masking(call: Call) -> Tensor:
 # Several inputs
 
 
-def _aligned(call: Call) -> list[Tensor]:
+def _aligned(call: TorchCall) -> list[TorchTensor]:
     """Inputs of one rank: the missing axes are inserted behind the batch, where torch would put them before it."""
     rank = len(call.shape)
     return [
@@ -84,18 +84,18 @@ def _aligned(call: Call) -> list[Tensor]:
     ]
 
 
-def _pairwise(call: Call, *, api: str) -> Tensor:
+def _pairwise(call: TorchCall, *, api: str) -> TorchTensor:
     found, *others = _aligned(call)
     for other in others:
         found = call.emit(api, found, other)
     return found
 
 
-def _average(call: Call) -> Tensor:
+def _average(call: TorchCall) -> TorchTensor:
     return call.emit("div", _pairwise(call, api="add"), len(call.inputs))
 
 
-def _concatenate(call: Call) -> Tensor:
+def _concatenate(call: TorchCall) -> TorchTensor:
     return call.emit("cat", list(call.inputs), dim=axis_of(call.params["axis"], "axis", call.rank))
 
 

@@ -18,15 +18,15 @@ from ....core.jsontext import Json
 from ....core.policies import policy_named
 from ....core.procedure import Goal, Mode
 from ....operators.catalogue import has_layer, layer
-from ....operators.penalties import adds_penalties
+from ....operators.reference.penalties import adds_penalties
 from ....operators.spec import LayerSpec, ShapeError
 from ..masks import mask_read
 from ..parameters import undeclared
 from ..refusal import Refusal, Sizes, static
 from ..states import carried_state
 from .layers import LAYERS, REFUSED_LAYERS
-from .losses import Scene, loss_params, write_loss
-from .program import Call, ProgramWriter, Tensor
+from .losses import LossScene, loss_params, write_loss
+from .program import ProgramWriter, TorchCall, TorchTensor
 
 #: What the worker calls the subject.
 KIND = "torch-program"
@@ -53,7 +53,7 @@ def lower_to_torch(case: Case) -> tuple[Json, dict[str, Array]] | str:
 
 
 def _lowered(graph: LayerGraph, case: Case) -> tuple[Json, dict[str, Array]]:
-    lowered = _Lowered(case)
+    lowered = _TorchLowered(case)
     if case.procedure.goal is Goal.REPLAY:
         lowered.replay(graph)
     else:
@@ -103,15 +103,15 @@ def _check(case: Case) -> LayerGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
+class _TorchValue:
     """A tensor of the program with its shape; most hold floats."""
 
-    tensor: Tensor
+    tensor: TorchTensor
     shape: Sizes
     integer: bool = False
 
 
-class _Lowered:
+class _TorchLowered:
     """The program being written, and the arrays that go with it."""
 
     def __init__(self, case: Case) -> None:
@@ -132,7 +132,7 @@ class _Lowered:
         masked = mask_read(graph, training=self._training, loss=self._case.procedure.goal is Goal.GRADIENTS)
         if masked:
             raise Refusal(f"{masked}, and masks are not carried in torch")
-        values: dict[str, list[_Value]] = {spec.name: [self._input(spec)] for spec in graph.inputs}
+        values: dict[str, list[_TorchValue]] = {spec.name: [self._input(spec)] for spec in graph.inputs}
         for node in graph.nodes:
             found = values[node.name] = self._node(node, [_lookup(values, ref) for ref in node.inputs])
             for index, value in enumerate(found):
@@ -142,7 +142,7 @@ class _Lowered:
         if self._case.procedure.goal is Goal.GRADIENTS:
             self._loss = self._total_loss(ends).name
 
-    def _input(self, spec: InputSpec) -> _Value:
+    def _input(self, spec: InputSpec) -> _TorchValue:
         if spec.name not in self._case.inputs:
             raise Refusal(f"input {spec.name!r} is missing")
         array = self._case.inputs[spec.name]
@@ -154,16 +154,16 @@ class _Lowered:
         with np.errstate(over="ignore"):
             return self._array(spec.name, array.astype(dtype_named(spec.dtype), copy=False))
 
-    def _array(self, name: str, array: Array) -> _Value:
+    def _array(self, name: str, array: Array) -> _TorchValue:
         kind = dtype_name(array)
         if not is_floating(kind) and array.dtype.kind not in "iu":
             raise Refusal(f"input {name!r} is of dtype {kind}, which no layer here takes")
         self.arrays[f"inputs:{name}"] = array
-        return _Value(self._writer.input(name), array.shape, not is_floating(kind))
+        return _TorchValue(self._writer.input(name), array.shape, not is_floating(kind))
 
     # Nodes
 
-    def _node(self, node: Node, inputs: Sequence[_Value]) -> list[_Value]:
+    def _node(self, node: Node, inputs: Sequence[_TorchValue]) -> list[_TorchValue]:
         spec = _spec_of(node, self._training)
         integers = frozenset(index for index, value in enumerate(inputs) if value.integer)
         if integers and node.op not in _TAKE_INTEGERS:
@@ -179,7 +179,7 @@ class _Lowered:
             raise Refusal(f"the catalogue rules it out: node {node.name!r} ({node.op}): {error}") from error
         self._check_weights(node, {name: weight.shape for name, weight in declared.items()})
         self._writer.begin(node.key)
-        call = Call(
+        call = TorchCall(
             writer=self._writer,
             op=node.op,
             path=f"{node.layer}/",
@@ -193,9 +193,9 @@ class _Lowered:
             integers=integers,
         )
         found = LAYERS[node.op](call)
-        tensors = [found] if isinstance(found, Tensor) else list(found)
+        tensors = [found] if isinstance(found, TorchTensor) else list(found)
         integer = node.op == "Discretization" and params["output_mode"] == "int"
-        return [_Value(tensor, shape, integer) for tensor, shape in zip(tensors, outputs, strict=True)]
+        return [_TorchValue(tensor, shape, integer) for tensor, shape in zip(tensors, outputs, strict=True)]
 
     def _check_weights(self, node: Node, declared: Mapping[str, Sizes]) -> None:
         weights: Arrays = self._case.weights
@@ -208,20 +208,20 @@ class _Lowered:
 
     # Loss
 
-    def _total_loss(self, ends: Mapping[str, _Value]) -> Tensor:
+    def _total_loss(self, ends: Mapping[str, _TorchValue]) -> TorchTensor:
         """Summed over the outputs that have labels."""
         recipe = self._case.procedure.loss
         if recipe is None or not self._case.labels:
             raise Refusal("gradients need a loss and labels")
         params = loss_params(recipe.name, recipe.params)
         self._writer.begin("")
-        total: Tensor | None = None
+        total: TorchTensor | None = None
         for name, truth in sorted(self._case.labels.items()):
             if name not in ends:
                 raise Refusal(f"there are labels for {name!r}, which is no output")
             self.arrays[f"labels:{name}"] = truth
             end = ends[name]
-            scene = Scene(self._writer, params, self._writer.label(name), end.tensor, truth, end.shape)
+            scene = LossScene(self._writer, params, self._writer.label(name), end.tensor, truth, end.shape)
             value = write_loss(recipe.name, scene)
             total = value if total is None else self._writer.emit("add", total, value)
         assert total is not None
@@ -277,7 +277,7 @@ def _spec_of(node: Node, training: bool) -> LayerSpec:
     return spec
 
 
-def _lookup(values: Mapping[str, Sequence[_Value]], ref: Ref) -> _Value:
+def _lookup(values: Mapping[str, Sequence[_TorchValue]], ref: Ref) -> _TorchValue:
     found = values[ref.node]
     if ref.index >= len(found):
         raise Refusal(f"{ref.node!r} has {len(found)} outputs; output {ref.index} does not exist")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ....operators.arguments import channels_first
-from .program import Call, Tensor, inverse
+from .program import TorchCall, TorchTensor, inverse
 
 
-def to_first(call: Call, x: Tensor, dims: int) -> Tensor:
+def to_first(call: TorchCall, x: TorchTensor, dims: int) -> TorchTensor:
     return x if channels_first(call.params) else call.permute(x, _order(dims))
 
 
-def from_first(call: Call, x: Tensor, dims: int) -> Tensor:
+def from_first(call: TorchCall, x: TorchTensor, dims: int) -> TorchTensor:
     return x if channels_first(call.params) else call.permute(x, inverse(_order(dims)))
 
 

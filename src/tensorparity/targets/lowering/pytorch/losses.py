@@ -11,50 +11,50 @@ import numpy as np
 from ....core.arrays import Array
 from ....core.jsontext import Json
 from ....operators.arguments import axis_of, number
-from ....operators.loss_spec import AXIS, MEANS, REDUCTION
-from ....operators.losses import LOSSES
+from ....operators.losses.catalogue import LOSSES
+from ....operators.losses.spec import AXIS, MEANS, REDUCTION
+from ....operators.losses.structured import BLANK
 from ....operators.spec import Params
-from ....operators.structured_losses import BLANK
 from ..refusal import Refusal, Sizes
-from .program import Dtype, ProgramWriter, Tensor
+from .program import Dtype, ProgramWriter, TorchTensor
 
 #: Keras' fuzz factor.
 _EPSILON = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class LossScene:
     """One output and its labels, of which the host knows the numbers."""
 
     writer: ProgramWriter
     params: Params
-    labels: Tensor
-    predictions: Tensor
+    labels: TorchTensor
+    predictions: TorchTensor
     truth: Array
     shape: Sizes
 
-    def emit(self, api: str, *args: object, **kwargs: object) -> Tensor:
+    def emit(self, api: str, *args: object, **kwargs: object) -> TorchTensor:
         return self.writer.emit(api, *args, **kwargs)
 
-    def mean(self, x: Tensor) -> Tensor:
+    def mean(self, x: TorchTensor) -> TorchTensor:
         """Over the last axis, which leaves a number per sample and position."""
         return self.emit("mean", x, dim=-1)
 
-    def sum(self, x: Tensor) -> Tensor:
+    def sum(self, x: TorchTensor) -> TorchTensor:
         """Over the last axis."""
         return self.emit("sum", x, dim=-1)
 
-    def sum_along(self, x: Tensor) -> Tensor:
+    def sum_along(self, x: TorchTensor) -> TorchTensor:
         """Over what the loss' ``axis`` names, or everything."""
         axis = self.params["axis"]
         return self.emit("sum", x) if axis is None else self.emit("sum", x, dim=axis)
 
-    def clamp(self, x: Tensor, low: float = _EPSILON, high: float | None = None) -> Tensor:
+    def clamp(self, x: TorchTensor, low: float = _EPSILON, high: float | None = None) -> TorchTensor:
         return self.emit("clamp", x, min=low) if high is None else self.emit("clamp", x, low, high)
 
 
 #: Writes the loss of every sample and position, before they are reduced.
-Each = Callable[[Scene], Tensor]
+Each = Callable[[LossScene], TorchTensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Loss:
 def _along(each: Each, *, sparse: bool = False) -> Each:
     """What is written for the last axis, for the one that the loss' ``axis`` names; sparse labels do not have it."""
 
-    def moved(scene: Scene) -> Tensor:
+    def moved(scene: LossScene) -> TorchTensor:
         rank = len(scene.shape)
         axis = axis_of(scene.params[AXIS.name], AXIS.name, rank)
         if axis == rank - 1:
@@ -84,7 +84,7 @@ def _along(each: Each, *, sparse: bool = False) -> Each:
 def _direct(api: str, **options: object) -> Each:
     """A function of torch that takes predictions and labels."""
 
-    def each(scene: Scene) -> Tensor:
+    def each(scene: LossScene) -> TorchTensor:
         return scene.mean(
             scene.emit(f"nn.functional.{api}", scene.predictions, scene.labels, reduction="none", **options)
         )
@@ -92,11 +92,11 @@ def _direct(api: str, **options: object) -> Each:
     return each
 
 
-def _huber(scene: Scene) -> Tensor:
+def _huber(scene: LossScene) -> TorchTensor:
     return _direct("huber_loss", delta=number(scene.params, "delta"))(scene)
 
 
-def _smoothed(scene: Scene, share: float) -> Tensor:
+def _smoothed(scene: LossScene, share: float) -> TorchTensor:
     """Labels mixed with ``share``, as far as ``label_smoothing`` says."""
     smoothing = float(scene.params["label_smoothing"])
     if not smoothing:
@@ -104,7 +104,7 @@ def _smoothed(scene: Scene, share: float) -> Tensor:
     return scene.emit("add", scene.emit("mul", scene.labels, 1.0 - smoothing), smoothing * share)
 
 
-def _binary(scene: Scene) -> Tensor:
+def _binary(scene: LossScene) -> TorchTensor:
     truth = _smoothed(scene, 0.5)
     if scene.params["from_logits"]:
         api, chances = "binary_cross_entropy_with_logits", scene.predictions
@@ -113,27 +113,27 @@ def _binary(scene: Scene) -> Tensor:
     return scene.mean(scene.emit(f"nn.functional.{api}", chances, truth, reduction="none"))
 
 
-def _log_probabilities(scene: Scene) -> Tensor:
+def _log_probabilities(scene: LossScene) -> TorchTensor:
     if scene.params["from_logits"]:
         return scene.emit("nn.functional.log_softmax", scene.predictions, dim=-1)
     return scene.emit("log", _probabilities(scene))
 
 
-def _probabilities(scene: Scene) -> Tensor:
+def _probabilities(scene: LossScene) -> TorchTensor:
     total = scene.emit("sum", scene.predictions, dim=-1, keepdim=True)
     return scene.clamp(scene.emit("div", scene.predictions, total), high=1.0 - _EPSILON)
 
 
-def _categorical(scene: Scene) -> Tensor:
+def _categorical(scene: LossScene) -> TorchTensor:
     terms = scene.emit("mul", _smoothed(scene, 1.0 / scene.shape[-1]), _log_probabilities(scene))
     return scene.emit("neg", scene.sum(terms))
 
 
-def _classes(scene: Scene, shape: list[int]) -> Tensor:
+def _classes(scene: LossScene, shape: list[int]) -> TorchTensor:
     return scene.emit("reshape", scene.emit("Tensor.to", scene.labels, Dtype("int64")), shape)
 
 
-def _sparse(scene: Scene) -> Tensor:
+def _sparse(scene: LossScene) -> TorchTensor:
     classes = _classes(scene, [-1])
     logs = scene.emit("reshape", _log_probabilities(scene), [-1, scene.shape[-1]])
     ignored = scene.params["ignore_class"]
@@ -146,29 +146,29 @@ def _sparse(scene: Scene) -> Tensor:
     return scene.emit("mul", each, scene.truth.size / counted)  # the mean is over what counts
 
 
-def _percentage(scene: Scene) -> Tensor:
+def _percentage(scene: LossScene) -> TorchTensor:
     off = scene.emit("abs", scene.emit("sub", scene.labels, scene.predictions))
     size = scene.clamp(scene.emit("abs", scene.labels))
     return scene.emit("mul", scene.mean(scene.emit("div", off, size)), 100.0)
 
 
-def _logarithmic(scene: Scene) -> Tensor:
+def _logarithmic(scene: LossScene) -> TorchTensor:
     logs = [scene.emit("log1p", scene.clamp(x)) for x in (scene.predictions, scene.labels)]
     return scene.mean(scene.emit("nn.functional.mse_loss", *logs, reduction="none"))
 
 
-def _cosine(scene: Scene) -> Tensor:
+def _cosine(scene: LossScene) -> TorchTensor:
     units = [scene.emit("nn.functional.normalize", x, dim=-1, eps=_EPSILON) for x in (scene.labels, scene.predictions)]
     return scene.emit("neg", scene.sum(scene.emit("mul", *units)))
 
 
-def _log_cosh(scene: Scene) -> Tensor:
+def _log_cosh(scene: LossScene) -> TorchTensor:
     x = scene.emit("sub", scene.predictions, scene.labels)
     rest = scene.emit("nn.functional.softplus", scene.emit("mul", x, -2.0))
     return scene.emit("sub", scene.mean(scene.emit("add", x, rest)), log(2.0))
 
 
-def _below_margin(scene: Scene) -> Tensor:
+def _below_margin(scene: LossScene) -> TorchTensor:
     """max(1 - label prediction, 0), labels of 0 and 1 taken as -1 and 1."""
     signs = scene.labels
     if np.isin(scene.truth, (0.0, 1.0)).all():
@@ -177,20 +177,20 @@ def _below_margin(scene: Scene) -> Tensor:
     return scene.emit("nn.functional.relu", scene.emit("rsub", product, 1.0))
 
 
-def _categorical_hinge(scene: Scene) -> Tensor:
+def _categorical_hinge(scene: LossScene) -> TorchTensor:
     right = scene.sum(scene.emit("mul", scene.labels, scene.predictions))
     others = scene.emit("mul", scene.emit("rsub", scene.labels, 1.0), scene.predictions)
     margin = scene.emit("add", scene.emit("sub", scene.emit("amax", others, dim=-1), right), 1.0)
     return scene.emit("nn.functional.relu", margin)
 
 
-def _divergence(scene: Scene) -> Tensor:
+def _divergence(scene: LossScene) -> TorchTensor:
     truth, guess = (scene.clamp(x, high=1.0) for x in (scene.labels, scene.predictions))
     each = scene.emit("nn.functional.kl_div", scene.emit("log", guess), truth, reduction="none")
     return scene.sum(each)
 
 
-def _binary_focal(scene: Scene) -> Tensor:
+def _binary_focal(scene: LossScene) -> TorchTensor:
     chances, truth = scene.predictions, _smoothed(scene, 0.5)
     if scene.params["from_logits"]:
         chances = scene.emit("sigmoid", chances)
@@ -206,7 +206,7 @@ def _binary_focal(scene: Scene) -> Tensor:
     return scene.mean(scene.emit("mul", factor, each))
 
 
-def _categorical_focal(scene: Scene) -> Tensor:
+def _categorical_focal(scene: LossScene) -> TorchTensor:
     truth = _smoothed(scene, 1.0 / scene.shape[-1])
     if scene.params["from_logits"]:
         p = scene.emit("nn.functional.softmax", scene.predictions, dim=-1)
@@ -218,7 +218,7 @@ def _categorical_focal(scene: Scene) -> Tensor:
     return scene.emit("mul", scene.sum(terms), -number(scene.params, "alpha"))
 
 
-def _generalized(scene: Scene) -> Tensor:
+def _generalized(scene: LossScene) -> TorchTensor:
     q = number(scene.params, "q")
     if not 0.0 < q < 1.0:
         raise Refusal(f"the catalogue rules it out: q={q}")
@@ -227,14 +227,14 @@ def _generalized(scene: Scene) -> Tensor:
     return scene.emit("div", scene.emit("rsub", power, 1.0), q)
 
 
-def _dice(scene: Scene) -> Tensor:
+def _dice(scene: LossScene) -> TorchTensor:
     together = scene.sum_along(scene.emit("mul", scene.labels, scene.predictions))
     total = scene.emit("add", scene.sum_along(scene.labels), scene.sum_along(scene.predictions))
     share = scene.emit("div", scene.emit("mul", together, 2.0), scene.emit("add", total, _EPSILON))
     return scene.emit("rsub", share, 1.0)
 
 
-def _tversky(scene: Scene) -> Tensor:
+def _tversky(scene: LossScene) -> TorchTensor:
     """As documented: ``alpha`` weighs what is predicted in vain, ``beta`` what is missed."""
     together = scene.sum_along(scene.emit("mul", scene.labels, scene.predictions))
     extra = scene.sum_along(scene.emit("mul", scene.predictions, scene.emit("rsub", scene.labels, 1.0)))
@@ -244,7 +244,7 @@ def _tversky(scene: Scene) -> Tensor:
     return scene.emit("rsub", scene.emit("div", together, scene.emit("add", total, _EPSILON)), 1.0)
 
 
-def _ctc(scene: Scene) -> Tensor:
+def _ctc(scene: LossScene) -> TorchTensor:
     """The host knows the labels, and with them how long each is; all predictions are read to their end."""
     batch, steps = scene.shape[0], scene.shape[1]
     lengths = [int(count) for count in np.count_nonzero(scene.truth != BLANK, axis=1)]
@@ -255,7 +255,7 @@ def _ctc(scene: Scene) -> Tensor:
     return scene.emit("nn.functional.ctc_loss", logs, labels, [steps] * batch, lengths, blank=BLANK, reduction="none")
 
 
-def _circle(scene: Scene) -> Tensor:
+def _circle(scene: LossScene) -> TorchTensor:
     """Samples without a loss do not count, which the mean of all is made up for."""
     margin, gamma = number(scene.params, "margin"), number(scene.params, "gamma")
     truth = scene.truth.reshape(-1)
@@ -275,7 +275,7 @@ def _circle(scene: Scene) -> Tensor:
     return scene.emit("mul", each, scene.emit("reciprocal", scene.emit("div", counted, len(truth))))
 
 
-def _log_sum(scene: Scene, terms: Tensor, mask: Array) -> Tensor:
+def _log_sum(scene: LossScene, terms: TorchTensor, mask: Array) -> TorchTensor:
     """Of the terms under the mask."""
     if not mask.any(axis=1).all():
         raise Refusal("a sample has no other of its class, or none of another")
@@ -319,7 +319,7 @@ REFUSED_LOSSES: dict[str, str] = {}
 _REDUCTIONS = {**dict.fromkeys(MEANS, "mean"), "sum": "sum"}
 
 
-def write_loss(name: str, scene: Scene) -> Tensor:
+def write_loss(name: str, scene: LossScene) -> TorchTensor:
     """The loss of one output as a single number.
 
     Raises:
@@ -330,7 +330,7 @@ def write_loss(name: str, scene: Scene) -> Tensor:
     return scene.emit(_REDUCTIONS[scene.params[REDUCTION.name]], TORCH_LOSSES[name].each(scene))
 
 
-def _fit(name: str, scene: Scene) -> bool:
+def _fit(name: str, scene: LossScene) -> bool:
     if LOSSES[name].labels == "sequences":
         return len(scene.shape) == 3 and scene.truth.ndim == 2 and len(scene.truth) == scene.shape[0]
     if not LOSSES[name].sparse:

@@ -8,23 +8,23 @@ from typing import Literal
 from ....core.jsontext import Json
 from ....operators.arguments import Pair, channels_first, margins_of, positive
 from ....operators.catalogue import layer, layer_names
-from ....operators.resizing import fitting_sizes, is_smaller
-from ....operators.spatial import spatial_axes
+from ....operators.layers.resizing import fitting_sizes, is_smaller
+from ....operators.layers.spatial import spatial_axes
 from ..refusal import Refusal
 from .layout import from_first, to_first
-from .program import Call, Dtype, Lowering, Tensor
+from .program import Dtype, Lowering, TorchCall, TorchTensor
 
 
-def _pass_on(call: Call) -> Tensor:
+def _pass_on(call: TorchCall) -> TorchTensor:
     return call.x
 
 
-def _as_numbers(call: Call) -> Tensor:
+def _as_numbers(call: TorchCall) -> TorchTensor:
     """The input in the dtype of the case, if it holds integers."""
     return call.emit("Tensor.to", call.x, Dtype()) if 0 in call.integers else call.x
 
 
-def _rescaling(call: Call) -> Tensor:
+def _rescaling(call: TorchCall) -> TorchTensor:
     scale, offset = (
         call.numbers(value) if isinstance(value, (list, tuple)) else value
         for value in (call.params["scale"], call.params["offset"])
@@ -35,29 +35,29 @@ def _rescaling(call: Call) -> Tensor:
 # Shapes
 
 
-def _flatten(call: Call) -> Tensor:
+def _flatten(call: TorchCall) -> TorchTensor:
     x = call.x
     if channels_first(call.params) and call.rank > 2:
         x = call.emit("movedim", x, 1, -1)
     return call.reshape(x, call.shape)
 
 
-def _reshape(call: Call) -> Tensor:
+def _reshape(call: TorchCall) -> TorchTensor:
     return call.reshape(call.x, call.shape)
 
 
-def _permute(call: Call) -> Tensor:
+def _permute(call: TorchCall) -> TorchTensor:
     return call.permute(call.x, (0, *call.params["dims"]))
 
 
-def _repeat_vector(call: Call) -> Tensor:
+def _repeat_vector(call: TorchCall) -> TorchTensor:
     return call.emit("repeat_interleave", call.emit("unsqueeze", call.x, 1), positive(call.params, "n"), dim=1)
 
 
 # Margins
 
 
-def _pad(call: Call, *, name: str, dims: int) -> Tensor:
+def _pad(call: TorchCall, *, name: str, dims: int) -> TorchTensor:
     """A negative margin cuts."""
     sign = -1 if name == "cropping" else 1
     axes = spatial_axes({"data_format": None, **call.params}, dims)
@@ -67,7 +67,7 @@ def _pad(call: Call, *, name: str, dims: int) -> Tensor:
     return call.emit("nn.functional.pad", call.x, [side for margin in reversed(margins) for side in margin])
 
 
-def _center_crop(call: Call) -> Tensor:
+def _center_crop(call: TorchCall) -> TorchTensor:
     x = call.x
     if is_smaller(call.params, call.shapes[0]):
         return _resized(call, _to_ratio(call, to_first(call, x, 2), "crop"), "bilinear")
@@ -80,14 +80,14 @@ def _center_crop(call: Call) -> Tensor:
 # Sizes
 
 
-def _interpolate(call: Call, mode: str, dims: int) -> Tensor:
+def _interpolate(call: TorchCall, mode: str, dims: int) -> TorchTensor:
     wanted = [call.shape[axis] for axis in spatial_axes(call.params, dims)]
     corners = {"align_corners": False} if mode == "bilinear" else {}
     x = to_first(call, call.x, dims)
     return from_first(call, call.emit("nn.functional.interpolate", x, size=wanted, mode=mode, **corners), dims)
 
 
-def _resized(call: Call, x: Tensor, how: str, *, antialias: bool = False) -> Tensor:
+def _resized(call: TorchCall, x: TorchTensor, how: str, *, antialias: bool = False) -> TorchTensor:
     """An image whose channels come first, at the size of the output."""
     wanted = [call.shape[axis] for axis in spatial_axes(call.params)]
     more: dict[str, Json] = {} if how == "nearest" else {"align_corners": False, "antialias": antialias}
@@ -95,7 +95,7 @@ def _resized(call: Call, x: Tensor, how: str, *, antialias: bool = False) -> Ten
     return from_first(call, call.emit("nn.functional.interpolate", x, size=wanted, mode=mode, **more), 2)
 
 
-def _to_ratio(call: Call, x: Tensor, how: Literal["crop", "pad"]) -> Tensor:
+def _to_ratio(call: TorchCall, x: TorchTensor, how: Literal["crop", "pad"]) -> TorchTensor:
     """The largest window of the output's aspect ratio, or the smallest frame of it; a negative margin cuts."""
     height, width = (call.shapes[0][axis] for axis in spatial_axes(call.params))
     target = positive(call.params, "height"), positive(call.params, "width")
@@ -109,7 +109,7 @@ def _to_ratio(call: Call, x: Tensor, how: Literal["crop", "pad"]) -> Tensor:
     return call.emit("nn.functional.pad", x, margins, value=float(call.params["fill_value"]))
 
 
-def _resizing(call: Call) -> Tensor:
+def _resizing(call: TorchCall) -> TorchTensor:
     how, antialias = call.params["interpolation"], bool(call.params["antialias"])
     if how not in ("nearest", "bilinear") and not (how == "bicubic" and antialias):
         raise Refusal(f"interpolation {how!r} without antialiasing has another kernel in torch, or none")
@@ -121,11 +121,11 @@ def _resizing(call: Call) -> Tensor:
     return _resized(call, x, how, antialias=antialias)
 
 
-def _up_sampling1d(call: Call) -> Tensor:
+def _up_sampling1d(call: TorchCall) -> TorchTensor:
     return call.emit("repeat_interleave", call.x, positive(call.params, "size"), dim=1)
 
 
-def _up_sampling2d(call: Call) -> Tensor:
+def _up_sampling2d(call: TorchCall) -> TorchTensor:
     if str(call.params["interpolation"]).startswith("lanczos"):
         raise Refusal("torch has no Lanczos interpolation")
     if call.params["interpolation"] == "bicubic":  # with antialiasing it is Keys' kernel, and cells do not become fewer
@@ -136,7 +136,7 @@ def _up_sampling2d(call: Call) -> Tensor:
 # Bins
 
 
-def _encoded(call: Call, indices: Tensor, mode: str, depth: int, single: bool) -> Tensor:
+def _encoded(call: TorchCall, indices: TorchTensor, mode: str, depth: int, single: bool) -> TorchTensor:
     flags = call.emit("nn.functional.one_hot", indices, depth)
     if mode == "one_hot":
         found = call.emit("select", flags, -2, 0) if single else flags
@@ -145,7 +145,7 @@ def _encoded(call: Call, indices: Tensor, mode: str, depth: int, single: bool) -
     return call.emit("Tensor.to", found, Dtype())
 
 
-def _discretization(call: Call) -> Tensor:
+def _discretization(call: TorchCall) -> TorchTensor:
     boundaries, mode = list(call.params["bin_boundaries"]), call.params["output_mode"]
     if mode != "int":
         indices = call.emit("bucketize", call.x, call.numbers(boundaries), right=True)
@@ -153,7 +153,7 @@ def _discretization(call: Call) -> Tensor:
     return call.emit("bucketize", call.x, call.numbers(boundaries), right=True, out_int32=True)
 
 
-def _category_encoding(call: Call) -> Tensor:
+def _category_encoding(call: TorchCall) -> TorchTensor:
     indices = call.emit("Tensor.to", call.x, Dtype("int64"))
     single = call.shapes[0][-1] == 1
     if len(call.inputs) > 1:
@@ -165,7 +165,7 @@ def _category_encoding(call: Call) -> Tensor:
 # Contrast
 
 
-def _auto_contrast(call: Call) -> Tensor:
+def _auto_contrast(call: TorchCall) -> TorchTensor:
     """Channels are the last axis, whatever the data format; those that are flat stay as they are."""
     low = call.emit("amin", call.x, dim=[1, 2], keepdim=True)
     width = call.emit("sub", call.emit("amax", call.x, dim=[1, 2], keepdim=True), low)
@@ -181,7 +181,7 @@ def _auto_contrast(call: Call) -> Tensor:
 # In training they draw
 
 
-def _silent(call: Call) -> Tensor:
+def _silent(call: TorchCall) -> TorchTensor:
     if call.training:
         raise Refusal(f"{call.op} draws random numbers in training, and torch draws others")
     return call.x

@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 
 from ....operators.arguments import axes_of, axis_of, flag, is_integer, number
-from ....operators.renormalization import limits_of
+from ....operators.layers.renormalization import limits_of
 from ..refusal import Refusal
-from .program import Call, Lowering, Tensor
+from .program import Lowering, TorchCall, TorchTensor
 
 _LEAST_LENGTH = 1e-12
 _LEAST_DEVIATION = 1e-7
 
 
-def _optional(call: Call, name: str) -> Tensor | None:
+def _optional(call: TorchCall, name: str) -> TorchTensor | None:
     return call.weight(name) if call.has(name) else None
 
 
-def _moved(call: Call, x: Tensor, source: int, target: int) -> Tensor:
+def _moved(call: TorchCall, x: TorchTensor, source: int, target: int) -> TorchTensor:
     return x if source == target else call.emit("movedim", x, source, target)
 
 
-def _batch(call: Call) -> Tensor:
+def _batch(call: TorchCall) -> TorchTensor:
     axis = axis_of(call.params["axis"], "axis", call.rank)
     if call.training and math.prod(call.shapes[0]) == call.shapes[0][axis]:
         raise Refusal("torch normalizes no batch with one value per channel in training")
@@ -35,7 +35,9 @@ def _batch(call: Call) -> Tensor:
     return _moved(call, found, 1, axis)
 
 
-def _renormed(call: Call, x: Tensor, gamma: Tensor | None, beta: Tensor | None) -> tuple[Tensor, Tensor]:
+def _renormed(
+    call: TorchCall, x: TorchTensor, gamma: TorchTensor | None, beta: TorchTensor | None
+) -> tuple[TorchTensor, TorchTensor]:
     """Gamma and beta with the correction of batch renormalization, through which no gradient flows."""
     limits, epsilon = limits_of(call.params), number(call.params, "epsilon")
     others = [index for index in range(call.rank) if index != 1]
@@ -50,14 +52,14 @@ def _renormed(call: Call, x: Tensor, gamma: Tensor | None, beta: Tensor | None) 
     return r, d if beta is None else call.add(d, beta)
 
 
-def _clipped(call: Call, x: Tensor, least: float, most: float) -> Tensor:
+def _clipped(call: TorchCall, x: TorchTensor, least: float, most: float) -> TorchTensor:
     most_if_any = {"max": most} if math.isfinite(most) else {}
     least_if_any = {"min": least} if math.isfinite(least) else {}
     limits = {**least_if_any, **most_if_any}
     return call.emit("detach", call.emit("clamp", x, **limits) if limits else x)
 
 
-def _over_last_axes(call: Call, api: str, *weights: Tensor | None) -> Tensor:
+def _over_last_axes(call: TorchCall, api: str, *weights: TorchTensor | None) -> TorchTensor:
     """Torch normalizes over the last axes: those of the layer are brought there."""
     axes = sorted(axes_of(call.params["axis"], "axis", call.rank))
     last = list(range(call.rank - len(axes), call.rank))
@@ -67,15 +69,15 @@ def _over_last_axes(call: Call, api: str, *weights: Tensor | None) -> Tensor:
     return found if axes == last else call.emit("movedim", found, last, axes)
 
 
-def _layer(call: Call) -> Tensor:
+def _layer(call: TorchCall) -> TorchTensor:
     return _over_last_axes(call, "layer_norm", _optional(call, "gamma"), _optional(call, "beta"))
 
 
-def _rms(call: Call) -> Tensor:
+def _rms(call: TorchCall) -> TorchTensor:
     return _over_last_axes(call, "rms_norm", call.weight("scale"))
 
 
-def _group(call: Call) -> Tensor:
+def _group(call: TorchCall) -> TorchTensor:
     axis = axis_of(call.params["axis"], "axis", call.rank)
     channels = call.shape[axis]
     groups = channels if call.params["groups"] == -1 else int(call.params["groups"])
@@ -92,12 +94,12 @@ def _group(call: Call) -> Tensor:
     return _moved(call, found, 1, axis)
 
 
-def _unit(call: Call) -> Tensor:
+def _unit(call: TorchCall) -> TorchTensor:
     axes = axes_of(call.params["axis"], "axis", call.rank)
     return call.emit("nn.functional.normalize", call.x, dim=axes, eps=_LEAST_LENGTH)
 
 
-def _given(call: Call) -> Tensor:
+def _given(call: TorchCall) -> TorchTensor:
     """By statistics that are arguments or weights."""
     axis = call.params["axis"]
     kept = set() if axis is None else set(axes_of([axis] if is_integer(axis) else axis, "axis", call.rank))

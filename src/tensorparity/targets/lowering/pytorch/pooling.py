@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from ....operators.arguments import flag, sizes
-from ....operators.spatial import read_window, spatial_axes
+from ....operators.layers.spatial import read_window, spatial_axes
 from .layout import from_first, to_first
-from .program import Call, Lowering, Tensor
+from .program import Lowering, TorchCall, TorchTensor
 
 _LOWEST = float("-inf")
 
 
-def _pooling(call: Call, *, kind: str, dims: int) -> Tensor:
+def _pooling(call: TorchCall, *, kind: str, dims: int) -> TorchTensor:
     """Torch pads alike on both sides; other paddings are written out, and never count."""
     window = read_window(call.params, "pool_size", dilated=False, dims=dims)
     axes = spatial_axes(call.params, dims)
@@ -33,13 +33,13 @@ def _pooling(call: Call, *, kind: str, dims: int) -> Tensor:
     return from_first(call, found, dims)
 
 
-def _adaptive(call: Call, *, kind: str, dims: int) -> Tensor:
+def _adaptive(call: TorchCall, *, kind: str, dims: int) -> TorchTensor:
     count = sizes(call.params, "output_size", dims)
     pooled = call.emit(f"nn.functional.adaptive_{kind}_pool{dims}d", to_first(call, call.x, dims), count)
     return from_first(call, pooled, dims)
 
 
-def _global(call: Call, *, api: str, dims: int) -> Tensor:
+def _global(call: TorchCall, *, api: str, dims: int) -> TorchTensor:
     return call.emit(api, call.x, dim=spatial_axes(call.params, dims), keepdim=flag(call.params, "keepdims"))
 
 

@@ -20,7 +20,7 @@ MOST_STEPS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class TorchTensor:
     """A tensor of the program, by name."""
 
     name: str
@@ -46,27 +46,27 @@ class ProgramWriter:
         self._steps = []
         self.nodes.append([key, self._steps])
 
-    def input(self, name: str) -> Tensor:
-        return Tensor(f"x:{name}")
+    def input(self, name: str) -> TorchTensor:
+        return TorchTensor(f"x:{name}")
 
-    def label(self, name: str) -> Tensor:
-        return Tensor(f"y:{name}")
+    def label(self, name: str) -> TorchTensor:
+        return TorchTensor(f"y:{name}")
 
-    def weight(self, key: str, *, trainable: bool) -> Tensor:
+    def weight(self, key: str, *, trainable: bool) -> TorchTensor:
         self.weights[key] = trainable
-        return Tensor(f"w:{key}")
+        return TorchTensor(f"w:{key}")
 
-    def emit(self, api: str, *args: Any, **kwargs: Any) -> Tensor:
+    def emit(self, api: str, *args: Any, **kwargs: Any) -> TorchTensor:
         """Append the call of ``torch.<api>``, which gives one tensor."""
         result = self._name()
         self._append(api, args, kwargs, result)
-        return Tensor(result)
+        return TorchTensor(result)
 
-    def emit_all(self, count: int, api: str, *args: Any, **kwargs: Any) -> list[Tensor]:
+    def emit_all(self, count: int, api: str, *args: Any, **kwargs: Any) -> list[TorchTensor]:
         """Append a call that gives ``count`` tensors."""
         results = [self._name() for _ in range(count)]
         self._append(api, args, kwargs, results)
-        return [Tensor(name) for name in results]
+        return [TorchTensor(name) for name in results]
 
     def _name(self) -> str:
         self._count += 1
@@ -80,7 +80,7 @@ class ProgramWriter:
 
 
 def _plain(value: Any) -> Json:
-    if isinstance(value, Tensor):
+    if isinstance(value, TorchTensor):
         return {"$": value.name}
     if isinstance(value, Dtype):
         return {"dtype": value.name}
@@ -90,7 +90,7 @@ def _plain(value: Any) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TorchCall:
     """One call of one layer, to be written as calls of torch's functions.
 
     Args:
@@ -105,7 +105,7 @@ class Call:
     op: str
     path: str
     params: Params
-    inputs: tuple[Tensor, ...]
+    inputs: tuple[TorchTensor, ...]
     shapes: tuple[Sizes, ...]
     outputs: tuple[Sizes, ...]
     declared: Mapping[str, WeightSpec]
@@ -114,7 +114,7 @@ class Call:
     integers: frozenset[int] = frozenset()
 
     @property
-    def x(self) -> Tensor:
+    def x(self) -> TorchTensor:
         return self.inputs[0]
 
     @property
@@ -126,37 +126,37 @@ class Call:
         """Of the first output."""
         return self.outputs[0]
 
-    def emit(self, api: str, *args: Any, **kwargs: Any) -> Tensor:
+    def emit(self, api: str, *args: Any, **kwargs: Any) -> TorchTensor:
         return self.writer.emit(api, *args, **kwargs)
 
-    def weight(self, name: str) -> Tensor:
+    def weight(self, name: str) -> TorchTensor:
         """A weight in Keras' layout; turning it is part of the program, so that gradients come back in that layout."""
         return self.writer.weight(self.path + name, trainable=self.trainable and self.declared[name].trainable)
 
     def has(self, name: str) -> bool:
         return name in self.declared
 
-    def numbers(self, values: Any) -> Tensor:
+    def numbers(self, values: Any) -> TorchTensor:
         """A constant in the dtype of the case."""
         return self.emit("tensor", values, dtype=Dtype())
 
-    def permute(self, tensor: Tensor, order: Sequence[int]) -> Tensor:
+    def permute(self, tensor: TorchTensor, order: Sequence[int]) -> TorchTensor:
         if list(order) == list(range(len(order))):
             return tensor
         return self.emit("permute", tensor, list(order))
 
-    def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:
+    def reshape(self, tensor: TorchTensor, shape: Sequence[int]) -> TorchTensor:
         return self.emit("reshape", tensor, list(shape))
 
-    def add(self, *tensors: Tensor) -> Tensor:
+    def add(self, *tensors: TorchTensor) -> TorchTensor:
         total = tensors[0]
         for tensor in tensors[1:]:
             total = self.emit("add", total, tensor)
         return total
 
     def inside(
-        self, spec: LayerSpec, params: Params, path: str, inputs: Sequence[Tensor], shapes: Sequence[Sizes]
-    ) -> Call:
+        self, spec: LayerSpec, params: Params, path: str, inputs: Sequence[TorchTensor], shapes: Sequence[Sizes]
+    ) -> TorchCall:
         """The call of a layer that this one wraps; ``path`` is where its weights are inside of this one's."""
         return replace(
             self,
@@ -172,7 +172,7 @@ class Call:
 
 
 #: Writes the steps of one call and returns its outputs.
-Lowering = Callable[[Call], Tensor | Sequence[Tensor]]
+Lowering = Callable[[TorchCall], TorchTensor | Sequence[TorchTensor]]
 
 
 def inverse(order: Sequence[int]) -> list[int]:

@@ -8,24 +8,24 @@ from functools import partial
 
 from ....core.jsontext import Json
 from ....operators.arguments import flag, positive
-from ....operators.recurrent import GRU_CELL, LSTM_CELL, SIMPLE_CELL
-from ....operators.spatial import PADDINGS, Window, read_window
+from ....operators.layers.recurrent import GRU_CELL, LSTM_CELL, SIMPLE_CELL
+from ....operators.layers.spatial import PADDINGS, Window, read_window
 from ....operators.spec import Params
 from ..refusal import Refusal
 from .activations import activate
 from .convolution import convolve, filters_first
 from .layout import from_first, to_first
-from .program import Call, Dtype, Lowering, Tensor
+from .program import Dtype, Lowering, TorchCall, TorchTensor
 
-States = list[Tensor]
-Step = Callable[["Recurrence", Tensor, States], States]
+States = list[TorchTensor]
+Step = Callable[["Recurrence", TorchTensor, States], States]
 
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
     """A cell within a layer: its parameters, and its weights by where they are (``lstm_cell/``)."""
 
-    call: Call
+    call: TorchCall
     params: Params
     path: str
 
@@ -33,32 +33,32 @@ class Recurrence:
     def units(self) -> int:
         return positive(self.params, "units")
 
-    def weight(self, name: str) -> Tensor:
+    def weight(self, name: str) -> TorchTensor:
         return self.call.weight(self.path + name)
 
     def has(self, name: str) -> bool:
         return self.call.has(self.path + name)
 
-    def bend(self, x: Tensor) -> Tensor:
+    def bend(self, x: TorchTensor) -> TorchTensor:
         return activate(self.call, self.params["activation"], x)
 
-    def gate(self, x: Tensor) -> Tensor:
+    def gate(self, x: TorchTensor) -> TorchTensor:
         return activate(self.call, self.params["recurrent_activation"], x)
 
-    def rows(self, name: str, order: Sequence[int] = ()) -> Tensor:
+    def rows(self, name: str, order: Sequence[int] = ()) -> TorchTensor:
         """A kernel in torch's layout: transposed, its blocks in the order given."""
         turned = self.call.permute(self.weight(name), (1, 0))
         return _blocks(self.call, turned, order, 0)
 
 
-def _blocks(call: Call, x: Tensor, order: Sequence[int], axis: int) -> Tensor:
+def _blocks(call: TorchCall, x: TorchTensor, order: Sequence[int], axis: int) -> TorchTensor:
     if not order or list(order) == list(range(len(order))):
         return x
     parts = call.writer.emit_all(len(order), "chunk", x, len(order), dim=axis)
     return call.emit("cat", [parts[index] for index in order], dim=axis)
 
 
-def check_silent(call: Call, params: Params) -> None:
+def check_silent(call: TorchCall, params: Params) -> None:
     if call.training and (params["dropout"] or params["recurrent_dropout"]):
         raise Refusal(f"{call.op} draws random numbers in training, and torch draws others")
 
@@ -66,7 +66,7 @@ def check_silent(call: Call, params: Params) -> None:
 # One step
 
 
-def _simple_step(cell: Recurrence, x: Tensor, states: States) -> States:
+def _simple_step(cell: Recurrence, x: TorchTensor, states: States) -> States:
     call = cell.call
     bias = cell.weight("bias") if cell.has("bias") else None
     fed = call.emit("nn.functional.linear", x, cell.rows("kernel"), bias)
@@ -74,7 +74,7 @@ def _simple_step(cell: Recurrence, x: Tensor, states: States) -> States:
     return [cell.bend(call.add(fed, recalled))]
 
 
-def _lstm_step(cell: Recurrence, x: Tensor, states: States) -> States:
+def _lstm_step(cell: Recurrence, x: TorchTensor, states: States) -> States:
     call = cell.call
     bias = cell.weight("bias") if cell.has("bias") else None
     fed = call.emit("nn.functional.linear", x, cell.rows("kernel"), bias)
@@ -82,7 +82,7 @@ def _lstm_step(cell: Recurrence, x: Tensor, states: States) -> States:
     return _lstm_update(cell, call.add(fed, recalled), states[1], axis=-1)
 
 
-def _lstm_update(cell: Recurrence, gates: Tensor, carry: Tensor, axis: int) -> States:
+def _lstm_update(cell: Recurrence, gates: TorchTensor, carry: TorchTensor, axis: int) -> States:
     call = cell.call
     let_in, keep, candidate, out = call.writer.emit_all(4, "chunk", gates, 4, dim=axis)
     kept = call.emit("mul", cell.gate(keep), carry)
@@ -90,9 +90,9 @@ def _lstm_update(cell: Recurrence, gates: Tensor, carry: Tensor, axis: int) -> S
     return [call.emit("mul", cell.gate(out), cell.bend(new)), new]
 
 
-def _gru_step(cell: Recurrence, x: Tensor, states: States) -> States:
+def _gru_step(cell: Recurrence, x: TorchTensor, states: States) -> States:
     call, hidden, after = cell.call, states[0], flag(cell.params, "reset_after")
-    biases: list[Tensor | None] = [None, None]
+    biases: list[TorchTensor | None] = [None, None]
     if cell.has("bias"):
         bias = cell.weight("bias")
         biases = list(call.writer.emit_all(2, "unbind", bias)) if after else [bias, None]
@@ -117,7 +117,7 @@ def _gru_step(cell: Recurrence, x: Tensor, states: States) -> States:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TorchCellKind:
     """A cell's name inside of its layer, its number of states, its step, and what torch has of its own for it."""
 
     label: str
@@ -129,10 +129,10 @@ class Kind:
 
 
 _PLAIN_GATES: dict[str, tuple[Json, ...]] = {"activation": ("tanh",), "recurrent_activation": ("sigmoid",)}
-SIMPLE = Kind("simple_rnn_cell", 1, _simple_step, "rnn", (0,), {"activation": ("tanh", "relu")})
-LSTM = Kind("lstm_cell", 2, _lstm_step, "lstm", (0, 1, 2, 3), _PLAIN_GATES)
+SIMPLE = TorchCellKind("simple_rnn_cell", 1, _simple_step, "rnn", (0,), {"activation": ("tanh", "relu")})
+LSTM = TorchCellKind("lstm_cell", 2, _lstm_step, "lstm", (0, 1, 2, 3), _PLAIN_GATES)
 #: torch has the reset gate before the update gate.
-GRU = Kind("gru_cell", 1, _gru_step, "gru", (1, 0, 2), {**_PLAIN_GATES, "reset_after": (True,)})
+GRU = TorchCellKind("gru_cell", 1, _gru_step, "gru", (1, 0, 2), {**_PLAIN_GATES, "reset_after": (True,)})
 CELLS = {"GRUCell": GRU, "LSTMCell": LSTM, "SimpleRNNCell": SIMPLE}
 _DECLARED = {"GRUCell": GRU_CELL, "LSTMCell": LSTM_CELL, "SimpleRNNCell": SIMPLE_CELL}
 
@@ -140,20 +140,20 @@ _DECLARED = {"GRUCell": GRU_CELL, "LSTMCell": LSTM_CELL, "SimpleRNNCell": SIMPLE
 # A whole sequence
 
 
-def _zeros(call: Call, units: int) -> Tensor:
+def _zeros(call: TorchCall, units: int) -> TorchTensor:
     return call.emit("zeros", [call.shapes[0][0], units], dtype=Dtype())
 
 
-def _in_order(call: Call) -> Tensor:
+def _in_order(call: TorchCall) -> TorchTensor:
     return call.emit("flip", call.x, [1]) if flag(call.params, "go_backwards") else call.x
 
 
-def _arranged(call: Call, sequence: Tensor | None, last: Tensor, states: States) -> list[Tensor]:
+def _arranged(call: TorchCall, sequence: TorchTensor | None, last: TorchTensor, states: States) -> list[TorchTensor]:
     first = sequence if flag(call.params, "return_sequences") and sequence is not None else last
     return [first, *states] if flag(call.params, "return_state") else [first]
 
 
-def _native(cell: Recurrence, kind: Kind) -> list[Tensor]:
+def _native(cell: Recurrence, kind: TorchCellKind) -> list[TorchTensor]:
     """Torch's whole sequence at once; it has a bias of its own for the state, which Keras may not have."""
     call = cell.call
     parameters = [cell.rows("kernel", kind.order), cell.rows("recurrent_kernel", kind.order)]
@@ -164,14 +164,14 @@ def _native(cell: Recurrence, kind: Kind) -> list[Tensor]:
         parameters += [_blocks(call, part, kind.order, 0) for part in both]
     name = f"{kind.native}_{cell.params['activation']}" if kind.native == "rnn" else kind.native
     start = call.emit("unsqueeze", _zeros(call, cell.units), 0)
-    hidden: Tensor | list[Tensor] = [start, start] if kind.states == 2 else start
+    hidden: TorchTensor | list[TorchTensor] = [start, start] if kind.states == 2 else start
     options = [call.has(cell.path + "bias"), 1, 0.0, False, False, True]
     found = call.writer.emit_all(1 + kind.states, name, _in_order(call), hidden, parameters, *options)
     states = [call.emit("select", state, 0, 0) for state in found[1:]]
     return _arranged(call, found[0], states[0], states)
 
 
-def _stepped(call: Call, cells: Sequence[tuple[Recurrence, Kind]]) -> list[Tensor]:
+def _stepped(call: TorchCall, cells: Sequence[tuple[Recurrence, TorchCellKind]]) -> list[TorchTensor]:
     """Each step through all cells, one after another."""
     states = [[_zeros(call, cell.units)] * kind.states for cell, kind in cells]
     outputs = []
@@ -184,7 +184,7 @@ def _stepped(call: Call, cells: Sequence[tuple[Recurrence, Kind]]) -> list[Tenso
     return _arranged(call, sequence, outputs[-1], [state for group in states for state in group])
 
 
-def _layer(call: Call, *, kind: Kind) -> list[Tensor]:
+def _layer(call: TorchCall, *, kind: TorchCellKind) -> list[TorchTensor]:
     check_silent(call, call.params)
     cell = Recurrence(call, call.params, f"{kind.label}/")
     if all(call.params[name] in values for name, values in kind.inside.items()):
@@ -192,7 +192,7 @@ def _layer(call: Call, *, kind: Kind) -> list[Tensor]:
     return _stepped(call, [(cell, kind)])
 
 
-def _rnn(call: Call) -> list[Tensor]:
+def _rnn(call: TorchCall) -> list[TorchTensor]:
     value = call.params["cell"]
     stacked = value["class_name"] == "StackedRNNCells"
     items = value["config"]["cells"] if stacked else [value]
@@ -213,7 +213,7 @@ def _cell_defaults(name: str) -> dict[str, Json]:
 # On images
 
 
-def _conv_lstm(call: Call, *, dims: int) -> list[Tensor]:
+def _conv_lstm(call: TorchCall, *, dims: int) -> list[TorchTensor]:
     check_silent(call, call.params)
     cell = Recurrence(call, call.params, "conv_lstm_cell/")
     window = read_window(call.params, "kernel_size", dilated=True, dims=dims, paddings=PADDINGS)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from math import log10
 
 from ....operators.arguments import channels_first, flag, number
-from ....operators.mel import mel_bands, mel_lengths, mel_window
-from ....operators.spectrogram import frames
+from ....operators.layers.mel import mel_bands, mel_lengths, mel_window
+from ....operators.layers.spectrogram import frames
 from ..refusal import Refusal
 from .convolution import convolve, filters_first
-from .program import Call, Lowering, Tensor
+from .program import Lowering, TorchCall, TorchTensor
 
 _FLOOR = 1e-7
 _MOST_NUMBERS = 8192
 
 
-def _spectrogram(call: Call) -> Tensor:
+def _spectrogram(call: TorchCall) -> TorchTensor:
     signal = call.x if channels_first(call.params) else call.permute(call.x, (0, 2, 1))
     batch, steps, channels = call.shapes[0]
     if channels_first(call.params):
@@ -30,7 +30,7 @@ def _spectrogram(call: Call) -> Tensor:
     return _arranged(call, call.emit("unflatten", found, 0, [batch, channels]))
 
 
-def _combined(call: Call, parts: list[Tensor]) -> Tensor:
+def _combined(call: TorchCall, parts: list[TorchTensor]) -> TorchTensor:
     mode = call.params["mode"]
     if mode in ("real", "imag"):
         return parts[0]
@@ -45,7 +45,7 @@ def _combined(call: Call, parts: list[Tensor]) -> Tensor:
     return magnitude if mode == "magnitude" else call.emit("log", call.emit("clamp", magnitude, min=_FLOOR))
 
 
-def _arranged(call: Call, x: Tensor) -> Tensor:
+def _arranged(call: TorchCall, x: TorchTensor) -> TorchTensor:
     """From (batch, channels, frequencies, steps) to the layout asked for."""
     first = channels_first(call.params)
     if flag(call.params, "expand_dims"):
@@ -54,7 +54,7 @@ def _arranged(call: Call, x: Tensor) -> Tensor:
     return joined if first else call.permute(joined, (0, 2, 1))
 
 
-def _mel_spectrogram(call: Call) -> Tensor:
+def _mel_spectrogram(call: TorchCall) -> TorchTensor:
     size, _, stride = mel_lengths(call.params)
     window = call.numbers(mel_window(call.params).tolist())
     spectrum = call.emit("stft", call.x, size, stride, size, window, return_complex=True)
@@ -67,7 +67,7 @@ def _mel_spectrogram(call: Call) -> Tensor:
     return _decibel(call, found) if flag(call.params, "power_to_db") else found
 
 
-def _decibel(call: Call, power: Tensor) -> Tensor:
+def _decibel(call: TorchCall, power: TorchTensor) -> TorchTensor:
     least = number(call.params, "min_power")
     reference = 10.0 * log10(max(abs(number(call.params, "ref_power")), least))
     decibel = call.emit("mul", call.emit("log10", call.emit("clamp", power, min=least)), 10.0)

@@ -1,5 +1,6 @@
 # Not verified: without the planted fault it ended with 1 instead of 0: observed: [[inf]]
-"""torch.nn.functional.soft_margin_loss gives NaN or infinity on torch:eager. Exits 1 while it is so, 0 once it is fixed."""
+"""torch.nn.functional.soft_margin_loss gives NaN or infinity on torch:eager. Exits 1 while it is so, 0 once it is
+fixed."""
 
 import sys
 

@@ -1,5 +1,6 @@
 # Not verified: without the planted fault it ended with 1 instead of 0: observed: [[[[0.0, 0.0, 0.0, 0.0]]]]
-"""torch.nn.functional.scaled_dot_product_attention gives NaN or infinity on torch:eager. Exits 1 while it is so, 0 once it is fixed."""
+"""torch.nn.functional.scaled_dot_product_attention gives NaN or infinity on torch:eager. Exits 1 while it is so, 0 once
+it is fixed."""
 
 import sys
 

@@ -1,0 +1,1 @@
+"""Inputs and labels: of users' files, or drawn by seed."""

@@ -1,0 +1,1 @@
+"""Files of strangers, inspected before anything loads them: models and cases."""

@@ -1,0 +1,254 @@
+"""Exported torch programs (``.pt2``), inspected before anything loads them.
+
+A ``.pt2`` of ``torch.export.save`` is a zip: the program as JSON, weights and constants as raw bytes
+(some as pickles), the example inputs as a pickle inside a zip of its own. Loading one runs those
+pickles, evaluates the sizes and guards in the JSON as code, and takes compiled libraries along; so
+all of it is looked at first, without torch, and a file with more in it than tensors and torch's own
+operators is refused unless the user trusts it (decision 17).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...core.archives import UNREADABLE
+from ...core.case import ModelFile
+from ...core.errors import ModelRefusedError
+from ...core.graph import InputSpec
+from ...core.jsontext import Json
+from ..inputs.models import Draw
+from .pickles import PickleError, foreign_globals
+from .torch_expressions import suspicious
+
+_JSON_CAP = 256 << 20
+_PICKLE_CAP = 1 << 30
+_MOST_MEMBERS = 200_000
+_PROGRAM = "models/model.json"
+_EMBEDDING = "torch.ops.aten.embedding.default"
+_ZIP = b"PK\x03\x04"
+#: Folders of an archive that hold compiled code or other systems' programs.
+_NATIVE = ("data/aotinductor/", "data/executorch/", "data/mtia/")
+#: Of torch's enumeration of dtypes, those that NumPy and we know.
+_DTYPES = {
+    1: "uint8",
+    2: "int8",
+    3: "int16",
+    4: "int32",
+    5: "int64",
+    6: "float16",
+    7: "float32",
+    8: "float64",
+    10: "complex64",
+    11: "complex128",
+    12: "bool",
+    13: "bfloat16",
+    28: "uint16",
+    29: "float8_e4m3fn",
+    30: "float8_e5m2",
+    34: "uint32",
+    35: "uint64",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedProgram:
+    """A program that may be loaded.
+
+    Args:
+        batch: the only batch size it takes; None where it takes any.
+        draws: ranges of inputs that look something up in a table.
+        foreign: what was trusted, in words.
+    """
+
+    model: ModelFile
+    inputs: tuple[InputSpec, ...]
+    batch: int | None
+    torch_version: str
+    draws: Mapping[str, Draw] = field(default_factory=dict)
+    foreign: tuple[str, ...] = ()
+
+
+def inspect_torch_file(path: Path, *, trust: bool = False) -> InspectedProgram:
+    """Look into an exported program without loading it.
+
+    Raises:
+        ModelRefusedError: missing, not a program, damaged, or holding what could run code.
+    """
+    if not path.is_file():
+        raise ModelRefusedError(f"no model at {str(path)!r}")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _members(path, archive)
+            program = _read_json(path, archive, members[_PROGRAM])
+            foreign = tuple(dict.fromkeys(_foreign(path, archive, members)))
+    except UNREADABLE as error:
+        raise ModelRefusedError(f"{path.name} is not a .pt2 program, or is truncated: {error}") from error
+    if foreign and not trust:
+        more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
+        raise ModelRefusedError(f"{path.name} holds {foreign[0]}{more}, which could run code; refused without --trust")
+    inputs, batch = _signature(path, program)
+    return InspectedProgram(
+        model=ModelFile(str(path.resolve()), hashlib.sha256(path.read_bytes()).hexdigest(), "torch"),
+        inputs=inputs,
+        batch=batch,
+        torch_version=str(program.get("torch_version", "")),
+        draws=dict(_draws(program["graph_module"]["graph"], {spec.name for spec in inputs})),
+        foreign=foreign,
+    )
+
+
+def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, str]:
+    """The members by their path below the archive's one folder.
+
+    torch finds members whatever their case and takes the first member's folder for the archive's; a
+    file that could be read in two ways is refused.
+    """
+    names = archive.namelist()
+    if len(names) > _MOST_MEMBERS:
+        raise ModelRefusedError(f"{path.name} has {len(names)} members; more than {_MOST_MEMBERS} are refused")
+    bad = next((name for name in names if _leaves(name)), None)
+    if bad is not None:
+        raise ModelRefusedError(f"{path.name} has a member outside its folder: {bad!r}")
+    if len({name.lower() for name in names}) < len(names):
+        raise ModelRefusedError(f"{path.name} has two members of one name")
+    roots = {name.partition("/")[0] for name in names}
+    members = {name.partition("/")[2]: name for name in names}
+    if "serialized_exported_program.json" in names:
+        raise ModelRefusedError(f"{path.name} was saved by a torch older than 2.8; load it there and save it again")
+    if len(roots) != 1 or _PROGRAM not in members:
+        raise ModelRefusedError(f"{path.name} is a zip, but no exported torch program: it lacks {_PROGRAM}")
+    damaged = archive.testzip()
+    if damaged:
+        raise ModelRefusedError(f"{path.name} is damaged: {damaged} does not match its checksum")
+    return members
+
+
+def _leaves(name: str) -> bool:
+    return name.startswith("/") or "\\" in name or "\0" in name or ".." in name.split("/")
+
+
+def _read_json(path: Path, archive: zipfile.ZipFile, name: str) -> dict[str, Json]:
+    if archive.getinfo(name).file_size > _JSON_CAP:
+        raise ModelRefusedError(f"{path.name}: {name} is larger than {_JSON_CAP >> 20} MiB")
+    try:
+        value = json.loads(archive.read(name))
+    except (ValueError, RecursionError) as error:
+        raise ModelRefusedError(f"{path.name}: {name} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise ModelRefusedError(f"{path.name}: {name} describes nothing")
+    return value
+
+
+def _foreign(path: Path, archive: zipfile.ZipFile, members: dict[str, str]) -> Iterator[str]:
+    """Everything in the archive that could run code when it is loaded or run."""
+    pickled = set()
+    for inside, name in members.items():
+        if inside.startswith(_NATIVE):
+            yield f"compiled code ({inside})"
+        elif inside.startswith("models/"):
+            try:
+                yield from suspicious(_read_json(path, archive, name))
+            except RecursionError:
+                yield f"a structure too deep to look into ({inside})"
+        elif inside.endswith("_config.json"):
+            pickled |= set(_pickled_payloads(inside, _read_json(path, archive, name)))
+        elif inside.endswith(".pt"):
+            pickled.add(inside)
+    for inside in sorted(pickled):
+        if inside not in members:
+            raise ModelRefusedError(f"{path.name} lacks {inside}")
+        yield from _foreign_in_pickle(path, archive, members[inside])
+
+
+def _pickled_payloads(inside: str, config: dict[str, Json]) -> Iterator[str]:
+    """The payloads a configuration says are pickles: by flag, or by a name that is no plain tensor's."""
+    folder = inside.rpartition("/")[0]
+    payloads = config.get("config")
+    for payload in payloads.values() if isinstance(payloads, dict) else ():
+        plain = str(payload.get("path_name", "")).startswith(("weight_", "tensor_"))
+        if payload.get("use_pickle") or not plain:
+            yield f"{folder}/{payload.get('path_name')}"
+
+
+def _foreign_in_pickle(path: Path, archive: zipfile.ZipFile, name: str) -> Iterator[str]:
+    """The foreign globals of one payload: a zip of torch.save's with pickles in it, or a bare pickle."""
+    if archive.getinfo(name).file_size > _PICKLE_CAP:
+        raise ModelRefusedError(f"{path.name}: {name} is larger than {_PICKLE_CAP >> 20} MiB")
+    data = archive.read(name)
+    inside = name.partition("/")[2]
+    try:
+        for pickled in _pickles_of(data):
+            yield from (f"the global {found} in {inside}" for found in foreign_globals(pickled))
+    except PickleError as error:
+        yield f"{inside}, which is no pickle of tensors ({error})"
+
+
+def _pickles_of(data: bytes) -> Iterator[bytes]:
+    if not data.startswith(_ZIP):
+        yield data
+        return
+    with zipfile.ZipFile(io.BytesIO(data)) as nested:
+        names = nested.namelist()
+        if len({name.lower() for name in names}) < len(names):
+            raise PickleError("two members of one name")
+        if any(name.endswith(("constants.pkl", ".py")) for name in names):
+            raise PickleError("it is TorchScript")
+        if sum(item.file_size for item in nested.infolist()) > _PICKLE_CAP:
+            raise PickleError("it is too large")
+        found = [name for name in names if name.endswith(".pkl")]
+        if not found:
+            raise PickleError("it has no data.pkl")
+        for name in found:
+            yield nested.read(name)
+
+
+# Signature
+
+
+def _signature(path: Path, program: dict[str, Json]) -> tuple[tuple[InputSpec, ...], int | None]:
+    try:
+        module = program["graph_module"]
+        described = module["graph"]["tensor_values"]
+        names = [name for spec in module["signature"]["input_specs"] for name in _user_tensor(spec)]
+        shapes = {name: _sizes(described[name]["sizes"]) for name in names}
+        dtypes = {name: _DTYPES[described[name]["dtype"]] for name in names}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModelRefusedError(f"{path.name}: {_PROGRAM} is no program of torch.export's ({error!r})") from error
+    if not names:
+        raise ModelRefusedError(f"{path.name} takes no tensors")
+    scalar = next((name for name in names if not shapes[name]), None)
+    if scalar is not None:
+        raise ModelRefusedError(f"{path.name}: input {scalar!r} has no batch axis; such programs are not compared yet")
+    leading = {shapes[name][0] for name in names}
+    if len(leading) > 1:
+        told = ", ".join(f"{name} {shapes[name][0] or 'any'}" for name in names)
+        raise ModelRefusedError(f"{path.name}: the inputs have different batch sizes ({told})")
+    specs = tuple(InputSpec(name, shapes[name][1:], dtypes[name]) for name in names)
+    return specs, leading.pop()
+
+
+def _user_tensor(spec: Json) -> Iterator[str]:
+    tensor = ((spec.get("user_input") or {}).get("arg") or {}).get("as_tensor")
+    if tensor:
+        yield str(tensor["name"])
+
+
+def _sizes(sizes: Json) -> tuple[int | None, ...]:
+    return tuple(size.get("as_int") for size in sizes)
+
+
+def _draws(graph: Json, inputs: set[str]) -> Iterator[tuple[str, Draw]]:
+    """Inputs that are indices of an embedding: from 0 to the size of its table."""
+    for node in graph.get("nodes", ()):
+        if node.get("target") == _EMBEDDING:
+            tensors = {item["name"]: ((item.get("arg") or {}).get("as_tensor") or {}) for item in node["inputs"]}
+            indices, table = tensors.get("indices", {}).get("name"), tensors.get("weight", {}).get("name")
+            size = _sizes(graph["tensor_values"][table]["sizes"])[0] if table else None
+            if indices in inputs and size:
+                yield indices, Draw(low=0, high=size - 1)

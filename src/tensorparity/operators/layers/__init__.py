@@ -1,0 +1,1 @@
+"""Layers: arguments, shapes, weights and the documented formula of each family."""

@@ -1,0 +1,1 @@
+"""Losses: labels and predictions in, one number out, with the rounding it may have."""

@@ -1,0 +1,1 @@
+"""Optimizers: documented defaults, options and one step of each, in float64."""

@@ -1,0 +1,1 @@
+"""What oracles share: errors, votes, derivatives, freedoms, and who is to blame."""

@@ -1,0 +1,135 @@
+"""The isolated replay: each node alone, on identical inputs on every target.
+
+No error arrives from upstream, so the guilty node shows directly. Which activations serve as the
+identical inputs does not matter, as long as they are real ones and finite; they come from one
+target's trace. Nodes go out in batches of bounded size, so that memory stays bounded too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ...core.arrays import Array, Arrays
+from ...core.case import Case
+from ...core.channels import is_finite
+from ...core.graph import Node
+from ...core.model import Model, node_inputs
+from ...core.oracle import Check
+from ...core.outcome import Outcome, Trace
+from ...core.procedure import Goal, Procedure
+from ...core.traits import Traits
+from ..base import Asking
+from .isolated_nodes import measure_node
+from .node_errors import NodeErrors
+
+_BATCH_BYTES = 48 << 20
+_PLAIN = Procedure()
+
+#: Nodes, each with what flows into it.
+_Batch = Sequence[tuple[Node, list[Array]]]
+
+
+def replay_nodes(
+    model: Model,
+    nodes: Sequence[Node],
+    inputs: Arrays,
+    activations: Mapping[str, Array],
+    targets: Sequence[str],
+    traits: Traits,
+    *,
+    deadline: float = 1.0,
+    like: Procedure = _PLAIN,
+) -> Asking[list[NodeErrors]]:
+    """Replay the nodes on the targets; one NodeErrors per node that no other node gives a NaN or an infinity.
+
+    Args:
+        deadline: multiplies the deadline of a batch.
+        like: how the whole is run; its mode, dtype, data format and training flag are those of every node, and
+            with ``reload`` the nodes are those of the model as it comes back when it is saved and loaded.
+    """
+    assert model.graph is not None
+    found: list[NodeErrors] = []
+    for batch in _batches(model, nodes, inputs, activations):
+        outcomes = yield from _replayed(model, [batch], targets, like, deadline)
+        spoiled = [target for target, outcome in outcomes.items() if not outcome.completed]
+        if len(batch) > 1 and spoiled:  # by one of its nodes: the others answer alone
+            outcomes |= yield from _replayed(model, [[item] for item in batch], spoiled, like, deadline)
+        for node, given in batch:
+            training, dtype = like.training, like.dtype
+            found.append(measure_node(node, given, model.weights, outcomes, traits, training=training, dtype=dtype))
+    return found
+
+
+def _replayed(
+    model: Model, batches: Sequence[_Batch], targets: Sequence[str], like: Procedure, deadline: float
+) -> Asking[dict[str, Outcome]]:
+    """By target, what became of these batches, each run apart."""
+    checks = [check for batch in batches for check in _checks(model, batch, targets, like, deadline)]
+    answers = yield checks
+    found: dict[str, list[Outcome]] = {target: [] for target in targets}
+    for answer in answers:
+        for target, outcome in answer.outcomes.items():
+            found[target].append(outcome)
+    return {target: _joined(outcomes) for target, outcomes in found.items()}
+
+
+def _checks(model: Model, batch: _Batch, targets: Sequence[str], like: Procedure, deadline: float) -> list[Check]:
+    """One per case: targets that are given other files of the model are asked apart."""
+    arrays = {f"{node.key}/{i}": array for node, given in batch for i, array in enumerate(given)}
+    procedure = _alone(like, *(node for node, _ in batch))
+    cases: dict[str, tuple[Case, list[str]]] = {}
+    for target in targets:
+        case = model.case(target, procedure, arrays)
+        cases.setdefault(case.digest, (case, []))[1].append(target)
+    return [Check(case, tuple(sharing), deadline=deadline) for case, sharing in cases.values()]
+
+
+def _joined(outcomes: Sequence[Outcome]) -> Outcome:
+    """Several replays of one target as one: all nodes that it answered, and how the first that failed ended."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    nodes: dict[str, Array] = {}
+    for outcome in outcomes:
+        nodes.update(outcome.trace.nodes)
+    failed = next((outcome for outcome in outcomes if not outcome.completed), outcomes[0])
+    return replace(failed, trace=Trace(nodes=nodes))
+
+
+def _alone(like: Procedure, *nodes: Node) -> Procedure:
+    return Procedure(
+        goal=Goal.REPLAY,
+        mode=like.mode,
+        training=like.training,
+        dtype=like.dtype,
+        data_format=like.data_format,
+        reload=like.reload,
+        nodes=tuple(node.key for node in nodes),
+    )
+
+
+def _batches(
+    model: Model, nodes: Sequence[Node], inputs: Arrays, activations: Mapping[str, Array]
+) -> Iterator[list[tuple[Node, list[Array]]]]:
+    assert model.graph is not None
+    batch: list[tuple[Node, list[Array]]] = []
+    size = 0
+    for node in nodes:
+        try:
+            given = node_inputs(model.graph, node, inputs, activations)
+        except KeyError:
+            continue  # the trace ended before this node
+        names = [ref.node for ref in node.inputs]
+        if not all(name in inputs or _finite(array) for name, array in zip(names, given, strict=True)):
+            continue  # upstream is broken: the first finite nodes tell; what the case itself gives is no breakage
+        batch.append((node, given))
+        size += sum(array.nbytes for array in given)
+        if size > _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _finite(array: Array) -> bool:
+    return bool(is_finite(array).all())

@@ -1,0 +1,531 @@
+"""From a suspicion to what a user is shown: reduced, examined once more on every target, with a script.
+
+Reduction needs the suspects and one target that is right; the vote needs everybody. Whatever comes out is
+examined on all targets again, and a reduction that no longer says the same there is dropped.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ...core.case import Case, ModelFile
+from ...core.endings import DEADLY, ENDING_KINDS
+from ...core.engine import Ask
+from ...core.errors import TensorParityError
+from ...core.evidence import Evidence, observed
+from ...core.finding import Class
+from ...core.messages import gist
+from ...core.oracle import Judged
+from ...core.outcome import Outcome
+from ...core.procedure import Goal
+from ...core.progress import Progress, Watcher, unwatched
+from ...core.runner import Runner
+from ...core.signature import Key
+from ...core.suspicion import Suspicion
+from ...core.traits import Traits
+from ...core.verdict import Kind
+from ...oracles.failing_alike import FAILURE
+from ...oracles.kinds import CaseKind, kind_of, oracle_of, particular_oracle
+from ...oracles.measure.backward import loss_function, pulled_back
+from ...oracles.measure.features import features
+from ...oracles.operator_error import PRECISION
+from ...oracles.references import references
+from ...targets.runner import LocalRunner
+from ..examine import Examined, Examiner
+from ..reproduce.script import Reproducer
+from ..reproduce.scripts import Reproduced, end_scripts, reproduce
+from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
+from .order import elements, node_count
+from .passes import PASSES
+from .reducer import Reduction, ReductionBudget, reduce_case
+
+#: Reductions under way: enough that workers have something to do while others wait for their scripts.
+_AT_ONCE = 4
+
+#: Checks of what ends a process: each costs the start of a worker.
+_DEADLY_CHECKS = 30
+
+#: What is quick to judge.
+_ALONE = (CaseKind.LAYER, CaseKind.TRAINED_LAYER, CaseKind.REPLAYED)
+
+_Alike = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReducingSettings:
+    """How much work goes into one defect, and into all of a run.
+
+    Args:
+        budget: per defect, as if it were reduced alone.
+        seconds: for all defects together; those beyond are filed as they are.
+        scripts: also render and execute a reproducer.
+        script_seconds: for all scripts together, each of which is executed in a process that imports its library.
+    """
+
+    budget: ReductionBudget = field(default_factory=ReductionBudget)
+    seconds: float = 300.0
+    scripts: bool = True
+    script_seconds: float = math.inf
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A suspicion as it will be filed.
+
+    Args:
+        original: as it was found; its signature is the finding's identity.
+        repeated: it is like an earlier one, which was reduced to what it is signed by.
+        reduction: None where it was not tried, as ``reproducer`` and ``draft`` (of an upstream report).
+    """
+
+    suspicion: Suspicion
+    original: Suspicion
+    reduction: Reduction | None = None
+    reproducer: Reproducer | None = None
+    draft: str | None = None
+    repeated: bool = False
+    script_seconds: float = 0.0
+
+    @property
+    def is_reduced(self) -> bool:
+        """As far as it goes, so that its signature says which defect it is."""
+        done = self.reduction is not None and self.reduction.suspicion is not None and not self.reduction.stopped
+        return done or self.repeated
+
+
+class Preparation:
+    """Prepares the suspicions of one run, within its budget; one reduction per distinct defect.
+
+    Several are reduced at a time: a reduction waits for workers, and then for its script, most of the time.
+    """
+
+    def __init__(
+        self, local: LocalRunner, examiner: Examiner, settings: ReducingSettings | None, listener: Watcher = unwatched
+    ) -> None:
+        self._local = local
+        self._examiner = examiner
+        self._settings = settings
+        self._tell = listener
+        self._spent = 0.0
+        self._script_seconds = 0.0
+        self._seen: dict[_Alike, Prepared] = {}
+        self._known: set[_Alike] = set()
+        self._met: dict[_Alike, Suspicion] = {}
+
+    def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        """Every suspicion, reduced where it is a new defect; then what was met on the way, in the same manner."""
+        return [*self.reduce(suspicions), *self.met()]
+
+    def reduce(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        """Every suspicion, reduced where it is a new defect; what is met on the way waits for ``met``."""
+        prepared = self._all(suspicions)
+        self._note(prepared)
+        for item in prepared:
+            # of an operator a search has seen more than a reduction meets, and says itself what is filed
+            met = item.reduction.also if item.reduction and item.original.oracle != PRECISION else ()
+            for other in met:
+                self._met.setdefault(_alike(other), other)
+        return prepared
+
+    def _note(self, prepared: Sequence[Prepared]) -> None:
+        defects = [item for item in prepared if item.suspicion.diagnosis.klass is Class.DEFECT]
+        self._known |= {_alike(s) for item in defects for s in (item.suspicion, item.original)}
+
+    def met(self) -> list[Prepared]:
+        """What was met while others were reduced: confirmed together, because fresh workers are dear, and reduced."""
+        first: dict[Key, Suspicion] = {}  # of one key, one is enough
+        for alike, other in self._met.items():
+            if alike not in self._known:
+                first.setdefault(other.key, other)
+        began = time.monotonic()
+        found = confirm_suspicions(self._examiner, list(first.values()))
+        self._spent += time.monotonic() - began
+        prepared = self._all(found)  # what these meet in turn is left to another run
+        self._known |= set(self._met)
+        self._met.clear()
+        self._note(prepared)
+        return prepared
+
+    def stop_reducing(self) -> None:
+        """What comes from now on is prepared as it is; what was met is not forgotten."""
+        self._settings = None
+
+    def _all(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        """Of those that are alike the first is reduced, and the next one where that could not be done."""
+        reducible = [s for s in suspicions if self._settings and _is_reducible(s)]
+        done: dict[int, Prepared] = {}
+        while waiting := [s for s in reducible if id(s) not in done and not self._is_reduced(s)]:
+            heads = list({_alike(suspicion): suspicion for suspicion in reversed(waiting)}.values())[::-1]
+            for suspicion, prepared in zip(heads, self._together(heads), strict=True):
+                done[id(suspicion)] = self._seen[_alike(suspicion)] = prepared
+        repeated = {id(s) for s in reducible} - set(done)
+        return [done.get(id(s)) or (self._again(s) if id(s) in repeated else Prepared(s, s)) for s in suspicions]
+
+    def _is_reduced(self, suspicion: Suspicion) -> bool:
+        earlier = self._seen.get(_alike(suspicion))
+        return earlier is not None and earlier.reduction is not None
+
+    def _again(self, suspicion: Suspicion) -> Prepared:
+        earlier = self._seen[_alike(suspicion)]
+        return Prepared(_signed_like(suspicion, earlier.suspicion), suspicion, repeated=earlier.is_reduced)
+
+    def _together(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
+        began = time.monotonic()
+        stop = threading.Event()
+        pool = ThreadPoolExecutor(_AT_ONCE)
+        try:
+            most = min(_AT_ONCE, len(suspicions))
+            return list(pool.map(lambda suspicion: self._one(suspicion, began, most, stop), suspicions))
+        except BaseException:  # whoever interrupts this does not want to wait for what is under way
+            stop.set()
+            end_scripts()
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            self._spent += time.monotonic() - began
+
+    def _one(self, suspicion: Suspicion, began: float, at_once: int, stop: threading.Event) -> Prepared:
+        settings = self._settings
+        assert settings is not None
+        left = settings.seconds - self._spent - (time.monotonic() - began)
+        if left <= 0:
+            return Prepared(_not_reduced(suspicion, "the time for reducing was used up"), suspicion)
+        # the others have the workers for most of the time
+        budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
+        examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop))
+        try:
+            scripts = settings.scripts and self._script_seconds < settings.script_seconds
+            ready = prepare_one(self._local, examiner, suspicion, budget, scripts, self._tell)
+            self._script_seconds += ready.script_seconds
+            return ready
+        except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
+            return Prepared(_not_reduced(suspicion, _in_words(error)), suspicion)
+
+
+@dataclass(frozen=True)
+class _Stoppable:
+    """A runner for work in another thread, which ends with the next case once it is told to stop."""
+
+    runner: Runner
+    stop: threading.Event
+
+    @property
+    def targets(self) -> Sequence[str]:
+        return self.runner.targets
+
+    def run_pairs(
+        self,
+        pairs: Sequence[tuple[Case, str]],
+        *,
+        fresh: bool = False,
+        deadline_factor: float = 1.0,
+        on_outcome: Callable[[Outcome], None] | None = None,
+    ) -> list[Outcome]:
+        if self.stop.is_set():
+            raise RuntimeError("nobody waits for this reduction any more")
+        return self.runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor, on_outcome=on_outcome)
+
+
+def _in_words(error: Exception) -> str:
+    """What stopped us; of a bug of ours also where."""
+    if isinstance(error, TensorParityError):
+        return gist(str(error))
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return f"a bug in tensorparity ({where}): {type(error).__name__}: {gist(str(error))}"
+
+
+def confirm_suspicions(examiner: Examiner, doubted: Sequence[Suspicion]) -> list[Suspicion]:
+    """Suspicions met on the way, seen again in fresh workers, in their order; what does not show again is ``flaky``.
+
+    A hang is left out: a candidate that is slow on a loaded machine is no finding.
+    """
+    return examiner.confirm_all([suspicion for suspicion in doubted if suspicion.kind is not Kind.HANG])
+
+
+def _is_reducible(suspicion: Suspicion) -> bool:
+    """Defects; of an operator also remarks and documented freedoms, which say most on the smallest input."""
+    klass = suspicion.diagnosis.klass
+    return klass is Class.DEFECT or (suspicion.oracle == PRECISION and klass in (Class.PRECISION, Class.SPECIFICATION))
+
+
+def _alike(suspicion: Suspicion) -> _Alike:
+    """Suspicions that are reduced once: they would be one finding, whatever the figures of their parameters are."""
+    return (*suspicion.key, suspicion.signature)
+
+
+def _signed_like(suspicion: Suspicion, reduced: Suspicion) -> Suspicion:
+    """Another sighting of a defect that has been reduced already: it gets that one's parameters, so its signature."""
+    diagnosis = replace(suspicion.diagnosis, parameters=reduced.diagnosis.parameters)
+    return replace(suspicion, diagnosis=diagnosis, features=reduced.features)
+
+
+def _with_remark(suspicion: Suspicion, remark: Evidence) -> Suspicion:
+    diagnosis = suspicion.diagnosis
+    return replace(suspicion, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, remark)))
+
+
+def _not_reduced(suspicion: Suspicion, why: str, *, by_file: bool = False) -> Suspicion:
+    """As it was found.
+
+    Args:
+        by_file: the model file itself shows it.
+    """
+    remarked = _with_remark(suspicion, observed("not-reduced", why=why, by_file=by_file))
+    return replace(remarked, reduced=False, not_reduced=why)
+
+
+def prepare_one(
+    local: LocalRunner,
+    examiner: Examiner,
+    suspicion: Suspicion,
+    budget: ReductionBudget,
+    scripts: bool = True,
+    listener: Watcher = unwatched,
+) -> Prepared:
+    """Reduce one suspicion, and render and execute its script."""
+    listener(Progress("reducing", 0, None, suspicion.diagnosis.api or ""))
+    exporter = exporter_of(suspicion)
+    if exporter is not None:
+        return _prepare_exporter(local, examiner, suspicion, exporter, budget, scripts, listener)
+    reduction = reduce_suspicion(examiner, suspicion, budget)
+    if reduction.suspicion is None:
+        return Prepared(_not_reduced(suspicion, reduction.stopped), suspicion, reduction)
+    final = _as_filed(suspicion, reduction)
+    if not scripts or final.diagnosis.klass is not Class.DEFECT:
+        return Prepared(final, suspicion, reduction)
+    listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
+    began = time.monotonic()
+    (shown,) = examiner.examine([_ask_for(suspicion, final.case, suspicion.targets)])
+    outcomes = dict(shown.own)
+    ready = _with_script(final, suspicion, reduction, reproduce(local, final, outcomes))
+    return replace(ready, script_seconds=time.monotonic() - began)
+
+
+def _with_script(
+    final: Suspicion, suspicion: Suspicion, reduction: Reduction | None, reproduced: Reproduced
+) -> Prepared:
+    script = reproduced.script
+    if not script.verified:
+        final = _with_remark(final, observed("script-doubt", written=bool(script.text), why=script.remark))
+    if reproduced.case is not None:
+        final = replace(final, case=reproduced.case)
+    return Prepared(final, suspicion, reduction, script if script.text else None, reproduced.draft)
+
+
+def _prepare_exporter(
+    local: LocalRunner,
+    examiner: Examiner,
+    suspicion: Suspicion,
+    exporter: str,
+    budget: ReductionBudget,
+    scripts: bool,
+    listener: Watcher,
+) -> Prepared:
+    """The smallest layer that it gets wrong, else the file with the smallest batch."""
+    reduction = reduce_exporter(local, examiner, suspicion, exporter, budget)
+    if reduction.suspicion is None:
+        final = _not_reduced(suspicion, reduction.stopped, by_file=True)
+    else:
+        final = _as_filed(suspicion, reduction)
+    if not scripts:
+        return Prepared(replace(final, case=suspicion.case), suspicion, reduction)
+    listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
+    prepared = _with_script(final, suspicion, reduction, reproduce_exporter(local, examiner, final, exporter))
+    # a graph would be lowered by ourselves when it is replayed: the file it is, for everybody but the script
+    return replace(prepared, suspicion=replace(prepared.suspicion, case=_in_file(prepared.suspicion.case, suspicion)))
+
+
+def _in_file(case: Case, suspicion: Suspicion) -> Case:
+    return case if isinstance(case.subject, ModelFile) else suspicion.case
+
+
+def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
+    """The reduced case with the words of the first sighting: where it was found, and by how much."""
+    reduced, original = reduction.suspicion, reduction.original
+    assert reduced is not None
+    diagnosis = suspicion.diagnosis
+    if suspicion.oracle == PRECISION:  # its words are about numbers, and those of the smallest input say most
+        told = (*reduced.diagnosis.evidence, _ratio(original, reduction))
+        shown = replace(reduced.diagnosis, evidence=told)
+        signed = reduced.features or suspicion.features
+        return replace(
+            reduced,
+            reduced=not reduction.stopped,
+            not_reduced=reduction.stopped,
+            targets=suspicion.targets,
+            features=signed,
+            diagnosis=shown,
+        )
+    evidence = [*diagnosis.evidence, _ratio(original, reduction)]
+    if isinstance(reduction.case.subject, ModelFile):
+        evidence.append(observed("file-itself"))
+    return replace(
+        reduced,
+        reduced=not reduction.stopped,
+        not_reduced=reduction.stopped,
+        targets=suspicion.targets,
+        features=features(reduction.case, reduced.stage),
+        diagnosis=replace(
+            reduced.diagnosis,
+            node=diagnosis.node or reduced.diagnosis.node,
+            api=diagnosis.api or reduced.diagnosis.api,
+            # of a case of several layers, who looks at it afresh may not know which one it is
+            parameters=reduced.diagnosis.parameters if reduced.diagnosis.api else diagnosis.parameters,
+            evidence=tuple(evidence),
+            measure=diagnosis.measure or reduced.diagnosis.measure,
+            threshold=diagnosis.threshold if diagnosis.measure else reduced.diagnosis.threshold,
+            relative=diagnosis.relative if diagnosis.measure else reduced.diagnosis.relative,
+            wavering=diagnosis.wavering,
+            fused=diagnosis.fused,
+        ),
+    )
+
+
+def _ratio(original: Case, reduction: Reduction) -> Evidence:
+    return observed(
+        "reduced",
+        nodes=node_count(original),
+        numbers=elements(original),
+        nodes_after=node_count(reduction.case),
+        numbers_after=elements(reduction.case),
+        checks=reduction.checks,
+        stopped=reduction.stopped,
+    )
+
+
+def reduce_suspicion(examiner: Examiner, suspicion: Suspicion, budget: ReductionBudget) -> Reduction:
+    """The simplest case with the suspicion's key, by all targets' word.
+
+    First with the targets that are needed; if they cannot tell (the one that is right may not run it alone), or the
+    others do not say the same of the result, with all of them.
+    """
+    suspicion = _with_steady_kind(suspicion, suspicion)
+    if suspicion.kind in DEADLY:
+        budget = replace(budget, checks=min(budget.checks, _DEADLY_CHECKS))
+    needed = needed_targets(suspicion, examiner.setup.traits)
+    reduction = _reduce(examiner, suspicion, needed, budget)
+    everybody = list(suspicion.targets)
+    if set(needed) == set(everybody):
+        return reduction
+    if reduction.suspicion is not None:
+        (shown,) = examiner.examine([_ask_for(suspicion, reduction.case, everybody)])
+        final = _matching_suspicion(suspicion, _comparable(suspicion, shown.judged))
+        if final is not None:
+            return replace(reduction, suspicion=final)
+    checks = budget.checks - reduction.checks if suspicion.kind in DEADLY else budget.checks
+    left = replace(budget, seconds=budget.seconds - reduction.seconds, checks=max(1, checks))
+    again = _reduce(examiner, suspicion, everybody, left)
+    return replace(again, checks=again.checks + reduction.checks, seconds=again.seconds + reduction.seconds)
+
+
+def _ask_for(suspicion: Suspicion, case: Case, targets: Sequence[str]) -> Ask:
+    """A case put to the oracle that convicted; where that is the one of its kind, to that of this case: a graph of
+    several layers becomes one of a single layer.
+    """
+    oracle = particular_oracle(suspicion)
+    return Ask(case, tuple(targets), (oracle,) if oracle else ())
+
+
+def _asked_widely(suspicion: Suspicion, case: Case, targets: Sequence[str]) -> Ask:
+    """Also put to the oracle of what runs alone, where only how it ends was judged: others may answer wrongly."""
+    ask = _ask_for(suspicion, case, targets)
+    narrow = suspicion.oracle == FAILURE and kind_of(case) in _ALONE
+    return replace(ask, oracles=(FAILURE, oracle_of(case))) if narrow else ask
+
+
+def _with_others(examined: Examined) -> Judged:
+    """With what another oracle met: no bad endings, of which the first one has said all."""
+    others = (s for judged in examined.measured for s in judged.suspicions if s.kind not in ENDING_KINDS)
+    return replace(examined.judged, suspicions=(*examined.judged.suspicions, *others))
+
+
+def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], budget: ReductionBudget) -> Reduction:
+    def check(cases: Sequence[Case]) -> list[Judged]:
+        asks = [_asked_widely(suspicion, case, targets) for case in cases]
+        return [_comparable(suspicion, _with_others(item)) for item in examiner.examine(asks)]
+
+    began = time.monotonic()
+    (first,) = check([suspicion.case])
+    found = _matching_suspicion(suspicion, first)
+    if found is None:
+        why = first.undecided or "alone, it does not fail in the same way"
+        return Reduction(suspicion.case, suspicion.case, None, 1, time.monotonic() - began, stopped=why)
+
+    def remembering(cases: Sequence[Case]) -> list[Judged]:
+        return [first] if [case.digest for case in cases] == [suspicion.case.digest] else check(cases)
+
+    return reduce_case(suspicion.case, found.key, remembering, PASSES, budget, suspicion.diagnosis.klass)
+
+
+def _comparable(suspicion: Suspicion, judged: Judged) -> Judged:
+    """Without what has the same key and is another defect.
+
+    An exception that says something else; and of an operator, NaN and infinities that it makes of numbers where it
+    was given some, or the other way round.
+    """
+    numbers = suspicion.oracle == PRECISION and suspicion.diagnosis.measure is not None
+    same = [
+        other
+        for other in _all_steadied(suspicion, judged).suspicions
+        if other.key != suspicion.key
+        or (other.message == suspicion.message and (not numbers or bool(other.features) is bool(suspicion.features)))
+    ]
+    return replace(judged, suspicions=tuple(same))
+
+
+def _with_steady_kind(found: Suspicion, original: Suspicion) -> Suspicion:
+    """Where a suspect answers differently from run to run, a NaN is one more of its wrong numbers."""
+    if found.kind is Kind.NAN and original.diagnosis.wavering:
+        return replace(found, kind=Kind.INCONSISTENCY)
+    return found
+
+
+def _all_steadied(original: Suspicion, checked: Judged) -> Judged:
+    return replace(checked, suspicions=tuple(_with_steady_kind(found, original) for found in checked.suspicions))
+
+
+def _matching_suspicion(suspicion: Suspicion, checked: Judged) -> Suspicion | None:
+    """What a fresh look at the case says of the same defect."""
+    wanted = suspicion.diagnosis
+    exact = checked.of_key(suspicion.key, wanted.klass)
+    if exact is not None:
+        return exact
+    for other in checked.suspicions:
+        found, accused = set(other.diagnosis.suspects), set(wanted.suspects)
+        # alone, whoever raises in other words is told apart; and who answers by chance may happen to be right
+        parted = other.kind is Kind.ERROR or bool(wanted.wavering)
+        alike = other.kind is suspicion.kind and (found == accused or (parted and found < accused))
+        known = wanted.api is None or other.diagnosis.api is None or wanted.api == other.diagnosis.api
+        if alike and known and other.diagnosis.klass is wanted.klass:
+            return other
+    return None
+
+
+def needed_targets(suspicion: Suspicion, traits: Traits) -> list[str]:
+    """The suspects and one that is right; everybody, where the vote decides or code is shared."""
+    case, targets = suspicion.case, list(suspicion.targets)
+    suspects = [target for target in targets if target in suspicion.diagnosis.suspects]
+    if not suspects:
+        shared = [t for t, family in traits.families(targets).items() if family in suspicion.diagnosis.suspects]
+        return sorted(shared, key=lambda t: traits[t].start_rank)[:2] if len(shared) > 2 else targets
+    if not (suspicion.exception or _has_reference(case)):
+        return targets
+    others = sorted((t for t in targets if t not in suspects), key=lambda t: traits[t].start_rank)
+    return [*suspects, *others[:1]]
+
+
+def _has_reference(case: Case) -> bool:
+    """Whether the catalogue says who is wrong, so that nobody has to be outvoted."""
+    if case.procedure.goal in (Goal.FORWARD, Goal.CALL):
+        return bool(references(case))
+    if case.procedure.goal is Goal.REPLAY:
+        return bool(case.cotangents) and pulled_back(case) is not None
+    return case.procedure.goal in (Goal.GRADIENTS, Goal.UPDATE) and loss_function(case) is not None

@@ -1,0 +1,301 @@
+"""Reproducers: rendered for the suspect's family, then executed in a fresh process before anybody is shown one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...core.arrays import dtype_name
+from ...core.case import ApiCall, Case, ModelFile
+from ...core.graph import LayerGraph
+from ...core.outcome import Outcome
+from ...core.suspicion import Suspicion
+from ...core.verdict import Kind
+from ...operators.functions.catalogue import operator_of
+from ...oracles.kinds import particular_oracle
+from ...reporting import words
+from ...store.casefile import SUFFIX, CaseFile, write_case
+from ...targets.catalogue import spec_of, traits_of
+from ...targets.lowering import lower
+from ...targets.names import TargetName, parse_target
+from ...targets.runner import LocalRunner, PreparedTarget
+from .attachments import HERE, Attachment, AttachmentFolder
+from .calls import composed_parts, torch_parts
+from .claim import Claim
+from .draft import draft
+from .expectations import claim_of
+from .file_scripts import FileScript, keras_file_parts, onnx_file_parts, torch_file_parts
+from .keras_scripts import keras_parts
+from .literals import Unprintable, is_known
+from .onnx_scripts import onnx_parts
+from .operator_scripts import operator_parts
+from .replay_script import replay_text
+from .script import Parts, Reproducer, assemble
+from .torch_scripts import torch_graph_parts
+
+_SECONDS = 300.0
+#: Exit codes of a script, and what they say.
+SHOWS, FIXED = 1, 0
+#: What a script says before it ends with 1.
+_OBSERVED = "observed"
+
+#: Executes a fault in the process first, and then the script as if it were run alone.
+_WITH_FAULT = """
+import runpy, sys
+sys.path[:] = [folder for folder in sys.path if folder]
+library, fault, target, script = sys.argv[1:5]
+sys.argv[:] = [script, *sys.argv[5:]]
+__import__(library)
+with open(fault) as file:
+    exec(compile(file.read(), fault, "exec"), {"__name__": "tensorparity_fault", "__file__": fault, "TARGET": target})
+runpy.run_path(script, run_name="__main__")
+"""
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of rendering: the script (without text where there is none to be had) and the draft of a report.
+
+    Args:
+        case: the one that the script shows, where that is not the suspicion's own.
+    """
+
+    script: Reproducer
+    draft: str
+    case: Case | None = None
+
+
+def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Reproduced:
+    """A script for the first suspect that can be run here, verified if it could be, and a report around it.
+
+    Args:
+        outcomes: of the suspicion's own case, by target.
+    """
+    suspect = _runnable(suspicion, outcomes)
+    claim = claim_of(suspicion, outcomes, suspect) if suspect else None
+    script = _script(runner, suspicion, suspect, claim, outcomes)
+    records = {target: outcome.record for target, outcome in outcomes.items()}
+    name = suspect or ", ".join(suspicion.diagnosis.suspects)
+    said, traits = words.sentences(suspicion.diagnosis), traits_of([name])[name]
+    report = draft(title_of(suspicion, name), name, suspicion, claim, script, records, said, traits)
+    return Reproduced(script, report)
+
+
+def _script(
+    runner: LocalRunner,
+    suspicion: Suspicion,
+    suspect: str | None,
+    claim: Claim | None,
+    outcomes: Mapping[str, Outcome],
+) -> Reproducer:
+    if suspect is None:
+        return Reproducer("", remark="no suspect is a target that a script could run")
+    if not spec_of(parse_target(suspect)).traits.script_writer:
+        return _replaying(runner, suspicion, suspect)
+    if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
+        return Reproducer("", remark="neither a reference nor another target says what the answer should be")
+    desktop = AttachmentFolder()
+    try:
+        if isinstance(suspicion.case.subject, ModelFile):
+            how = file_script(runner, suspicion, claim, outcomes.get(suspect))
+            text = render_file(suspicion, suspect, claim, how, desktop)
+        else:
+            text = render(suspicion, suspect, claim)
+    except Unprintable as reason:
+        return Reproducer("", remark=f"no short script: {reason}")
+    except KeyError as missing:
+        return Reproducer("", remark=f"no script: the case has no {missing}")
+    return verify(text, runner.desk(suspect), tuple(desktop.files.values()))
+
+
+def _replaying(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+    """A script around the case file, for a target whose calls nobody can write down."""
+    desktop = AttachmentFolder()
+    with tempfile.TemporaryDirectory(prefix="tensorparity-case-") as folder:
+        path = Path(folder) / f"case{SUFFIX}"
+        suspects, oracle = suspicion.diagnosis.suspects, particular_oracle(suspicion)
+        write_case(path, CaseFile(suspicion.case, suspicion.targets, suspects=suspects, oracle=oracle))
+        case = desktop.data("case", SUFFIX, path.read_bytes())
+    options = ["--trust"] if runner.settings.trust else []
+    title = title_of(suspicion, suspect) + "."
+    text = replay_text(title, suspect, suspicion.targets, case, HERE, options)
+    found = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}  # where a plug-in may be
+    return verify(text, runner.desk(suspect), tuple(desktop.files.values()), found)
+
+
+def file_script(runner: LocalRunner, suspicion: Suspicion, claim: Claim | None, own: Outcome | None) -> FileScript:
+    """What a script around a model file has to know."""
+    settings = runner.settings
+    outputs = tuple(own.outputs or own.trace.nodes) if own else ()
+    watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
+    return FileScript(outputs, claim.name if claim else "", settings.imports, settings.trust, watched)
+
+
+def render_file(
+    suspicion: Suspicion, suspect: str, claim: Claim | None, how: FileScript, desktop: AttachmentFolder
+) -> str:
+    """The text of a script that reads the model from a file beside it; the files are left in ``desktop``.
+
+    Raises:
+        Unprintable: if it cannot be written in a few lines.
+    """
+    name, case = parse_target(suspect), suspicion.case
+    if spec_of(name).traits.script_writer == "keras":
+        parts = keras_file_parts(case, name.flavour, how, desktop)
+    elif spec_of(name).traits.script_writer == "torch":
+        parts = torch_file_parts(case, name.flavour, how, desktop)
+    else:
+        try:
+            return render(suspicion, suspect, claim)  # a node or two can be written down
+        except Unprintable:
+            lowered = lower("onnx", case, "onnx")
+            if not isinstance(lowered, tuple):
+                raise
+            parts = onnx_file_parts(name.base, *lowered, how, desktop)
+    return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim, suspicion.exception)
+
+
+def _runnable(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> str | None:
+    """A suspect that is a target; of code that several share, the first of them."""
+    suspects = [target for target in suspicion.diagnosis.suspects if target in outcomes]
+    if suspects:
+        return suspects[0]
+    families = traits_of(outcomes).families(outcomes)
+    shared = [t for t in outcomes if families[t] in suspicion.diagnosis.suspects and outcomes[t].completed]
+    return shared[0] if shared else None
+
+
+def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
+    """The text of the script.
+
+    Raises:
+        Unprintable: if it cannot be written in a few lines.
+    """
+    name = parse_target(suspect)
+    watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
+    parts = _parts(suspicion.case, name, claim, watched)
+    return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim, suspicion.exception)
+
+
+def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:
+    layers = spec_of(name).traits.script_writer == "keras" and isinstance(case.subject, LayerGraph)
+    if claim and claim.dtype and not is_known(claim.dtype) and not layers:  # elsewhere answers are cast for NumPy
+        raise Unprintable(f"NumPy has no {claim.dtype} to tell it from others")
+    if isinstance(case.subject, ApiCall) and operator_of(case.subject.api) and spec_of(name).traits.calls != "onnx":
+        return operator_parts(case, spec_of(name).traits.calls, name.flavour, watched=watched)
+    composed = composed_parts(case, spec_of(name).traits.calls, name.flavour, watched=watched)
+    if composed is not None:
+        return composed
+    if spec_of(name).traits.script_writer == "keras":
+        return keras_parts(case, name.flavour, claim, watched=watched)
+    if spec_of(name).traits.script_writer == "torch" and isinstance(case.subject, LayerGraph):
+        program = lower("torch", case, "torch")
+        if not isinstance(program, tuple):
+            raise Unprintable(program or "the case has no program")
+        return torch_graph_parts(*program, name.flavour, claim, watched=watched)
+    if spec_of(name).traits.script_writer == "torch":
+        return torch_parts(case, name.flavour, claim, watched=watched)
+    lowered = lower("onnx", case, "onnx")
+    if not isinstance(lowered, tuple):
+        raise Unprintable(lowered or "the case has no ONNX model")
+    subject, arrays = lowered
+    dtype = dtype_name(claim.observed) if claim and claim.observed is not None else "float32"
+    return onnx_parts(name.base, subject, arrays, claim.name if claim else "", dtype, watched=watched)
+
+
+def title_of(suspicion: Suspicion, suspect: str) -> str:
+    graph = suspicion.case.subject
+    otherwise = f"a graph of {len(graph.nodes)} layers" if isinstance(graph, LayerGraph) else "the model"
+    return words.title(suspicion, suspect, otherwise)
+
+
+def verify(
+    text: str, desk: PreparedTarget, beside: Sequence[Attachment] = (), variables: Mapping[str, str] | None = None
+) -> Reproducer:
+    """Execute the script as its target is run, with the fault if there is one and, beside it, without.
+
+    Args:
+        beside: files that it reads from its own folder.
+        variables: of the environment, besides those of the target.
+    """
+    ways = (True, False) if desk.fault is not None else (True,)
+    with ThreadPoolExecutor(len(ways)) as pool:
+        ends = list(pool.map(lambda planted: execute(text, desk, planted=planted, beside=beside, more=variables), ways))
+    script = Reproducer(text).with_files(beside)
+    code, said = ends[0]
+    if code != SHOWS:
+        return replace(script, remark=f"it ended with {code} instead of 1 in a fresh process: {said}")
+    if ends[-1][0] != FIXED and len(ends) > 1:
+        code, said = ends[-1]
+        return replace(script, remark=f"without the planted fault it ended with {code} instead of 0: {said}")
+    return replace(script, verified=True)
+
+
+def execute(
+    text: str,
+    desk: PreparedTarget,
+    *,
+    planted: bool,
+    beside: Sequence[Attachment] = (),
+    more: Mapping[str, str] | None = None,
+) -> tuple[int | str, str]:
+    """Exit code (or how else it ended) and the last line it said."""
+    launch = desk.plan(fresh=True).launch
+    with tempfile.TemporaryDirectory(prefix="tensorparity-script-") as folder:
+        script = Path(folder) / "reproducer.py"
+        script.write_text(text)
+        for file in beside:
+            file.put(Path(folder))
+        command = [launch.python, str(script)]
+        if planted and desk.fault is not None:
+            fault = Path(folder) / "fault.py"
+            fault.write_text(desk.fault.source)
+            library = desk.spec.distributions[0]
+            command = [launch.python, "-c", _WITH_FAULT, library, str(fault), str(desk.name), str(script)]
+        variables = {**launch.variables, "HOME": folder, "TMPDIR": folder, **desk.import_variables, **(more or {})}
+        return _run(command, folder, variables)
+
+
+#: Scripts that are being executed, by whatever thread.
+_RUNNING: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
+
+
+def end_scripts() -> None:
+    """Kill what is being executed: nobody waits for it any more."""
+    for process in list(_RUNNING):
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _run(command: list[str], folder: str, variables: Mapping[str, str]) -> tuple[int | str, str]:
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=dict(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    _RUNNING.add(process)
+    try:
+        output, _ = process.communicate(timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return f"no end after {_SECONDS:.0f} s", ""
+    lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
+    last = lines[-1][:300] if lines else ""
+    code = process.returncode
+    if code == SHOWS and not any(line.startswith(_OBSERVED) for line in lines):
+        return "an exception of its own", last  # Python's exit code for it is 1, too
+    return (code if code >= 0 else signal.Signals(-code).name), last
