@@ -38,11 +38,11 @@ def _suspicion(case: Case, oracle: str, kind: Kind = Kind.ERROR, **diagnosis: ob
 
 def test_a_candidate_of_one_layer_is_judged_as_one() -> None:
     found = _suspicion(_case(2), "layers", Kind.INCONSISTENCY)
-    assert reducing._asked(found, _case(), TARGETS).oracles == ()
+    assert reducing._ask_for(found, _case(), TARGETS).oracles == ()
 
 
 def test_who_convicted_otherwise_is_asked_again() -> None:
-    assert reducing._asked(_suspicion(_case(2), "muffin"), _case(), TARGETS).oracles == ("muffin",)
+    assert reducing._ask_for(_suspicion(_case(2), "muffin"), _case(), TARGETS).oracles == ("muffin",)
 
 
 def test_beside_a_failure_wrong_answers_are_looked_for() -> None:
