@@ -130,11 +130,13 @@ def examine_operator(
     chosen = [item for item in selection.choose([examined]) if _operator_finding(item, operator.name).id not in known]
     confirmed = [suspicion for suspicion, _ in examiner.confirm(chosen)] if chosen else []
     asked = [item.judged.suspicions[0] for item in chosen]
-    prepared = list(reduce_all(examiner, confirmed))[: len(asked)]
+    prepared = list(reduce_all(examiner, confirmed))
     filed = []
-    for first, item in zip(asked, prepared, strict=True):
+    for first, item in zip(asked, prepared[: len(asked)], strict=True):
         done, original = (selection.complete(first, suspicion) for suspicion in (item.suspicion, item.original))
         filed.append((done, finding_of(done, "predoo", examined.own, operator.name, original)))
+    for met in prepared[len(asked) :]:
+        filed.append((met.suspicion, finding_of(met.suspicion, "predoo", examined.own, operator.name, met.original)))
     return examined.judged.verdicts, filed
 
 

@@ -1,8 +1,8 @@
 """Whatever libraries answered when they were recorded is judged today as it was then.
 
 A change that is meant is listed in ``differences.json``: the group (``scenario.kind``), the index, the fields (``*``
-for all of one that was not there, or is no more), and the reason. What is listed and does not occur fails, too, so that
-the list says the truth.
+for all of one that was not there, or is no more), and the reason; where many have one reason, instead of the index how
+many there are. What is listed and does not occur fails, too, so that the list says the truth.
 """
 
 from __future__ import annotations
@@ -36,16 +36,25 @@ _ALL = 30 << 20
 _LIBRARIES = ("tensorflow", "torch", "jax", "keras", "onnxruntime", "openvino")
 
 
+#: The index of what is listed by its count.
+_ANY = -1
+
+
 @cache
-def _listed() -> dict[Difference, str]:
+def _listed() -> dict[Difference, tuple[int, str]]:
+    """How often each is listed, and why."""
     entries = json.loads(DIFFERENCES.read_text())
-    return {Difference(e["group"], e["index"], field): e["reason"] for e in entries for field in e["fields"]}
+    return {
+        Difference(entry["group"], entry.get("index", _ANY), field): (entry.get("count", 1), entry["reason"])
+        for entry in entries
+        for field in entry["fields"]
+    }
 
 
 def _as_listed(item: Difference) -> Difference:
     """What would have to be listed for this difference."""
-    whole = replace(item, field="*")
-    return whole if whole in _listed() else item
+    ways = (item, replace(item, field="*"), replace(item, index=_ANY))
+    return next((way for way in ways if way in _listed()), item)
 
 
 @cache
@@ -56,16 +65,18 @@ def _replayed(name: str) -> Replayed:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_everything_is_judged_as_it_was(scenario: Scenario) -> None:
     results = _replayed(scenario.name).results
-    found = {_as_listed(item) for item in differences(scenario.name, results, expected(scenario)["results"])}
-    listed = {item for item in _listed() if item.group.startswith(f"{scenario.name}.")}
-    new, gone = sorted(found - listed), sorted(listed - found)
+    found = Counter(_as_listed(item) for item in differences(scenario.name, results, expected(scenario)["results"]))
+    listed = {item: count for item, (count, _) in _listed().items() if item.group.startswith(f"{scenario.name}.")}
+    new = sorted(item for item in found if item not in listed)
     assert not new, f"{len(new)} differences that are not listed: {', '.join(item.place for item in new[:20])}"
-    assert not gone, f"listed, but not so: {', '.join(item.place for item in gone)}"
+    for item, count in listed.items():
+        so_often = bool(found[item]) if item.field == "*" else found[item] == count
+        assert so_often, f"listed, but not so: {item.place}, {found[item]} times"
 
 
 def test_every_listed_difference_has_a_reason_and_a_scenario() -> None:
     names = {scenario.name for scenario in SCENARIOS}
-    for item, reason in _listed().items():
+    for item, (_, reason) in _listed().items():
         assert reason.strip(), item.place
         assert item.group.partition(".")[0] in names, item.place
 

@@ -199,7 +199,8 @@ def _overwritten_arrays(array: Array, part: Box) -> list[Array]:
         values = [array.max(), array.min()]
     else:
         finite = np.abs(array[np.isfinite(array)]).max(initial=0.0)
-        values = [4 * finite + 1, -4 * finite - 1]
+        with np.errstate(over="ignore"):  # beyond the largest number there is infinity, which is as large as it gets
+            values = [4 * finite + 1, -4 * finite - 1]
     found = []
     for value in values:
         changed = array.copy()
