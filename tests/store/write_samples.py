@@ -108,7 +108,7 @@ def _of_suspicion(suspicion: Suspicion) -> dict[str, Any]:
         "key": list(suspicion.key),
         "signature": suspicion.signature,
         "finding": finding.id,
-        "document": finding.to_json(),
+        "document": {name: value for name, value in finding.to_json().items() if name not in _LATER[1:]},
     }
 
 
@@ -137,15 +137,20 @@ def _of_store(folder: Path) -> dict[str, Any]:
             return _of_open_store(store)
 
 
+#: What a document has that the samples have not: versions of the machine, and keys that came later.
+_LATER = ("versions", "title", "severity", "reduced")
+
+
 def _of_open_store(store: Store) -> dict[str, Any]:
     (campaign,) = store.campaigns()
-    results = [result for engine in store.engines(campaign.id) for result in store.results(campaign.id, engine)]
+    engines = store.engines(campaign.id)
+    results = [(engine, result) for engine in engines for result in store.results(campaign.id, engine)]
     return {
         "command": campaign.command,
         "seed": campaign.seed,
         "stop_reason": campaign.stop_reason,
         "results": [
-            [r.engine, r.index, r.case_digest, [verdict.judgement.value for verdict in r.verdicts]] for r in results
+            [engine, r.index, r.digest, [verdict.judgement.value for verdict in r.verdicts]] for engine, r in results
         ],
         "findings": {finding.id: _of_finding(store, finding) for finding in store.findings()},
     }
@@ -156,7 +161,7 @@ def _of_finding(store: Store, finding: Any) -> dict[str, Any]:
     assert path is not None
     original = path.with_suffix(".original.tpcase")
     return {
-        "document": {name: value for name, value in finding.to_json().items() if name != "versions"},
+        "document": {name: value for name, value in finding.to_json().items() if name not in _LATER},
         "signature": finding.signature,
         "cluster": finding.cluster,
         "case": read_case(path).case.digest,

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from ..core.arrays import Array, dtype_name
 from ..core.atomic import replacing_file
-from ..core.case import EXPORTED_ONNX, ApiCall, Case, Counterpart, ModelFile, Subject
+from ..core.case import EXPORTED_ONNX, ApiCall, Case, ModelFile, Subject
 from ..core.errors import CaseFileError, ModelRefusedError, UsageError
 from ..core.jsontext import Json, canonical, parse
 from . import npy
@@ -362,8 +362,7 @@ def _extract_model(container: Container, case: Case, scratch: Path) -> Case:
         out.write(data)
     case = replace(case, subject=replace(subject, path=str(file)))
     if case.counterpart and isinstance(other := case.counterpart.subject, ModelFile) and other.sha256 == found:
-        moved = Counterpart(replace(other, path=str(file)), case.counterpart.procedure)
-        case = replace(case, counterpart=moved)
+        case = replace(case, counterpart=replace(case.counterpart, subject=replace(other, path=str(file))))
     return case
 
 
