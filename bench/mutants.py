@@ -21,22 +21,22 @@ from dataclasses import dataclass
 
 #: (module, function or name) -> why a change in it changes no value.
 EQUIVALENT: dict[tuple[str, str], str] = {
-    ("calls/numbers", "_NEWTON"): "steps beyond convergence change nothing",
-    ("calls/numbers", "_RECURRENCES"): "steps beyond the last that is needed change nothing",
-    ("calls/numbers", "_POWERS"): "terms below the roundoff change nothing",
-    ("calls/numbers", "_FAR_BESSEL"): "terms below the roundoff change nothing",
-    ("calls/numbers", "_FAR_NDTR"): "terms below the roundoff change nothing",
-    ("calls/numbers", "_MIRROR"): "both formulas hold on either side",
-    ("calls/numbers", "_FROM_DIGAMMA"): "both formulas hold on either side",
-    ("calls/numbers", "_FROM_BESSEL"): "both formulas hold on either side",
-    ("calls/numbers", "_FROM_NDTR"): "both formulas hold on either side",
-    ("calls/numbers", "_erfinv_guess"): "Newton's steps lead to the same value from any start near it",
-    ("calls/numbers", "_ndtri_guess"): "Newton's steps lead to the same value from any start near it",
-    ("calls/numbers", "_trigamma"): "the slope of digamma: it reaches bounds only, through a table of functions",
-    ("convolution", "CHUNK_BYTES"): "how much memory is used at once",
-    ("convolution", "row_bytes"): "how much memory is used at once",
-    ("directional", "STEP"): "the step of a difference: one near it serves as well",
-    ("directional", "_NOISE"): "how much rounding explains: a bound under another name",
+    ("reference/numbers", "_NEWTON"): "steps beyond convergence change nothing",
+    ("reference/numbers", "_RECURRENCES"): "steps beyond the last that is needed change nothing",
+    ("reference/numbers", "_POWERS"): "terms below the roundoff change nothing",
+    ("reference/numbers", "_FAR_BESSEL"): "terms below the roundoff change nothing",
+    ("reference/numbers", "_FAR_NDTR"): "terms below the roundoff change nothing",
+    ("reference/numbers", "_MIRROR"): "both formulas hold on either side",
+    ("reference/numbers", "_FROM_DIGAMMA"): "both formulas hold on either side",
+    ("reference/numbers", "_FROM_BESSEL"): "both formulas hold on either side",
+    ("reference/numbers", "_FROM_NDTR"): "both formulas hold on either side",
+    ("reference/numbers", "_erfinv_guess"): "Newton's steps lead to the same value from any start near it",
+    ("reference/numbers", "_ndtri_guess"): "Newton's steps lead to the same value from any start near it",
+    ("reference/numbers", "_trigamma"): "the slope of digamma: it reaches bounds only, through a table of functions",
+    ("layers/convolution", "CHUNK_BYTES"): "how much memory is used at once",
+    ("layers/convolution", "row_bytes"): "how much memory is used at once",
+    ("reference/directional", "STEP"): "the step of a difference: one near it serves as well",
+    ("reference/directional", "_NOISE"): "how much rounding explains: a bound under another name",
 }
 
 _SWAPS: dict[type, type] = {

@@ -195,7 +195,8 @@ def findings_of(
     selection = OncePerOperator(examiner.setup.traits, lambda: True)
     session = _Watched(examiner, preparation, silent, shelf, selection=selection)  # type: ignore[arg-type]
     session.findings.update(known or {})
-    session.file("predoo", found.examined if isinstance(found, Searched) else found)
+    session.confirm(found.examined if isinstance(found, Searched) else found)
+    session.file("predoo")
     return [Filed(finding, session.__dict__["seen"][finding.id]) for finding in shelf.kept]
 
 

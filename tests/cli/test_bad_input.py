@@ -152,7 +152,7 @@ class TestOptions:
         ("arguments", "message"),
         [
             (["compare"], "Missing argument 'MODEL'"),
-            (["compare", "zoo:resnet20", "--oracle", "delphi"], "unknown oracle 'delphi'; known are cradle, parity"),
+            (["compare", "zoo:resnet20", "--oracle", "delphi"], "unknown oracle 'delphi'; known are cradle"),
             (["compare", "zoo:resnet20", "--share", "101"], "--share"),
             (["compare", "zoo:resnet20", "--fault", "keras:jax=gremlin"], "unknown fault 'gremlin'; known are"),
             (["compare", "zoo:resnet20", "--fault", "gremlin"], "is not TARGET=NAME or TARGET=FILE.py"),
@@ -163,7 +163,7 @@ class TestOptions:
             (["hunt", "--engine", "cradel", "--cases", "0"], "unknown engine 'cradel'; known are cradle"),
             (["hunt", "--seed", "-1"], "--seed"),
             (["conquer"], "No such command 'conquer'"),
-            (["targets", "--format", "xml"], "'xml' is not one of"),
+            (["targets", "--format", "xml"], "unknown report 'xml'; known are"),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",
     )

@@ -98,7 +98,7 @@ class TestCompare:
         assert "onnx:reference was asked about 1 layer that the targets dispute" in document["notes"]
         assert any("the case is the model file itself" in line for line in finding["evidence"])
         script = (out / finding["reproducer"]).read_text()
-        assert script.startswith('"""onnx.LeakyRelu is wrong on onnxruntime.'), script
+        assert script.startswith('"""onnx.LeakyRelu with alpha=0.2 gives wrong numbers on onnxruntime.'), script
         assert 'helper.make_node("LeakyRelu"' in script
         (comparison,) = document["comparisons"]
         assert comparison["verdict"] == "fail"

@@ -165,7 +165,7 @@ def test_weights_are_held_to_their_constraints_after_the_step(ran: tuple[Case, O
 
 def test_nothing_is_doubted_nor_accused(ran: tuple[Case, Outcome]) -> None:
     case, outcome = ran
-    assert [trial.api for trial in Screening(case, {outcome.target: outcome}).checks()] == []
+    assert [trial.api for trial in Screening(case, {outcome.target: outcome}, traits=TRAITS).checks()] == []
     completed = {outcome.target: outcome}
     step = JudgedStep(case, traits_of(list(completed)), tuple(completed), completed, completed)
     said = [step.loss(), step.gradient_of_loss(), step.gradients(), step.update()]

@@ -109,7 +109,7 @@ PER_ROW: dict[str, PerRow] = {
     "CategoricalFocalCrossentropy": categorical_focal,
     "CategoricalGeneralizedCrossEntropy": lambda p, t, y: (1 - y[list(t).index(1.0)] ** p["q"]) / p["q"],
 }
-#: Losses of whole sequences and batches: in ``test_structured_losses``, path by path and pair by pair.
+#: Losses of whole sequences and batches: in ``test_structured``, path by path and pair by pair.
 STRUCTURED = {"CTC", "Circle"}
 
 

@@ -118,7 +118,7 @@ def loss_cases(name: str, draws: int) -> Iterator[Case]:
     rng, spec = seeded(name), LOSSES[name]
     for index in range(draws):
         # Every source takes the mean: a sum is the same times their number, and is followed by hand
-        # (test_structured_losses.py::test_sums_along_an_axis_and_over_samples).
+        # (test_structured.py::test_sums_along_an_axis_and_over_samples).
         params = {REDUCTION.name: REDUCTION.default, **_drawn(spec.parameters, rng)}
         shape = (int(rng.integers(1, 7)), int(rng.integers(2, 7)))
         labels, guess = _labels(spec, shape, rng), _predictions(spec, params, shape, rng)

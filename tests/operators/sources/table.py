@@ -154,7 +154,7 @@ LOSSES: dict[str, Sources] = {
     "CosineSimilarity": {"torch": "nn.functional.cosine_similarity", "tensorflow": "math.l2_normalize"},
     "CTC": {
         "torch": "nn.functional.ctc_loss",
-        "hand": "test_structured_losses.py::test_ctc_is_the_sum_over_all_paths",
+        "hand": "test_structured.py::test_ctc_is_the_sum_over_all_paths",
     },
     "Dice": {"torch": _COMPOSED, "tensorflow": _COMPOSED},
     "Hinge": {"torch": _COMPOSED, "tensorflow": _COMPOSED},

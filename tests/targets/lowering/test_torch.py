@@ -22,6 +22,7 @@ from tensorparity.operators.losses.spec import REDUCTION
 from tensorparity.operators.reference.evaluate import draw_weights, evaluate
 from tensorparity.operators.reference.rounding import K, error_units
 from tensorparity.oracles.isolated_checks import IsolatedCheck, backward_check
+from tensorparity.oracles.measure.backward import judge_pulled_back
 from tensorparity.oracles.measure.isolated_nodes import node_outputs, reference_of
 from tensorparity.oracles.measure.node_errors import reference_error
 from tensorparity.targets.catalogue import TARGETS, traits_of
@@ -109,7 +110,7 @@ def _check_gradients(trial: IsolatedCheck, outcome: Outcome) -> None:
     if outcome.failure and NO_GRADIENT in outcome.failure.message:
         return
     assert outcome.completed, outcome.failure
-    errors = trial.judge({TARGET: outcome}, TRAITS)
+    errors = judge_pulled_back(trial.case, {TARGET: outcome}, TRAITS).errors
     error = errors.errors.get(TARGET, 0.0)
     if errors.judged_by == "reference":
         assert error <= errors.limit, f"{dict(trial.node.params)}: e = {error:.3g}"
