@@ -50,7 +50,9 @@ from .options import (
 @click.option(
     "--line-coverage", default="", metavar="PACKAGE", help="Count executed Python lines of a package, keras say; slow."
 )
-@click.option("--oracle", default="", metavar="NAME", help="Who judges; muffin is the paper's rule.  [default: parity]")
+@click.option(
+    "--oracle", default="", metavar="NAME", help="Who judges; muffin is the paper's rule.  [default: training_step]"
+)
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @reducing_options

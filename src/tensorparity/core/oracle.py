@@ -121,7 +121,8 @@ class Seen:
         outcomes: one mapping by target for each side of the case (an equivalence has two).
         ran: likewise, the case that each target was really given.
         answers: to all checks that were asked for so far, in their order.
-        claim: the key of a suspicion, when it is confirmed, reduced or replayed.
+        claim: the key of a suspicion, when it is confirmed or replayed; reduction asks without one, so that what
+            it ends with convicts by itself.
     """
 
     case: Case

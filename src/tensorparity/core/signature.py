@@ -23,11 +23,6 @@ def claim_against(suspects: Iterable[str]) -> Key:
     return ("", "", ",".join(sorted(set(suspects))), "", "")
 
 
-def accused_by(claim: Key | None) -> tuple[str, ...]:
-    """The suspects of a claim; nobody where there is none."""
-    return tuple(filter(None, claim[2].split(","))) if claim else ()
-
-
 def same_key(key: Key, other: Key) -> bool:
     """Whether ``other`` is the failure that ``key`` names; one whose API is not known yet may gain one."""
     return key == other or (not key[_API] and key == (*other[:_API], "", *other[_API + 1 :]))

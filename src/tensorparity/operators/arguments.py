@@ -62,15 +62,6 @@ def _pair(value: Json, name: str, least: int) -> Pair:
     return int(items[0]), int(items[1])
 
 
-def pair_of_pairs(params: Params, name: str) -> tuple[Pair, Pair]:
-    """An integer, a pair (height, width), or a pair of (before, after) pairs; nothing negative."""
-    value = params[name]
-    items = (value, value) if is_integer(value) else value
-    if not isinstance(items, (tuple, list)) or len(items) != 2:
-        refuse(name, "an integer, a pair, or a pair of pairs", value)
-    return _pair(items[0], name, 0), _pair(items[1], name, 0)
-
-
 def margins_of(params: Params, name: str, count: int) -> tuple[Pair, ...]:
     """(before, after) per axis: from one integer, from one per axis, or from pairs; nothing negative."""
     if count == 1:

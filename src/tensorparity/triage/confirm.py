@@ -87,17 +87,3 @@ def _arrays(outcome: Outcome) -> dict[str, Array]:
     groups = {"output": outcome.outputs, "node": trace.nodes, "gradient": trace.gradients, "weight": trace.weights}
     found = {f"{group} {name}": array for group, arrays in groups.items() for name, array in arrays.items()}
     return found | {f"loss {step}": np.asarray(value, np.float32) for step, value in enumerate(losses)}
-
-
-# --- endings
-
-
-def confirm_failure(runner: Runner, case: Case, outcome: Outcome) -> tuple[bool, Outcome]:
-    """Run a case that ended badly again, alone and fresh; True if it ended the same way.
-
-    A time-out gets ten times the deadline, so that a loaded machine makes no findings.
-    """
-    factor = HANG_FACTOR if outcome.status is Status.TIMED_OUT else 1.0
-    again = runner.run_pairs([(case, outcome.target)], fresh=True, deadline_factor=factor)[0]
-    same_failure = (again.failure and again.failure.type) == (outcome.failure and outcome.failure.type)
-    return again.status is outcome.status and same_failure, again

@@ -18,7 +18,7 @@ from ..core.errors import CaseFileError, DataError
 from ..core.finding import Class
 from ..core.messages import gist
 from ..core.oracle import OUTCOMES, Answer, Check, Judged, Oracle, Seen, Setup
-from ..core.outcome import Outcome, Status
+from ..core.outcome import Outcome
 from ..core.rows import one_row, repeated
 from ..core.runner import Pending, Runner, begin
 from ..core.signature import Key
@@ -146,7 +146,7 @@ class Examiner:
 
         Args:
             fresh: in new workers, with every cache off.
-            claim: what is looked for, when a suspicion is confirmed, reduced or replayed.
+            claim: what is looked for, when a suspicion is confirmed or replayed.
         """
         jobs = [job for ask in asks for job in self._jobs(ask, claim)]
         self._run(jobs, fresh)
@@ -384,7 +384,3 @@ def _place(pair: tuple[Case, str]) -> tuple[str, str]:
 def _question(check: Check) -> tuple[object, ...]:
     """Checks that ask the same are run and judged once."""
     return check.case.digest, check.targets, check.oracle, check.deadline
-
-
-def timed_out(outcomes: Outcomes) -> list[str]:
-    return [target for target, outcome in outcomes.items() if outcome.status is Status.TIMED_OUT]

@@ -25,6 +25,8 @@ from .searches import CompiledSearch, OperatorSearch
 from .turns import Turns
 from .worst import ORACLE, Suspect, suspects_of
 
+#: Inputs of an operator in each dtype, unless the settings say how many.
+SWEEP = 400
 #: Searches that are under way together.
 TOGETHER = 8
 #: Calls compiled as one unit.
@@ -157,7 +159,7 @@ class Searching:
         group = self._flying.popleft()
         going: list[Search] = []
         weak: list[Suspect] = []
-        for member, result in zip(group, results, strict=True):
+        for member, result in zip(group, results, strict=False):  # the budget may cut a round
             if isinstance(member, Suspect):
                 again = None if member.shown(result) else member.again()
                 weak += [again] if again else []
@@ -230,8 +232,18 @@ def _tasks(setup: Setup) -> list[SearchTask]:
     settings = setup.settings
     compiled = frozenset(target for target in setup.targets if setup.traits[target].compiled)
     operators = [OPERATORS.get(name) for name in settings["operators"]]
+    inputs = int(settings.get("inputs", SWEEP))
     return [
-        SearchTask(operator, dtype, setup.targets, strategy, settings["inputs"], setup.seed, compiled, setup.traits)
+        SearchTask(
+            operator,
+            dtype,
+            setup.targets,
+            strategy,
+            inputs,
+            setup.seed,
+            compiled,
+            setup.traits,
+        )
         for operator in operators
         for dtype in settings.get("dtypes") or DTYPES
         if dtype in operator.dtypes

@@ -18,7 +18,7 @@ from ...core.finding import Class, Diagnosis
 from ...core.graph import Node
 from ...core.jsontext import Json, canonical
 from ...core.signature import value_classes
-from ...core.verdict import Kind, Measure, Stage
+from ...core.verdict import Kind, Measure
 from ...operators.catalogue import has_layer, layer
 from .node_errors import NodeErrors
 
@@ -26,10 +26,6 @@ from .node_errors import NodeErrors
 _MOST_ALIKE = 3
 #: Operators that are not Keras' say so themselves.
 _OWN_NAMES = ("onnx.", "torch.", "keras.")
-
-
-#: How a trial at a stage looks at a layer; elsewhere it runs forward.
-_HOW_AT = {Stage.BACKWARD: "backward", Stage.LOSS: "loss", Stage.UPDATE: "update"}
 
 #: Layer type, class and suspects.
 _Place = tuple[str, Class, tuple[str, ...]]
@@ -155,11 +151,6 @@ def accusation_of(klass: Class, suspects: tuple[str, ...], nodes: list[NodeError
         relative=_relative(first, suspects),
     )
     return Accusation(_kind(first), diagnosis, tuple(nodes))
-
-
-def how_at(stage: Stage) -> str:
-    """How a layer is looked at that is tried alone at a stage, as for ``accusation_of``."""
-    return _HOW_AT.get(stage, "forward")
 
 
 def public_name(op: str) -> str:

@@ -16,7 +16,7 @@ from ...core.onnx.layers import PREFIX as ONNX_PREFIX
 from ...core.oracle import Check
 from ...core.outcome import Failure, Outcome
 from ...core.procedure import Procedure
-from ...core.signature import accused_by
+from ...core.signature import suspects_of
 from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
 from ..failure_search import ending_of
@@ -155,7 +155,7 @@ def _odd_ones(at: Sight, comparison: Comparison) -> tuple[str, ...]:
     votes = Counter(forms.values())
     common, count = votes.most_common(1)[0]
     pair = (comparison.a, comparison.b)
-    claimed = set(accused_by(at.seen.claim))
+    claimed = set(suspects_of(at.seen.claim))
     if claimed and claimed <= set(pair):
         return tuple(target for target in pair if target in claimed)
     if 2 * count <= len(forms):
