@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign.sections import Sections
 from tensorparity.commands.precision import PrecisionSettings, choose_operator_targets, precision
 from tensorparity.commands.precision_paper import PaperTask, run_paper, search_paper, spread_of
 from tensorparity.core.arrays import Array, dtype_name
@@ -16,12 +17,15 @@ from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.engine import Ask
 from tensorparity.core.errors import UsageError
 from tensorparity.core.finding import Class
+from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.engines.predoo.engine import PredooEngine
 from tensorparity.engines.predoo.notebook import Notebook, SearchTask
 from tensorparity.engines.predoo.turns import Turns
 from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.reporting.words import sentences
+from tensorparity.targets.catalogue import traits_of
 
 from .operator_runs import (
     Exact,
@@ -302,3 +306,21 @@ def test_a_real_library(tmp_path: Path) -> None:
     assert choose_operator_targets("torch:eager", "operator") == ["torch:eager"]
     assert "torch:compile" in choose_operator_targets("all", "operator")
     assert "torch:compile" not in choose_operator_targets(None, "operator")
+
+
+@pytest.mark.torch
+def test_what_is_set_for_the_engine_wins(tmp_path: Path) -> None:
+    told = Sections(engines={"predoo": {"inputs": 50}})
+    found = precision(
+        PrecisionSettings(["torch:eager"], ("tanh",), ("float32",), inputs=400, sections=told, store=tmp_path)
+    )
+    assert found.facts.precision is not None
+    assert [run.inputs for run in found.facts.precision.operators] == [50]
+
+
+def test_a_round_may_be_cut_short() -> None:
+    traits = traits_of(["torch:eager"])
+    engine = PredooEngine(Setup(0, ("torch:eager",), traits, settings={"operators": ["tanh", "exp"]}))
+    assert engine.ask()
+    engine.tell([])
+    engine.ask()

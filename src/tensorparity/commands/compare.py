@@ -174,7 +174,7 @@ def _examiner(
         settings.targets,
         traits_of([*settings.targets, *arbiters]),
         oracle=settings.oracle,
-        settings={**settings.sections.oracles.get(settings.oracle, {}), **judging, "arbiters": tuple(able)},
+        settings={**judging, **settings.sections.oracles.get(settings.oracle, {}), "arbiters": tuple(able)},
         measures=(HIGH_PRECISION,),
         batch_size=settings.batch_size,
         seed=settings.seed,

@@ -16,6 +16,7 @@ from ..core.procedure import Goal
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.reference.rounding import K
+from ..oracles.kinds import WHOLE_MODELS, of_role
 from ..oracles.whole.sight import model_of
 from ..reporting.facts import Facts
 from ..targets.catalogue import traits_of
@@ -73,8 +74,11 @@ def _model(opened: OpenCase, listener: Listener) -> Facts:
         source = open_source(case.subject.path, context)
         model, notes = source.model, tuple(source.notes)
     runner, traits = with_cache(opened.runner, settings), traits_of(opened.targets)
-    always = {"localize": "always"}
-    examiner = ModelExaminer(runner, model, opened.targets, traits, settings=always, seed=case.seed, tell=listener)
+    oracle = opened.oracle if opened.oracle in of_role(WHOLE_MODELS) else "parity"
+    told = {"localize": "always", **opened.sections.oracles.get(oracle, {})}
+    examiner = ModelExaminer(
+        runner, model, opened.targets, traits, oracle=oracle, settings=told, seed=case.seed, tell=listener
+    )
     examined = examiner.examine(case.inputs, case.labels)
     undecided = sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons)
     return replace(

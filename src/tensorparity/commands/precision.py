@@ -196,11 +196,11 @@ class _Run:
         settings = self._settings
         operators = [operator.name for operator in self._operators] if settings.measure != "paper" else []
         return {
-            **settings.sections.engine(_ENGINE),
             "operators": operators,
             "dtypes": settings.dtypes,
             "strategies": settings.strategies,
             "inputs": settings.inputs,
+            **settings.sections.engine(_ENGINE),
         }
 
     @property
