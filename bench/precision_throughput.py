@@ -11,14 +11,21 @@ import argparse
 import os
 import subprocess
 import sys
+import time
+from dataclasses import replace
 
 import psutil
 from measuring import cpu_of, spending
 
-from tensorparity.commands.precision_paper import PaperTask, run_paper
+from tensorparity.campaign.loop import result_of
+from tensorparity.core.operator_errors import PaperRun
+from tensorparity.core.oracle import Setup
+from tensorparity.engines.predoo.paper import PaperSearching, PaperTask, instance_settings
 from tensorparity.operators.functions.catalogue import OPERATORS, SEVEN
 from tensorparity.operators.functions.spec import DTYPES
-from tensorparity.targets.runner import RunnerSettings, open_runner
+from tensorparity.targets.catalogue import traits_of
+from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
+from tensorparity.triage.examine import Examiner
 
 _TARGET = "tensorflow:eager"
 _BATCH = 445
@@ -57,6 +64,17 @@ def bare_seconds(name: str, inputs: int) -> float:
 
 def workers() -> float:
     return sum(cpu_of(child) for child in psutil.Process().children(recursive=True))
+
+
+def run_paper(runner: LocalRunner, task: PaperTask) -> PaperRun:
+    """One run to its end; nothing is confirmed or filed."""
+    began = time.monotonic()
+    setup = Setup(task.seed, (task.target,), traits_of(runner.targets))
+    examiner = Examiner(runner, setup, settings=instance_settings(task.dtypes))
+    searching = PaperSearching([task], setup.traits)
+    while asks := searching.ask():
+        searching.tell([result_of(index, examined) for index, examined in enumerate(examiner.examine(asks))])
+    return replace(searching.searched[0].run, seconds=time.monotonic() - began)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorparity.campaign.budget import CampaignBudget
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.loop import Loop
+from tensorparity.campaign.loop import Loop, result_of
 from tensorparity.campaign.session import CampaignSession, Everything
 from tensorparity.commands.operator_findings import REDUCING, OncePerOperator
 from tensorparity.core.arrays import Array, dtype_name, dtype_named
@@ -23,6 +23,7 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.traits import Traits
 from tensorparity.engines.predoo.engine import PredooEngine
 from tensorparity.engines.predoo.notebook import Notebook
+from tensorparity.engines.predoo.paper import PaperSearched, PaperSearching, PaperTask, instance_settings
 from tensorparity.operators.functions.catalogue import operator_of
 from tensorparity.oracles.operator_error import PRECISION
 from tensorparity.targets.catalogue import traits_of
@@ -114,6 +115,28 @@ def searched(
     seen = run(runner, engine, go_on)
     assert engine.searching is not None
     return Searched(engine.searching.notebooks, seen)
+
+
+@dataclass(frozen=True)
+class SearchedPaper:
+    """A run of Algorithm 1, and where something was suspected in it."""
+
+    searched: PaperSearched
+    examined: list[Examined]
+
+
+def search_paper(runner: Any, task: PaperTask) -> SearchedPaper:
+    """One run to its end, without the loop's filing."""
+    setup = setup_of(runner.targets)
+    examiner = Examiner(runner, setup, settings=instance_settings(task.dtypes))
+    searching = PaperSearching([task], setup.traits)
+    suspected: list[Examined] = []
+    while asks := searching.ask():
+        examined = examiner.examine(asks)
+        suspected += [item for item in examined if item.judged.suspicions]
+        searching.tell([result_of(index, item) for index, item in enumerate(examined)])
+    assert not searching.problems
+    return SearchedPaper(searching.searched[0], suspected)
 
 
 class _Remembering(Everything):

@@ -11,10 +11,8 @@ import pytest
 
 from tensorparity.campaign.sections import Sections
 from tensorparity.commands.precision import PrecisionSettings, choose_operator_targets, precision
-from tensorparity.commands.precision_paper import PaperTask, run_paper, search_paper, spread_of
 from tensorparity.core.arrays import Array, dtype_name
 from tensorparity.core.case import ApiCall, Case
-from tensorparity.core.engine import Ask
 from tensorparity.core.errors import UsageError
 from tensorparity.core.finding import Class
 from tensorparity.core.oracle import Setup
@@ -22,6 +20,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.engines.predoo.engine import PredooEngine
 from tensorparity.engines.predoo.notebook import Notebook, SearchTask
+from tensorparity.engines.predoo.paper import PaperTask, spread_of
 from tensorparity.engines.predoo.turns import Turns
 from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.reporting.words import sentences
@@ -33,9 +32,9 @@ from .operator_runs import (
     absolute_sigmoid,
     exact,
     examined_call,
-    examiner_of,
     filed_call,
     findings_of,
+    search_paper,
     searched,
     skipping_nan,
 )
@@ -204,7 +203,7 @@ class TestPaperMeasure:
         task = PaperTask(
             OPERATORS.get(operator), "tensorflow:eager", strategy, mode, shape=(20,), inputs=600, **options
         )
-        return run_paper(self.runner, task)
+        return search_paper(self.runner, task).searched.run
 
     def test_operator_precision_errs_more_than_input_precision(self) -> None:
         by_input, by_operator = self.run("input_mode"), self.run("op_mode")
@@ -234,7 +233,7 @@ class TestPaperMeasure:
     def test_exceptions_are_recorded_and_do_not_end_the_search(self) -> None:
         runner = Exact(["jax:jit"], {"jax:jit": refusing})
         task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=300)
-        found = run_paper(runner, task)
+        found = search_paper(runner, task).searched.run
         assert found.inputs == 300
         assert found.largest > 0
         (text,) = found.exceptions
@@ -243,8 +242,7 @@ class TestPaperMeasure:
     def test_exceptions_are_filed_on_the_simplest_input(self) -> None:
         runner = Exact(["jax:jit"], {"jax:jit": refusing})
         task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=300)
-        asks = [Ask(case, oracles=("operator_errors",)) for case in search_paper(runner, task).ended]
-        (item,) = findings_of(runner, examiner_of(runner).examine(asks))
+        (item,) = findings_of(runner, search_paper(runner, task).examined)
         assert (item.finding.kind, item.finding.diagnosis.klass) == (Kind.ERROR, Class.DEFECT)
         assert item.finding.diagnosis.parameters["dtype"] == "float32"
         assert set(item.suspicion.case.inputs["x"].ravel().tolist()) == {1.0}
@@ -252,7 +250,7 @@ class TestPaperMeasure:
     def test_what_was_refused_is_asked_again_with_one_input(self) -> None:
         runner = Exact(["jax:jit"], {"jax:jit": refusing})
         task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=1500)
-        found = run_paper(runner, task)
+        found = search_paper(runner, task).searched.run
         refused = [case for case, _ in runner.asked if case.subject.kwargs.get("data_format") == "channels_first"]  # type: ignore[union-attr]
         assert sum(len(case.inputs["x"]) == 1 for case in refused) > len(refused) / 3
         assert sum(found.exceptions.values()) > 3 * 500

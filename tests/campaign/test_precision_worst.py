@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorparity.commands.precision_paper import PaperTask, search_paper
 from tensorparity.commands.worst_inputs import WorstInputs
 from tensorparity.core.operator_errors import Precision
+from tensorparity.engines.predoo.paper import PaperTask
 from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.reporting import html
 from tensorparity.reporting.facts import Facts, TargetFacts
 from tensorparity.store.casefile import read_case
 from tensorparity.store.database import open_store
 
-from .operator_runs import Exact, exact, searched
+from .operator_runs import Exact, exact, search_paper, searched
 
 
 def page_of(precision: Precision) -> str:
@@ -57,7 +57,7 @@ def test_the_papers_measure_keeps_the_input_as_it_was_drawn(tmp_path: Path, mode
     task = PaperTask(OPERATORS.get("sigmoid"), "tensorflow:eager", "linf", mode, shape=(20,), inputs=300)
     with open_store(tmp_path) as store:
         worst = WorstInputs(store, store.begin_campaign("precision", 0, {}), {}, {})
-        run = worst.of_paper(search_paper(runner, task))
+        run = worst.of_paper(search_paper(runner, task).searched)
     x = read_case(tmp_path / run.case).case.inputs["x"]
     assert (x.shape, x.dtype) == ((1, 20), np.float64)
     assert run.worst == tuple(x.ravel()[:8].tolist())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .. import __version__
@@ -24,11 +24,13 @@ from ..core.oracle import Setup
 from ..core.verdict import Judgement
 from ..engines.predoo.algorithm import MODES, STRATEGIES
 from ..engines.predoo.engine import Phase, PredooEngine, Searching
-from ..engines.predoo.searches import ALL_STRATEGIES, ORACLE
+from ..engines.predoo.paper import PaperSearching, PaperTask, instance_settings
+from ..engines.predoo.searches import ALL_STRATEGIES
 from ..operators.functions.catalogue import SEVEN, find_operators
 from ..operators.functions.spec import DTYPES, Operator
 from ..operators.reference.rounding import K
 from ..oracles.measure.operator_errors import MEASURES
+from ..oracles.precision_instances import PAPER_DTYPES
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import TARGETS, spec_of, trainers, traits_of
@@ -36,12 +38,10 @@ from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..targets.selection import named_targets
-from ..targets.watched import Watched
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation
 from .compare import CompareSettings, compare
 from .operator_findings import REDUCING, OncePerOperator
-from .precision_paper import PAPER_DTYPES, PaperTask, run_paper, search_paper
 from .worst_inputs import WorstInputs
 
 #: Table 3: models of the zoo made of the paper's operators.
@@ -138,12 +138,13 @@ class _Run:
         self._settings, self._operators = settings, operators
         self._runner, self._store, self._tell = runner, store, tell
         self._began = time.monotonic()
-        self._paper: list[PaperRun] = []
+        #: How long each run of the paper's took.
+        self.seconds: dict[tuple[str, ...], float] = {}
         self._setup = Setup(settings.seed, tuple(settings.targets), traits_of(runner.targets), self._searched())
         self._engine = PredooEngine(self._setup)
         identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
         self._campaign = store.begin_campaign("precision", settings.seed, identity)
-        self._selection = OncePerOperator(self._setup.traits, lambda: self._searching.piece_done)
+        self._selection = OncePerOperator(self._setup.traits, self._is_piece_done)
         self._session = self._open_session()
         self._undecided: list[str] = []
         self._left_out: list[str] = []
@@ -153,7 +154,8 @@ class _Run:
     def _open_session(self) -> CampaignSession:
         """Results are not recorded: a search has no end of them, and nobody resumes it."""
         settings = self._settings
-        examiner = Examiner(self._runner, self._setup, settings=settings.sections.oracles)
+        oracles = {**settings.sections.oracles, **instance_settings(settings.dtypes or PAPER_DTYPES)}
+        examiner = Examiner(self._runner, self._setup, settings=oracles)
         return CampaignSession(
             examiner,
             Preparation(self._runner, examiner, REDUCING, self._tell),
@@ -175,28 +177,32 @@ class _Run:
         worst = WorstInputs(self._store, self._campaign, settings.runner.faults, self._session.outcomes)
         models: list[ModelRun] = []
         try:
-            if settings.measure == "paper":
-                self._search_paper(worst)
-            self._search()
+            if self._engine.paper is not None:
+                self._search_paper(self._engine.paper)
+            else:
+                self._search()
             if self._stop != _INTERRUPTED:
                 self._models(models)
         except KeyboardInterrupt:
             self._stop = _INTERRUPTED
-        notebooks = self._searching.notebooks
+        notebooks = self._engine.searching.notebooks if self._engine.searching else []
+        paper = self._paper_runs(worst)
         runs = [run for notebook in notebooks for run in worst.of_notebook(notebook)]
         self._left_out += [f"not every worst input was kept: {worst.problem}"] if worst.problem else []
         self._store.finish_campaign(self._campaign, self._stop)
         self._undecided += [notebook.undecided for notebook in notebooks if notebook.undecided]
-        precision = Precision(settings.measure, K, tuple(self._paper), tuple(runs), tuple(models))
+        precision = Precision(settings.measure, K, tuple(paper), tuple(runs), tuple(models))
         findings = tuple(self._session.findings.values())
         return Searched(self._facts(precision, findings), bool(self._runner.broken), self._store.folder)
 
     def _searched(self) -> dict[str, object]:
-        """The engine's settings; of the paper's measure there is nothing to search for it."""
+        """The engine's settings."""
         settings = self._settings
-        operators = [operator.name for operator in self._operators] if settings.measure != "paper" else []
         return {
-            "operators": operators,
+            "measure": settings.measure,
+            "modes": settings.modes,
+            "times": settings.times,
+            "operators": [operator.name for operator in self._operators],
             "dtypes": settings.dtypes,
             "strategies": settings.strategies,
             "inputs": settings.inputs,
@@ -227,37 +233,31 @@ class _Run:
         self._stop = _BUDGET
         return False
 
-    def _search_paper(self, worst: WorstInputs) -> None:
-        """The paper's searches; calls that ended badly are filed."""
-        settings = self._settings
-        ended: list[Ask] = []
-        modes = settings.modes or ("input_mode", "op_mode")
-        tasks = [
-            PaperTask(
-                operator, target, strategy, mode, settings.dtypes or PAPER_DTYPES, operator.shapes[0],
-                settings.inputs, settings.seed, times=settings.times,
-            )
-            for operator in self._operators
-            for target in settings.targets
-            for mode in modes
-            for strategy in settings.strategies or STRATEGIES
-        ]  # fmt: skip
-        for target in settings.targets:  # a worker's start is no part of anybody's time
-            first = self._operators[0]
-            run_paper(self._watched(), PaperTask(first, target, "random", "op_mode", shape=first.shapes[0], inputs=3))
-        for done, task in enumerate(tasks):
-            if not self.go_on(_SEARCHING):
-                break
-            self._tell(Progress("search", done, len(tasks), f"{task.operator.name}, {task.mode}, {task.strategy}"))
-            try:
-                searched = search_paper(self._watched(), task)
-            except Exception as error:  # of one search: the others' results are worth a report
-                self._undecided.append(_told(f"{task.operator.name} on {task.target}, {task.mode}", error))
-                continue
-            self._paper.append(worst.of_paper(searched))
-            ended += [Ask(case, (task.target,), (ORACLE,)) for case in searched.ended]
-        self._session.confirm(self._session.examiner.examine(ended))
-        self._session.file(_ENGINE)
+    def _search_paper(self, searching: PaperSearching) -> None:
+        """Run the paper's searches to their end; calls that ended badly are filed after them."""
+        first = self._operators[0]
+        for target in self._settings.targets:  # a worker's start is no part of anybody's time
+            task = PaperTask(first, target, "random", "op_mode", shape=first.shapes[0], inputs=3)
+            asks = [task.ask(batch) for batch in task.search().ask(task.inputs)]
+            for examined in self._session.examiner.examine(asks):
+                self._session.remember(examined.own)
+        if run_engines(self._session, [_TimedPaper(self, self._engine, searching)]) is StopReason.INTERRUPTED:
+            self._stop = _INTERRUPTED
+        self._undecided += searching.problems
+        left = self._selection.unfiled
+        self._unjudged = f"{_UNJUDGED} of {', '.join(left)}" if left else ""
+
+    def tell_paper_progress(self, searching: PaperSearching, task: PaperTask) -> None:
+        detail = f"{task.operator.name}, {task.mode}, {task.strategy}"
+        self._tell(Progress("search", searching.done, searching.total, detail))
+
+    def _paper_runs(self, worst: WorstInputs) -> list[PaperRun]:
+        searched = self._engine.paper.searched if self._engine.paper else []
+        return [replace(worst.of_paper(one), seconds=self.seconds[one.task.name]) for one in searched]
+
+    def _is_piece_done(self) -> bool:
+        """Whether what was convicted is filed now; of the paper's searches it is in the end."""
+        return self._engine.searching is not None and self._engine.searching.piece_done
 
     def _search(self) -> None:
         """Run the engine to its end; what it finds is filed a piece at a time."""
@@ -266,9 +266,6 @@ class _Run:
         if self._searching.phase in (Phase.JUDGE, Phase.DONE):
             left = dict.fromkeys([*self._searching.unjudged, *self._selection.unfiled])
             self._unjudged = f"{_UNJUDGED} of {', '.join(left)}" if left else ""
-
-    def _watched(self) -> Watched:
-        return Watched(self._runner, self._session.outcomes)
 
     def _models(self, found: list[ModelRun]) -> None:
         models = self._settings.models
@@ -367,6 +364,33 @@ class _Timed:
         if phase is Phase.JUDGE:  # so that a search that took all the time does not leave all undecided
             return not self._pieces or self._run.go_on(1 - _SEARCHING, self._since)
         return self._run.go_on(self._run.share, None if phase is Phase.EAGER else self._since)
+
+
+class _TimedPaper:
+    """The engine of the paper's searches: no run is begun once the time is used up, and each is timed."""
+
+    def __init__(self, run: _Run, engine: PredooEngine, searching: PaperSearching) -> None:
+        self.name, self.ahead = engine.name, engine.ahead
+        self._run, self._engine, self._searching = run, engine, searching
+        self._since = time.monotonic()
+
+    def ask(self) -> Sequence[Ask]:
+        following = self._searching.following
+        if following is not None:
+            if not self._run.go_on(_SEARCHING):
+                return ()
+            self._run.tell_paper_progress(self._searching, following)
+            self._since = time.monotonic()
+        return self._engine.ask()
+
+    def tell(self, results: Sequence[Result]) -> None:
+        task = self._searching.task
+        assert task is not None
+        self._engine.tell(results)
+        self._run.seconds[task.name] = time.monotonic() - self._since
+
+    def tables(self) -> Mapping[str, Json]:
+        return self._engine.tables()
 
 
 def _told(what: str, error: Exception) -> str:

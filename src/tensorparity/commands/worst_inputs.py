@@ -12,10 +12,10 @@ from ..core.errors import TensorParityError
 from ..core.operator_errors import OperatorRun, PaperRun
 from ..core.outcome import Outcome
 from ..engines.predoo.notebook import Notebook
+from ..engines.predoo.paper import PaperSearched
 from ..store.casefile import CaseFile
 from ..store.database import Store
 from ..targets.faults import Fault
-from .precision_paper import PaperSearched
 
 
 @dataclass

@@ -40,6 +40,9 @@ _OURS = {
     "training_drift": f"{_HERE}.training_drift:TrainingDrift",
     "precision": f"{_HERE}.operator_error:OperatorError",
     "operator_errors": f"{_HERE}.operator_error:OperatorMeasures",
+    "predoo_input_mode": f"{_HERE}.precision_instances:InputMode",
+    "predoo_op_mode": f"{_HERE}.precision_instances:OpMode",
+    "predoo_default": f"{_HERE}.precision_instances:DefaultMode",
 }
 
 ORACLES: Registry[OracleFactory] = Registry("oracle", _OURS)

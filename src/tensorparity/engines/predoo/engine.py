@@ -3,7 +3,7 @@
 In a campaign of all engines it takes all operators in turn (``turns``). Told which operators to search, it runs the
 searches to their end: first those of the targets that run eagerly, several under way together, a batch each; then
 those of the targets that compile, a pack of them at a time; in the end the worst inputs alone, on which it is decided
-who is wrong.
+who is wrong. Measure ``paper`` is the paper's own experiment (``paper``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ...core.verdict import Judgement
 from ...operators.functions.catalogue import OPERATORS
 from ...operators.functions.spec import DTYPES
 from .notebook import GUIDED, Notebook, SearchTask
+from .paper import PaperSearching, paper_tasks
 from .searches import CompiledSearch, OperatorSearch
 from .turns import Turns
 from .worst import ORACLE, Suspect, suspects_of
@@ -58,24 +59,32 @@ class Search(Protocol):
 class PredooEngine:
     """Made of a setup; its settings are ``operators``, ``dtypes``, ``strategies`` and ``inputs``.
 
-    Without ``operators`` it takes turns without end, as a campaign of all engines wants it.
+    Without ``operators`` it takes turns without end, as a campaign of all engines wants it. With ``measure`` "paper"
+    it runs Algorithm 1, and ``modes`` and ``times`` are settings, too.
     """
 
     name = "predoo"
 
     def __init__(self, setup: Setup) -> None:
         self._turns = Turns(setup.seed) if "operators" not in setup.settings else None
-        self.ahead = 0 if self._turns else TOGETHER - 1
+        is_paper = not self._turns and setup.settings.get("measure") == "paper"
         self._round = 0
-        self.searching = Searching(setup) if not self._turns else None
+        self.paper = PaperSearching(paper_tasks(setup), setup.traits) if is_paper else None
+        self.searching = Searching(setup) if not (self._turns or is_paper) else None
+        self.ahead = TOGETHER - 1 if self.searching else 0
 
     def ask(self) -> Sequence[Ask]:
+        if self.paper is not None:
+            return self.paper.ask()
         if self.searching is not None:
             return self.searching.ask()
         assert self._turns is not None
         return [Ask(case, oracles=(ORACLE,)) for case in self._turns.propose(self._round)]
 
     def tell(self, results: Sequence[Result]) -> None:
+        if self.paper is not None:
+            self.paper.tell(results)
+            return
         if self.searching is not None:
             self.searching.tell(results)
             return
@@ -84,7 +93,9 @@ class PredooEngine:
         self._round += 1
 
     def tables(self) -> Mapping[str, Json]:
-        """A row for each operator, dtype, strategy and target; none where it takes turns."""
+        """A row for each operator, dtype, strategy and target, or for each run of the paper's; none of turns."""
+        if self.paper is not None:
+            return {"paper": [searched.run.to_json() for searched in self.paper.searched]}
         if self.searching is None:
             return {}
         return {"operators": [run.to_json() for book in self.searching.notebooks for run in book.runs()]}
