@@ -183,8 +183,8 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
     names, runner = ("tanh", "exp"), Exact(["torch:eager"])
     setup = setup_of(runner.targets, operators=names, dtypes=("float32",), inputs=100)
     under_way = engine.PredooEngine(setup)
-    with pytest.raises(KeyboardInterrupt):
-        run(runner, under_way, go_on)
+    run(runner, under_way, go_on)  # the loop ends there, and goes on to what is to be filed
+    assert next(calls, None) is None, "nobody was interrupted"
     assert under_way.searching is not None
     found = under_way.searching.notebooks
     assert [notebook.task.operator.name for notebook in found] == ["tanh", "exp"]
