@@ -165,7 +165,8 @@ def test_interrupted_creation_is_completed(tmp_path: Path) -> None:
         database.execute("DROP TABLE findings")
     database.close()
     with open_store(tmp_path) as store:
-        store.add_finding(store.begin_campaign("hunt", 0, {}), finding())
+        kept = store.add_finding(store.begin_campaign("hunt", 0, {}), finding())
+        assert [found.id for found in store.findings()] == [kept.id]
 
 
 def test_sample_of_schema_1_reads_for_ever(tmp_path: Path) -> None:
