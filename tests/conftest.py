@@ -24,7 +24,10 @@ from tensorparity.core.graph import LayerGraph, Node
 from tensorparity.core.model import ref_key
 from tensorparity.core.outcome import Failure, Outcome, Record, Status, Trace
 from tensorparity.core.procedure import Goal
+from tensorparity.operators.masks_and_states import MasksAndStates
 from tensorparity.operators.reference.evaluate import evaluate_node
+from tensorparity.targets.hanging import HangMemory
+from tensorparity.targets.runner import RunnerSettings
 
 Change = Callable[[Array], Array]
 
@@ -96,6 +99,8 @@ class FakeRunner:
     circumstances: str = "fake 1.0"
     ran: list[Ran] = field(default_factory=list)
     broken: Mapping[str, Exception] = field(default_factory=dict)
+    hanging: HangMemory = field(default_factory=HangMemory)
+    settings: RunnerSettings = field(default_factory=RunnerSettings)
 
     def run_pairs(
         self,
@@ -151,6 +156,7 @@ class FakeRunner:
         assert isinstance(graph, LayerGraph)
         replayed = case.procedure.nodes
         found: dict[str, Array] = {}
+        beside = MasksAndStates()
         for node in graph.nodes:
             if case.procedure.goal is not Goal.REPLAY:
                 keys = [ref_key(graph, ref) for ref in node.inputs]
@@ -159,10 +165,18 @@ class FakeRunner:
                 given = [case.inputs[f"{node.key}/{index}"] for index in range(len(node.inputs))]
             else:
                 continue
-            found[node.key] = self._layer(node, given, case, target, healthy)
+            found[node.key] = self._layer(node, given, case, target, healthy, beside)
         return found
 
-    def _layer(self, node: Node, given: Sequence[Array], case: Case, target: str, healthy: bool) -> Array:
+    def _layer(
+        self,
+        node: Node,
+        given: Sequence[Array],
+        case: Case,
+        target: str,
+        healthy: bool,
+        beside: MasksAndStates,
+    ) -> Array:
         if node.layer in self.raising.get(target, ()):
             raise NodeError(node.key)
         if node.op in self.custom:
@@ -170,7 +184,7 @@ class FakeRunner:
         else:
             with np.errstate(over="ignore"):
                 tamed = [self.tame[node.layer](array) for array in given] if node.layer in self.tame else given
-                output = evaluate_node(node, tamed, case.weights)[0].value.astype(np.float32)
+                output = evaluate_node(node, tamed, case.weights, beside=beside)[0].value.astype(np.float32)
         changes = {} if healthy else self.planted.get(target, {})
         if case.procedure.reload:
             changes = {**changes, **self.lost.get(target, {})}
@@ -198,8 +212,8 @@ class Ended:
 
     @property
     def complaints(self) -> list[str]:
-        """What standard error says, without the pointer to the help."""
-        return [line for line in self.stderr.splitlines() if not line.startswith("Try '")]
+        """What standard error says, without the pointer to the help and the lines of progress."""
+        return [line for line in self.stderr.splitlines() if not line.startswith(("Try '", "["))]
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,11 @@ _PUBLIC = {
     "ModelFile": "tensorparity.core.case",
     "Node": "tensorparity.core.graph",
     "Outcome": "tensorparity.core.outcome",
+    "ParityError": "tensorparity.api",
+    "ParityResult": "tensorparity.api",
     "Procedure": "tensorparity.core.procedure",
     "Verdict": "tensorparity.core.verdict",
-    "compare": "tensorparity.commands.compare",
+    "compare": "tensorparity.api",
     "open_runner": "tensorparity.targets.runner",
 }
 

@@ -7,21 +7,37 @@ groups ``tensorparity.target``, ``tensorparity.engine``, ``tensorparity.oracle``
 
 from __future__ import annotations
 
+from .core.arrays import Array, Arrays
 from .core.case import ApiCall, ArrayArg, Case, Counterpart, ModelFile
 from .core.comparison import Comparison
-from .core.engine import Ask, Engine, Result
+from .core.engine import Ask, Engine, KeptCase, Result, Standing
+from .core.errors import UsageError
 from .core.evidence import Evidence, in_words
 from .core.finding import Class, Diagnosis, Finding
 from .core.graph import GraphBuilder, InputSpec, LayerGraph, Node, Ref
-from .core.oracle import OUTCOMES, Answer, Check, Judged, Oracle, Seen, Setup
+from .core.oracle import OUTCOMES, Answer, Check, Judged, Oracle, OracleFactory, Seen, Setup
 from .core.outcome import Failure, Outcome, Status, Trace
 from .core.procedure import Goal, Mode, Procedure, Recipe
 from .core.rule import Rule
 from .core.suspicion import Suspicion
 from .core.traits import TargetTraits, Traits
 from .core.verdict import Judgement, Kind, Measure, Stage, Verdict
-from .operators.functions.spec import Operator
-from .operators.spec import LayerSpec
+from .operators.functions.helpers import elementwise
+from .operators.functions.spec import Call, Lacking, Operand, Operator, Tensor, call
+from .operators.reference.numbers import Numbers
+from .operators.reference.rounding import exact
+from .operators.spec import (
+    Conflict,
+    Domain,
+    Evaluation,
+    LayerSpec,
+    Parameter,
+    Params,
+    Shape,
+    ShapeError,
+    WeightSpec,
+    no_weights,
+)
 from .oracles.base import Steps, Stepwise
 from .reporting.base import Report
 from .reporting.facts import Facts, TargetFacts
@@ -31,15 +47,21 @@ __all__ = [
     "OUTCOMES",
     "Answer",
     "ApiCall",
+    "Array",
     "ArrayArg",
+    "Arrays",
     "Ask",
+    "Call",
     "Case",
     "Check",
     "Class",
     "Comparison",
+    "Conflict",
     "Counterpart",
     "Diagnosis",
+    "Domain",
     "Engine",
+    "Evaluation",
     "Evidence",
     "Facts",
     "Failure",
@@ -49,16 +71,23 @@ __all__ = [
     "InputSpec",
     "Judged",
     "Judgement",
+    "KeptCase",
     "Kind",
+    "Lacking",
     "LayerGraph",
     "LayerSpec",
     "Measure",
     "Mode",
     "ModelFile",
     "Node",
+    "Numbers",
+    "Operand",
     "Operator",
     "Oracle",
+    "OracleFactory",
     "Outcome",
+    "Parameter",
+    "Params",
     "Procedure",
     "Recipe",
     "Ref",
@@ -67,7 +96,10 @@ __all__ = [
     "Rule",
     "Seen",
     "Setup",
+    "Shape",
+    "ShapeError",
     "Stage",
+    "Standing",
     "Status",
     "Steps",
     "Stepwise",
@@ -75,8 +107,15 @@ __all__ = [
     "TargetFacts",
     "TargetSpec",
     "TargetTraits",
+    "Tensor",
     "Trace",
     "Traits",
+    "UsageError",
     "Verdict",
+    "WeightSpec",
+    "call",
+    "elementwise",
+    "exact",
     "in_words",
+    "no_weights",
 ]

@@ -27,7 +27,9 @@ from tensorparity.engines.predoo.paper import PaperSearched, PaperSearching, Pap
 from tensorparity.operators.functions.catalogue import operator_of
 from tensorparity.oracles.operator_error import PRECISION
 from tensorparity.targets.catalogue import traits_of
+from tensorparity.targets.hanging import HangMemory
 from tensorparity.targets.packing import packs_of
+from tensorparity.targets.runner import RunnerSettings
 from tensorparity.triage.examine import Examined, Examiner
 from tensorparity.triage.reduction.preparation import Preparation, Prepared
 
@@ -45,6 +47,7 @@ class Exact:
         self.asked: list[tuple[Case, str]] = []
         self.fresh = 0
         self.packs: list[int] = []
+        self.hanging, self.settings = HangMemory(), RunnerSettings()
 
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], *, fresh: bool = False, **_: Any) -> list[Outcome]:
         self.fresh += fresh

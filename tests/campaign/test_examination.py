@@ -14,9 +14,9 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.errors import DataError
 from tensorparity.core.finding import Class
-from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.graph import GraphBuilder, LayerGraph, Node
 from tensorparity.core.model import Model
-from tensorparity.core.outcome import Status
+from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.reference.evaluate import draw_weights
@@ -388,6 +388,28 @@ class TestNothingIsLostInSilence:
         assert {suspicion.diagnosis.suspects for suspicion in examined.suspicions} == {()}
         assert {suspicion.diagnosis.klass for suspicion in examined.suspicions} == {Class.DEFECT}
 
+    def test_by_the_papers_rule_no_layer_is_replayed_and_the_map_explains(
+        self, examine: Examine, fake_runner: Any
+    ) -> None:
+        runner = fake_runner(planted={B: {"classes": lambda array: array[:, ::-1]}})
+        examined = examine(runner, oracle="cradle")
+        assert all(case.procedure.goal is not Goal.REPLAY for case in (ran.case for ran in runner.ran))
+        assert judgements(examined) == {(A, B): Judgement.FAIL, (A, C): Judgement.PASS, (B, C): Judgement.FAIL}
+        assert [s.diagnosis.node for s in examined.suspicions] == ["classes#0", "classes#0"]
+        assert [s.diagnosis.suspects for s in examined.suspicions] == [(), ()]
+        assert f"there are no labels: what {A} answers stands for those of classes" in examined.notes
+
+    def test_the_papers_rule_says_nothing_of_a_regression_without_labels(
+        self, examine: Examine, fake_runner: Any
+    ) -> None:
+        build = GraphBuilder("line")
+        graph = build.build(build.add("ReLU", build.input("x", (3, 2)), name="out"))
+        runner = fake_runner(planted={B: {"out": bump}})
+        examined = examine(runner, Model("line", graph), oracle="cradle")
+        assert set(judgements(examined).values()) == {Judgement.UNDECIDED}
+        assert "there are no labels, and out is no class: CRADLE's rule says nothing of it" in examined.notes
+        assert examined.suspicions == []
+
     def test_another_dtype_of_two_targets_blames_both(self, examine: Examine, fake_runner: Any) -> None:
         runner = fake_runner(targets=(A, B), whole={B: lambda array: array.astype(np.float64)})
         (suspicion,) = examine(runner).suspicions
@@ -420,3 +442,71 @@ class TestNothingIsLostInSilence:
         assert judgements(examined)[A, B] is judgement
         if planted:
             assert "conv2" in examined.comparisons[0].verdict.reason
+
+
+class TestWhatTravelsBesideTheValues:
+    """Masks, and what only shows in two layers together."""
+
+    @pytest.fixture
+    @staticmethod
+    def masked() -> tuple[Model, dict[str, Array]]:
+        build = GraphBuilder("sequence")
+        hidden = build.add("Masking", build.input("x", (4, 3)), name="masking")
+        graph = build.build(build.add("LSTM", hidden, name="lstm", units=2))
+        x = np.random.default_rng(0).standard_normal((3, 4, 3)).astype(np.float32)
+        x[:, 2:] = 0.0
+        return Model("sequence", graph, draw_weights(graph, np.random.default_rng(3))), {"x": x}
+
+    def test_a_layer_that_ignores_its_mask_is_found_alone(
+        self, examine: Examine, fake_runner: Any, masked: tuple[Model, dict[str, Array]]
+    ) -> None:
+        class Deaf(fake_runner):  # type: ignore[misc]
+            """One target whose LSTM reads every step, hidden or not."""
+
+            def _run(self, case: Case, target: str, fresh: bool) -> Outcome:
+                if target == B and isinstance(case.subject, LayerGraph):
+                    case = replace(case, subject=_without_masks(case.subject))
+                return super()._run(case, target, fresh)  # type: ignore[no-any-return]
+
+        model, inputs = masked
+        examined = examine(Deaf(), model, inputs)
+        (suspicion,) = examined.suspicions
+        assert (suspicion.diagnosis.node, suspicion.diagnosis.suspects) == ("lstm#0", (B,))
+        assert isinstance(suspicion.case.subject, LayerGraph)
+        assert [node.op for node in suspicion.case.subject.nodes] == ["Masking", "LSTM"]
+        assert judgements(examined)[A, B] is Judgement.FAIL
+
+    def test_right_behind_a_mask_is_right(
+        self, examine: Examine, fake_runner: Any, masked: tuple[Model, dict[str, Array]]
+    ) -> None:
+        examined = examine(fake_runner(), *masked, localize="always")
+        assert {errors.node.op: max(errors.errors.values()) <= 1.0 for errors in examined.measured} == {
+            "Masking": True,
+            "LSTM": True,
+        }
+
+    def test_two_layers_that_are_wrong_only_together_are_found(self, examine: Examine, fake_runner: Any) -> None:
+        class Interacting(fake_runner):  # type: ignore[misc]
+            """One target that errs in a Flatten wherever it runs behind the convolution, traced or not."""
+
+            def _layer(self, node: Node, given: Any, case: Case, target: str, *rest: Any) -> Array:
+                output: Array = super()._layer(node, given, case, target, *rest)
+                assert isinstance(case.subject, LayerGraph)
+                together = {"conv2", "flat"} <= {other.name for other in case.subject.nodes}
+                wrong = together and case.procedure.goal is not Goal.REPLAY
+                return output[:, ::-1] if wrong and (target, node.name) == (B, "flat") else output
+
+        examined = examine(Interacting())
+        (suspicion,) = examined.suspicions
+        assert (suspicion.diagnosis.suspects, suspicion.diagnosis.api) == ((B,), "keras.layers.Flatten")
+        assert isinstance(suspicion.case.subject, LayerGraph)
+        assert [node.name for node in suspicion.case.subject.nodes] == ["conv2", "flat"]
+        assert any("conv2 and flat, run as one, are not" in text for text in sentences(suspicion.diagnosis))
+
+
+def _without_masks(graph: LayerGraph) -> LayerGraph:
+    nodes = [
+        replace(node, params={**node.params, "mask_value": 99.0}) if node.op == "Masking" else node
+        for node in graph.nodes
+    ]
+    return replace(graph, nodes=tuple(nodes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from tensorparity.campaign.loop import Loop, run_engines
 from tensorparity.campaign.session import CampaignSession
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask, Result
+from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
-from tensorparity.core.oracle import Judged, Seen, Setup
+from tensorparity.core.oracle import Check, Judged, Seen, Setup
 from tensorparity.core.outcome import Outcome, Status
+from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Judgement, Kind, Verdict
 from tensorparity.oracles.kinds import ORACLES
 from tensorparity.store.database import Store, open_store
@@ -150,6 +153,63 @@ def test_a_resume_continues_as_if_never_interrupted(tmp_path: Path, cut: int, ah
     whole = results("whole", 6)
     results("cut", cut)
     assert results("cut", 6) == whole
+
+
+class KeyedOracle:
+    """Convicts every case by a key that all have in common, unless that is known; nothing is seen again."""
+
+    def __init__(self, setup: Setup) -> None:
+        pass
+
+    def judge(self, seen: Seen) -> Judged:
+        if not seen.answers:
+            return Judged(checks=(Check(seen.case, (), key=("forward", "an.api", "x")),))
+        measures = {"sum": {"a": (float(np.sum(seen.case.inputs["x"])),)}}
+        if seen.answers[0].judged is None or seen.claim is not None:
+            return Judged(measures=measures)
+        found = Diagnosis(Class.DEFECT, ("a",), api="an.api")
+        known_by = seen.answers[0].check.key
+        suspicion = Suspicion(Kind.INCONSISTENCY, found, seen.case, seen.targets, oracle="keyed", known_by=known_by)
+        return Judged(suspicions=(suspicion,), measures=measures)
+
+
+class KeyedEngine(SmallEngine):
+    def ask(self) -> Sequence[Ask]:
+        return [replace(ask, oracles=("keyed",)) for ask in super().ask()]
+
+
+@pytest.fixture
+def keyed_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ORACLES._paths, "keyed", "nowhere:keyed")
+    monkeypatch.setitem(ORACLES._loaded, "keyed", KeyedOracle)
+
+
+@pytest.mark.usefixtures("keyed_oracle")
+@pytest.mark.parametrize("due", [1, 3, 1000])
+def test_what_is_known_does_not_depend_on_when_convictions_are_confirmed(
+    tmp_path: Path, due: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them are flaky, and confirmed after each round, after some, or in the end."""
+    monkeypatch.setattr("tensorparity.campaign.session.CONFIRM_EVERY", due)
+    with open_store(tmp_path) as store:
+        run_engines(session(store), [KeyedEngine(rounds=5)])
+        convicted = [bool(result.convicted) for result in store.results(1, "small")]
+    assert convicted == [True] * 2 + [False] * 8
+
+
+@pytest.mark.usefixtures("keyed_oracle")
+@pytest.mark.parametrize("cut", [1, 2, 3])
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_what_is_known_survives_a_resume(tmp_path: Path, cut: int, ahead: int) -> None:
+    def results(folder: str, cases: int) -> list[Result]:
+        with open_store(tmp_path / folder) as store:
+            run_engines(session(store), [KeyedEngine(ahead=ahead)], cases=cases)
+            return store.results(1, "small")
+
+    whole = results("whole", 6)
+    results("cut", cut)
+    assert results("cut", 6) == whole
+    assert [bool(result.convicted) for result in whole] == [True] * 2 + [False] * 4
 
 
 def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:

@@ -247,12 +247,10 @@ class TestPaperMeasure:
         assert item.finding.diagnosis.parameters["dtype"] == "float32"
         assert set(item.suspicion.case.inputs["x"].ravel().tolist()) == {1.0}
 
-    def test_what_was_refused_is_asked_again_with_one_input(self) -> None:
+    def test_what_was_refused_is_counted_in_every_batch(self) -> None:
         runner = Exact(["jax:jit"], {"jax:jit": refusing})
         task = PaperTask(OPERATORS.get("conv2d"), "jax:jit", "linf", "op_mode", shape=(5, 5, 1), inputs=1500)
         found = search_paper(runner, task).searched.run
-        refused = [case for case, _ in runner.asked if case.subject.kwargs.get("data_format") == "channels_first"]  # type: ignore[union-attr]
-        assert sum(len(case.inputs["x"]) == 1 for case in refused) > len(refused) / 3
         assert sum(found.exceptions.values()) > 3 * 500
 
     def test_several_times_in_a_row(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tensorparity.campaign import phases
 from tensorparity.campaign.session import CampaignSession
 from tensorparity.commands import operator_findings
 from tensorparity.commands import precision as campaign
@@ -83,7 +84,8 @@ class TestRun:
         self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         clock = count()  # a second passes whenever somebody looks
-        monkeypatch.setattr(campaign, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+        for module in (campaign, phases):
+            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
         found = precision(self.settings(tmp_path, budget=8.0, inputs=2000))
         assert len(found.facts.findings) == 1
         assert compared == []
@@ -101,7 +103,8 @@ class TestRun:
                 next(clock)
 
         monkeypatch.setattr(CampaignSession, "file", slow)
-        monkeypatch.setattr(campaign, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+        for module in (campaign, phases):
+            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
         found = precision(self.settings(tmp_path, operators=("sigmoid", "exp"), budget=8.0, inputs=2000, models=()))
         assert len(found.facts.findings) == 1
         assert any("was not blamed, reduced or confirmed of exp" in note for note in found.facts.notes)

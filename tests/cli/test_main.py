@@ -14,8 +14,9 @@ import pytest
 
 from tensorparity import __version__
 from tensorparity.cli import main as module
+from tensorparity.cli.exit_codes import FailOn, exit_code
 from tensorparity.cli.main import COMMANDS, main
-from tensorparity.cli.options import Duration, Size, exit_code
+from tensorparity.cli.options import Duration, Size
 from tensorparity.core.errors import RunError, UsageError
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.verdict import Kind, Stage
@@ -135,7 +136,7 @@ class TestExitCodes:
         if klass:
             diagnosis = Diagnosis(klass)
             findings = (Finding("id", "cradle", Kind.ERROR, Stage.FORWARD, ("a",), diagnosis, "signature"),)
-        assert exit_code(Facts("compare", 0, (), {}, findings), fail_on, broken) == code
+        assert exit_code(Facts("compare", 0, (), {}, findings), FailOn(fail_on), broken) == code
 
 
 @pytest.mark.parametrize(

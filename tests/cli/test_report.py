@@ -52,7 +52,7 @@ def store(tmp_path: Path) -> Path:
 def test_findings_and_defects_are_counted(tensorparity: Any, store: Path) -> None:
     ended = tensorparity("report", "--out", store)
     assert (ended.code, ended.stderr) == (0, "")
-    assert ended.stdout.startswith("4 findings, 2 defects (seen in 3 findings) in 2 runs.")
+    assert ended.stdout.startswith("4 findings, 3 sightings, 2 defects in 2 runs.")
     assert "cradle-1" in ended.stdout
     assert "run 2: hunt, seed 3" in " ".join(ended.stdout.split())
 
@@ -60,7 +60,7 @@ def test_findings_and_defects_are_counted(tensorparity: Any, store: Path) -> Non
 @pytest.mark.parametrize(
     ("run", "headline"),
     [
-        ("1", "3 findings, 1 defect (seen in 2 findings) in run 1, compare zoo:lenet5."),
+        ("1", "3 findings, 2 sightings, 1 defect in run 1, compare zoo:lenet5."),
         ("last", "1 finding, 1 defect in run 2, hunt."),
     ],
 )
@@ -84,7 +84,7 @@ def test_json_obeys_the_schema(tensorparity: Any, store: Path) -> None:
 
 def test_markdown_shows_scripts_and_obeys_nobody(tensorparity: Any, store: Path) -> None:
     page = tensorparity("report", "1", "--out", store, "--format", "markdown").stdout
-    assert page.startswith("# 3 findings, 1 defect")
+    assert page.startswith("# 3 findings, 2 sightings, 1 defect")
     assert "- finding cradle-1, seen 2 times" in page
     assert '````python\nprint("```")\n````' in page
     assert "x\\|y \\<b\\>\\`" in page
@@ -122,7 +122,7 @@ def test_html_into_a_file(tensorparity: Any, store: Path, tmp_path: Path) -> Non
     ended = tensorparity("report", "--out", store, "--format", "html", "--output", path)
     assert (ended.code, ended.stdout) == (0, "")
     page = path.read_text()
-    assert "4 findings, 2 defects" in page
+    assert "4 findings, 3 sightings, 2 defects" in page
     assert "<b>`" not in page
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.cli.options import case_file, exit_code
+from tensorparity.cli.exit_codes import FailOn, exit_code
+from tensorparity.cli.options import case_file
 from tensorparity.commands.known_differences import accept, with_known
 from tensorparity.core.case import Case
 from tensorparity.core.comparison import Comparison, LayerDeviation
@@ -95,7 +96,7 @@ class TestKnown:
 
     def test_what_is_known_fails_no_run_and_is_counted(self, tmp_path: Path) -> None:
         facts = with_known(FACTS, self.config(tmp_path))
-        assert (exit_code(FACTS, (Class.DEFECT,), False), exit_code(facts, (Class.DEFECT,), False)) == (1, 0)
+        assert (exit_code(FACTS, FailOn(), False), exit_code(facts, FailOn(), False)) == (1, 0)
         assert not facts.defects
         assert facts.document()["known"][0]["findings"] == ["cradle-1"]
         assert facts.notes == ("known difference inconsistency/forward/D/1 accepts 1 finding: as documented",)
@@ -143,10 +144,10 @@ class TestKnown:
         assert not with_known(compared(("keras:tensorflow", JAX), "m", ()), config).notes
 
     def test_an_expired_entry_accepts_nothing(self, tmp_path: Path) -> None:
-        config = self.config(tmp_path, expires=date(2026, 1, 1))
-        facts = with_known(FACTS, config, today=date(2026, 1, 2))
-        assert exit_code(facts, (Class.DEFECT,), False) == 1
-        assert "has expired (2026-01-01)" in facts.notes[0]
+        config = self.config(tmp_path, expires=date(2100, 1, 1))
+        facts = with_known(FACTS, config, today=date(2100, 1, 2))
+        assert exit_code(facts, FailOn(), False) == 1
+        assert "has expired (2100-01-01)" in facts.notes[0]
 
     def test_a_pattern_must_match(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="does not match"):
@@ -173,6 +174,7 @@ class TestCommands:
             (("accept", "cradle-1", "--reason", " "), "needs a reason"),
             (("accept", "cradle-1"), "Missing option '--reason'"),
             (("accept", "cradle-1", "--reason", "x", "--expires", "soon"), "'soon' does not match the format"),
+            (("accept", "cradle-1", "--reason", "x", "--expires", "2020-01-31"), "2020-01-31 lies in the past"),
             (("report", "--issue", "cradle-2"), "cradle-2 has no draft"),
             (("report", "7"), "has no run '7'; there are: 1 (compare), or last"),
             (("report", "--issue", "cradle-1", "--format", "html"), "is markdown or json"),

@@ -30,6 +30,7 @@ from tensorparity.reporting.fuzz_tables import render
 from tensorparity.reporting.words import sentences
 from tensorparity.store.database import Store, open_store
 from tensorparity.targets.faults import Fault
+from tensorparity.targets.hanging import HangMemory
 from tensorparity.targets.runner import RunnerSettings
 from tensorparity.triage import examine
 from tensorparity.triage.reduction.preparation import Preparation, Prepared, ReducingSettings
@@ -71,6 +72,7 @@ class Pooled:
         self.targets, self.broken, self.desk = inner.targets, inner.broken, inner.desk
         self.begun: list[Begun] = []
         self.fresh = 0
+        self.hanging, self.settings = HangMemory(), RunnerSettings()
 
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], *, fresh: bool = False, **more: Any) -> list[Outcome]:
         if fresh:
@@ -307,3 +309,19 @@ class TestTables:
         tables = campaign.facts(12.0, other).stats["tables"]
         assert tables["against"] == {"unit": True, "models": 300, "seed": 7}
         assert campaign.facts(12.0, None).stats["tables"]["against"] is None
+
+
+class TestResume:
+    def test_a_run_is_gone_on_with_as_if_never_interrupted(self, wrong_dense: Any, tmp_path: Path) -> None:
+        def document(folder: str, *parts: int) -> tuple[list[Any], Any]:
+            with open_store(tmp_path / folder) as opened:
+                for models in parts:
+                    campaign, _ = run(replace(SETTINGS, models=models, resume=True), Pooled(wrong_dense), opened)
+                stats = campaign.facts(1.0).stats
+                return results(opened), (stats["coverage"], stats["tables"]["inconsistencies"], stats["models"])
+
+        assert document("cut", 5, 19) == document("whole", 19)
+
+    def test_it_says_so_where_there_is_nothing(self, right: Any, store: Store) -> None:
+        campaign, _ = run(replace(SETTINGS, models=1, resume=True), Pooled(right), store)
+        assert any(note.startswith("nothing to resume: no fuzz") for note in campaign.facts(1.0).notes)

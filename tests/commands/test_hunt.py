@@ -16,7 +16,7 @@ from tensorparity.campaign.session import CampaignSession
 from tensorparity.commands.hunt import Hunt, HuntSettings, hunt
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, ArrayArg, Case
-from tensorparity.core.engine import Ask, Result
+from tensorparity.core.engine import Ask, Result, calls_functions
 from tensorparity.core.errors import DataError, UsageError
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Judged, Seen, Setup
@@ -24,11 +24,15 @@ from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.verdict import Judgement
 from tensorparity.engines.base import ENGINES
+from tensorparity.engines.cradle import CradleEngine
+from tensorparity.engines.predoo.engine import PredooEngine
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles.training_step import TrainingStep
 from tensorparity.store.database import open_store
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings
+from tensorparity.targets.selection import native_libraries
 from tensorparity.triage.examine import Examiner
 from tensorparity.triage.reduction.preparation import ReducingSettings
 
@@ -195,10 +199,10 @@ def test_findings_survive_a_resume(run: Any) -> None:
 def test_ctrl_c_ends_the_hunt_and_not_the_report(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     judge = Examiner.judge
 
-    def interrupted(self: Examiner, begun: Any) -> Any:
+    def interrupted(self: Examiner, begun: Any, before: Any = ()) -> Any:
         if begun.asks[0].case.seed == 2:
             raise KeyboardInterrupt
-        return judge(self, begun)
+        return judge(self, begun, before)
 
     monkeypatch.setattr(Examiner, "judge", interrupted)
     hunted, results = run(cases=5, planted={"keras:jax": {"dense": bump}})
@@ -262,6 +266,7 @@ class Calls:
 
     def __init__(self, fake: Any) -> None:
         self.targets, self.broken, self.desk = fake.targets, fake.broken, fake.desk
+        self.hanging, self.settings = fake.hanging, fake.settings
 
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], **_: Any) -> list[Outcome]:
         return [Outcome(target, Status.COMPLETED, {"0": np.tanh(case.inputs["x"])}) for case, target in pairs]
@@ -292,7 +297,7 @@ def test_the_rule_of_training_steps_leaves_models_to_parity(run: Any, oracle: st
 
 @pytest.mark.parametrize("name", ["mufin", "layers"])
 def test_an_unknown_oracle_is_told_all_that_are_known(tmp_path: Path, name: str) -> None:
-    known = "known are cradle, muffin, parity, training_step"
+    known = "known are audee, cradle, eagle, equivalence, muffin, parity, training_step"
     with pytest.raises(UsageError, match=f"unknown oracle '{name}'; {known}"):
         hunt(HuntSettings(TARGETS, oracle=name, store=tmp_path / "store"))
     assert not (tmp_path / "store").exists()
@@ -300,7 +305,7 @@ def test_an_unknown_oracle_is_told_all_that_are_known(tmp_path: Path, name: str)
 
 def test_an_unknown_engine_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     settings = HuntSettings(TARGETS, engines=("cradel",), store=tmp_path / "store")
-    with pytest.raises(UsageError, match="unknown engine 'cradel'; known are .*cradle"):
+    with pytest.raises(UsageError, match="unknown engine 'cradel' .did you mean cradle.*; known are .*cradle"):
         hunt(settings)
     assert not (tmp_path / "store").exists()
 
@@ -360,3 +365,17 @@ def test_single_cases_beside_networks_are_counted_at_the_top(run: Any, monkeypat
     stats = hunted.facts(0.0).stats
     assert (stats["loss_cases"], stats["metric_cases"]) == (4, 0)
     assert stats["engine_tables"] == {"small": {"loss_cases": 4}}
+
+
+def test_an_engine_of_single_calls_is_given_the_libraries_too() -> None:
+    """In a hunt Predoo's subject is the libraries themselves, not only what Keras makes of them."""
+    setup = Setup(0, ("keras:torch", "torch:eager"), traits_of(("keras:torch", "torch:eager")))
+    assert calls_functions(PredooEngine)
+    assert {ask.targets for ask in PredooEngine(setup).ask()} == {("keras:torch", "torch:eager")}
+    assert not calls_functions(CradleEngine)
+
+
+def test_libraries_are_whoever_calls_their_own_functions_as_they_are() -> None:
+    found = native_libraries(("keras:torch",))
+    assert set(found) <= {"tensorflow:eager", "torch:eager", "jax:eager"}
+    assert native_libraries(found) == []

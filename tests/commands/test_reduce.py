@@ -24,7 +24,7 @@ from tensorparity.reporting.words import sentences
 from tensorparity.store.casefile import CaseFile
 from tensorparity.targets.exports import ExportedCases
 from tensorparity.targets.runner import RunnerSettings
-from tensorparity.triage.examine import Examined
+from tensorparity.triage.examine import Examined, Examiner
 from tensorparity.triage.reduction.preparation import Prepared
 
 TARGETS = ("keras:torch", "onnxruntime", "openvino")
@@ -47,6 +47,7 @@ def test_an_exporter_is_shown_by_the_whole_file(
     monkeypatch.setattr(reducing, "open_case", opened)
     look = Examined(Ask(case), ({},), Judged((), (suspicion,)))
     monkeypatch.setattr(OpenCase, "look", lambda *_, **__: look)
+    monkeypatch.setattr(Examiner, "confirm", lambda *_: [(suspicion, {})])  # seen again
     out = tmp_path / "out"
     reduced = reducing.reduce(tmp_path / "a.tpcase", None, RunnerSettings(), out)
     (finding,) = reduced.facts.findings

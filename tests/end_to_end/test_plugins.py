@@ -48,9 +48,10 @@ def test_all_of_a_plug_in_works_in_a_hunt(with_plugin: Any, tmp_path: Path) -> N
         "csv",
     )
     assert ended.code == 1, ended.stderr
-    (found,) = list(csv.DictReader(io.StringIO(ended.stdout)))
-    assert found["class"] == "defect"
-    assert (found["api"], found["suspects"]) == ("keras.layers.ReLU", "tiny")
+    rows = {row["api"]: row for row in csv.DictReader(io.StringIO(ended.stdout))}
+    assert set(rows) == {"keras.layers.ReLU", "tiny.layers.Halve"}, "the second by the reference of the plug-in's layer"
+    assert {(row["class"], row["suspects"]) for row in rows.values()} == {("defect", "tiny")}
+    found = rows["keras.layers.ReLU"]
     cases = tmp_path / "cases" / "1"
     reduced = read_case(cases / f"{found['id']}.tpcase")
     assert [node.op for node in reduced.case.subject.nodes] == ["ReLU"]
@@ -91,7 +92,21 @@ def test_settings_reach_engine_and_oracle(with_plugin: Any, tmp_path: Path) -> N
     assert document["stats"]["per_engine"]["tiny"]["cases"] == 4
 
 
+@pytest.mark.torch
+def test_an_operator_of_a_plug_in_is_searched(with_plugin: Any, tmp_path: Path) -> None:
+    precision = ("precision", "--op", "tiny_cube", "--targets", "torch:eager", "--dtype", "float32", "--inputs", "200")
+    ended = with_plugin(*precision, "--out", tmp_path, "--format", "json")
+    assert ended.code == 0, ended.stderr
+    (row,) = ended.document["precision"]["operators"]
+    assert (row["operator"], row["target"], row["status"]) == ("tiny_cube", "torch:eager", "measured")
+    assert 0 < row["units"] < 16
+
+
 def test_wrong_settings_are_refused(with_plugin: Any) -> None:
+    for name in ("tiny.skale", "nonnegative.slacks"):
+        ended = with_plugin("hunt", "--set", f"{name}=2")
+        assert ended.code == 2
+        assert "has no setting" in ended.complaints[0]
     ended = with_plugin("hunt", "--set", "tinny.scale=2")
     assert ended.code == 2
     assert "did you mean 'tiny'" in ended.complaints[0]

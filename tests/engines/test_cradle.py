@@ -10,11 +10,8 @@ from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.jsontext import Json
 from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Status
-from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.cradle import CradleEngine, OneModel, ask_for_training
-from tensorparity.zoo.entries import ARCHITECTURES
-
-FAIL = Verdict(Judgement.FAIL, ("a", "b"), "said so")
+from tensorparity.zoo.entries import ARCHITECTURES, ZOO
 
 
 class TestCradle:
@@ -25,16 +22,30 @@ class TestCradle:
             ARCHITECTURES[name]().name for name in ARCHITECTURES
         ]
 
-    def test_inconsistent_pairs_are_counted(self) -> None:
+    def test_inconsistencies_are_counted_by_pair_and_by_pattern(self) -> None:
         engine = CradleEngine(Setup())
-        engine.tell([Result(index, "", (FAIL,)) for index in range(3)])
-        assert engine.tables() == {"inconsistencies": {"a|b": 3}}
+        engine.tell([told(inconsistent=[inconsistent(1, 0), inconsistent(1, 0, b="c")])])
+        engine.tell([told(inconsistent=[inconsistent(1, 0)])])
+        assert engine.tables()["inconsistencies"] == [
+            {"pair": "a / b", "unique": 1, "total": 2},
+            {"pair": "a / c", "unique": 1, "total": 1},
+        ]
+
+    def test_regressions_have_labels_and_classifiers_are_taken_at_their_word(self) -> None:
+        engine = CradleEngine(Setup(settings={"instances": 3}))
+        cases = {name: engine.ask()[0].case for name in ARCHITECTURES}
+        shapes = {name: [array.shape for array in case.labels.values()] for name, case in cases.items()}
+        assert shapes == {name: [] if ZOO[name].classifies else [(3, 1)] for name in ARCHITECTURES}
 
 
 def case() -> Case:
     build = GraphBuilder("line")
     graph = build.build(build.add("Dense", build.input("x", (2,)), name="dense", units=1))
     return Case(graph, inputs={"x": np.ones((2, 2), np.float32)}, labels={"": np.ones((2, 1), np.float32)})
+
+
+def inconsistent(*pattern: int, b: str = "b", metric: str = "class") -> Json:
+    return {"metric": metric, "pattern": list(pattern), "pair": f"a / {b} / y", "targets": ["a", b], "model": "m"}
 
 
 def told(status: Status = Status.COMPLETED, **facts: Json) -> Result:
@@ -67,13 +78,14 @@ class TestOneModel:
         engine.tell([told(Status.CRASHED)])
         assert list(engine.ask()) == []
 
-    def test_equal_patterns_are_one_unique_inconsistency(self) -> None:
+    def test_equal_patterns_of_one_pair_are_one_unique_inconsistency(self) -> None:
         engine = OneModel(Ask(case()))
         engine.ask()
-        alike = [{"metric": "class", "pattern": [1, 0], "pair": pair} for pair in ("a / b / y", "a / c / y")]
-        other = {"metric": "mad", "pattern": [1, 0], "pair": "b / c / y"}
-        engine.tell([told(outputs=["y"], inconsistent=[*alike, other])])
+        items = [inconsistent(1, 0), inconsistent(1, 0), inconsistent(2, 0), inconsistent(1, 0, metric="mad")]
+        engine.tell([told(outputs=["y"], inconsistent=items)])
+        seen = {"model": "m", "output": "y", "versions": {}}
         assert engine.tables()["unique_inconsistencies"] == [
-            {"metric": "class", "pattern": [1, 0], "pairs": ["a / b / y", "a / c / y"]},
-            {"metric": "mad", "pattern": [1, 0], "pairs": ["b / c / y"]},
+            {"pair": "a / b", "metric": "class", "pattern": [1, 0], "seen": [seen, seen]},
+            {"pair": "a / b", "metric": "class", "pattern": [2, 0], "seen": [seen]},
+            {"pair": "a / b", "metric": "mad", "pattern": [1, 0], "seen": [seen]},
         ]

@@ -20,7 +20,6 @@ from scenarios import Scenario, exhibits
 
 from tensorparity.campaign.events import silent
 from tensorparity.campaign.filing import make_finding
-from tensorparity.commands.confirming import suspicions_of_all
 from tensorparity.commands.operator_findings import OncePerOperator
 from tensorparity.commands.sources.models import Context, open_source
 from tensorparity.commands.whole_models import ExaminedModel, ModelExaminer, read_model
@@ -193,7 +192,9 @@ def replay(runner: Runner, suspicion: Suspicion) -> tuple[list[Suspicion], str]:
     oracle, claim = particular_oracle(suspicion), claim_against(suspicion.diagnosis.suspects)
     ask = Ask(suspicion.case, oracles=(oracle,) if oracle else ())
     examiners = [examiner_of(runner, suspicion.targets) for _ in range(2)]
-    return suspicions_of_all([examiner.examine([ask], fresh=True, claim=claim)[0] for examiner in examiners])
+    looks = [examiner.examine([ask], fresh=True, claim=claim)[0] for examiner in examiners]
+    suspicions = examiners[0].agree(looks)
+    return suspicions, "" if suspicions else next((why for look in looks if (why := look.judged.undecided)), "")
 
 
 def finding_of(

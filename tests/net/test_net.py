@@ -7,12 +7,9 @@ many there are. What is listed and does not occur fails, too, so that the list s
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,72 +18,31 @@ import pytest
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
 
+from holding import hold, listed_differences  # noqa: E402
 from recording import NOT_RECORDED, Recorder, Replaying, load, save  # noqa: E402
-from replaying import DIFFERENCES, RECORDINGS, Difference, Replayed, differences, expected, replayed  # noqa: E402
+from replaying import RECORDINGS, expected  # noqa: E402
 from scenarios import SCENARIOS, Scenario  # noqa: E402
 
 from tensorparity.core.case import Case  # noqa: E402
 from tensorparity.core.graph import GraphBuilder  # noqa: E402
 from tensorparity.core.outcome import Outcome, Status, Trace  # noqa: E402
 
-#: Of all questions, those that a recording may leave open.
-_MOST_MISSED = 0.02
 _LARGEST = 8 << 20
 _ALL = 30 << 20
 _LIBRARIES = ("tensorflow", "torch", "jax", "keras", "onnxruntime", "openvino")
 
 
-#: The index of what is listed by its count.
-_ANY = -1
-
-
-@cache
-def _listed() -> dict[Difference, tuple[int, str]]:
-    """How often each is listed, and why."""
-    entries = json.loads(DIFFERENCES.read_text())
-    return {
-        Difference(entry["group"], entry.get("index", _ANY), field): (entry.get("count", 1), entry["reason"])
-        for entry in entries
-        for field in entry["fields"]
-    }
-
-
-def _as_listed(item: Difference) -> Difference:
-    """What would have to be listed for this difference."""
-    ways = (item, replace(item, field="*"), replace(item, index=_ANY))
-    return next((way for way in ways if way in _listed()), item)
-
-
-@cache
-def _replayed(name: str) -> Replayed:
-    return replayed(next(scenario for scenario in SCENARIOS if scenario.name == name))
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", [s for s in SCENARIOS if s.kind != "networks"], ids=lambda scenario: scenario.name)
 def test_everything_is_judged_as_it_was(scenario: Scenario) -> None:
-    results = _replayed(scenario.name).results
-    found = Counter(_as_listed(item) for item in differences(scenario.name, results, expected(scenario)["results"]))
-    listed = {item: count for item, (count, _) in _listed().items() if item.group.startswith(f"{scenario.name}.")}
-    new = sorted(item for item in found if item not in listed)
-    assert not new, f"{len(new)} differences that are not listed: {', '.join(item.place for item in new[:20])}"
-    for item, count in listed.items():
-        so_often = bool(found[item]) if item.field == "*" else found[item] == count
-        assert so_often, f"listed, but not so: {item.place}, {found[item]} times"
+    """Networks have a file of their own, ``test_networks``: half of the work, for another process."""
+    hold(scenario)
 
 
 def test_every_listed_difference_has_a_reason_and_a_scenario() -> None:
     names = {scenario.name for scenario in SCENARIOS}
-    for item, (_, reason) in _listed().items():
+    for item, (_, reason) in listed_differences().items():
         assert reason.strip(), item.place
         assert item.group.partition(".")[0] in names, item.place
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_recordings_answer_nearly_everything(scenario: Scenario) -> None:
-    done, wanted = _replayed(scenario.name), expected(scenario)
-    share = len(done.missed) / (len(done.missed) + done.answered)
-    assert share <= (1.0 if scenario.doctored else _MOST_MISSED)
-    assert scenario.doctored or len(done.missed) <= wanted["missed"]
 
 
 def test_every_kind_of_suspicion_occurs() -> None:

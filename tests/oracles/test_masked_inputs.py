@@ -11,8 +11,8 @@ from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Procedure
 from tensorparity.operators.masks_and_states import MasksAndStates, layer_of
 from tensorparity.operators.reference.evaluate import draw_weights, evaluate, evaluate_batches
-from tensorparity.oracles.isolated_checks import alone, judge_layer
-from tensorparity.oracles.masked_inputs import mask_input
+from tensorparity.oracles.isolated_checks import judge_layer
+from tensorparity.oracles.masked_inputs import alone, mask_input
 from tensorparity.oracles.screening import Screening
 from tensorparity.targets.catalogue import TARGETS, traits_of
 from tensorparity.targets.lowering import lower

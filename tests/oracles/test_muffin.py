@@ -11,6 +11,7 @@ import pytest
 
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.outcome import Outcome, Status, Trace
+from tensorparity.core.traits import TargetTraits, Traits
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.oracles.muffin import SWEEP, by_threshold, chebyshev, inconsistencies, judge_pair, odd_ones
 
@@ -112,7 +113,7 @@ def voted(graph, outcomes):
 def test_the_vote_names_the_odd_one(graph):
     three = [outcome("one"), outcome("two", b=0.5), outcome("three")]
     found, odd = voted(graph, three)
-    assert odd == {(Stage.FORWARD, "ReLU", "b#0"): "two"}
+    assert odd == {(Stage.FORWARD, "ReLU", "b#0"): ("two",)}
     assert voted(graph, three[:2])[1] == {}, "of two, nobody is odd"
     assert voted(graph, [*three[:2], Outcome("three", Status.RAISED)])[1] == {}
     assert judge_pair(found, "one", "two").judgement is Judgement.FAIL
@@ -127,14 +128,14 @@ def test_who_was_run_forward_only_has_no_vote_in_later_stages(graph, wrong, plac
     ran_forward = outcome("forward")
     ran_forward = replace(ran_forward, trace=Trace(ran_forward.trace.nodes))
     three = [outcome("one"), outcome("two", **wrong), outcome("three")]
-    assert voted(graph, [*three, ran_forward])[1] == {place: "two"}
+    assert voted(graph, [*three, ran_forward])[1] == {place: ("two",)}
     assert voted(graph, [*three[:2], ran_forward])[1] == {}, "two that have a loss are no majority"
 
 
 def test_who_was_run_forward_only_votes_forward(graph):
     ran_forward = replace(outcome("forward"), trace=Trace(outcome().trace.nodes))
     assert voted(graph, [outcome("one"), outcome("two", b=0.5), ran_forward])[1] == {
-        (Stage.FORWARD, "ReLU", "b#0"): "two"
+        (Stage.FORWARD, "ReLU", "b#0"): ("two",)
     }
 
 
@@ -142,3 +143,32 @@ def test_fewer_for_a_larger_threshold(graph):
     found = inconsistencies(graph, "MSE", outcome(), outcome("two", b=0.05), min(SWEEP))
     counts = {threshold: len(above) for threshold, above in by_threshold(found).items()}
     assert counts == {threshold: int(threshold < 0.05) for threshold in SWEEP}
+
+
+def test_the_papers_threshold_and_epsilon(graph):
+    """Section 4.4: t = 0.15 and epsilon = 1e-5, both strict."""
+    assert places(graph, outcome(), outcome("two", b=0.1501, c=0.1501)) == [(Stage.FORWARD, "ReLU")]
+    assert places(graph, outcome(), outcome("two", b=0.1499, c=0.1499)) == []
+    assert places(graph, outcome(), outcome("two", a=0.99e-5, b=0.2, c=0.2)) == [(Stage.FORWARD, "ReLU")]
+    assert places(graph, outcome(), outcome("two", a=1.01e-5, b=0.2, c=0.2)) == []
+
+
+@pytest.mark.parametrize("wrong", [("keras:torch", "torch:eager"), ("keras:torch",)], ids=["kernel", "front end"])
+def test_targets_of_one_library_have_one_vote(graph, wrong):
+    traits = Traits(
+        {
+            name: TargetTraits(name, library=library)
+            for name, library in [("keras:torch", "torch"), ("torch:eager", "torch"), ("a", "a"), ("b", "b")]
+        }
+    )
+    outcomes = [outcome(name, b=0.5 if name in wrong else 0.0) for name in traits]
+    found = [item for a, b in combinations(outcomes, 2) for item in inconsistencies(graph, "MSE", a, b)]
+    named = {one.target: one for one in outcomes}
+    assert odd_ones(found, named, traits) == {(Stage.FORWARD, "ReLU", "b#0"): wrong}
+
+
+def test_two_of_one_library_are_no_majority(graph):
+    traits = Traits({name: TargetTraits(name, library="torch") for name in ("one", "two")})
+    outcomes = [outcome("one"), outcome("two"), outcome("three", b=0.5)]
+    found = [item for a, b in combinations(outcomes, 2) for item in inconsistencies(graph, "MSE", a, b)]
+    assert odd_ones(found, {one.target: one for one in outcomes}, traits) == {}

@@ -16,7 +16,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.functions.catalogue import OPERATORS
-from tensorparity.oracles.precision_instances import ORACLE_OF_MODE
+from tensorparity.oracles.precision_instances import ORACLE_OF_MODE, InputMode
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.examine import Examined, Examiner
 
@@ -80,8 +80,17 @@ def test_who_always_raises_is_accused_and_not_without_end() -> None:
     assert [bool(item.judged.suspicions) for item in found] == [True, True, False, False]
 
 
-def test_what_was_refused_is_asked_with_one_input_first() -> None:
+def test_an_oracle_remembers_nothing_from_case_to_case() -> None:
+    """What a dtype refused before is asked again, and so is said again: the answer depends on the case alone."""
     runner = Exact([_TARGET], {_TARGET: refusing_half})
-    examined(runner, "op_mode", times=3)
+    found = examined(runner, "op_mode", times=3)
     halves = [len(case.inputs["x"]) for case, _ in runner.asked if case.inputs["x"].dtype == np.float16]
-    assert halves == [40, 1, 1]
+    assert halves == [40, 40, 40]
+    assert found[0].judged.told["exceptions"] == found[2].judged.told["exceptions"]
+
+
+def test_input_mode_changes_the_input_and_leaves_the_operator_in_the_widest_precision() -> None:
+    dtypes = ["float16", "float32", "float64"]
+    (_, cases), *_ = InputMode(Setup()).groups(drawn("input_mode"), dtypes)
+    assert [dtype_name(case.inputs["x"]) for case in cases] == dtypes[::-1]
+    assert {case.procedure.dtype for case in cases} == {"float64"}

@@ -251,15 +251,14 @@ def test_the_papers_inconsistencies_are_seen_again_or_flaky():
     assert {s.diagnosis.klass for s in found} == {Class.FLAKY}
 
 
-def test_what_was_flaky_by_the_papers_rule_may_come_again_and_be_real():
+def test_what_was_flaky_by_the_papers_rule_is_counted_like_anything_else():
+    """When it is confirmed depends on timing, so that what comes next must not depend on it."""
     runner = ReferenceRunner(dense_off, flaky=True)
     examiner = ExaminedSteps(runner, TARGETS, FAMILIES, oracle="muffin")
     cases = generated(14)
     examiner.examine(cases)
     assert {s.diagnosis.klass for s in examiner.confirm()} == {Class.FLAKY}
     runner.steady()
-    examiner.examine(cases)
-    assert {s.diagnosis.klass for s in examiner.confirm()} == {Class.DEFECT}
     assert not examiner.examine(cases)[-1].convicted
     assert examiner.confirm() == []
 

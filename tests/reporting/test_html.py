@@ -11,11 +11,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from tensorparity.core.comparison import LayerDeviation
 from tensorparity.core.jsontext import Json
+from tensorparity.core.verdict import Kind
 from tensorparity.reporting import html
 from tensorparity.reporting.facts import Facts, TargetFacts
 
@@ -59,15 +61,19 @@ def test_every_page_holds_its_document_and_one_script(any_facts: Facts) -> None:
 
 
 def test_nothing_comes_from_elsewhere(any_facts: Facts) -> None:
+    beside = {quote(path) for finding in any_facts.findings for path in (finding.case, finding.reproducer) if path}
     for tag, attributes in _Page(html.render(any_facts)).elements:
         assert tag not in {"link", "img", "iframe", "object", "base"}
         assert "src" not in attributes
-        assert (attributes.get("href") or "#").startswith("#")
+        link = attributes.get("href") or "#"
+        assert link.startswith("#") or link in beside, "within the page, or to a file of the store beside it"
+        assert ":" not in link
 
 
 def test_links_lead_somewhere(any_facts: Facts) -> None:
     page = _Page(html.render(any_facts))
-    wanted = {(attributes["href"] or "")[1:] for _, attributes in page.elements if "href" in attributes}
+    links = [attributes["href"] or "" for _, attributes in page.elements if "href" in attributes]
+    wanted = {link[1:] for link in links if link.startswith("#")}  # the others lead to files of the store
     assert wanted <= set(page.ids())
 
 
@@ -196,3 +202,50 @@ def test_an_injected_script_would_not_run(sample: Sample, tmp_path: Path) -> Non
     dom = _browse(html.render(sample("one_defect")).replace("</body>", injected), tmp_path, "--dump-dom")
     assert 'data-ready="true"' in dom
     assert 'data-taken="true"' not in dom
+
+
+def test_the_first_card_is_open_and_links_to_its_files(sample: Sample) -> None:
+    text = html.render(sample("one_defect"))
+    cards = re.findall(r'<details class="card finding[^>]*>', text)
+    assert [card.endswith(" open>") for card in cards] == [True] + [False] * (len(cards) - 1)
+
+
+def many(facts: Facts, count: int) -> Facts:
+    first = facts.findings[0]
+    kinds = [Kind.CRASH, Kind.NAN, Kind.INCONSISTENCY]
+    findings = tuple(
+        replace(
+            first,
+            id=f"muffin-{place:05}",
+            kind=kinds[place % 3],
+            signature=f"signature {place}",
+            diagnosis=replace(first.diagnosis, api=f"keras.layers.Layer{place % 50}"),
+        )
+        for place in range(count)
+    )
+    return replace(facts, findings=findings, comparisons=None)
+
+
+@needs_browser
+@pytest.mark.parametrize("count", [12, 500, 5000])
+def test_thousands_of_findings_open_at_once_and_are_found(sample: Sample, tmp_path: Path, count: int) -> None:
+    page = html.render(many(sample("one_defect"), count))
+    assert len(page) < 2_000_000
+    asking = """<script>
+      const wait = setInterval(() => {
+        if (document.documentElement.dataset.ready !== "true") return;
+        clearInterval(wait);
+        const root = document.documentElement, box = document.querySelector("#finding-tools input[type=search]");
+        root.dataset.seconds = String(performance.now() / 1000);
+        root.dataset.drawn = String(document.querySelectorAll("#findings > .finding").length);
+        box.value = "WANTED";
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        root.dataset.found = String(document.querySelectorAll("#findings > .finding").length);
+        root.dataset.told = document.querySelector("#finding-tools output").textContent;
+      }, 5);
+    </script></body>""".replace("WANTED", f"muffin-{count - 1:05}")
+    unfenced = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    dom = _browse(unfenced.replace("</body>", asking), tmp_path, "--dump-dom", "--virtual-time-budget=20000")
+    told = dict(re.findall(r'data-(seconds|drawn|found|told)="([^"]*)"', dom.partition(">")[2][:2000] or dom))
+    assert told["drawn"] == str(min(count, 100))
+    assert (told["found"], told["told"]) == ("1", f"1 of {count}")

@@ -29,7 +29,7 @@ def paper_run(operator: str, mode: str, strategy: str, largest: float) -> PaperR
         operator, "tensorflow:eager", strategy, mode, ("float16", "float32", "float64"), (28, 28, 3), 20_000, largest,
         largest * 10, tuple(largest * step / 20 for step in range(1, 21)),
         Spread(0.0, largest / 8, largest / 4, largest / 2, largest), 3.5, 2.5, tolerance=(1e-3, 1e-3),
-        exceptions={"UnimplementedError: <b>": 7},
+        exceptions={"UnimplementedError: <b>": 7}, largest_mean=largest / 3, overflows=2, over_tolerance=1234.5,
     )  # fmt: skip
 
 
@@ -142,3 +142,15 @@ def test_axes_are_logarithmic_and_bear_zero() -> None:
     assert Axis.over([]).low < Axis.over([]).high
     assert "<polyline" in str(lines({"a": [1.0, 2.0]}, "x"))
     assert "<rect" in str(boxes({"a": {"b": Spread(1, 2, 3, 4, 5)}}, "x"))
+
+
+def test_means_stand_beside_the_papers_means_and_overflows_are_counted(paper: Precision) -> None:
+    first = table_1(paper)[0]
+    assert first.means == (pytest.approx(1e-3 / 3), pytest.approx(1e-3 / 3))
+    assert first.overflows == 8, "of two modes and two strategies"
+
+
+def test_figure_3_is_by_the_librarys_own_rule(paper: Precision) -> None:
+    figure = next(figure for figure in figures(paper) if figure.title.startswith("Figure 3"))
+    assert "1.23e+03" in figure.drawing or "1234" in figure.drawing or "1,234" in figure.drawing
+    assert "rtol |P'| + atol" in figure.text

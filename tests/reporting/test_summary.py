@@ -74,7 +74,11 @@ def test_several_defects_are_counted_by_suspect(sample: Sample) -> None:
 
 def test_findings_of_one_cluster_are_one_defect(sample: Sample) -> None:
     facts = sample("hunt_findings")
-    assert tally(facts) == "17 findings, 4 defects (seen in 5 findings)"
+    assert tally(facts) == "17 findings, 5 sightings, 4 defects"
+    often = [replace(finding, sightings=16, reduced=False) for finding in facts.findings]
+    assert tally(replace(facts, findings=tuple(often))) == (
+        "17 findings, 80 sightings, 4 defects, 4 of them not yet reduced"
+    )
     assert tally(replace(facts, findings=facts.findings[:11])) == "11 findings, no defects"
 
 
@@ -98,7 +102,7 @@ def test_a_difference_without_diagnosis_is_not_decided(sample: Sample) -> None:
 
 def test_a_silent_target_is_named_beside_the_agreement(sample: Sample) -> None:
     summary = summarize(replace(sample("crash"), findings=()))
-    assert summary.headline == "zoo:lenet5 is the same on keras:tensorflow and keras:jax; keras:torch crashed."
+    assert summary.headline == "zoo:lenet5: keras:tensorflow and keras:jax agree, but keras:torch crashed."
     assert summary.tone is Tone.UNDECIDED
     assert summary.open_points == ("Crashed: keras:torch (RuntimeError: killed by SIGSEGV).",)
 
@@ -109,7 +113,7 @@ def test_partly_undecided(sample: Sample) -> None:
     first, *rest = facts.comparisons
     unclear = replace(first, verdict=Verdict(Judgement.UNDECIDED, (first.a, first.b), "no reason is too long."))
     summary = summarize(replace(facts, comparisons=(unclear, *rest)))
-    assert summary.headline.endswith("; 1 of 3 comparisons not decided.")
+    assert summary.headline.endswith(", but 1 of 3 comparisons is not decided.")
     assert summary.open_points == ("Not decided: keras:tensorflow / keras:jax (no reason is too long).",)
     assert [pair.verdict.judgement for pair in by_urgency((*rest, unclear))][0] is Judgement.UNDECIDED
 

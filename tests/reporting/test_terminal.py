@@ -156,7 +156,7 @@ def test_hunt_with_findings(sample: Sample) -> None:
     expect(
         sample("hunt_findings"),
         """
-        17 findings, 4 defects (seen in 5 findings) in 1,204 cases on keras:tensorflow,
+        17 findings, 5 sightings, 4 defects in 1,204 cases on keras:tensorflow,
         keras:jax and keras:torch.
 
         engine        cases  time        undecided

@@ -74,7 +74,8 @@ def test_what_is_no_range_is_refused() -> None:
     ("implementation", "targets"),
     [
         ("tensorflow", ["keras:tensorflow", "keras:tensorflow{TF_ENABLE_ONEDNN_OPTS=0}", "tensorflow:xla"]),
-        ("jax", ["keras:jax", "keras:numpy", "keras:numpy@old", "jax:jit"]),
+        ("jax", ["keras:jax", "jax:eager", "jax:jit"]),
+        ("numpy", ["keras:numpy", "keras:numpy@old"]),
         ("torch", ["keras:torch", "torch:eager", "torch:compile", "torch:compile@nightly{threads=1}"]),
         ("openvino", ["keras:openvino", "openvino", "openvino{threads=2}"]),
         (
@@ -88,6 +89,18 @@ def test_what_is_no_range_is_refused() -> None:
 )
 def test_targets_of_one_implementation_have_one_vote(implementation: str, targets: list[str]) -> None:
     assert traits_of(targets).implementations(targets) == {implementation}
+
+
+@pytest.mark.parametrize("op", ["Conv2D", "MaxPooling1D", "STFTSpectrogram", "conv1d", "avg_pool2d"])
+def test_borrowed_kernels_have_no_vote_of_their_own(op: str) -> None:
+    targets = ["keras:jax", "keras:numpy"]
+    assert traits_of(targets).implementations(targets, op) == {"jax"}
+
+
+@pytest.mark.parametrize("op", ["Dense", "LSTM", "Softmax", "GlobalMaxPooling1D", "exp", ""])
+def test_everything_else_is_numpys_own(op: str) -> None:
+    targets = ["keras:jax", "keras:numpy"]
+    assert traits_of(targets).implementations(targets, op) == {"jax", "numpy"}
 
 
 def test_the_traits_of_a_run_include_those_who_are_asked_beside_it() -> None:

@@ -25,6 +25,7 @@ from tensorparity.core.case import Case
 from tensorparity.core.errors import UsageError, WorkerStartError
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.targets.environments import Environment
+from tensorparity.targets.hanging import HangMemory
 from tensorparity.targets.limits import WorkerLimits
 from tensorparity.targets.names import parse_target
 from tensorparity.targets.requests import End, Request
@@ -127,6 +128,7 @@ def _assert_outcome(outcome: Outcome, death: Death) -> None:
 
 
 def test_cpu_time_of_a_death_is_recorded(pair: LocalRunner) -> None:
+    pair.hanging = HangMemory()  # what timed out before is not run again
     (outcome,) = pair.run_pairs([(misbehave("spin"), VICTIM)])
     assert 0.9 < outcome.cpu_seconds < 5
 
@@ -204,8 +206,8 @@ def test_the_deadline_counts_cpu_time(pair: LocalRunner) -> None:
 def test_doing_nothing_is_a_hang_long_before_the_wall_limit() -> None:
     limits = WorkerLimits(cpu_seconds=1.0, wall_factor=1000.0, start_cpu_seconds=20.0, idle_seconds=2.0)
     with external_runner(MISBEHAVING, ["misbehaving"], RunnerSettings(limits=limits, workers=1)) as runner:
-        cases = [misbehave("sleep"), misbehave("sleep", 1.0, x=ARRAY), misbehave("burn", 0.5, x=ARRAY)]
-        hung, asleep, busy = runner.run_pairs([(case, "misbehaving") for case in cases])
+        cases = [misbehave("sleep", 1.0, x=ARRAY), misbehave("burn", 0.5, x=ARRAY), misbehave("sleep")]
+        asleep, busy, hung = runner.run_pairs([(case, "misbehaving") for case in cases])
     assert hung.status is Status.TIMED_OUT
     assert hung.failure is not None
     assert hung.failure.message == "no answer, and no CPU time used for 2 s"
@@ -215,7 +217,8 @@ def test_doing_nothing_is_a_hang_long_before_the_wall_limit() -> None:
 
 
 def test_patience_with_doing_nothing_grows_with_the_deadline() -> None:
-    assert [WorkerLimits().idle(seconds) for seconds in (1.0, 120.0, 1200.0)] == [60.0, 60.0, 600.0]
+    limits = WorkerLimits()
+    assert [limits.idle(seconds) for seconds in (1.0, 30.0, 120.0, 240.0, 1200.0)] == [5.0, 5.0, 20.0, 40.0, 60.0]
 
 
 def test_a_hang_can_be_asked_again_with_more_time(pair: LocalRunner) -> None:

@@ -14,6 +14,7 @@ from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Answer, Check, Judged, Oracle, Seen, Setup
 from tensorparity.core.procedure import Procedure
+from tensorparity.core.signature import claim_against
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.reference.evaluate import draw_weights
@@ -90,7 +91,7 @@ RUNNERS = {
 def test_a_memo_saves_work_and_changes_nothing(fake_runner: Any, name: str, reload: bool) -> None:
     case = chain(0, Procedure(reload=reload))
     plain, forgetful = (examiner(fake_runner(targets=TARGETS, **RUNNERS[name])) for _ in range(2))
-    forgetful._oracles["layers"] = Forgetful(forgetful._oracle("layers"))
+    forgetful._oracles["layers"] = Forgetful(forgetful.oracle_named("layers"))
     (first,), (second,) = plain.examine([Ask(case)]), forgetful.examine([Ask(case)])
     assert first.judged.verdicts == second.judged.verdicts
     assert [(s.key, s.case.digest) for s in first.judged.suspicions] == [
@@ -149,3 +150,32 @@ def test_only_defects_are_seen_again(fake_runner: Any) -> None:
     runner.ran.clear()
     assert at.confirm_all([blameless]) == [blameless]
     assert runner.ran == []
+
+
+class Slow(Stepwise):
+    """Asks for a check that has more time than others."""
+
+    def steps(self, seen: Seen) -> Steps:
+        yield [
+            Check(replace(seen.case, procedure=replace(seen.case.procedure, trace=True)), seen.targets, deadline=3.0)
+        ]
+        return Judged()
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_check_has_its_own_deadline_also_in_fresh_workers(fake_runner: Any, fresh: bool) -> None:
+    runner = fake_runner(targets=TARGETS)
+    at = examiner(runner)
+    at._oracles["slow"] = Slow(at.setup)
+    at.examine([Ask(chain(0), (), ("slow",))], fresh=fresh)
+    assert {(ran.case.procedure.trace, ran.deadline_factor) for ran in runner.ran} == {(False, 1.0), (True, 3.0)}
+
+
+def test_a_suspicion_from_a_case_file_is_signed_by_the_oracle_of_its_layer(fake_runner: Any) -> None:
+    """As it was when it was found: a file names the suspects, and the whole model is looked at."""
+    at = examiner(fake_runner(targets=TARGETS, planted={TORCH: {"leaky": wrong}}))
+    (found,) = at.examine([Ask(chain(0), (), ("parity",))])
+    (opened,) = at.on(at.runner).examine([Ask(chain(0), (), ("parity",))], fresh=True, claim=claim_against([TORCH]))
+    (first,), (again,) = found.judged.suspicions, opened.judged.suspicions
+    assert (again.oracle, again.key, again.case.digest) == (first.oracle, first.key, first.case.digest)
+    assert again.oracle == "layer"

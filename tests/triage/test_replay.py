@@ -172,8 +172,10 @@ class TestBallots:
         assert [target for target, error in errors.errors.items() if error > errors.limit] == ["keras:jax"]
 
     def test_the_numpy_backend_of_keras_is_no_second_witness_for_jax(self) -> None:
-        errors = voted(keras__tensorflow=RIGHT, keras__jax=WRONG, keras__numpy=WRONG)
+        errors = voted("Conv2D", keras__tensorflow=RIGHT, keras__jax=WRONG, keras__numpy=WRONG)
         assert errors.judged_by == "nothing"
+        own = voted("Mystery", keras__tensorflow=RIGHT, keras__jax=WRONG, keras__numpy=WRONG)
+        assert own.judged_by == "vote"  # of what it does not borrow
 
     def test_gradients_are_voted_on_in_the_same_way(self) -> None:
         answers = {"torch:eager": WRONG, "torch:compile": WRONG, "keras:jax": RIGHT}

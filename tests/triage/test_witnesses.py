@@ -12,7 +12,7 @@ import pytest
 from tensorparity.core.case import Case
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
-from tensorparity.core.oracle import Setup
+from tensorparity.core.oracle import Judged, Seen, Setup
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import run_case
@@ -20,6 +20,7 @@ from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.traits import Traits
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.oracles.isolated_checks import forward_check
+from tensorparity.oracles.kinds import ORACLES
 from tensorparity.reporting.words import sentence
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import load_fault
@@ -94,6 +95,29 @@ def test_a_witness_is_evidence_and_nothing_more(numbers: list[float], said: str)
     found = after_hearing(before, answered({WITNESS: numbers})[WITNESS])
     assert f"torch:eager, which runs without Keras, {said}" in said_of(found)[-1]
     assert replace(found.diagnosis, evidence=before.diagnosis.evidence) == before.diagnosis
+
+
+class Strict:
+    """An oracle whose settings say whom it accuses."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._accused = tuple(setup.settings.get("accused", ()))
+
+    def judge(self, seen: Seen) -> Judged:
+        found = Diagnosis(Class.DEFECT, self._accused, api="keras.layers.ReLU")
+        return Judged(suspicions=(Suspicion(Kind.INCONSISTENCY, found, seen.case, seen.targets),))
+
+
+@pytest.mark.parametrize(("accused", "said"), [((), "is right about"), ((WITNESS,), "is wrong about")])
+def test_a_witness_is_judged_with_the_settings_of_the_campaign(
+    accused: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ORACLES._loaded, "strict", Strict)
+    setup = Setup(targets=TARGETS, traits=traits_of([*TARGETS, WITNESS]))
+    runner = Witness(answered({WITNESS: RIGHT})[WITNESS])
+    examiner = Examiner(runner, setup, settings={"strict": {"accused": accused}})
+    (found,) = with_testimonies(examiner, [suspicion(relu_case(), oracle="strict")], [ACCUSED])
+    assert said in said_of(found)[-1]
 
 
 def test_who_has_nothing_to_say_is_not_quoted() -> None:

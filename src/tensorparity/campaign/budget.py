@@ -1,13 +1,25 @@
-"""How long an engine goes on: a time, or an exact number of cases; and why it ended."""
+"""How long an engine goes on: a time on the wall, or an exact number of cases; and why it ended."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from ..core.engine import Ask
+
+#: Of the time, what goes into running cases; the rest is for confirming and reducing what they show.
+SEARCHING = 2 / 3
+#: Of the time, what has to be left for another round to be worth beginning.
+_WORTHWHILE = 1 / 6
+#: Of the time, what is kept for ending the workers and writing the report, where nothing waits to be confirmed.
+_CLOSING = 1 / 20
+#: Of the time, by how much a round that is under way may be late.
+_LATE = 1 / 12
+#: By how much confirming may be late, at most: what was seen and not confirmed is lost.
+_GRACE, _LONGEST_GRACE = 1 / 12, 30.0
 
 
 class StopReason(Enum):
@@ -20,7 +32,7 @@ class StopReason(Enum):
 
 @dataclass
 class CampaignBudget:
-    """One engine's share.
+    """One engine's share: the whole time on the wall, with what it takes to confirm, reduce and file.
 
     Args:
         seconds: None where only the cases count.
@@ -30,7 +42,7 @@ class CampaignBudget:
 
     seconds: float | None = None
     cases: int | None = None
-    searching: float = 1.0
+    searching: float = SEARCHING
     began: float = field(default_factory=lambda: time.monotonic())
     #: When suspicions were confirmed last, in seconds from the beginning.
     confirmed: float = 0.0
@@ -44,20 +56,51 @@ class CampaignBudget:
     @property
     def is_used_up(self) -> bool:
         """Whether there is no time for another round."""
-        return self._is_timed and self.spent >= (self.seconds or 0.0)
+        return self.is_timed and self.spent >= self._last_round
 
     @property
-    def _is_timed(self) -> bool:
+    def is_timed(self) -> bool:
         return self.cases is None and self.seconds is not None
+
+    @property
+    def _total(self) -> float:
+        return self.seconds or 0.0
+
+    @property
+    def _last_round(self) -> float:
+        """Until when a round is worth beginning."""
+        return self._total * (1 - (_WORTHWHILE if self.confirmed else _CLOSING))
+
+    @property
+    def _confirming(self) -> float:
+        """When what waits has to be confirmed."""
+        return self.confirmed + self.searching * (self._total - self.confirmed)
 
     def is_time_to_confirm(self, waiting: bool) -> bool:
         """Whether what waits has to be confirmed now, because that and reducing take time as well."""
-        seconds = self.seconds or 0.0
-        return waiting and self._is_timed and self.spent >= self.confirmed + self.searching * (seconds - self.confirmed)
+        return waiting and self.is_timed and self.spent >= self._confirming
 
     def has_confirmed(self) -> None:
         """What is left of the time is divided anew."""
-        self.confirmed = min(self.spent, self.seconds or 0.0)
+        self.confirmed = min(self.spent, self._total)
+
+    # Moments on the monotonic clock; never, where only the cases count
+
+    def end_of_search(self, waiting: bool) -> float:
+        """When a round that is under way is given up."""
+        late = self._confirming + _LATE * self._total if waiting else self._total * (1 - _CLOSING)
+        return self._moment(late)
+
+    @property
+    def end_of_confirming(self) -> float:
+        return self._moment(self._total + min(_GRACE * self._total, _LONGEST_GRACE))
+
+    @property
+    def end_of_reducing(self) -> float:
+        return self._moment(self._total)
+
+    def _moment(self, seconds: float) -> float:
+        return self.began + seconds if self.is_timed else math.inf
 
     def cut(self, asks: Sequence[Ask]) -> list[Ask]:
         """As many of a round as may still be run."""

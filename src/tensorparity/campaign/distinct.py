@@ -25,18 +25,29 @@ class Distinct:
         self.again: Counter[str] = Counter()
         #: What it would have been, by the finding's id.
         self._merged: dict[str, str] = {}
+        #: By signature, the public names through which it was met besides its own.
+        self.reached_through: dict[str, set[str]] = {}
 
     def of(self, found: Sequence[tuple[Finding, Prepared]]) -> list[tuple[Finding, Prepared]]:
         """Those that are no other's defect once more; what was not reduced to its end may be anything."""
         kept: list[tuple[Finding, Prepared]] = []
         for finding, item in found:
+            if item.explained_by:
+                self._count(finding, item.explained_by)
+                continue
             known = _is_defect_of_api(finding) and item.is_reduced
             if known and self._first.setdefault(finding.signature, finding.id) != finding.id:
-                self.again[finding.signature] += 1
-                self._merged[finding.id] = finding.signature
+                self._count(finding, finding.signature)
             else:
                 kept.append((finding, item))
         return kept
+
+    def _count(self, finding: Finding, signature: str) -> None:
+        """One more sighting of the defect of this signature."""
+        self.again[signature] += 1
+        self._merged[finding.id] = signature
+        if finding.diagnosis.api:
+            self.reached_through.setdefault(signature, set()).add(finding.diagnosis.api)
 
     def is_merged(self, identity: str) -> bool:
         """Whether the finding of this id was merged into another; it is counted once more then."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..core.engine import Result
+from ..core.engine import KeptCase, Result
 from ..core.finding import Finding
 from ..core.jsontext import Json
-from ..core.oracle import Judged
+from ..core.oracle import Judged, JudgingTime
 from ..core.outcome import Outcome, Status
 from ..core.progress import Progress
 from ..core.suspicion import Suspicion
@@ -22,8 +22,10 @@ class CaseDone:
         outcomes: what each target did; empty where it was known.
         oracle: who decided; empty where it was known.
         counted: it is one of the cases that ``--cases`` counts.
+        part: of its engine's experiment (``Ask.part``).
         again: by what it is known by, what was not looked at once more, because it had been seen often enough.
         judged: what the oracle said that decided, then what those said that only measure; none where it was known.
+        times: what judging took, likewise.
     """
 
     engine: str
@@ -34,6 +36,8 @@ class CaseDone:
     oracle: str = ""
     again: tuple[str, ...] = ()
     judged: tuple[Judged, ...] = ()
+    times: tuple[JudgingTime, ...] = ()
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class EngineEnded:
 
     Args:
         seconds: all of it; ``running`` without confirming and reducing.
+        kept: cases that its tables are about.
     """
 
     engine: str
@@ -75,6 +80,7 @@ class EngineEnded:
     seconds: float
     running: float
     tables: Mapping[str, Json] = field(default_factory=dict)
+    kept: tuple[KeptCase, ...] = ()
 
 
 __all__ = [

@@ -6,27 +6,39 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.finding import Finding
+from ..core.jsontext import Json
+from ..core.machine_settings import ISA_VARIABLES
 from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
+from ..core.traits import Traits
 from ..oracles.kinds import particular_oracle
 from ..reporting.facts import TargetFacts
 from ..reporting.words import with_words
 from ..store.casefile import CaseFile
 from ..store.database import Store
-from ..targets.catalogue import install_hint
+from ..targets.catalogue import install_hint, traits_of
+from ..targets.environments import available_instruction_set
 from ..targets.faults import Fault
 from ..targets.runner import LocalRunner
+from ..triage.explanations import cluster_of
 from ..triage.reduction.preparation import Prepared
 from ..triage.reproduce.attachments import Attachment
 from ..triage.reproduce.script import Reproducer
 
+#: Variables that say which kernels are taken.
+_NOTED = ("TF_ENABLE_ONEDNN_OPTS", *ISA_VARIABLES)
 #: Larger models are not copied into the store.
 MOST_COPIED = 64 << 20
 
 
 def make_finding(
-    suspicion: Suspicion, engine: str, outcomes: Mapping[str, Outcome], subject: str, original: Suspicion | None = None
+    suspicion: Suspicion,
+    engine: str,
+    outcomes: Mapping[str, Outcome],
+    subject: str,
+    original: Suspicion | None = None,
+    traits: Traits | None = None,
 ) -> Finding:
     """A finding with an identity that survives a resume: what it was when it was found, and of what.
 
@@ -44,12 +56,24 @@ def make_finding(
         targets=suspicion.targets,
         diagnosis=suspicion.diagnosis,
         signature=suspicion.signature,
-        cluster=suspicion.signature,
+        cluster=cluster_of(suspicion, traits or Traits()),
         versions={target: dict(outcome.record.versions) for target, outcome in outcomes.items()},
         reduced=suspicion.reduced,
         not_reduced=suspicion.not_reduced,
+        settings=_settings(suspicion, outcomes),
     )
     return with_words(finding)
+
+
+def _settings(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> dict[str, Json]:
+    """What the suspects ran with: on another machine it may be otherwise."""
+    families = traits_of(outcomes).families(outcomes)
+    suspects = suspicion.diagnosis.suspects
+    records = [outcomes[t].record for t in suspicion.targets if t in outcomes and {t, families[t]} & set(suspects)]
+    variables = {name: value for record in records for name, value in record.flags.items() if name in _NOTED}
+    threads = max((record.threads for record in records), default=0)
+    found: dict[str, Json] = {"instruction_set": available_instruction_set(), "threads": threads, **variables}
+    return {name: value for name, value in found.items() if value} if records else {}
 
 
 def file_findings(

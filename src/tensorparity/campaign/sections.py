@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core.errors import UsageError
 from ..core.jsontext import Json
+from ..core.settings import accepts, check_settings
 from ..engines.base import ENGINES
 from ..oracles.kinds import ORACLES
 
@@ -38,18 +39,28 @@ def read_sections(config: Path, given: Sequence[str] = ()) -> Sections:
     """The sections of the configuration, and what was given on the command line, which wins.
 
     Raises:
-        UsageError: for a section or name that is no engine's and no oracle's, or what is not ``NAME.key=value``.
+        UsageError: for a section or name that is no engine's and no oracle's, a setting that it does not have, or what
+            is not ``NAME.key=value``.
     """
     written = _read_config(config)
     engines = {name: dict(own) for name, own in _section(written, "engine", ENGINES.names(), config).items()}
     oracles = {name: dict(own) for name, own in _section(written, "oracle", ORACLES.names(), config).items()}
     for text in given:
         name, key, value = _parse(text)
-        if name in ENGINES:
-            engines.setdefault(name, {})[key] = value
-        if name in ORACLES:
-            oracles.setdefault(name, {})[key] = value
+        for sections, factory in _takers(name, key):
+            check_settings(factory, f"--set {text}: {name}", [key])
+            (engines if sections == "engine" else oracles).setdefault(name, {})[key] = value
+    for kind, registry, found in (("engine", ENGINES, engines), ("oracle", ORACLES, oracles)):
+        for name, own in found.items():
+            check_settings(registry.get(name), f"{config}: [{kind}.{name}]", own)
     return Sections(engines, oracles)
+
+
+def _takers(name: str, key: str) -> list[tuple[str, object]]:
+    """The engine and the oracle of a name that have such a setting; where none does, those that there are."""
+    there: list[tuple[str, object]] = [("engine", ENGINES.get(name))] if name in ENGINES else []
+    there += [("oracle", ORACLES.get(name))] if name in ORACLES else []
+    return [(kind, factory) for kind, factory in there if accepts(factory, key)] or there
 
 
 def _read_config(config: Path) -> dict[str, Any]:

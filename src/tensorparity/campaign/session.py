@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,19 +11,25 @@ from typing import Protocol
 
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.engine import Result
+from ..core.errors import OutOfTimeError
 from ..core.finding import Class, Finding
+from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
+from ..core.time_limit import TimeLimit
 from ..operators.functions.catalogue import operator_of
 from ..oracles.kinds import CaseKind, kind_of
+from ..reporting import words
 from ..store.database import Store
 from ..targets.faults import Fault
+from ..targets.runner import LocalRunner
 from ..triage.examine import Examined, Examiner
 from ..triage.reduction.preparation import Preparation, Prepared
 from ..triage.witnesses import with_testimonies
 from .distinct import Distinct
 from .events import Confirmed, FindingFiled, Listener
 from .filing import file_findings, make_finding, scripts_of
+from .hangs import HangConfirmations, names_of
 
 #: Convictions wait for each other, because fresh workers are dear; but not for longer than this many cases.
 CONFIRM_EVERY = 200
@@ -34,6 +41,9 @@ _WHOLE_MODELS = (CaseKind.LAYERS, CaseKind.FILE, CaseKind.TRAINING)
 
 class Selection(Protocol):
     """Which suspicions are filed where an engine sees the same defect in many cases, and what is filed of them."""
+
+    #: Whether hangs are confirmed beside the others, as they are.
+    hangs_apart: bool
 
     def is_due(self, waiting: int) -> bool:
         """Whether what waits is confirmed now: after so many cases."""
@@ -50,6 +60,8 @@ class Selection(Protocol):
 
 class Everything:
     """Every suspicion, as it is."""
+
+    hangs_apart = True
 
     def is_due(self, waiting: int) -> bool:
         return waiting >= CONFIRM_EVERY
@@ -77,7 +89,8 @@ class CampaignSession:
         preparation: None files suspicions as they are.
         store: None keeps nothing; ``campaign`` is its number in the store.
         subject: what the whole campaign is about, in the user's words, where that is one model.
-        resumable: results are recorded, so that it can be gone on with.
+        resumable: results are recorded: ``report`` counts them, and ``--resume`` goes on with them.
+        local: whose time limit is kept, and whose memory of hangs; None where nobody waits for anything.
     """
 
     examiner: Examiner
@@ -89,16 +102,23 @@ class CampaignSession:
     subject: str = ""
     selection: Selection = field(default_factory=Everything)
     resumable: bool = True
+    local: LocalRunner | None = None
     findings: dict[str, Finding] = field(default_factory=dict)
     distinct: Distinct = field(default_factory=Distinct)
     #: How many single cases blamed nobody, by the class of what was seen in them.
     blameless: Counter[str] = field(default_factory=Counter)
     #: Confirmed and not filed yet, with what they were chosen as.
     _confirmed: list[tuple[Suspicion, _Chosen]] = field(default_factory=list)
+    #: What was filed in this run, as it was prepared.
+    _filed: dict[str, Prepared] = field(default_factory=dict)
     #: What each target did last, for its versions.
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    #: How many suspicions there was no time to confirm.
+    unconfirmed: int = 0
 
     def __post_init__(self) -> None:
+        self.hangs = HangConfirmations(self.examiner, self.local.hanging if self.local else None)
+        self.time_limit = self.local.settings.time_limit if self.local else TimeLimit()
         if self.store is not None:
             self.findings = {finding.id: finding for finding in self.store.findings(self.campaign)}
             self.distinct = Distinct(self.findings.values())
@@ -138,6 +158,27 @@ class CampaignSession:
         """Whether what was convicted in so many cases is confirmed and filed now."""
         return self.selection.is_due(waiting)
 
+    def begin_hangs(self, hangs: Sequence[Suspicion]) -> None:
+        """Have these looked at again while everything goes on; ``take_hangs`` takes them up."""
+        self.hangs.begin(hangs)
+
+    def take_hangs(self, *, wait: bool) -> None:
+        """Hangs that were confirmed wait for ``file``."""
+        began = time.monotonic()
+        found = self.hangs.collect(wait=wait)
+        if found:
+            confirmed = [again for again, _ in found]
+            with contextlib.suppress(OutOfTimeError):  # what witnesses would have said
+                confirmed = with_testimonies(self.examiner, confirmed, [{}] * len(found))
+            self.emit(Confirmed(tuple(confirmed), time.monotonic() - began))
+            chosen = [_Chosen(first, _name(first.case, first, self.subject)) for _, first in found]
+            self._confirmed += zip(confirmed, chosen, strict=True)
+
+    def open_questions(self) -> list[str]:
+        """What the time did not suffice for, and what was left out because it hangs; in words."""
+        spared = self.local.hanging.spared() if self.local else {}
+        return words.left_open(self.unconfirmed, names_of(self.hangs.open), spared)
+
     def confirm(self, examined: Sequence[Examined]) -> None:
         """See suspicions again in fresh processes; they wait for ``file`` then, because Ctrl-C may come in between."""
         began = time.monotonic()
@@ -157,7 +198,24 @@ class CampaignSession:
             self._keep(engine, self._prepared(new), chosen)
             del self._confirmed[:_PIECE]
         if self.preparation is not None:
-            self._keep(engine, self.preparation.met(), {})
+            with contextlib.suppress(OutOfTimeError):  # what was met on the way and could not be confirmed
+                self._keep(engine, self.preparation.met(), {})
+
+    def filed(self) -> list[tuple[Finding, Prepared]]:
+        """What was filed in this run, in its order."""
+        return [(self.findings[identity], item) for identity, item in self._filed.items()]
+
+    def change(self, finding: Finding, *, script: str | None = None, remark: str = "") -> None:
+        """Keep a finding that was filed with more in it.
+
+        Args:
+            script: in place of the one that it has.
+            remark: a section to the draft of its report.
+        """
+        self.findings[finding.id] = finding
+        if self.store is not None:
+            self.store.change_texts(self.campaign, finding, script=script, remark=remark)
+            self.store.update_finding(self.campaign, finding)
 
     def _prepared(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         if self.preparation is None:
@@ -175,9 +233,11 @@ class CampaignSession:
         else:
             filed = file_findings(self.store, self.campaign, found, self.faults)
         scripts = scripts_of(filed, [item for _, item in found])
+        items = {finding.id: item for finding, item in reversed(found)}
         for finding in filed:
             if finding.id not in self.findings:
                 self.findings[finding.id] = finding
+                self._filed[finding.id] = items[finding.id]
                 self.emit(FindingFiled(engine, finding, scripts.get(finding.id)))
 
     def _completed(self, engine: str, item: Prepared, chosen: Mapping[int, _Chosen]) -> tuple[Finding, Prepared]:
@@ -189,7 +249,47 @@ class CampaignSession:
             name = first.name
             done, original = (self.selection.complete(first.suspicion, s) for s in (item.suspicion, item.original))
             item = replace(item, suspicion=done, original=original)
-        return make_finding(item.suspicion, engine, self.outcomes, name, item.original), item
+        traits = self.examiner.setup.traits
+        return make_finding(item.suspicion, engine, self.outcomes, name, item.original, traits), item
+
+    # At the end
+
+    def merge(self, *, trying: bool = True) -> None:
+        """Say of every finding how often it was met, and which of them are one defect.
+
+        Which of two was reduced first depends on timing; so it is tried once more in the order of signatures.
+
+        Args:
+            trying: False runs nothing, and only counts.
+        """
+        roots = self.preparation.explanations.merged() if self.preparation is not None and trying else {}
+        clusters = {finding.signature: finding.cluster for finding in self.findings.values()}
+        for finding in list(self.findings.values()):
+            root = roots.get(finding.signature, finding.signature)
+            self._update(replace(self._with_sightings(finding), cluster=clusters.get(root) or finding.cluster))
+
+    def _with_sightings(self, finding: Finding) -> Finding:
+        again = self.distinct.again.get(finding.signature, 0)
+        names = self.distinct.reached_through.get(finding.signature, set()) - {finding.diagnosis.api}
+        through = tuple(sorted(names | set(finding.reached_through)))
+        return replace(finding, sightings=max(finding.sightings, 1 + again), reached_through=through)
+
+    def _update(self, finding: Finding) -> None:
+        if self.findings[finding.id] != finding:
+            self.findings[finding.id] = finding
+            if self.store is not None:
+                self.store.update_finding(self.campaign, finding)
+
+
+def open_campaign(
+    store: Store, command: str, seed: int, identity: Mapping[str, Json], *, resume: bool
+) -> tuple[int, list[str]]:
+    """A new campaign, or the last one of the same seed and identity to go on with; and what a reader should know."""
+    earlier = store.find_campaign(command, seed, identity) if resume else None
+    if earlier is not None:
+        return earlier.id, []
+    unknown = f"nothing to resume: no {command} of this seed with these settings and versions; begun anew"
+    return store.begin_campaign(command, seed, identity), [unknown] if resume else []
 
 
 def _name(case: Case, suspicion: Suspicion, subject: str) -> str:
@@ -198,6 +298,7 @@ def _name(case: Case, suspicion: Suspicion, subject: str) -> str:
         return subject
     if isinstance(case.subject, ApiCall) and (operator := operator_of(case.subject.api)):
         return operator.name
-    if kind_of(case) in _WHOLE_MODELS and not isinstance(case.subject, ApiCall):
+    if kind_of(case) in _WHOLE_MODELS:
+        assert not isinstance(case.subject, ApiCall)
         return case.subject.path if isinstance(case.subject, ModelFile) else case.subject.name
     return suspicion.diagnosis.api or suspicion.case.digest

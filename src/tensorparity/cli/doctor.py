@@ -19,5 +19,4 @@ def command(targets: str | None, deadline: float, output_format: str, quiet: boo
     with progress(quiet) as listener:
         facts = examine_targets(targets, deadline, listener)
     show(facts, output_format, quiet)
-    broken = [t for t in facts.targets if t.status not in ("completed", "available", "missing")]
-    return 3 if broken else 0
+    return 3 if facts.broken_targets else 0

@@ -7,15 +7,16 @@ from typing import Any
 
 import click
 
-from ..core.finding import Class
+from .exit_codes import FailOn, exit_code
 from .options import (
     DEFAULT_OUT,
     Duration,
-    exit_code,
+    OutFolder,
     reducing_options,
     reducing_settings,
     runner_settings,
     running_options,
+    settings_option,
     show,
     split_names,
     write_report,
@@ -23,7 +24,9 @@ from .options import (
 
 
 @click.command("hunt")
-@click.option("--budget", type=Duration(), default=300.0, help="Time for all engines together.  [default: 5m]")
+@click.option(
+    "--budget", type=Duration(), default=300.0, help="Time for everything, a third of it for confirming.  [default: 5m]"
+)
 @click.option("--cases", type=click.IntRange(min=0), help="Exactly so many cases per engine, instead of a budget.")
 @click.option(
     "--engines", "--engine", "engines", multiple=True, metavar="A,B,...", help="Only these engines; may be given again."
@@ -36,8 +39,9 @@ from .options import (
 )
 @click.option("--resume", is_flag=True, help="Go on with the last hunt of this seed and these settings.")
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
-@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
 @reducing_options
+@settings_option
 @running_options
 def command(
     budget: float,
@@ -49,10 +53,11 @@ def command(
     out: Path,
     no_reduce: bool,
     reduce_budget: float,
+    try_settings: bool | None,
     targets: str | None,
     seed: int,
     sections: Any,
-    fail_on: tuple[Class, ...],
+    fail_on: FailOn,
     output_format: str,
     quiet: bool,
     **running: Any,
@@ -61,13 +66,15 @@ def command(
     from ..commands.hunt import HuntSettings, hunt
     from ..commands.known_differences import with_known
     from ..oracles.kinds import check_choice
-    from ..targets.selection import choose_targets
+    from ..targets.selection import choose_for_hunt, native_libraries
     from .progress import progress
 
     if oracle:
         check_choice(oracle)  # refused before anything is started
+    chosen = choose_for_hunt(targets)
     settings = HuntSettings(
-        targets=choose_targets(targets),
+        targets=chosen,
+        libraries=native_libraries(chosen) if targets is None else (),
         engines=split_names(engines),
         sections=sections,
         seed=seed,
@@ -78,9 +85,11 @@ def command(
         folder=out if store and "://" in store else None,  # a database keeps no files
         resume=resume,
         runner=runner_settings(**running),
-        reducing=reducing_settings(no_reduce, reduce_budget, most=None if cases is not None else budget / 2),
+        reducing=reducing_settings(
+            no_reduce, reduce_budget, most=None if cases is not None else budget, try_settings=try_settings
+        ),
     )
-    with progress(quiet) as listener:
+    with progress(quiet, budget=budget if cases is None else None, targets=settings.targets) as listener:
         hunted = hunt(settings, listener)
     facts = with_known(hunted.facts)
     report = write_report(facts, out)
@@ -88,4 +97,4 @@ def command(
     if output_format == "text" and not quiet:
         click.echo(f"Store:  {hunted.store}")
         click.echo(f"Report: {report}")
-    return exit_code(facts, fail_on, hunted.broken)
+    return exit_code(facts, fail_on, hunted.broken, asked=bool(targets))

@@ -7,14 +7,22 @@ from typing import Any
 
 import click
 
-from ..core.finding import Class
-from .options import case_file, case_options, exit_code, runner_settings, running_options, show, write_report
+from .exit_codes import FailOn, exit_code
+from .options import case_file, case_options, runner_settings, running_options, show, write_report
 
 
 @click.command("localize")
+@click.option(
+    "--by",
+    type=click.Choice(["replay", "audee"]),
+    default="replay",
+    show_default=True,
+    help="audee also tries other values of each parameter of a guilty layer, and names those that are guilty.",
+)
 @case_options
 @running_options
 def command(
+    by: str,
     case: str,
     store: str | None,
     out: Path,
@@ -22,7 +30,7 @@ def command(
     targets: str | None,
     seed: int,
     sections: Any,
-    fail_on: tuple[Class, ...],
+    fail_on: FailOn,
     output_format: str,
     quiet: bool,
     **running: Any,
@@ -37,10 +45,10 @@ def command(
 
     with progress(quiet) as listener:
         path, settings = case_file(case, store, out), runner_settings(**running)
-        localized = localize(path, targets, settings, listener, oracle=oracle, sections=sections)
+        localized = localize(path, targets, settings, listener, oracle=oracle, sections=sections, by=by)
     facts = with_known(localized.facts, unmatched=False)
-    report = write_report(facts, out)
+    report = write_report(facts, out, path.stem)
     show(facts, output_format, quiet, out)
     if output_format == "text" and not quiet:
         click.echo(f"Report: {report}")
-    return exit_code(facts, fail_on, localized.broken)
+    return exit_code(facts, fail_on, localized.broken, asked=bool(targets))

@@ -11,13 +11,17 @@ import click
 
 from .. import __version__
 from ..core.errors import TensorParityError
+from ..core.near_misses import meant
+from .interrupts import INTERRUPTED, two_interrupts
 
 #: Command, module, one line for ``--help``; the module is imported when the command is used.
 COMMANDS = {
     "hunt": ("hunt", "All engines under one budget against the installed targets."),
     "compare": ("compare", "A model across targets: is it the same, and if not, which layer?"),
     "fuzz": ("fuzz", "Generated networks: forward, loss, backward and update compared."),
+    "mutate": ("mutate", "Seed models with mutated parameters; inputs and weights searched."),
     "precision": ("precision", "Operators across precisions: how wrong can one get?"),
+    "equiv": ("equiv", "Equivalence rules over a library's API: two computations that must agree."),
     "replay": ("replay", "Run a case file again: does it still fail?"),
     "reduce": ("reduce", "The simplest case that fails in the same way, and a script that shows it."),
     "localize": ("localize", "Where in a case's model the difference arises, layer by layer."),
@@ -42,6 +46,15 @@ class _Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, and it says what somebody may have meant."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            known = ", ".join(COMMANDS)
+            ctx.fail(f"No such command {args[0]!r}{meant(args[0], COMMANDS)}; there are {known}.")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
@@ -64,7 +77,8 @@ def cli(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exits 0 (no new defect), 1 (defects), 2 (usage) or 3 (the run failed)."""
     try:
-        code = cli.main(args=arguments, prog_name="tensorparity", standalone_mode=False)
+        with two_interrupts():
+            code = cli.main(args=arguments, prog_name="tensorparity", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.UsageError as error:
         _complain(error.format_message(), error.ctx)
@@ -77,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted")
-        sys.exit(3)
+        sys.exit(INTERRUPTED)
     except Exception:  # Python's own exit code 1 would say "defects found"
         traceback.print_exc()
         _complain("this is a bug in tensorparity; please report it with the lines above")

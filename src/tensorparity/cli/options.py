@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from ..core.errors import StoreError, UsageError
-from ..core.finding import Class
 from ..core.procedure import Recipe
 from ..reporting.facts import Facts
+from .exit_codes import FailOn, FailOnOption
+from .writing import write_documents, write_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_OUT = "tensorparity-out"
-FORMATS = "text, json, html, markdown, junit, or a format of another package."
+FORMATS = "text, json, html, markdown, junit, sarif, or a format of another package."
 
 
 class Duration(click.ParamType[float]):
@@ -36,6 +40,35 @@ class Duration(click.ParamType[float]):
         return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
+class Counts(click.ParamType[tuple[int, ...]]):
+    """``1,8,32``: whole numbers from one on."""
+
+    name = "n,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in str(value).split(",")]
+        if not all(part.isdecimal() and int(part) for part in parts):
+            self.fail(f"{value!r} is not a list of whole numbers, for example 1,8,32", param, ctx)
+        return tuple(dict.fromkeys(int(part) for part in parts))
+
+
+class OutFolder(click.ParamType[Path]):
+    """A folder that can be written, or made: asked before anything is started."""
+
+    name = "folder"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(value)
+        there = next((folder for folder in (path, *path.absolute().parents) if folder.exists()), path)
+        if not there.is_dir():
+            self.fail(f"{str(path)!r} cannot be a folder: {str(there)!r} is a file", param, ctx)
+        if not os.access(there, os.W_OK | os.X_OK):
+            self.fail(f"{str(path)!r} cannot be written: no permission in {str(there)!r}", param, ctx)
+        return path
+
+
 class Size(click.ParamType[int]):
     """``500M``, ``8G``, in bytes."""
 
@@ -48,21 +81,6 @@ class Size(click.ParamType[int]):
         if not match:
             self.fail(f"{value!r} is not a size; expected for example 500M or 8G", param, ctx)
         return int(float(match[1]) * {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[match[2].upper()])
-
-
-class Classes(click.ParamType[tuple[Class, ...]]):
-    """A comma-separated list of diagnosis classes."""
-
-    name = "class,..."
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Class, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(Class(part.strip()) for part in str(value).split(",") if part.strip())
-        except ValueError:
-            known = ", ".join(item.value for item in Class)
-            self.fail(f"{value!r} names an unknown class; known are {known}", param, ctx)
 
 
 def parse_recipe(text: str) -> Recipe:
@@ -115,7 +133,14 @@ _RUNNING = (
         callback=_sections,
         help="A setting of an engine or oracle; beside [engine.NAME] and [oracle.NAME] of tensorparity.toml.",
     ),
-    click.option("--fail-on", type=Classes(), default=(Class.DEFECT,), help="Classes that give exit code 1."),
+    click.option(
+        "--fail-on",
+        type=FailOnOption(),
+        default=FailOn(),
+        metavar="WHAT,...",
+        help="What gives exit code 1: classes of findings, undecided, digits.  [default: defect]",
+    ),
+    write_option,
     click.option(
         "--format",
         "output_format",
@@ -173,6 +198,8 @@ def case_file(case: str, store: str | None, out: Path) -> Path:
     return found
 
 
+#: From here on a run has the time to try settings.
+_LONG_BUDGET = 120.0
 _REDUCING = (
     click.option("--no-reduce", is_flag=True, help="File defects as they are found: no reduction, no script."),
     click.option("--reduce-budget", type=Duration(), default=120.0, help="Time for one defect.  [default: 2m]"),
@@ -186,19 +213,46 @@ def reducing_options(function: F) -> F:
     return function
 
 
-def reducing_settings(no_reduce: bool, reduce_budget: float, most: float | None = None) -> Any:
+def settings_option(function: F) -> F:
+    """Add ``--settings``."""
+    return click.option(
+        "--settings/--no-settings",
+        "try_settings",
+        default=None,
+        help="Try each defect with oneDNN on and off, other instruction sets and two threads.  [default: where the "
+        "budget is 2m or more]",
+    )(function)
+
+
+def reducing_settings(
+    no_reduce: bool, reduce_budget: float, most: float | None = None, try_settings: bool | None = False
+) -> Any:
     """The settings out of the options; ``most`` bounds the time for all defects together."""
+    from ..triage.known_differences import read_known
     from ..triage.reduction.preparation import ReducingSettings
     from ..triage.reduction.reducer import ReductionBudget
 
     if no_reduce:
         return None
-    return ReducingSettings(ReductionBudget(seconds=reduce_budget), seconds=5 * reduce_budget if most is None else most)
+    seconds = 5 * reduce_budget if most is None else most
+    return ReducingSettings(
+        ReductionBudget(seconds=reduce_budget),
+        seconds=seconds,
+        settings_seconds=settings_seconds(try_settings, most),
+        accepted=tuple(read_known()),
+    )
+
+
+def settings_seconds(try_settings: bool | None, budget: float | None) -> float:
+    """How long other settings are tried: as long as it takes where that is asked for, else a fifth of a long budget."""
+    if try_settings is not None:
+        return math.inf if try_settings else 0.0
+    return budget / 5 if budget is not None and _LONG_BUDGET <= budget < math.inf else 0.0
 
 
 def format_option(function: F) -> F:
     """Add ``--format`` and ``--quiet`` alone."""
-    for option in reversed(_RUNNING[-2:]):
+    for option in (_RUNNING[-1], _RUNNING[-2]):
         function = option(function)
     return function
 
@@ -235,6 +289,7 @@ def show(facts: Facts, output_format: str, quiet: bool, folder: Path | None = No
     Args:
         folder: where a format that consists of files goes.
     """
+    write_documents(facts)
     if output_format == "text":
         if not quiet:
             from rich.console import Console
@@ -282,26 +337,25 @@ def write_files(files: Mapping[str, str | bytes], folder: Path) -> None:
         click.echo(str(path))
 
 
-def write_report(facts: Facts, folder: Path) -> Path:
-    """Write the HTML page; return its path.
+def write_report(facts: Facts, folder: Path, name: str = "") -> Path:
+    """Write the HTML page under a name of its own; ``report.html`` is the page of the last run.
+
+    Args:
+        name: of a page that is about one case: it is not the last run's.
 
     Raises:
         UsageError: if the folder cannot be written.
     """
     from ..reporting.html import render as render_html
 
-    path = folder / "report.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(render_html(facts), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
-    return path
-
-
-def exit_code(facts: Facts, fail_on: tuple[Class, ...], broken: bool) -> int:
-    """1 for findings of a class that counts, 3 where a target that was asked for could not be started."""
-    accepted = facts.accepted
-    if any(finding.diagnosis.klass in fail_on and finding.id not in accepted for finding in facts.findings):
-        return 1
-    return 3 if broken else 0
+    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
+    own = folder / (f"{facts.command}-{name}.html" if name else f"{facts.command}-{stamp}.html")
+    paths = [own] if name else [own, folder / "report.html"]
+    page = render_html(facts)
+    for path in paths:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(page, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    return paths[-1]

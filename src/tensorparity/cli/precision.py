@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..core.finding import Class
-from .options import DEFAULT_OUT, Duration, exit_code, runner_settings, running_options, show, write_report
+from ..core.errors import UsageError
+from .exit_codes import FailOn, exit_code
+from .options import DEFAULT_OUT, Duration, OutFolder, runner_settings, running_options, show, write_report
 
 _STRATEGIES = (
     "guided; one source of it: normal, wide, exponents, moderate, critical, overflow, cancellation, special; the "
@@ -33,12 +35,22 @@ _STRATEGIES = (
 @click.option(
     "--times", type=click.IntRange(min=1), default=1, help="Apply the operator so often, for --measure paper."
 )
+@click.option("--shape", metavar="N,N,...", help="Shape of an input, for --measure paper.  [default: the operator's]")
+@click.option("--size", type=click.IntRange(min=1), help="Seeds of a corpus, likewise.  [default: a group's]")
+@click.option(
+    "--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter that is not drawn, for --measure paper."
+)
+@click.option("--protocol", type=click.Choice(["paper"]), help="Predoo as published: the same as --measure paper.")
 @click.option(
     "--models/--no-models", default=None, help="Compare LeNet-5 and VGG-16 too.  [default: with the paper's seven]"
 )
-@click.option("--budget", type=Duration(), help="Three quarters go to searching, compiled targets getting half.")
+@click.option(
+    "--budget",
+    type=Duration(),
+    help="Time for everything: two thirds of it for searching, of which compiled targets get half.",
+)
 @click.option("--store", metavar="URL", help="Where findings are kept.  [default: the --out folder]")
-@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
+@click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
 @running_options
 def command(
     operators: tuple[str, ...],
@@ -49,13 +61,17 @@ def command(
     inputs: int | None,
     cases: int | None,
     times: int,
+    shape: str | None,
+    size: int | None,
+    params: tuple[str, ...],
+    protocol: str | None,
     models: bool | None,
     budget: float | None,
     store: str | None,
     out: Path,
     targets: str | None,
     seed: int,
-    fail_on: tuple[Class, ...],
+    fail_on: FailOn,
     output_format: str,
     quiet: bool,
     sections: Any,
@@ -79,6 +95,7 @@ def command(
     from ..operators.functions.catalogue import SEVEN
     from .progress import progress
 
+    measure = protocol or measure
     operators = _split_values(operators)
     if measure == "paper" and not operators:
         operators = SEVEN
@@ -92,6 +109,9 @@ def command(
         measure=measure,
         inputs=inputs or cases or (INPUTS if operators else SWEEP_INPUTS),
         times=times,
+        shape=_sizes(shape),
+        size=size,
+        params=dict(_param(text) for text in params),
         seed=seed,
         budget=budget,
         models=TABLE_3 if with_models else (),
@@ -100,14 +120,41 @@ def command(
         runner=runner_settings(**running),
         sections=sections,
     )
-    with progress(quiet) as listener:
+    with progress(quiet, budget=budget, targets=settings.targets) as listener:
         searched = precision(settings, listener)
     facts = with_known(searched.facts)
     report = write_report(facts, out)
     show(facts, output_format, quiet, out)
     if output_format == "text" and not quiet:
         click.echo(f"Report: {report}")
-    return exit_code(facts, fail_on, searched.broken)
+    return exit_code(facts, fail_on, searched.broken, asked=bool(targets))
+
+
+def _sizes(text: str | None) -> tuple[int, ...]:
+    """The sizes of a shape.
+
+    Raises:
+        UsageError: if they are no numbers above 0.
+    """
+    parts = [part.strip() for part in (text or "").split(",") if part.strip()]
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise UsageError(f"--shape wants sizes, for example 28,28,3. Received: {text!r}")
+    return tuple(map(int, parts))
+
+
+def _param(text: str) -> tuple[str, Any]:
+    """A parameter and its value, as JSON where it is any.
+
+    Raises:
+        UsageError: if it is not NAME=VALUE.
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"--param wants NAME=VALUE, for example strides=2. Received: {text!r}")
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value
 
 
 def _split_values(given: tuple[str, ...]) -> tuple[str, ...]:

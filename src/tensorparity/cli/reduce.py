@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ..core.finding import Class
-from .options import Duration, case_file, case_options, exit_code, runner_settings, running_options, show
+from .exit_codes import FailOn, exit_code
+from .options import Duration, case_file, case_options, runner_settings, running_options, show
 
 
 @click.command("reduce")
@@ -26,7 +26,7 @@ def command(
     targets: str | None,
     seed: int,
     sections: Any,
-    fail_on: tuple[Class, ...],
+    fail_on: FailOn,
     output_format: str,
     quiet: bool,
     **running: Any,
@@ -46,4 +46,4 @@ def command(
         reduced = reduce(path, targets, settings, out, most, listener, oracle=oracle, sections=sections)
     facts = with_known(reduced.facts, unmatched=False)
     show(facts, output_format, quiet, out)
-    return exit_code(facts, fail_on, reduced.broken)
+    return exit_code(facts, fail_on, reduced.broken, asked=bool(targets))

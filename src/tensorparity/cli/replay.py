@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ..core.finding import Class
-from .options import case_file, case_options, exit_code, runner_settings, running_options, show
+from .exit_codes import FailOn, exit_code
+from .options import case_file, case_options, runner_settings, running_options, show
 
 
 @click.command("replay")
@@ -22,7 +22,7 @@ def command(
     targets: str | None,
     seed: int,
     sections: Any,
-    fail_on: tuple[Class, ...],
+    fail_on: FailOn,
     output_format: str,
     quiet: bool,
     **running: Any,
@@ -40,4 +40,4 @@ def command(
         replayed = replay(path, targets, settings, listener, oracle=oracle, sections=sections)
     facts = with_known(replayed.facts, unmatched=False)
     show(facts, output_format, quiet, out)
-    return exit_code(facts, fail_on, replayed.broken)
+    return exit_code(facts, fail_on, replayed.broken, asked=bool(targets))

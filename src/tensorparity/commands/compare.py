@@ -17,21 +17,27 @@ from ..campaign.tally import CampaignTally
 from ..core.engine import Engine
 from ..core.errors import RunError
 from ..core.finding import Finding
+from ..core.jsontext import Json
 from ..core.runner import Runner
 from ..core.verdict import Judgement
+from ..engines.audee.stress import StressSettings
 from ..generators.inputs.models import Data, Draw
 from ..generators.training import Schedule
 from ..operators.reference.rounding import K
 from ..oracles.kinds import check_choice
 from ..oracles.pair import PairSettings
+from ..reporting import words
 from ..reporting.facts import Facts
+from ..reporting.words import under_stress
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cache
 from ..targets.selection import arbiters_for
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 from .sources.models import Context, ModelSource, open_source
-from .whole_models import HIGH_PRECISION, ExaminedModel, ModelExaminer, run_model
+from .sources.open_sizes import fitting_draws
+from .stress import stress_model
+from .whole_models import HIGH_PRECISION, WITH_ITSELF, ExaminedModel, ModelExaminer, run_model
 
 
 @dataclass(frozen=True)
@@ -42,12 +48,18 @@ class CompareSettings:
         data: an .npz of inputs and labels; seeded inputs without it.
         draws: how the user wants inputs drawn, by input name.
         instances: use at most so many of the data's instances.
+        budget: seconds, for everything.
         notes: what a reader should know of the choice of targets.
+        batch_sizes: run every target also in these, and compare it with itself.
+        repeat: run every target so often, and compare it with itself.
         schedule: also train so many steps on every target that can, and compare that.
         store: folder (or URL) findings go to; None keeps nothing.
         reducing: how much work goes into reducing what is found; None files it as it is.
         folder: where case files go if the store is a URL.
+        study: also count what other thresholds of CRADLE's would report.
+        beyond: also measure what CRADLE does not: the distance from a run in high precision.
         sections: settings of oracles; what the arguments above say goes before them.
+        stress: also search for the input within the data's range on which targets differ most.
     """
 
     targets: Sequence[str]
@@ -55,10 +67,15 @@ class CompareSettings:
     draws: Mapping[str, Draw] = field(default_factory=dict)
     seed: int = 0
     instances: int | None = None
+    budget: float | None = None
     oracle: str = "parity"
     pairs: PairSettings = field(default_factory=PairSettings)
+    study: bool = False
+    beyond: bool = True
     localize: str = "auto"
     batch_size: int | None = None
+    batch_sizes: tuple[int, ...] = ()
+    repeat: int = 1
     schedule: Schedule | None = None
     notes: tuple[str, ...] = ()
     store: str | Path | None = None
@@ -66,6 +83,7 @@ class CompareSettings:
     runner: RunnerSettings = field(default_factory=RunnerSettings)
     reducing: ReducingSettings | None = None
     sections: Sections = field(default_factory=Sections)
+    stress: StressSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -91,39 +109,56 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
     with open_runner([*settings.targets, *arbiters], settings.runner) as runner, ExitStack() as opened:
         context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
         source = open_source(model, context)
-        data = source.pick_data(settings.data, settings.instances, settings.seed, settings.draws)
+        draws = settings.draws
+        if settings.data is None and source.data is None:
+            draws = fitting_draws(with_cache(runner, settings.runner), source, settings.targets, settings.seed, draws)
+        data = source.pick_data(settings.data, settings.instances, settings.seed, draws)
         models = _examiner(with_cache(runner, settings.runner), source, settings, arbiters, listener)
         engine = models.engine(data.inputs, data.labels)
         store = opened.enter_context(_open_store(settings)) if settings.store is not None else None
-        run = _Run(model, settings, runner, models.begin(data.labels))
+        run = _Run(model, settings, runner, models.begin(data.labels), began)
         run.go(models, engine, store, listener)
+        if settings.stress is not None:
+            run.stressed = stress_model(
+                runner, source.model, data, settings.targets, settings.stress, settings.seed, listener
+            )
         return run.compared(source, data, time.monotonic() - began)
 
 
 class _Run:
     """One comparison under way."""
 
-    def __init__(self, model: str, settings: CompareSettings, runner: LocalRunner, examined: ExaminedModel) -> None:
+    def __init__(
+        self, model: str, settings: CompareSettings, runner: LocalRunner, examined: ExaminedModel, began: float
+    ) -> None:
         self._model = model
+        self._began = began
         self._settings = settings
         self._runner = runner
         self._examined = examined
         self._tally = CampaignTally()
         self._findings: tuple[Finding, ...] = ()
+        self._stop = StopReason.CASES
+        self._open: list[str] = []
+        #: By pair, how far apart the model came under stress, and notes.
+        self.stressed: tuple[list[Json], list[str]] = ([], [])
 
     def go(self, models: ModelExaminer, engine: Engine, store: Store | None, listener: Listener) -> None:
         """Run the engine to its end."""
         settings, examiner = self._settings, models.examiner()
         campaign = _begin(store, self._model, settings)
-        preparation = Preparation(self._runner, examiner, settings.reducing, listener)
+        preparation = Preparation(self._runner, examiner, settings.reducing, listener, settings.runner.time_limit)
         emit = to_all([self._examined, self._tally, listener])
-        session = CampaignSession(examiner, preparation, emit, store, campaign, settings.runner.faults, self._model)
-        stop = run_model(session, engine, self._examined)
+        session = CampaignSession(
+            examiner, preparation, emit, store, campaign, settings.runner.faults, self._model, local=self._runner
+        )
+        stop = self._stop = run_model(session, engine, self._examined, settings.budget, self._began)
         if settings.reducing and self._examined.suspicions:
             self._examined.phases["reduce"] = time.monotonic() - self._examined.last
         if store is not None:
             store.finish_campaign(campaign, "completed" if stop is StopReason.CASES else stop.value)
         self._findings = tuple(session.findings.values())
+        self._open = session.open_questions()
 
     def compared(self, source: ModelSource, data: Data, seconds: float) -> Compared:
         """What came of it.
@@ -135,11 +170,17 @@ class _Run:
         broken = {target: error for target, error in self._runner.broken.items() if target in settings.targets}
         _require_comparison(settings.targets, broken, examined)
         nobody = not any(outcome.completed for outcome in examined.outcomes.values())
-        return Compared(self._facts(source, data, seconds), examined, bool(broken) or nobody)
+        untrained = settings.schedule is not None and examined.training is None and self._stop is StopReason.CASES
+        if untrained:
+            examined.notes.append(words.never_trained(settings.targets))
+        return Compared(self._facts(source, data, seconds), examined, bool(broken) or nobody or untrained)
+
+    def _stress_notes(self) -> list[str]:
+        pairs, notes = self.stressed
+        return [*notes, *(under_stress(pair) for pair in pairs)]
 
     def _facts(self, source: ModelSource, data: Data, seconds: float) -> Facts:
         settings, examined, tally = self._settings, self._examined, self._tally
-        planted = (f"fault {fault.name} is planted in {target}" for target, fault in settings.runner.faults.items())
         return Facts(
             command="compare",
             seed=settings.seed,
@@ -149,13 +190,26 @@ class _Run:
                 "cases": data.count,
                 "undecided": sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons),
                 **tally.tables,
+                **({"stress": self.stressed[0]} if self.stressed[0] else {}),
             },
             findings=self._findings,
             comparisons=tuple(examined.comparisons),
             subject=self._model,
-            notes=(*settings.notes, *source.notes, f"data: {data.origin}", *data.notes, *examined.notes, *planted),
+            alerts=tuple(words.not_finite(data.not_finite)),
+            notes=(
+                *settings.notes,
+                *source.notes,
+                f"data: {data.origin}",
+                *data.notes,
+                *examined.notes,
+                *self._open,
+                *self._stress_notes(),
+            ),
             phases=examined.phases,
             isolated_threshold=K,
+            self_agreement=examined.self_agreement,
+            interrupted=self._stop is StopReason.INTERRUPTED,
+            planted={target: fault.name for target, fault in settings.runner.faults.items()},
             training=examined.training,
             high_precision=examined.high_precision,
             scripts=tally.scripts,
@@ -167,20 +221,44 @@ def _examiner(
 ) -> ModelExaminer:
     able = [arbiter for arbiter in arbiters if source.model.reads_file(arbiter)]
     pairs = settings.pairs
-    judging = {"thresholds": pairs.thresholds, "share": pairs.share, "k": pairs.k, "localize": settings.localize}
+    judging = {
+        "thresholds": pairs.thresholds,
+        "share": pairs.share,
+        "k": pairs.k,
+        "metric": pairs.metric,
+        "study": settings.study,
+        "localize": settings.localize,
+    }
     return ModelExaminer(
         runner,
         source.model,
         settings.targets,
         traits_of([*settings.targets, *arbiters]),
         oracle=settings.oracle,
-        settings={**judging, **settings.sections.oracles.get(settings.oracle, {}), "arbiters": tuple(able)},
-        measures=(HIGH_PRECISION,),
+        settings={
+            **judging,
+            **_itself(settings),
+            **settings.sections.oracles.get(settings.oracle, {}),
+            "arbiters": tuple(able),
+        },
+        measures=_measures(settings),
         batch_size=settings.batch_size,
         seed=settings.seed,
         schedule=settings.schedule,
         tell=listener,
     )
+
+
+def _itself(settings: CompareSettings) -> dict[str, object]:
+    """How every target is compared with itself; empty where nobody asks."""
+    if not settings.batch_sizes and settings.repeat < 2:
+        return {}
+    return {"batch_sizes": settings.batch_sizes, "repeat": settings.repeat}
+
+
+def _measures(settings: CompareSettings) -> tuple[str, ...]:
+    asked = ((HIGH_PRECISION, settings.beyond), (WITH_ITSELF, bool(_itself(settings))))
+    return tuple(name for name, wanted in asked if wanted)
 
 
 def _require_comparison(targets: Sequence[str], broken: Mapping[str, Exception], examined: ExaminedModel) -> None:

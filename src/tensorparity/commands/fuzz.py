@@ -15,19 +15,22 @@ from ..campaign.events import CaseDone, Event, Listener, Progress, silent, to_al
 from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
 from ..campaign.sections import Sections
-from ..campaign.session import CampaignSession
+from ..campaign.session import CampaignSession, open_campaign
+from ..campaign.settings_trial import try_settings
 from ..campaign.tally import CampaignTally, EngineTally
 from ..core.errors import UsageError
 from ..core.jsontext import Json
 from ..core.oracle import Setup
+from ..core.procedure import Goal
 from ..core.verdict import Stage
-from ..engines.muffin.engine import MuffinEngine
+from ..engines.muffin.engine import PROTOCOLS, MuffinEngine
 from ..generators.networks.networks import NetworkSettings
 from ..generators.networks.palettes import DATA, PAPER
 from ..generators.single_cases.streams import STREAMS
 from ..operators.catalogue import has_layer, layer_names
 from ..operators.reference.rounding import K
 from ..oracles.kinds import TRAINING_STEPS, of_role
+from ..reporting import words
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
@@ -40,6 +43,12 @@ from .voted_layers import VotedRun, VotedShelf
 
 #: The technique of this command.
 _ENGINE = MuffinEngine.name
+#: How far a target has to come for a stage of a training step.
+_NEEDED = {
+    Stage.LOSS: (Goal.GRADIENTS, Goal.UPDATE),
+    Stage.BACKWARD: (Goal.GRADIENTS, Goal.UPDATE),
+    Stage.UPDATE: (Goal.UPDATE,),
+}
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
 
 
@@ -54,12 +63,17 @@ class FuzzSettings:
         networks: what the networks are made of.
         single_cases: kinds of cases that are run beside the networks, with what must be refused.
         reducing: how much work goes into reducing what is found; None files it as it is.
+        resume: go on with the last run of the same seed, settings and versions in the store.
+        protocol: the engine's, ``paper`` or none: of ``networks`` then counts what a user may choose in it.
+        rule: ``t`` and ``epsilon`` of the paper's rule, where they are not the paper's.
     """
 
     targets: Sequence[str]
     seed: int = 0
     budget: float = 300.0
     models: int | None = None
+    protocol: str = ""
+    rule: Mapping[str, float] = field(default_factory=dict)
     stages: Sequence[Stage] = STAGES
     oracle: str = ""
     networks: NetworkSettings = field(default_factory=NetworkSettings)
@@ -67,6 +81,7 @@ class FuzzSettings:
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
     reducing: ReducingSettings | None = None
+    resume: bool = False
     runner: RunnerSettings = field(default_factory=RunnerSettings)
     sections: Sections = field(default_factory=Sections)
 
@@ -91,12 +106,16 @@ class FuzzSettings:
             "training": networks.training,
             "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
             **({"beside": list(self.single_cases)} if self.single_cases else {}),
+            **({"protocol": self.protocol} if self.protocol else {}),
+            **({"rule": dict(self.rule)} if self.rule else {}),
             **({"settings": sections} if sections else {}),
         }
 
     def engine(self) -> dict[str, Json]:
         """What the engine is told; the configuration and ``--set`` have the last word."""
         networks = self.networks
+        if self.protocol:
+            return {**self._in_protocol(), **self.sections.engine(_ENGINE)}
         told = {
             "layers": networks.layers,
             "data": networks.data,
@@ -113,14 +132,30 @@ class FuzzSettings:
         }
         return {**told, **self.sections.engine(_ENGINE)}
 
+    def _in_protocol(self) -> dict[str, Json]:
+        """What may be chosen within a protocol: the layers, one of its data sets, units, and the sizes of networks."""
+        networks = self.networks
+        told: dict[str, Json] = {
+            "protocol": self.protocol,
+            "layers": networks.layers,
+            "unit": networks.unit,
+            "max_cells": networks.max_cells,
+            "max_vertices": networks.max_vertices,
+        }
+        return {**told, "data": networks.data} if networks.data else told
+
     def oracles(self) -> dict[str, Mapping[str, object]]:
-        """What the oracles are told."""
-        own: dict[str, Mapping[str, object]] = {name: {"stages": self._stages()} for name in of_role(TRAINING_STEPS)}
+        """What the oracles are told; of a protocol, the engine knows the stages."""
+        stages = self._stages()
+        own: dict[str, Mapping[str, object]] = {
+            name: {"stages": stages, **self.rule} for name in of_role(TRAINING_STEPS)
+        }
         given = self.sections.oracles
         return {name: {**own.get(name, {}), **given.get(name, {})} for name in {*own, *given}}
 
     def _stages(self) -> tuple[str, ...]:
-        return tuple(stage.value for stage in self.stages)
+        chosen = PROTOCOLS[self.protocol].get("stages")
+        return tuple(chosen) if chosen else tuple(stage.value for stage in self.stages)
 
 
 def read_layers(text: str) -> tuple[str, ...]:
@@ -180,31 +215,41 @@ class Costs:
     """A handler of events that adds up what cases cost the libraries.
 
     Args:
-        cases: CPU seconds by digest.
+        total: CPU seconds of all cases.
+        parts: those of each part of the engine's experiment.
         targets: CPU seconds of cases that count, by target.
     """
 
-    cases: dict[str, float] = field(default_factory=dict)
+    total: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
     targets: dict[str, float] = field(default_factory=dict)
 
     def __call__(self, event: Event) -> None:
         if not isinstance(event, CaseDone):
             return
-        self.cases[event.result.digest] = sum(outcome.cpu_seconds for outcome in event.outcomes.values())
+        seconds = sum(outcome.cpu_seconds for outcome in event.outcomes.values())
+        self.total += seconds
+        self.parts[event.part] = self.parts.get(event.part, 0.0) + seconds
         for target, outcome in event.outcomes.items() if event.counted else ():
             self.targets[target] = self.targets.get(target, 0.0) + outcome.cpu_seconds
 
-    def seconds_by(self, groups: Mapping[str, Sequence[str]], seconds: float) -> dict[str, float]:
-        """The time of a run by groups of cases, by what they cost: cases are run side by side."""
-        total = sum(self.cases.values())
-        own = {name: sum(self.cases.get(digest, 0.0) for digest in digests) for name, digests in groups.items()}
-        return {name: round(seconds * cost / total, 3) if total else 0.0 for name, cost in sorted(own.items()) if cost}
+    def seconds_by_part(self, seconds: float) -> dict[str, float]:
+        """The time of a run by the parts of its experiment, by what their cases cost: they are run side by side."""
+        named = {part: cost for part, cost in sorted(self.parts.items()) if part and cost}
+        return {part: round(seconds * cost / self.total, 3) for part, cost in named.items()}
 
 
 class Fuzz:
     """One run."""
 
-    def __init__(self, settings: FuzzSettings, runner: LocalRunner, store: Store, listener: Listener = silent) -> None:
+    def __init__(
+        self,
+        settings: FuzzSettings,
+        runner: LocalRunner,
+        store: Store,
+        listener: Listener = silent,
+        began: float | None = None,
+    ) -> None:
         self._settings = settings
         self._runner = runner
         self._store = store
@@ -214,31 +259,32 @@ class Fuzz:
         setup = Setup(settings.seed, targets, traits_of(runner.targets), settings.engine())
         self._engine = MuffinEngine(setup)
         examiner = Examiner(runner, setup, oracle=settings.oracle, settings=settings.oracles())
-        self._campaign = store.begin_campaign("fuzz", settings.seed, settings.identity(runner))
-        preparation = Preparation(runner, examiner, settings.reducing, listener)
+        self._campaign, self._notes = open_campaign(
+            store, "fuzz", settings.seed, settings.identity(runner), resume=settings.resume
+        )
+        preparation = Preparation(runner, examiner, settings.reducing, listener, settings.runner.time_limit)
         emit = to_all([self.tally, self.costs, self._watch])
         faults = settings.runner.faults
-        self.session = CampaignSession(examiner, preparation, emit, store, self._campaign, faults)
+        self.session = CampaignSession(examiner, preparation, emit, store, self._campaign, faults, local=runner)
         self.stop = StopReason.CASES
         self._lines: dict[str, Json] = {}
-        self._began = time.monotonic()
+        self._began = time.monotonic() if began is None else began
 
     def _watch(self, event: Event) -> None:
-        """Pass an event on; how far the run has come is said with its speed and what was covered so far."""
+        """Pass an event on; how far the run has come is said with its speed."""
         if isinstance(event, Progress) and event.phase == self._engine.name:
-            spent, covered = time.monotonic() - self._began, self._engine.coverage()
-            detail = [f"{60.0 * event.done / spent if spent else 0.0:.0f} models/min"]
-            detail += [
-                f"{covered[what]['used']} of {covered[what]['declared']} {what}" for what in ("layers", "values")
-            ]
-            event = replace(event, phase="fuzz", detail=", ".join([*detail, event.detail]))
+            spent = time.monotonic() - self._began
+            speed = f"{60.0 * event.done / spent if spent else 0.0:.0f} models/min"
+            event = replace(event, phase="fuzz", detail=f"{speed}, {event.detail}")
         self._tell(event)
 
     def run(self) -> None:
         """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
         settings = self._settings
         seconds = None if settings.models is not None else settings.budget
-        self.stop = run_engines(self.session, [self._engine], seconds=seconds, cases=settings.models)
+        self.stop = run_engines(self.session, [self._engine], seconds=seconds, cases=settings.models, began=self._began)
+        if settings.reducing and self.stop is not StopReason.INTERRUPTED:
+            try_settings(self.session, self._runner, self._tell, settings.reducing.settings_seconds)
         if settings.runner.lines and self.stop is not StopReason.INTERRUPTED:
             self._count_lines()
         self._store.finish_campaign(self._campaign, self.stop.value)
@@ -251,6 +297,15 @@ class Fuzz:
             self.stop = StopReason.INTERRUPTED
 
     @property
+    def unreached(self) -> list[str]:
+        """Stages that were asked for and that no target comes to."""
+        traits = traits_of(self._settings.targets)
+        reached = {traits[target].max_goal for target in self._settings.targets}
+        return [
+            stage.value for stage in self._settings.stages if stage in _NEEDED and not reached & set(_NEEDED[stage])
+        ]
+
+    @property
     def voted(self) -> VotedRun:
         """What the paper's vote says, for the run the other way."""
         settings = self._settings
@@ -260,7 +315,7 @@ class Fuzz:
             tuple(settings.targets),
             self._own.cases,
             settings.seed,
-            self._engine.tally.voted(),
+            self._own.tables["tables"]["voted"],
             planted,
             made_of=settings.networks.scope(),
             stages=tuple(stage.value for stage in settings.stages),
@@ -278,7 +333,7 @@ class Fuzz:
         """
         settings, tally, own = self._settings, self.tally, self._own
         printed = {name: value for name, value in own.tables.items() if name != "undecided_reasons"}
-        seconds_by_data = self.costs.seconds_by(self._engine.digests(), own.running)
+        seconds_by_data = self.costs.seconds_by_part(own.running)
         tables = {**printed.pop("tables"), "seconds": seconds_by_data}
         stats: dict[str, Json] = {
             **printed,
@@ -304,9 +359,13 @@ class Fuzz:
             scripts=tally.scripts,
             notes=(
                 f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
-                *(f"fault {fault.name} is planted in {target}" for target, fault in settings.runner.faults.items()),
+                *self.session.open_questions(),
+                *([words.never_ran(unreached, settings.targets)] if (unreached := self.unreached) else []),
+                *self._notes,
             ),
             isolated_threshold=K,
+            interrupted=self.stop is StopReason.INTERRUPTED,
+            planted={target: fault.name for target, fault in settings.runner.faults.items()},
             undecided=dict(tally.undecided),
             unsupported=printed.get("unsupported_reasons", {}),
         )
@@ -321,11 +380,16 @@ def _held_against(run: VotedRun, other: VotedRun | None) -> dict[str, Json]:
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """What was found; ``broken`` where a target that was asked for could not be started."""
+    """What was found; ``broken`` where a target that was asked for could not be started.
+
+    Args:
+        unreached: stages that no target comes to.
+    """
 
     facts: Facts
     broken: bool
     store: Path
+    unreached: tuple[str, ...] = ()
 
 
 def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
@@ -342,10 +406,10 @@ def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
         open_store(settings.store, folder=settings.folder) as store,
         open_runner([*settings.targets, *witnesses], replace(settings.runner, workers=workers)) as runner,
     ):
-        campaign = Fuzz(settings, runner, store, listener)
+        campaign = Fuzz(settings, runner, store, listener, began)
         campaign.run()
         shelf = VotedShelf(store.folder)
         facts = campaign.facts(time.monotonic() - began, shelf.other(campaign.voted))
         shelf.keep(campaign.voted)
         broken = any(target in settings.targets for target in runner.broken)
-        return Fuzzed(facts, broken, store.folder)
+        return Fuzzed(facts, broken, store.folder, tuple(campaign.unreached))

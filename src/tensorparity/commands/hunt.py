@@ -14,9 +14,10 @@ from ..campaign.events import Listener, silent, to_all
 from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
 from ..campaign.sections import Sections
-from ..campaign.session import CampaignSession
+from ..campaign.session import CampaignSession, open_campaign
+from ..campaign.settings_trial import try_settings
 from ..campaign.tally import CampaignTally
-from ..core.engine import Engine
+from ..core.engine import Engine, calls_functions
 from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..engines.base import ENGINES
@@ -31,9 +32,6 @@ from ..targets.selection import witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 
-#: Of an engine's share of the time, what goes into running cases while something waits to be confirmed.
-SEARCHING = 0.6
-
 
 @dataclass(frozen=True)
 class HuntSettings:
@@ -41,16 +39,20 @@ class HuntSettings:
 
     Args:
         budget: seconds for all engines together.
+        command: what the user ran: one engine alone is a command of its own.
         cases: exactly so many cases per engine instead of a budget.
         resume: go on with the last hunt of the same seed, settings and versions in the store.
         folder: where case files go if the store is a URL.
         reducing: how much work goes into reducing what is found; None files it as it is.
         oracle: who decides instead of the default, wherever it can.
         sections: settings of engines and oracles.
+        libraries: targets besides, for engines whose subject is the libraries' own functions.
     """
 
     targets: Sequence[str]
+    libraries: Sequence[str] = ()
     engines: Sequence[str] = ()
+    command: str = "hunt"
     seed: int = 0
     budget: float = 300.0
     cases: int | None = None
@@ -70,6 +72,7 @@ class HuntSettings:
             "tensorparity": __version__,
             "circumstances": hashlib.sha256(circumstances.encode()).hexdigest(),
             "targets": list(self.targets),
+            **({"libraries": list(self.libraries)} if self.libraries else {}),
             "oracle": self.oracle or DEFAULT_ORACLE,
             "faults": {target: [fault.name, fault.digest] for target, fault in self.runner.faults.items()},
             **({"settings": sections} if sections else {}),
@@ -88,51 +91,57 @@ class Hunted:
 class Hunt:
     """One campaign over several engines."""
 
-    def __init__(self, settings: HuntSettings, runner: LocalRunner, store: Store, listener: Listener = silent) -> None:
+    def __init__(
+        self,
+        settings: HuntSettings,
+        runner: LocalRunner,
+        store: Store,
+        listener: Listener = silent,
+        began: float | None = None,
+    ) -> None:
         self._settings = settings
+        self._began = time.monotonic() if began is None else began
         self._runner = runner
-        self._notes: list[str] = []
+        self._tell = listener
         self.tally = CampaignTally()
         emit = to_all([self.tally, listener])
         setup = Setup(settings.seed, tuple(settings.targets), traits_of(runner.targets))
         examiner = Examiner(
             with_cache(runner, settings.runner), setup, oracle=settings.oracle, settings=settings.sections.oracles
         )
-        self.campaign = self._open_campaign(store)
-        preparation = Preparation(runner, examiner, settings.reducing, listener)
-        self.session = CampaignSession(examiner, preparation, emit, store, self.campaign, settings.runner.faults)
+        self.campaign, self._notes = open_campaign(
+            store, settings.command, settings.seed, settings.identity(runner), resume=settings.resume
+        )
+        preparation = Preparation(runner, examiner, settings.reducing, listener, settings.runner.time_limit)
+        self.session = CampaignSession(
+            examiner, preparation, emit, store, self.campaign, settings.runner.faults, local=runner
+        )
         self._setup = setup
         self.stop = StopReason.CASES
-
-    def _open_campaign(self, store: Store) -> int:
-        settings = self._settings
-        identity = settings.identity(self._runner)
-        if settings.resume:
-            earlier = store.find_campaign("hunt", settings.seed, identity)
-            if earlier:
-                return earlier.id
-            self._notes.append("nothing to resume: no hunt of this seed with these settings and versions; begun anew")
-        return store.begin_campaign("hunt", settings.seed, identity)
 
     def run(self) -> None:
         """Run every engine for its share of the budget; Ctrl-C ends the hunt, not the report."""
         settings = self._settings
         seconds = None if settings.cases is not None else settings.budget
         engines = [self._engine(name) for name in settings.engines or ENGINES.names()]
-        self.stop = run_engines(self.session, engines, seconds=seconds, cases=settings.cases, searching=SEARCHING)
+        self.stop = run_engines(self.session, engines, seconds=seconds, cases=settings.cases, began=self._began)
+        if settings.reducing and self.stop is not StopReason.INTERRUPTED:
+            try_settings(self.session, self._runner, self._tell, settings.reducing.settings_seconds)
         assert self.session.store is not None
         self.session.store.finish_campaign(self.campaign, self.stop.value)
 
     def _engine(self, name: str) -> Engine:
-        setup = replace(self._setup, settings=self._settings.sections.engine(name))
-        return ENGINES.get(name)(setup)
+        factory, settings = ENGINES.get(name), self._settings
+        besides = settings.libraries if calls_functions(factory) else ()
+        targets = (*settings.targets, *besides)
+        return factory(replace(self._setup, targets=targets, settings=settings.sections.engine(name)))
 
     def facts(self, seconds: float) -> Facts:
         settings, tally = self._settings, self.tally
         return Facts(
-            command="hunt",
+            command=settings.command,
             seed=settings.seed,
-            targets=target_facts(self._runner, settings.targets, self.session.outcomes),
+            targets=target_facts(self._runner, [*settings.targets, *settings.libraries], self.session.outcomes),
             stats={
                 **tally.stats(seconds),
                 "stop_reason": self.stop.value,
@@ -145,9 +154,11 @@ class Hunt:
                 f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
                 *self._notes,
                 *self._note_on_oracle(),
-                *(f"fault {f.name} is planted in {t}" for t, f in settings.runner.faults.items()),
+                *self.session.open_questions(),
             ),
             isolated_threshold=K,
+            interrupted=self.stop is StopReason.INTERRUPTED,
+            planted={target: fault.name for target, fault in settings.runner.faults.items()},
             undecided=tally.undecided,
             unsupported=tally.unsupported,
             scripts=tally.scripts,
@@ -168,6 +179,11 @@ class Hunt:
         return [f"the oracle {chosen} judges {role}; of {', '.join(others)} cases are judged by other rules"]
 
 
+def _everybody(settings: HuntSettings) -> list[str]:
+    """Whoever may be asked for something; a library may be a witness as well."""
+    return list(dict.fromkeys([*settings.targets, *witnesses_for(settings.targets), *settings.libraries]))
+
+
 def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
     """Run a hunt to its end and return what was found.
 
@@ -182,9 +198,9 @@ def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
         check_choice(settings.oracle)
     with (
         open_store(settings.store, folder=settings.folder) as store,
-        open_runner([*settings.targets, *witnesses_for(settings.targets)], settings.runner) as runner,
+        open_runner(_everybody(settings), settings.runner) as runner,
     ):
-        campaign = Hunt(settings, runner, store, listener)
+        campaign = Hunt(settings, runner, store, listener, began)
         campaign.run()
         broken = any(target in settings.targets for target in runner.broken)
         return Hunted(campaign.facts(time.monotonic() - began), broken, store.folder)

@@ -113,10 +113,12 @@ def accept(
         model: what was compared when it was found.
 
     Raises:
-        UsageError: if there is no reason, the pattern does not match, or it is there already.
+        UsageError: if there is no reason, it has expired already, the pattern does not match, or it is there already.
     """
     if not reason.strip():
         raise UsageError("a known difference needs a reason; give one with --reason")
+    if expires is not None and expires < date.today():
+        raise UsageError(f"--expires {expires} lies in the past: it would accept nothing")
     suspects = tuple(re.sub(r"[@{].*", "", suspect) for suspect in finding.diagnosis.suspects)
     entry = KnownDifference(
         reason, "" if pattern else finding.signature, pattern, link, expires, suspects, "" if pattern else model

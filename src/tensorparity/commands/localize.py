@@ -11,20 +11,28 @@ from ..campaign.events import Listener, silent
 from ..campaign.filing import make_finding, target_facts
 from ..campaign.sections import Sections
 from ..core.case import ApiCall, ModelFile
+from ..core.engine import Ask
+from ..core.finding import Finding
 from ..core.outcome import Outcome
+from ..core.place import Place
 from ..core.procedure import Goal
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.reference.rounding import K
+from ..oracles.causal import CAUSAL, PLACES
 from ..oracles.kinds import WHOLE_MODELS, of_role
 from ..oracles.whole.sight import model_of
 from ..reporting.facts import Facts
+from ..reporting.words import with_words
 from ..targets.catalogue import traits_of
 from ..targets.runner import RunnerSettings, with_cache
-from .confirming import confirmed_fresh
+from ..triage.guilty_parameters import evidence_of
 from .opening import OpenCase, open_case
 from .sources.models import Context, open_source
 from .whole_models import ModelExaminer
+
+#: The rule that runs things of its own, by the name that users give it.
+BY_AUDEE = "audee"
 
 
 @dataclass(frozen=True)
@@ -41,8 +49,12 @@ def localize(
     *,
     oracle: str = "",
     sections: Sections | None = None,
+    by: str = "",
 ) -> Localized:
     """Look at the layers of a case's model; of a call or a single layer there is only one place to name.
+
+    Args:
+        by: ``audee`` also tries other values of every parameter of a guilty layer, one at a time.
 
     Raises:
         CaseFileError: if the file is broken or hostile.
@@ -52,16 +64,42 @@ def localize(
     with open_case(path, targets, settings, oracle, sections) as opened:
         single = isinstance(opened.case.subject, ApiCall) or opened.case.procedure.goal is not Goal.FORWARD
         facts = _single(opened) if single else _model(opened, listener)
+        if by == BY_AUDEE:
+            facts = _with_parameters(opened, facts)
         ran = any(target.usable for target in facts.targets) or bool(facts.findings)
         stats = {**facts.stats, "seconds": time.monotonic() - began}
         broken = any(target in opened.targets for target in opened.runner.broken)
         return Localized(replace(facts, stats=stats, notes=(*opened.notes, *facts.notes)), broken or not ran)
 
 
+def _with_parameters(opened: OpenCase, facts: Facts) -> Facts:
+    """The facts with the places that causal testing names: layers, and the parameters of theirs that are guilty."""
+    examiner = opened.examiner(with_cache(opened.runner, opened.runner.settings))
+    (examined,) = examiner.examine([Ask(opened.case, opened.targets, (CAUSAL,))])
+    places: Sequence[Place] = examined.judged.facts.get(PLACES, ())
+    said = {BY_AUDEE: tuple(map(str, places))}
+    pairs = facts.comparisons
+    return replace(
+        facts,
+        findings=tuple(_with_places(finding, places) for finding in facts.findings),
+        comparisons=None if pairs is None else tuple(replace(pair, accused={**pair.accused, **said}) for pair in pairs),
+        stats={**facts.stats, "places": [place.to_json() for place in places]},
+    )
+
+
+def _with_places(finding: Finding, places: Sequence[Place]) -> Finding:
+    own = [place for place in places if place.node == finding.diagnosis.node and place.tried]
+    if not own:
+        return finding
+    evidence = (*finding.diagnosis.evidence, evidence_of(own))
+    return with_words(replace(finding, diagnosis=replace(finding.diagnosis, evidence=evidence)))
+
+
 def _single(opened: OpenCase) -> Facts:
     look = opened.look(fresh=False)
-    suspicions, said = confirmed_fresh(opened, look)
-    undecided = {said: 1} if said else {}
+    suspicions = [suspicion for suspicion, _ in opened.examiner().confirm([look])]
+    why = "" if suspicions else look.judged.undecided
+    undecided = {why: 1} if why else {}
     return replace(_facts(opened, suspicions, look.own, len(undecided)), undecided=undecided)
 
 
@@ -98,4 +136,6 @@ def _facts(opened: OpenCase, suspicions: Sequence[Suspicion], outcomes: Mapping[
         findings=tuple(make_finding(s, "localize", outcomes, opened.case.digest) for s in suspicions),
         subject=opened.path.name,
         isolated_threshold=K,
+        planted=opened.planted,
+        accused=opened.accused_elsewhere(outcomes),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from ..core.case import Case
 from ..core.engine import Ask
 from ..core.errors import UsageError
 from ..core.oracle import Setup
+from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.signature import Key, claim_against
 from ..generators.model_files.case_inspection import inspect_case
@@ -22,8 +23,11 @@ from ..store.casefile import CaseFile, read_case
 from ..targets.catalogue import traits_of
 from ..targets.exports import ExportedCases, exported_cases
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cache
-from ..targets.selection import named_targets
+from ..targets.selection import families_of, named_targets
 from ..triage.examine import Examined, Examiner
+
+#: What the name of a suspect that is an exporter begins with.
+_EXPORTER = "exporter:"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,18 @@ class OpenCase:
         again = (f"found with a fault planted: --fault {target}={name} plants it again" for target, name in planted)
         by = (f"{target}: exported to ONNX by {name}" for target, name in self.given.exporters.items())
         return (*again, *self.given.notes, *by)
+
+    def accused_elsewhere(self, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
+        """Whom the case was filed against, where none of those who ran it is accused, nor shares code with them."""
+        ran = [target for target, outcome in outcomes.items() if outcome.completed]
+        here = {*ran, *families_of(ran).values()}
+        exported = any(suspect.startswith(_EXPORTER) for suspect in self.file.suspects)
+        return () if exported or here & set(self.file.suspects) else self.file.suspects
+
+    @property
+    def planted(self) -> dict[str, str]:
+        """By target, the fault that is planted in it now."""
+        return {target: fault.name for target, fault in self.runner.settings.faults.items()}
 
     def deliver(self, case: Case, target: str) -> Case:
         """What a target is given: the file that was exported for it, where the case is about the original."""

@@ -10,7 +10,7 @@ from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..operators.functions.native import case_operator
 from ..triage.examine import Examined
-from ..triage.operator_suspicions import Distinct, Sighting, distinct
+from ..triage.operator_suspicions import DistinctSuspicion, Sighting, distinct
 from ..triage.reduction.preparation import ReducingSettings
 
 #: The scripts of a run have so many seconds; reductions take as long as they take.
@@ -35,11 +35,14 @@ class OncePerOperator:
         is_complete: whether all is told of the operators that were asked about last, so that they can be filed.
     """
 
+    #: What is filed of a hang is said by ``complete``, too.
+    hangs_apart = False
+
     def __init__(self, traits: Traits, is_complete: Callable[[], bool]) -> None:
         self._traits = traits
         self._is_complete = is_complete
         #: By the identity of the suspicion, which is part of it.
-        self._chosen: dict[int, Distinct] = {}
+        self._chosen: dict[int, DistinctSuspicion] = {}
         self._unfiled: dict[str, None] = {}
 
     @property

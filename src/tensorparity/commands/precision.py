@@ -9,22 +9,23 @@ from pathlib import Path
 
 from .. import __version__
 from ..campaign.budget import StopReason
-from ..campaign.events import Event, Listener, Progress, silent
+from ..campaign.events import EngineEnded, Event, Listener, Progress, silent, to_all
 from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
+from ..campaign.phases import PartTimes
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession
-from ..core.engine import Ask, Result
+from ..core.engine import Engine, Phased
 from ..core.errors import UsageError
 from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.messages import gist
-from ..core.operator_errors import ModelRun, PaperRun, Precision
+from ..core.operator_errors import ModelRun, OperatorRun, PaperRun, Precision
 from ..core.oracle import Setup
 from ..core.verdict import Judgement
 from ..engines.predoo.algorithm import MODES, STRATEGIES
-from ..engines.predoo.engine import Phase, PredooEngine, Searching
-from ..engines.predoo.paper import PaperSearching, PaperTask, instance_settings
+from ..engines.predoo.engine import PredooEngine
+from ..engines.predoo.paper import instance_settings
 from ..engines.predoo.searches import ALL_STRATEGIES
 from ..operators.functions.catalogue import SEVEN, find_operators
 from ..operators.functions.spec import DTYPES, Operator
@@ -33,7 +34,7 @@ from ..oracles.measure.operator_errors import MEASURES
 from ..oracles.precision_instances import PAPER_DTYPES
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
-from ..targets.catalogue import TARGETS, spec_of, trainers, traits_of
+from ..targets.catalogue import PAPER_TARGETS, TARGETS, spec_of, trainers, traits_of
 from ..targets.environments import find_environment, inventory
 from ..targets.names import parse_target
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
@@ -51,9 +52,6 @@ INPUTS, SWEEP_INPUTS = 20_000, 400
 #: What a user says for every installed target that can be called, compiled flavours too.
 ALL_TARGETS = "all"
 _ENGINE = PredooEngine.name
-_INTERRUPTED, _BUDGET = StopReason.INTERRUPTED.value, StopReason.BUDGET.value
-#: How much of the budget is for searching; the rest is for reducing and confirming.
-_SEARCHING = 0.75
 _UNJUDGED = "what is beyond the bound was not blamed, reduced or confirmed"
 
 
@@ -66,9 +64,12 @@ class PrecisionSettings:
         strategies: for measure ``paper`` those of the paper; else how inputs are searched.
         modes: of the paper's measure.
         inputs: tn, per operator and run.
-        times: apply the operator so many times in a row (measure ``paper``).
+        times: apply the operator so many times in a row (measure ``paper``, like those that follow).
+        shape: of an input; each operator's own by default.
+        size: seeds of a corpus; as many as a group has inputs by default.
+        params: of the operators' other parameters, those that are not drawn.
         models: also compare these models (Table 3).
-        budget: seconds after which no further operator is begun.
+        budget: seconds, for everything.
         sections: settings of engines and oracles.
     """
 
@@ -80,6 +81,9 @@ class PrecisionSettings:
     measure: str = "operator"
     inputs: int = INPUTS
     times: int = 1
+    shape: tuple[int, ...] = ()
+    size: int | None = None
+    params: Mapping[str, Json] = field(default_factory=dict)
     seed: int = 0
     budget: float | None = None
     models: tuple[str, ...] = ()
@@ -99,8 +103,11 @@ class PrecisionSettings:
             for name in given:
                 if name not in known:
                     raise UsageError(f"unknown {what} {name!r}; known are {', '.join(known)}")
-        if self.measure != "paper" and (self.modes or self.times > 1):
-            raise UsageError("modes, and operators applied several times, are of measure 'paper': add --measure paper")
+        if self.measure != "paper" and (self.modes or self.times > 1 or self.shape or self.size or self.params):
+            raise UsageError(
+                "modes, shape, size, parameters, and operators applied several times, are of measure 'paper': "
+                "add --measure paper"
+            )
         if self.measure == "paper" and len(self.dtypes) == 1:
             raise UsageError("measure 'paper' compares precisions: give more than one --dtype, or none")
 
@@ -121,9 +128,13 @@ def precision(settings: PrecisionSettings, listener: Listener = silent) -> Searc
     """
     settings.check()
     operators = find_operators(settings.operators)
-    stiff = [operator.name for operator in operators if settings.times > 1 and not operator.unary]
+    stiff = [operator.name for operator in operators if settings.times > 1 and not (operator.unary or operator.again)]
     if stiff:
         raise UsageError(f"the output of {', '.join(stiff)} is no input of the same kind: --times is not for them")
+    known = {parameter.name for operator in operators for parameter in operator.parameters}
+    for name in settings.params:
+        if name not in known:
+            raise UsageError(f"no chosen operator has a parameter {name!r}; there are {', '.join(sorted(known))}")
     with (
         open_store(settings.store, folder=settings.folder) as store,
         open_runner(settings.targets, settings.runner) as runner,
@@ -139,17 +150,18 @@ class _Run:
         self._runner, self._store, self._tell = runner, store, tell
         self._began = time.monotonic()
         #: How long each run of the paper's took.
-        self.seconds: dict[tuple[str, ...], float] = {}
+        self._times = PartTimes()
+        self._ended: EngineEnded | None = None
         self._setup = Setup(settings.seed, tuple(settings.targets), traits_of(runner.targets), self._searched())
-        self._engine = PredooEngine(self._setup)
+        self._engine: Engine = PredooEngine(self._setup)
         identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
         self._campaign = store.begin_campaign("precision", settings.seed, identity)
-        self._selection = OncePerOperator(self._setup.traits, self._is_piece_done)
+        self._selection = OncePerOperator(self._setup.traits, self._is_settled)
         self._session = self._open_session()
         self._undecided: list[str] = []
         self._left_out: list[str] = []
         self._unjudged = _UNJUDGED
-        self._stop = "all searches were run"
+        self._stop: StopReason | None = None
 
     def _open_session(self) -> CampaignSession:
         """Results are not recorded: a search has no end of them, and nobody resumes it."""
@@ -158,39 +170,33 @@ class _Run:
         examiner = Examiner(self._runner, self._setup, settings=oracles)
         return CampaignSession(
             examiner,
-            Preparation(self._runner, examiner, REDUCING, self._tell),
-            self._heard,
+            Preparation(self._runner, examiner, REDUCING, self._tell, settings.runner.time_limit),
+            to_all([self._times, self._hear, self._tell]),
             self._store,
             self._campaign,
             settings.runner.faults,
             selection=self._selection,
             resumable=False,
+            local=self._runner,
         )
 
-    def _heard(self, event: Event) -> None:
-        """How far the searches are is told by themselves; the loop only counts their batches."""
-        if not (isinstance(event, Progress) and event.phase == _ENGINE):
-            self._tell(event)
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, EngineEnded):
+            self._ended = event
 
     def run(self) -> Searched:
         settings = self._settings
         worst = WorstInputs(self._store, self._campaign, settings.runner.faults, self._session.outcomes)
         models: list[ModelRun] = []
         try:
-            if self._engine.paper is not None:
-                self._search_paper(self._engine.paper)
-            else:
-                self._search()
-            if self._stop != _INTERRUPTED:
+            self._search()
+            if self._stop is not StopReason.INTERRUPTED:
                 self._models(models)
         except KeyboardInterrupt:
-            self._stop = _INTERRUPTED
-        notebooks = self._engine.searching.notebooks if self._engine.searching else []
-        paper = self._paper_runs(worst)
-        runs = [run for notebook in notebooks for run in worst.of_notebook(notebook)]
+            self._stop = StopReason.INTERRUPTED
+        paper, runs = self._rows(worst)
         self._left_out += [f"not every worst input was kept: {worst.problem}"] if worst.problem else []
-        self._store.finish_campaign(self._campaign, self._stop)
-        self._undecided += [notebook.undecided for notebook in notebooks if notebook.undecided]
+        self._store.finish_campaign(self._campaign, self._stop_reason)
         precision = Precision(settings.measure, K, tuple(paper), tuple(runs), tuple(models))
         findings = tuple(self._session.findings.values())
         return Searched(self._facts(precision, findings), bool(self._runner.broken), self._store.folder)
@@ -206,66 +212,49 @@ class _Run:
             "dtypes": settings.dtypes,
             "strategies": settings.strategies,
             "inputs": settings.inputs,
+            "shape": settings.shape,
+            "size": settings.size,
+            "params": dict(settings.params),
             **settings.sections.engine(_ENGINE),
         }
 
     @property
-    def _searching(self) -> Searching:
-        assert self._engine.searching is not None
-        return self._engine.searching
+    def _stop_reason(self) -> str:
+        return self._stop.value if self._stop else "all searches were run"
 
-    @property
-    def share(self) -> float:
-        """Of the budget, for each of the two kinds of targets there are."""
-        compiled = [target for target in self._settings.targets if self._setup.traits[target].compiled]
-        return _SEARCHING / 2 if 0 < len(compiled) < len(self._settings.targets) else _SEARCHING
-
-    def tell_progress(self, searching: Searching) -> None:
-        if searching.phase in (Phase.EAGER, Phase.COMPILED):
-            detail = ", ".join(searching.under_way)
-            self._tell(Progress(searching.phase.value, searching.done, searching.total, detail))
-
-    def go_on(self, share: float = 1.0, since: float | None = None) -> bool:
-        """Whether to begin something: not once this share of the budget is used up, counted from ``since`` on."""
-        budget, began = self._settings.budget, self._began if since is None else since
-        if budget is None or time.monotonic() - began < share * budget:
+    def _has_time(self) -> bool:
+        budget = self._settings.budget
+        if budget is None or time.monotonic() - self._began < budget:
             return True
-        self._stop = _BUDGET
+        self._stop = StopReason.BUDGET
         return False
 
-    def _search_paper(self, searching: PaperSearching) -> None:
-        """Run the paper's searches to their end; calls that ended badly are filed after them."""
-        first = self._operators[0]
-        for target in self._settings.targets:  # a worker's start is no part of anybody's time
-            task = PaperTask(first, target, "random", "op_mode", shape=first.shapes[0], inputs=3)
-            asks = [task.ask(batch) for batch in task.search().ask(task.inputs)]
-            for examined in self._session.examiner.examine(asks):
-                self._session.remember(examined.own)
-        if run_engines(self._session, [_TimedPaper(self, self._engine, searching)]) is StopReason.INTERRUPTED:
-            self._stop = _INTERRUPTED
-        self._undecided += searching.problems
-        left = self._selection.unfiled
-        self._unjudged = f"{_UNJUDGED} of {', '.join(left)}" if left else ""
-
-    def tell_paper_progress(self, searching: PaperSearching, task: PaperTask) -> None:
-        detail = f"{task.operator.name}, {task.mode}, {task.strategy}"
-        self._tell(Progress("search", searching.done, searching.total, detail))
-
-    def _paper_runs(self, worst: WorstInputs) -> list[PaperRun]:
-        searched = self._engine.paper.searched if self._engine.paper else []
-        return [replace(worst.of_paper(one), seconds=self.seconds[one.task.name]) for one in searched]
-
-    def _is_piece_done(self) -> bool:
-        """Whether what was convicted is filed now; of the paper's searches it is in the end."""
-        return self._engine.searching is not None and self._engine.searching.piece_done
+    def _is_settled(self) -> bool:
+        """Whether what was convicted is filed now."""
+        return isinstance(self._engine, Phased) and self._engine.settled
 
     def _search(self) -> None:
-        """Run the engine to its end; what it finds is filed a piece at a time."""
-        if run_engines(self._session, [_Timed(self, self._engine)]) is StopReason.INTERRUPTED:
-            self._stop = _INTERRUPTED
-        if self._searching.phase in (Phase.JUDGE, Phase.DONE):
-            left = dict.fromkeys([*self._searching.unjudged, *self._selection.unfiled])
+        """Run the engine to its end; what it finds is filed a piece at a time, or in the end."""
+        stop = run_engines(self._session, [self._engine], seconds=self._settings.budget, began=self._began)
+        self._stop = None if stop is StopReason.CASES else stop
+
+    def _rows(self, worst: WorstInputs) -> tuple[list[PaperRun], list[OperatorRun]]:
+        """The rows of the engine's tables, with their worst inputs kept, and what was left open."""
+        assert self._ended is not None
+        tables, kept = self._ended.tables, worst.keep(self._ended.kept)
+        self._undecided += tables["undecided"]
+        if tables["unjudged"] is not None:
+            left = dict.fromkeys([*tables["unjudged"], *self._selection.unfiled])
             self._unjudged = f"{_UNJUDGED} of {', '.join(left)}" if left else ""
+        paper = [PaperRun.from_json(row) for row in tables.get("paper", ())]
+        operators = [OperatorRun.from_json(row) for row in tables.get("operators", ())]
+        return (
+            [
+                replace(run, seconds=self._times.seconds.get(_part(run), 0.0), case=kept.get(("paper", place), ""))
+                for place, run in enumerate(paper)
+            ],
+            [replace(run, case=kept.get(("operators", place), "")) for place, run in enumerate(operators)],
+        )
 
     def _models(self, found: list[ModelRun]) -> None:
         models = self._settings.models
@@ -274,14 +263,14 @@ class _Run:
             self._left_out.append("Table 3 is left out: it compares two backends of Keras, and fewer are installed")
             return
         for position, model in enumerate(models):
-            if not self.go_on():
-                self._left_out.append(f"Table 3 is without {', '.join(models[position:])}: {_BUDGET}")
+            if not self._has_time():
+                self._left_out.append(f"Table 3 is without {', '.join(models[position:])}: {StopReason.BUDGET.value}")
                 return
             self._tell(Progress("compare", position, len(models), model))
             try:
                 found.append(_run_compare(model, self._settings, backends))
             except Exception as error:
-                self._undecided.append(_told(model, error))
+                self._undecided.append(_error_in_words(model, error))
 
     def _facts(self, precision: Precision, findings: Sequence[Finding]) -> Facts:
         settings = self._settings
@@ -306,94 +295,33 @@ class _Run:
                 },
                 "operators": len(self._operators),
                 "unsupported": len(silent),
-                "stop_reason": self._stop,
+                "stop_reason": self._stop_reason,
             },
             findings=tuple(findings),
             subject=f"{len(self._operators)} operators" if len(self._operators) > 1 else self._operators[0].name,
             notes=self._notes(),
             isolated_threshold=K,
+            interrupted=self._stop is StopReason.INTERRUPTED,
+            planted={target: fault.name for target, fault in settings.runner.faults.items()},
             precision=precision,
         )
 
     def _notes(self) -> tuple[str, ...]:
-        planted = (
-            f"fault {fault.name} is planted in {target}" for target, fault in self._settings.runner.faults.items()
-        )
-        early = f"ended early: {self._stop}" + (f"; {self._unjudged}" if self._unjudged else "")
+        early = f"ended early: {self._stop_reason}" + (f"; {self._unjudged}" if self._unjudged else "")
         return (
-            *([early] if self._stop in (_INTERRUPTED, _BUDGET) else []),
+            *([early] if self._stop else []),
             *self._left_out,
             *(f"undecided: {what}" for what in self._undecided),
-            *planted,
+            *self._session.open_questions(),
         )
 
 
-class _Timed:
-    """The engine under a budget: three quarters for searching, half of it for what compiles; the rest for filing.
-
-    A phase that used up its time is ended, so that the next one has its own.
-    """
-
-    def __init__(self, run: _Run, engine: PredooEngine) -> None:
-        assert engine.searching is not None
-        self.name, self.ahead = engine.name, engine.ahead
-        self._run, self._engine, self._searching = run, engine, engine.searching
-        self._phase, self._since = engine.searching.phase, time.monotonic()
-        self._pieces = 0
-
-    def ask(self) -> Sequence[Ask]:
-        while self._searching.phase is not Phase.DONE:
-            self._run.tell_progress(self._searching)
-            if self._has_time():
-                return self._engine.ask()
-            self._searching.end_phase()
-        return ()
-
-    def tell(self, results: Sequence[Result]) -> None:
-        judged = self._searching.is_judging
-        self._engine.tell(results)
-        self._pieces += judged and self._searching.piece_done
-
-    def tables(self) -> Mapping[str, Json]:
-        return self._engine.tables()
-
-    def _has_time(self) -> bool:
-        phase = self._searching.phase
-        if phase is not self._phase:  # its share is its own, however long the others took
-            self._phase, self._since = phase, time.monotonic()
-        if phase is Phase.JUDGE:  # so that a search that took all the time does not leave all undecided
-            return not self._pieces or self._run.go_on(1 - _SEARCHING, self._since)
-        return self._run.go_on(self._run.share, None if phase is Phase.EAGER else self._since)
+def _part(run: PaperRun) -> str:
+    """What its cases are asked as part of."""
+    return "/".join((run.operator, run.target, run.mode, run.strategy))
 
 
-class _TimedPaper:
-    """The engine of the paper's searches: no run is begun once the time is used up, and each is timed."""
-
-    def __init__(self, run: _Run, engine: PredooEngine, searching: PaperSearching) -> None:
-        self.name, self.ahead = engine.name, engine.ahead
-        self._run, self._engine, self._searching = run, engine, searching
-        self._since = time.monotonic()
-
-    def ask(self) -> Sequence[Ask]:
-        following = self._searching.following
-        if following is not None:
-            if not self._run.go_on(_SEARCHING):
-                return ()
-            self._run.tell_paper_progress(self._searching, following)
-            self._since = time.monotonic()
-        return self._engine.ask()
-
-    def tell(self, results: Sequence[Result]) -> None:
-        task = self._searching.task
-        assert task is not None
-        self._engine.tell(results)
-        self._run.seconds[task.name] = time.monotonic() - self._since
-
-    def tables(self) -> Mapping[str, Json]:
-        return self._engine.tables()
-
-
-def _told(what: str, error: Exception) -> str:
+def _error_in_words(what: str, error: Exception) -> str:
     return f"{what}: {type(error).__name__}: {gist(str(error))}"
 
 
@@ -436,7 +364,7 @@ def choose_operator_targets(text: str | None, measure: str) -> list[str]:
     if text is not None and text != ALL_TARGETS:
         chosen = named_targets(text)
     elif measure == "paper":
-        chosen = [name for name in ("tensorflow:eager",) if _is_installed(name)]
+        chosen = [name for name in PAPER_TARGETS if _is_installed(name)]
     else:
         specs = [TARGETS.get(name) for name in TARGETS.names()]
         chosen = [s.name for s in specs if s.traits.calls and not s.traits.arbiter and _is_installed(s.name)]

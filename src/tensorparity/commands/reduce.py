@@ -20,7 +20,6 @@ from ..targets.runner import RunnerSettings, with_cache
 from ..triage.reduction.order import elements, node_count
 from ..triage.reduction.preparation import Prepared, confirm_suspicions, prepare_one
 from ..triage.reduction.reducer import Reduction, ReductionBudget
-from .confirming import confirmed_fresh
 from .opening import OpenCase, open_case
 
 
@@ -52,7 +51,8 @@ def reduce(
         examiner = opened.examiner(with_cache(opened.runner, settings))
         first_look = opened.look(fresh=False)
         outcomes = first_look.own
-        suspicions, undecided = confirmed_fresh(opened, first_look)
+        suspicions = [suspicion for suspicion, _ in examiner.confirm([first_look])]
+        undecided = "" if suspicions else first_look.judged.undecided
         defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
         findings = [make_finding(s, "reduce", outcomes, opened.case.digest) for s in suspicions]
         stats = {"cases": 1, "undecided": int(bool(undecided))}
@@ -88,6 +88,8 @@ def reduce(
             subject=path.name,
             notes=tuple(notes),
             isolated_threshold=K,
+            planted=opened.planted,
+            accused=opened.accused_elsewhere(outcomes),
             undecided={undecided: 1} if undecided else {},
             scripts=scripts,
         )

@@ -13,7 +13,6 @@ from ..operators.reference.rounding import K
 from ..reporting.facts import Facts
 from ..targets.runner import RunnerSettings
 from ..triage.examine import Examined
-from .confirming import suspicions_of_all
 from .opening import OpenCase, open_case
 
 #: Times a case is run, each in processes of its own: what fails in some of them only is flaky.
@@ -53,7 +52,8 @@ def replay(
             outcomes = looks[-1].own
             if not any(outcome.completed for outcome in outcomes.values()) and not looks[-1].judged.suspicions:
                 break  # it cannot run here: no need to see it twice
-        suspicions, undecided = suspicions_of_all(looks)
+        suspicions = opened.examiner().agree(looks)
+        undecided = "" if suspicions else next((why for look in looks if (why := look.judged.undecided)), "")
         findings = tuple(make_finding(s, "replay", outcomes, opened.case.digest) for s in suspicions)
         facts = Facts(
             command="replay",
@@ -64,6 +64,8 @@ def replay(
             subject=path.name,
             notes=opened.notes,
             isolated_threshold=K,
+            planted=opened.planted,
+            accused=opened.accused_elsewhere(outcomes),
             undecided={undecided: 1} if undecided else {},
         )
         ran = any(outcome.completed for outcome in outcomes.values()) or bool(findings)

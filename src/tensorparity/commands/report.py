@@ -10,6 +10,7 @@ from ..core.finding import Finding
 from ..core.jsontext import Json
 from ..core.outcome import Status
 from ..core.verdict import Judgement
+from ..oracles.measure.patterns import UniqueInconsistencies
 from ..reporting.facts import Facts, TargetFacts
 from ..store.database import Campaign, Store
 
@@ -90,9 +91,12 @@ def _targets(store: Store, campaigns: Sequence[Campaign], findings: Iterable[Fin
 
 def _stats(store: Store, campaigns: Sequence[Campaign]) -> dict[str, Json]:
     engines: dict[str, dict[str, Json]] = {}
+    unique = UniqueInconsistencies()
     for campaign in campaigns:
         for engine in store.engines(campaign.id):
             results = store.results(campaign.id, engine)
+            for result in results:
+                unique.add(result.facts.get("inconsistent", ()))
             open_ones = sum(any(v.judgement is Judgement.UNDECIDED for v in result.verdicts) for result in results)
             tally = engines.setdefault(engine, {"cases": 0, "seconds": 0.0, "undecided": 0})
             tally["cases"] += len(results)
@@ -103,6 +107,7 @@ def _stats(store: Store, campaigns: Sequence[Campaign]) -> dict[str, Json]:
         "seconds": sum(_seconds(campaign) for campaign in campaigns),
         "per_engine": engines,
         "runs": len(campaigns),
+        **unique.tables(),
     }
 
 

@@ -16,14 +16,15 @@ from ..core.arrays import Arrays
 from ..core.case import Case
 from ..core.comparison import Comparison
 from ..core.engine import Ask, Engine
-from ..core.errors import ModelRefusedError
+from ..core.errors import ModelRefusedError, OutOfTimeError
 from ..core.finding import Class
 from ..core.model import Model
-from ..core.oracle import Judged, Setup
+from ..core.oracle import Judged, JudgingTime, Setup
 from ..core.outcome import Outcome
 from ..core.precision import HighPrecision
 from ..core.procedure import Goal, Procedure
 from ..core.runner import Runner
+from ..core.self_agreement import SelfAgreement
 from ..core.suspicion import Suspicion
 from ..core.training import Training
 from ..core.traits import Traits
@@ -40,6 +41,8 @@ from ..triage.examine import Examiner
 
 #: Measures how far every target is from a run in high precision.
 HIGH_PRECISION = "high_precision"
+#: Measures how far every target is from itself.
+WITH_ITSELF = "with_itself"
 
 
 @dataclass
@@ -60,6 +63,7 @@ class ExaminedModel:
     measured: Sequence[NodeErrors] = ()
     doubts: list[str] = field(default_factory=list)
     high_precision: HighPrecision | None = None
+    self_agreement: tuple[SelfAgreement, ...] = ()
     training: Training | None = None
     #: When the last of its events came.
     last: float = field(default_factory=time.monotonic)
@@ -82,7 +86,7 @@ class ExaminedModel:
                 self._take_training(judged)
             else:
                 named_labels(self.labels, event.outcomes)
-                self._take(event.outcomes, judged, others)
+                self._take(event.outcomes, judged, others, event.times)
         elif isinstance(event, Confirmed):
             self._take_confirmed(event)
 
@@ -91,16 +95,26 @@ class ExaminedModel:
         before, self.last = self.last, time.monotonic()
         return self.last - before
 
-    def _take(self, outcomes: Mapping[str, Outcome], judged: Judged, others: Sequence[Judged]) -> None:
+    def _take(
+        self,
+        outcomes: Mapping[str, Outcome],
+        judged: Judged,
+        others: Sequence[Judged],
+        times: Sequence[JudgingTime],
+    ) -> None:
         self.outcomes = outcomes
         self.measured = judged.facts.get("measured", ())
         self.doubts = list(judged.facts.get("doubts", ()))
-        phases = dict(judged.facts.get("phases", {}))
-        self.phases = {"extract": max(0.0, self._seconds() - sum(phases.values())), **phases}
-        for measured in others:
+        spent, (own, *of_others) = self._seconds(), times
+        extract = max(0.0, spent - sum(time.total for time in times))
+        self.phases = {"extract": extract, "compare": own.first, "localize": own.checks}
+        for measured, took in zip(others, of_others, strict=True):
             if measured.facts.get(HIGH_PRECISION) is not None:
                 self.high_precision = measured.facts[HIGH_PRECISION]
-                self.phases["high precision"] = measured.facts["seconds"]
+                self.phases["high precision"] = took.total
+            if WITH_ITSELF in measured.facts:
+                self.self_agreement = tuple(measured.facts[WITH_ITSELF])
+                self.phases["with itself"] = took.total
 
     def _take_training(self, judged: Judged) -> None:
         self.training = judged.facts["training"]
@@ -179,14 +193,28 @@ class ModelExaminer:
         return Examiner(runner, setup, deliver=Delivery(self.model), settings=dict.fromkeys(names, settings))
 
 
-def run_model(session: CampaignSession, engine: Engine, found: ExaminedModel) -> StopReason:
+def run_model(
+    session: CampaignSession,
+    engine: Engine,
+    found: ExaminedModel,
+    seconds: float | None = None,
+    began: float | None = None,
+) -> StopReason:
     """Run the engine of one model to its end.
+
+    Args:
+        seconds: the whole time, counted from ``began``.
 
     Raises:
         DataError: if the labels do not fit the outputs.
+        OutOfTimeError: if the time was used up before anything could be compared.
         KeyboardInterrupt: if it was interrupted before there was anything to tell.
     """
-    stop = run_engines(session, [engine])
+    stop = run_engines(session, [engine], seconds=seconds, began=began)
+    if stop is StopReason.BUDGET:
+        if not found.outcomes:
+            raise OutOfTimeError("the budget was used up before the targets had answered; give a longer --budget")
+        found.notes.append(stop.value)
     if stop is StopReason.INTERRUPTED:
         if not found.outcomes:
             raise KeyboardInterrupt

@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..core.case import Case
+from ..core.engine import KeptCase
 from ..core.errors import TensorParityError
-from ..core.operator_errors import OperatorRun, PaperRun
 from ..core.outcome import Outcome
-from ..engines.predoo.notebook import Notebook
-from ..engines.predoo.paper import PaperSearched
 from ..store.casefile import CaseFile
 from ..store.database import Store
 from ..targets.faults import Fault
@@ -20,7 +18,7 @@ from ..targets.faults import Fault
 
 @dataclass
 class WorstInputs:
-    """Keeps them, and says where in the run's row.
+    """Keeps them, and says where.
 
     Args:
         outcomes: one of every target, for its versions.
@@ -33,27 +31,11 @@ class WorstInputs:
     outcomes: Mapping[str, Outcome]
     problem: str = ""
 
-    def of_paper(self, searched: PaperSearched) -> PaperRun:
-        run = searched.run
-        if searched.worst is None:
-            return run
-        note = f"differs by {run.largest:.3g} between {', '.join(run.dtypes)} ({run.mode}), all rounded from this input"
-        names = (run.operator, "-".join(run.dtypes), run.target, run.mode, run.strategy)
-        return replace(run, case=self._kept(names, run.target, searched.worst, note))
+    def keep(self, kept: Sequence[KeptCase]) -> dict[tuple[str, int], str]:
+        """By table and row, where the file is in the store; empty where it could not be kept."""
+        return {(one.table, one.row): self._keep(one.names, one.target, one.case, one.note) for one in kept}
 
-    def of_notebook(self, notebook: Notebook) -> list[OperatorRun]:
-        """Its rows; an operator that is exact on a target has no worst input there."""
-        found = []
-        for run in notebook.runs():
-            worst = notebook.records[run.target].worst
-            if worst is not None and run.units > 0:
-                note = f"the largest error found: {worst.units:.3g} times what rounding explains"
-                names = (run.operator, run.dtype, run.target, run.strategy)
-                run = replace(run, case=self._kept(names, run.target, worst.case, note))
-            found.append(run)
-        return found
-
-    def _kept(self, names: Sequence[str], target: str, case: Case, note: str) -> str:
+    def _keep(self, names: Sequence[str], target: str, case: Case, note: str) -> str:
         if self.problem:
             return ""
         known, fault = self.outcomes.get(target), self.faults.get(target)

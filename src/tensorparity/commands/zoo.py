@@ -109,7 +109,7 @@ def input_draws(graph: LayerGraph) -> dict[str, Draw]:
     """How the inputs are drawn of which the layers accept certain values only."""
     domains = input_domains(graph).items()
     return {
-        name: Draw(low=domain.low or 0, high=domain.high - 1, whole=True)
+        name: Draw(low=domain.low or 0, high=domain.high - 1, whole=True, source="what its layers take")
         for name, domain in domains
         if domain.high is not None
     }
@@ -209,6 +209,7 @@ def train_zoo(settings: TrainSettings, listener: Listener = silent) -> TrainedEn
     target = _with_threads(pick_trainer(settings.target))
     shelf = Shelf(settings.cache)
     problems: dict[str, str] = {}
+    failed = False
     with open_runner([target]) as runner:
         for position, entry in enumerate(entries):
             listener(Progress("training", position, len(entries), entry.name))
@@ -217,7 +218,7 @@ def train_zoo(settings: TrainSettings, listener: Listener = silent) -> TrainedEn
             except WorkerStartError:
                 raise
             except RunError as error:
-                problems[entry.name] = f"failed: {error}"
+                problems[entry.name], failed = f"failed: {error}", True
         versions = inventory(runner.desk(target).environment).versions(runner.desk(target).spec)
     facts = Facts(
         command="zoo",
@@ -226,7 +227,7 @@ def train_zoo(settings: TrainSettings, listener: Listener = silent) -> TrainedEn
         stats={"cases": len(entries), "seconds": time.monotonic() - began},
         models=tuple(model_facts(entry, shelf, problems[entry.name]) for entry in entries),
     )
-    return TrainedEntry(facts, any(text.startswith("failed") for text in problems.values()))
+    return TrainedEntry(facts, failed)
 
 
 def _trainable_entries(names: Sequence[str]) -> list[Entry]:

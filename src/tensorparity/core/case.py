@@ -11,10 +11,13 @@ from typing import Any
 
 from . import fields
 from .arrays import Array, Arrays, array_digest
+from .call import ApiCall, ArrayArg, DtypeArg, TupleArg
 from .errors import CaseFileError
 from .graph import LayerGraph
 from .jsontext import Json, canonical
 from .procedure import Procedure
+
+__all__ = ["ApiCall", "ArrayArg", "Case", "Counterpart", "DtypeArg", "ModelFile", "Subject", "TupleArg"]
 
 #: Format of an ONNX file that was exported from another model and has that model's names for its layers.
 EXPORTED_ONNX = "onnx-export"
@@ -53,43 +56,6 @@ class ModelFile:
         parts = tuple((str(name), str(sha256)) for name, sha256 in fields.field(data, "parts", list, []))
         path, sha256, kind = (fields.field(data, name, str) for name in ("path", "sha256", "format"))
         return cls(path, sha256, kind, parts, fields.field(data, "exporter", str, ""))
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayArg:
-    """An argument of an ApiCall that is one of the case's input arrays."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ApiCall:
-    """One public function with concrete arguments: JSON values, or ArrayArg for an input array."""
-
-    api: str
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
-
-    kind = "api-call"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kwargs", MappingProxyType(dict(self.kwargs)))
-
-    def to_json(self) -> Json:
-        return {
-            "kind": self.kind,
-            "api": self.api,
-            "args": [_argument_to_json(value) for value in self.args],
-            "kwargs": {key: _argument_to_json(value) for key, value in self.kwargs.items()},
-        }
-
-    @classmethod
-    def from_json(cls, data: Json) -> ApiCall:
-        return cls(
-            api=fields.field(data, "api", str),
-            args=tuple(_argument_from_json(value) for value in fields.field(data, "args", list)),
-            kwargs={key: _argument_from_json(value) for key, value in fields.field(data, "kwargs", dict).items()},
-        )
 
 
 Subject = LayerGraph | ModelFile | ApiCall
@@ -156,6 +122,7 @@ class Case:
         labels: by output name.
         weights: by ``layer/weight``; empty for a ModelFile, which brings its own.
         cotangents: by node key, for a replay of the backward pass.
+        parents: by ``layer/weight``, one row per parent of the procedure's population.
         counterpart: makes the case an equivalence.
     """
 
@@ -167,8 +134,9 @@ class Case:
     cotangents: Arrays = field(default_factory=dict)
     seed: int = 0
     counterpart: Counterpart | None = None
+    parents: Arrays = field(default_factory=dict)
 
-    GROUPS = ("inputs", "labels", "weights", "cotangents")
+    GROUPS = ("inputs", "labels", "weights", "cotangents", "parents")
 
     def __post_init__(self) -> None:
         for group in self.GROUPS:
@@ -261,19 +229,3 @@ def subject_from_json(data: Json) -> Subject:
         raise CaseFileError(f"unknown subject kind {kind!r}; known are {', '.join(sorted(kinds))}")
     subject: Subject = kinds[kind].from_json(data)
     return subject
-
-
-def _argument_to_json(value: Any) -> Json:
-    if isinstance(value, ArrayArg):
-        return {"$array": value.name}
-    if isinstance(value, (list, tuple)):
-        return [_argument_to_json(item) for item in value]
-    return value
-
-
-def _argument_from_json(value: Json) -> Any:
-    if isinstance(value, dict) and set(value) == {"$array"}:
-        return ArrayArg(fields.field(value, "$array", str))
-    if isinstance(value, list):
-        return tuple(_argument_from_json(item) for item in value)
-    return value

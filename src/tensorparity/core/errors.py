@@ -38,6 +38,13 @@ class RunError(TensorParityError):
     """The run itself failed, through no fault of the case: exit code 3."""
 
 
+class OutOfTimeError(RunError):
+    """The time that a run was given is used up, and somebody waited for an answer."""
+
+    def __init__(self, message: str = "the time was used up") -> None:
+        super().__init__(message)
+
+
 class WorkerStartError(RunError):
     """A worker could not be brought up: interpreter or library missing, wrong version, broken import."""
 

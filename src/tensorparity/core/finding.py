@@ -67,6 +67,10 @@ class Finding:
         reduced: reduction came to its end; False where it did not, None where it was not tried.
         not_reduced: why it did not come to its end, or was not possible.
         title: what is wrong with what, in one line; ``reporting/words`` makes it, as the text of all evidence.
+        settings: instruction set, oneDNN and threads with which it was seen, and what came of trying others.
+        cluster: what counts as one defect; several findings may share it.
+        sightings: how often it was met, this finding included.
+        reached_through: other public names through which users meet the same defect.
     """
 
     id: str
@@ -83,6 +87,9 @@ class Finding:
     reduced: bool | None = None
     not_reduced: str = ""
     title: str = ""
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    sightings: int = 1
+    reached_through: tuple[str, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -116,6 +123,9 @@ class Finding:
             "title": self.title,
             "severity": self.severity.value,
             "reduced": self.reduced,
+            **({"settings": dict(self.settings)} if self.settings else {}),
+            **({"sightings": self.sightings} if self.sightings > 1 else {}),
+            **({"reached_through": list(self.reached_through)} if self.reached_through else {}),
         }
 
     def to_stored(self) -> Json:
@@ -161,6 +171,9 @@ class Finding:
             reduced=data.get("reduced"),
             not_reduced=data.get("not_reduced", ""),
             title=data.get("title", ""),
+            settings=data.get("settings", {}),
+            sightings=data.get("sightings", 1),
+            reached_through=tuple(data.get("reached_through", ())),
         )
 
 

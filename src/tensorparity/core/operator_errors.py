@@ -26,6 +26,9 @@ class PaperRun:
 
     Args:
         largest: epsilon, the largest elementwise difference between instances of different precision.
+        largest_mean: the largest over all inputs of the mean over an input's elements, which is what the paper prints.
+        overflows: how many inputs overflow in a narrower precision where the widest gives a number.
+        over_tolerance: the largest difference over what the library's own tests allow there, rtol |P'| + atol.
         groups: le_g, the largest of each of the 20 groups.
         seconds: of the whole run; ``library_seconds`` are CPU seconds of the worker, for the library's calls alone.
         exceptions: how many inputs raised one, by its first line.
@@ -53,9 +56,16 @@ class PaperRun:
     tolerance_source: str = ""
     worst: tuple[float, ...] = ()
     case: str = ""
+    largest_mean: float = 0.0
+    overflows: int = 0
+    over_tolerance: float | None = None
 
     def to_json(self) -> Json:
         return _json(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Json]) -> PaperRun:
+        return cls(**{**_tuples(data), "spread": Spread(**data["spread"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,10 @@ class OperatorRun:
     def to_json(self) -> Json:
         return _json(self)
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Json]) -> OperatorRun:
+        return cls(**_tuples(data))
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRun:
@@ -126,6 +140,10 @@ class Precision:
             "operators": [run.to_json() for run in self.operators],
             "models": [run.to_json() for run in self.models],
         }
+
+
+def _tuples(data: Mapping[str, Json]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
 
 
 def _json(run: Any) -> Json:

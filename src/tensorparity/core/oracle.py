@@ -147,8 +147,32 @@ class Seen:
         return {target: outcome for target, outcome in self.own.items() if outcome.completed}
 
 
+@dataclass(frozen=True)
+class JudgingTime:
+    """Seconds that judging one case took, for reports; oracles have no clock.
+
+    Args:
+        first: the first look at the outcomes.
+        checks: running what was asked for, and judging with the answers.
+    """
+
+    first: float = 0.0
+    checks: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.first + self.checks
+
+    def plus(self, seconds: float, *, is_first: bool) -> JudgingTime:
+        return JudgingTime(self.first + seconds * is_first, self.checks + seconds * (not is_first))
+
+
 class Oracle(Protocol):
-    """Made by a factory ``(setup: Setup) -> Oracle``; pure."""
+    """Made by a factory ``(setup: Setup) -> Oracle``; pure: it runs nothing, reads no clock and remembers nothing.
+
+    What it answers depends on what it was made with and on what it is given. ``Judged.memo`` saves work and changes
+    nothing.
+    """
 
     def judge(self, seen: Seen) -> Judged:
         """What is to be said of a case, or what has to be run first; an answer for every case."""
@@ -156,4 +180,28 @@ class Oracle(Protocol):
 
 
 class OracleFactory(Protocol):
+    """What is registered under an oracle's name; in most cases its class.
+
+    Beside being called it may say what the oracle is for, by attributes that may be left out:
+
+    ``role``
+        what it judges, where others can judge that in its place (``whole models``, ``training steps``). Whoever a user
+        chooses decides wherever an engine named an oracle of the same role; one without a role, or with an empty one,
+        is chosen for everything.
+    ``of_networks``
+        True where it convicts in whole networks, of which witnesses of single layers know nothing.
+    ``settings``
+        the names of its settings. Others are refused with a usage error; where it does not say, all are accepted.
+    """
+
     def __call__(self, setup: Setup) -> Oracle: ...
+
+
+def role_of_factory(factory: OracleFactory) -> str:
+    """``role`` of an oracle's factory; empty where it has none."""
+    return str(getattr(factory, "role", ""))
+
+
+def is_of_networks(factory: OracleFactory) -> bool:
+    """``of_networks`` of an oracle's factory."""
+    return bool(getattr(factory, "of_networks", False))

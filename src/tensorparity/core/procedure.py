@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from . import fields
 from .jsontext import Json
+from .population import Population
 
 
 class Goal(Enum):
@@ -27,6 +28,10 @@ class Goal(Enum):
     """One call of an ApiCall."""
     LAYERS = "layers"
     """The layers of a model file, read and not run: the graph is the outcome's reply, its weights the outputs."""
+    APIS = "apis"
+    """The public functions of the library, enumerated and not called: the outcome's reply lists them."""
+    SAMPLES = "samples"
+    """Valid inputs that ship inside the library: calls as the outcome's reply, their arrays as the outputs."""
 
 
 class Mode(Enum):
@@ -69,6 +74,11 @@ class Procedure:
         batch_size: feed the inputs in slices of this size.
         dtype: run under this dtype policy instead of the subject's own.
         data_format: run in this data format (``channels_first``) with inputs transposed to fit.
+        variant: of a call, the way it is run: compiled by whom, on which memory, exported, mapped; empty for plainly.
+        derivative: of a call, how often it is pulled back: 0, 1 or 2.
+        rows: of a call, that many inputs are stacked along the first axis of every array, and run one by one.
+        population: run once per individual, with weights that are made of the case's ``parents``; the inputs are one
+            row for all, or one row each.
     """
 
     goal: Goal = Goal.FORWARD
@@ -83,6 +93,10 @@ class Procedure:
     batch_size: int | None = None
     dtype: str | None = None
     data_format: str | None = None
+    variant: str = ""
+    derivative: int = 0
+    rows: int | None = None
+    population: Population | None = None
 
     def to_json(self) -> Json:
         """Only what differs from the default, so that a field added later changes no old digest."""
@@ -92,8 +106,11 @@ class Procedure:
         for name in ("trace", "training", "reload"):
             if getattr(self, name):
                 data[name] = True
-        for name in ("batch_size", "dtype", "data_format", "steps"):
+        for name in ("batch_size", "dtype", "data_format", "steps", "rows"):
             if getattr(self, name) is not None:
+                data[name] = getattr(self, name)
+        for name in ("variant", "derivative"):
+            if getattr(self, name):
                 data[name] = getattr(self, name)
         if self.nodes:
             data["nodes"] = list(self.nodes)
@@ -101,11 +118,14 @@ class Procedure:
             data["loss"] = self.loss.to_json()
         if self.optimizer:
             data["optimizer"] = self.optimizer.to_json()
+        if self.population:
+            data["population"] = self.population.to_json()
         return data
 
     @classmethod
     def from_json(cls, data: Json) -> Procedure:
-        loss, optimizer = (fields.optional(data, name, dict) for name in ("loss", "optimizer"))
+        names = ("loss", "optimizer", "population")
+        loss, optimizer, population = (fields.optional(data, name, dict) for name in names)
         return cls(
             goal=Goal(fields.field(data, "goal", str)),
             mode=Mode(fields.field(data, "mode", str, Mode.USER.value)),
@@ -119,4 +139,8 @@ class Procedure:
             batch_size=fields.count(data, "batch_size"),
             dtype=fields.optional(data, "dtype", str),
             data_format=fields.optional(data, "data_format", str),
+            variant=fields.field(data, "variant", str, ""),
+            derivative=fields.field(data, "derivative", int, 0),
+            rows=fields.count(data, "rows"),
+            population=Population.from_json(population) if population else None,
         )

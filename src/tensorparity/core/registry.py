@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 from .errors import TensorParityError, UsageError
+from .near_misses import meant
 
 T = TypeVar("T")
 
@@ -55,7 +56,8 @@ class Registry(Generic[T]):
         self._scan()
         if name not in self._loaded:
             if name not in self._paths:
-                raise UsageError(f"unknown {self.point} {name!r}; known are {', '.join(self.names()) or 'none'}")
+                known = ", ".join(self.names()) or "none"
+                raise UsageError(f"unknown {self.point} {name!r}{meant(name, self.names())}; known are {known}")
             self._loaded[name] = _resolve(self.point, name, self._paths[name])
         return self._loaded[name]
 

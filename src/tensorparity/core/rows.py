@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array, Arrays
 from .case import Case
 
 
@@ -30,13 +30,35 @@ def some_rows(case: Case, first: int, end: int, shared: Collection[str] = ()) ->
 
 
 def one_row(case: Case, row: int, shared: Collection[str] = ()) -> Case:
-    """The case with one of its rows alone."""
+    """The case with one of its rows alone; of a call whose inputs are run one by one, with that input alone."""
+    if case.procedure.rows is not None:
+        return _unstacked(case, row)
     return some_rows(case, row, row + 1, shared)
 
 
+def _unstacked(case: Case, row: int) -> Case:
+    """One input of a call that is run on several, and of its other side."""
+    alone = replace(case, procedure=replace(case.procedure, rows=None), inputs=_taken(case.inputs, row))
+    other = case.counterpart
+    if other is None:
+        return alone
+    procedure = replace(other.procedure, rows=None) if other.procedure else None
+    inputs = _taken(other.inputs, row) if other.procedure is None or other.procedure.rows else other.inputs
+    return replace(alone, counterpart=replace(other, procedure=procedure, inputs=inputs))
+
+
+def _taken(arrays: Arrays, row: int) -> dict[str, Array]:
+    return {name: np.array(array[row]) for name, array in arrays.items()}
+
+
 def repeated(case: Case, copies: int, shared: Collection[str] = ()) -> Case:
-    """Every row so many times: some kernels treat the body of a long array in another way than its end."""
-    return case if copies == 1 else _edited(case, shared, lambda array: np.repeat(array, copies, axis=0))
+    """Every row so many times: some kernels treat the body of a long array in another way than its end.
+
+    An equivalence is what it is: its other side would have to be made anew.
+    """
+    if copies == 1 or case.counterpart is not None:
+        return case
+    return _edited(case, shared, lambda array: np.repeat(array, copies, axis=0))
 
 
 def all_alike(case: Case, shared: Collection[str] = ()) -> bool:

@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Protocol
 
 from .case import Case, Counterpart
 from .registry import Registry
 
 
+class Agreement(Enum):
+    """How much of two answers must agree."""
+
+    ROUNDING = "rounding"
+    """Up to what rounding explains: the two sides compute in another order."""
+    BITS = "bits"
+    """Every bit, signs of zeros included: nothing is computed differently."""
+    FORM = "form"
+    """Shapes and dtypes: one side computes nothing."""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What a rule promises of the two answers.
+
+    Args:
+        dtypes: they are of one dtype.
+        within: differences up to this many are promised by nobody (a grey level).
+        optional: the second side may be refused: not every function has that form. A refusal is then unsupported.
+        truth: which side is run in float64 to see who is wrong: the first (0) or the second (1).
+        accused: the only side that can be wrong; any of the two where it is None.
+        narrow: the second side is of a narrower type; what leaves its range is left out.
+    """
+
+    agreement: Agreement = Agreement.ROUNDING
+    dtypes: bool = True
+    within: float = 0.0
+    optional: bool = False
+    truth: int = 0
+    accused: int | None = None
+    narrow: bool = False
+
+
 class Rule(Protocol):
-    """An equivalence, by name."""
+    """An equivalence, by name; one that has ``demands`` says how much of the answers must agree."""
 
     name: str
 
@@ -19,7 +53,80 @@ class Rule(Protocol):
         ...
 
 
-RULES: Registry[Rule] = Registry("rule", {})
+_EQUIVALENCES = "tensorparity.generators.equivalences"
+
+#: Our rules, by name: the module that each stands in and its name there.
+_OURS: dict[str, str] = {
+    "tf.function": f"{_EQUIVALENCES}.optimization:TF_FUNCTION",
+    "tf.function-captured": f"{_EQUIVALENCES}.optimization:TF_FUNCTION_CAPTURED",
+    "xla": f"{_EQUIVALENCES}.optimization:XLA",
+    "xla-captured": f"{_EQUIVALENCES}.optimization:XLA_CAPTURED",
+    "inductor": f"{_EQUIVALENCES}.optimization:INDUCTOR",
+    "inductor-captured": f"{_EQUIVALENCES}.optimization:INDUCTOR_CAPTURED",
+    "aot-eager": f"{_EQUIVALENCES}.optimization:AOT_EAGER",
+    "aot-eager-captured": f"{_EQUIVALENCES}.optimization:AOT_EAGER_CAPTURED",
+    "jit-trace": f"{_EQUIVALENCES}.optimization:JIT_TRACE",
+    "jax-jit": f"{_EQUIVALENCES}.optimization:JAX_JIT",
+    "jax-jit-captured": f"{_EQUIVALENCES}.optimization:JAX_JIT_CAPTURED",
+    "keras-jit-compile": f"{_EQUIVALENCES}.optimization:KERAS_JIT",
+    "explicit-padding": f"{_EQUIVALENCES}.explicit_padding:EXPLICIT_PADDING",
+    "higher-dimension": f"{_EQUIVALENCES}.higher_dimension:HIGHER_DIMENSION",
+    "depthwise-by-conv": f"{_EQUIVALENCES}.depthwise_by_conv:DEPTHWISE_BY_CONV",
+    "separable-by-depthwise": f"{_EQUIVALENCES}.separable_by_depthwise:SEPARABLE_BY_DEPTHWISE",
+    "dilated-by-conv": f"{_EQUIVALENCES}.dilated_by_conv:DILATED_BY_CONV",
+    "documented-formula": f"{_EQUIVALENCES}.documented_formula:DOCUMENTED_FORMULA",
+    "sparse-twin": f"{_EQUIVALENCES}.dense_and_sparse:SPARSE_TWIN",
+    "sparse-coo": f"{_EQUIVALENCES}.dense_and_sparse:SPARSE_COO",
+    "sparse-csr": f"{_EQUIVALENCES}.dense_and_sparse:SPARSE_CSR",
+    "normalised-image": f"{_EQUIVALENCES}.normalised_image:NORMALISED_IMAGE",
+    "time-major": f"{_EQUIVALENCES}.time_major:TIME_MAJOR",
+    "dataset": f"{_EQUIVALENCES}.dataset:DATASET",
+    "cast-float32-float64": f"{_EQUIVALENCES}.dtype_casts:FLOAT32_FLOAT64",
+    "cast-float16-float32": f"{_EQUIVALENCES}.dtype_casts:FLOAT16_FLOAT32",
+    "cast-bfloat16-float32": f"{_EQUIVALENCES}.dtype_casts:BFLOAT16_FLOAT32",
+    "cast-int8-int16": f"{_EQUIVALENCES}.dtype_casts:INT8_INT16",
+    "cast-int16-int32": f"{_EQUIVALENCES}.dtype_casts:INT16_INT32",
+    "cast-int32-int64": f"{_EQUIVALENCES}.dtype_casts:INT32_INT64",
+    "cast-uint8-int32": f"{_EQUIVALENCES}.dtype_casts:UINT8_INT32",
+    "cast-int64-float64": f"{_EQUIVALENCES}.dtype_casts:INT64_FLOAT64",
+    "encode-decode": f"{_EQUIVALENCES}.encode_decode:ENCODE_DECODE",
+    "pad-unpad": f"{_EQUIVALENCES}.pad_unpad:PAD_UNPAD",
+    "vmap": f"{_EQUIVALENCES}.ways:VMAP",
+    "lax-map": f"{_EQUIVALENCES}.ways:LAX_MAP",
+    "checkpoint": f"{_EQUIVALENCES}.ways:CHECKPOINT",
+    "out": f"{_EQUIVALENCES}.ways:OUT",
+    "meta": f"{_EQUIVALENCES}.ways:META",
+    "fake": f"{_EQUIVALENCES}.ways:FAKE",
+    "symbolic": f"{_EQUIVALENCES}.ways:SYMBOLIC",
+    "any-size": f"{_EQUIVALENCES}.ways:ANY_SIZE",
+    "functional": f"{_EQUIVALENCES}.ways:FUNCTIONAL",
+    "export": f"{_EQUIVALENCES}.ways:EXPORT",
+    "saved-function": f"{_EQUIVALENCES}.ways:SAVED",
+    "batches-of-1": f"{_EQUIVALENCES}.batch_size:BATCHES_OF_1",
+    "batches-of-3": f"{_EQUIVALENCES}.batch_size:BATCHES_OF_3",
+    "save-keras": f"{_EQUIVALENCES}.save_and_load:KERAS_FILE",
+    "save-h5": f"{_EQUIVALENCES}.save_and_load:KERAS_H5",
+    "save-weights": f"{_EQUIVALENCES}.save_and_load:KERAS_WEIGHTS",
+    "from-config": f"{_EQUIVALENCES}.save_and_load:KERAS_CONFIG",
+    "clone-model": f"{_EQUIVALENCES}.save_and_load:KERAS_CLONE",
+    "to-json": f"{_EQUIVALENCES}.save_and_load:KERAS_JSON",
+    "state-dict": f"{_EQUIVALENCES}.save_and_load:STATE_DICT",
+    "torch-save": f"{_EQUIVALENCES}.save_and_load:PICKLE",
+    "deep-copy": f"{_EQUIVALENCES}.save_and_load:DEEP_COPY",
+    "module-export": f"{_EQUIVALENCES}.save_and_load:MODULE_EXPORT",
+    "strided": f"{_EQUIVALENCES}.memory:STRIDED",
+    "turned": f"{_EQUIVALENCES}.memory:TURNED",
+    "shifted": f"{_EQUIVALENCES}.memory:SHIFTED",
+    "channels-last-memory": f"{_EQUIVALENCES}.memory:CHANNELS_LAST",
+    "expanded": f"{_EQUIVALENCES}.memory:EXPANDED",
+}
+
+RULES: Registry[Rule] = Registry("rule", _OURS)
+
+
+def demands_of(name: str) -> Demands:
+    """What a rule promises; of one that says nothing, or is not known, agreement up to rounding."""
+    return getattr(RULES.get(name), "demands", Demands()) if name in RULES else Demands()
 
 
 def is_fixed(case: Case) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeGuard
 
 from .finding import Diagnosis
 from .jsontext import Json, canonical
@@ -21,6 +22,11 @@ _SUSPECTS, _API = 2, 3  # their places in a key
 def claim_against(suspects: Iterable[str]) -> Key:
     """The key of a claim of which only the suspects are known: a case file says no more."""
     return ("", "", ",".join(sorted(set(suspects))), "", "")
+
+
+def is_whole(claim: Key | None) -> TypeGuard[Key]:
+    """Whether a claim names a failure, and not its suspects alone."""
+    return claim is not None and bool(claim[0])
 
 
 def same_key(key: Key, other: Key) -> bool:
@@ -56,6 +62,16 @@ def signature(kind: Kind, stage: Stage, diagnosis: Diagnosis, exception: str = "
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     name = (diagnosis.api or "unknown").rpartition(".")[2]
     return f"{kind.value}/{stage.value}/{name}/{digest}"
+
+
+def canonical_cluster(
+    ending: Sequence[str], api: str, libraries: Sequence[str], parameters: Mapping[str, Json], features: Sequence[str]
+) -> str:
+    """What several signatures of one defect have in common: how it ends, where, whose, and what sets it off."""
+    parts = [*ending, api, ",".join(libraries), canonical(value_classes(parameters)), *features]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    kind, stage, *_ = ending
+    return f"{kind}/{stage}/{api.rpartition('.')[2]}/{digest}"
 
 
 def policy_parameter(dtype: str | None) -> dict[str, Json]:

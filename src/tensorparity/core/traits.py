@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from .machine_settings import Setting
 from .procedure import Goal
 from .tolerance import Tolerance
 
@@ -37,7 +38,9 @@ class TargetTraits:
         arbiter: slow, but asked about single layers where the others disagree and nothing else can tell.
         witness: runs single layers without the front end of a family, and is asked about what was convicted.
         default: part of the default set of ``hunt`` and ``compare`` where installed.
+        searched: part of that of ``hunt`` and ``fuzz`` alone, as far as it runs a case: it is accused like the others.
         high_precision: computes a whole model in float64 under that policy, for whoever needs a value to measure by.
+        wide_formats: formats of model files that it runs in float64 as they are.
         training_rank: who trains models for us, the lower the sooner; None for whoever does not.
         gains_by_threads: trains the quicker the more threads it has.
         start_rank: the quicker to start and to build, the lower; who is asked first as the one that is right.
@@ -45,6 +48,7 @@ class TargetTraits:
         script_writer: who writes its reproducers, by name or as ``package.module:function``; without one, the
             reproducer replays the case file.
         tolerances: by dtype, what the library's own tests allow.
+        settings: under which it may answer otherwise, so that a defect is tried once under each.
     """
 
     name: str
@@ -66,9 +70,12 @@ class TargetTraits:
     unoptimized_eager: bool = False
     witness: bool = False
     high_precision: bool = False
+    wide_formats: tuple[str, ...] = ()
     training_rank: int | None = None
     gains_by_threads: bool = False
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
+    settings: tuple[Setting, ...] = ()
+    searched: bool = False
 
     def implementation(self, op: str = "") -> str:
         """Whose kernel answers for this type of layer: the name that a vote is counted under."""

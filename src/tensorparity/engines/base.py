@@ -8,7 +8,9 @@ from ..core.registry import Registry
 ENGINES: Registry[EngineFactory] = Registry(
     "engine",
     {
+        "audee": "tensorparity.engines.audee.engine:AudeeEngine",
         "cradle": "tensorparity.engines.cradle:CradleEngine",
+        "eagle": "tensorparity.engines.eagle.engine:EagleEngine",
         "muffin": "tensorparity.engines.muffin.engine:MuffinEngine",
         "predoo": "tensorparity.engines.predoo.engine:PredooEngine",
     },

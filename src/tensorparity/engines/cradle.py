@@ -7,18 +7,20 @@ same technique on one model of the user's.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
+from ..core.arrays import Array
 from ..core.case import Case
 from ..core.engine import Ask, Result
 from ..core.jsontext import Json
 from ..core.oracle import Setup
 from ..core.outcome import Status
-from ..zoo.entries import ARCHITECTURES
+from ..oracles.measure.patterns import UniqueInconsistencies
+from ..zoo.entries import ARCHITECTURES, ZOO
 from ..zoo.weights import calibrated_weights, sample_inputs
 
 _INSTANCES = 8
@@ -27,7 +29,9 @@ _ORACLE = "parity"
 
 
 class CradleEngine:
-    """One case is one architecture of the zoo with weights and inputs of its own seed."""
+    """One case is one architecture of the zoo with weights and inputs of its own seed, ``instances`` of them."""
+
+    settings: ClassVar[tuple[str, ...]] = ("instances",)
 
     name = "cradle"
     #: A model is on its way while another is judged.
@@ -36,7 +40,8 @@ class CradleEngine:
     def __init__(self, setup: Setup) -> None:
         self._seed = setup.seed
         self._asked = 0
-        self._inconsistent: Counter[str] = Counter()
+        self._unique = UniqueInconsistencies()
+        self._instances = int(setup.settings.get("instances", _INSTANCES))
 
     def ask(self) -> Sequence[Ask]:
         names = list(ARCHITECTURES)
@@ -47,18 +52,25 @@ class CradleEngine:
     def tell(self, results: Sequence[Result]) -> None:
         """The zoo is gone through in order, whatever was found; inconsistent pairs are counted."""
         for result in results:
-            self._inconsistent.update("|".join(verdict.targets) for verdict in result.verdicts if verdict.failed)
+            self._unique.add(result.facts.get("inconsistent", ()))
 
     def tables(self) -> Mapping[str, Json]:
-        """Table II: by pair of targets, how many models are inconsistent."""
-        return {"inconsistencies": dict(self._inconsistent)} if self._inconsistent else {}
+        """Table II: by pair of targets, how many inconsistencies there are, and how many of them are unique."""
+        return self._unique.tables()
 
     def _case(self, name: str, index: int) -> Case:
         graph = ARCHITECTURES[name]()
         rng = np.random.default_rng([self._seed, 0xC7AD1E, index])
-        inputs = sample_inputs(graph, rng, _INSTANCES)
+        inputs = sample_inputs(graph, rng, self._instances)
         seed = int(rng.integers(2**31))
-        return Case(graph, inputs=inputs, weights=calibrated_weights(graph, seed), seed=seed)
+        weights = calibrated_weights(graph, seed)
+        return Case(graph, inputs=inputs, labels=self._labels(name, rng), weights=weights, seed=seed)
+
+    def _labels(self, name: str, rng: np.random.Generator) -> dict[str, Array]:
+        """Values for a regression, drawn like the inputs. Of a classifier that was not trained any label is as good as
+        another, and says less than what the first target answers: that stands for it, and the oracle says so.
+        """
+        return {} if ZOO[name].classifies else {"": rng.standard_normal((self._instances, 1)).astype(np.float32)}
 
 
 #: Judges a training.
@@ -80,7 +92,8 @@ class OneModel:
         self.name = name
         self._rounds = [asked] if training is None else [asked, training]
         self._outputs: list[str] = []
-        self._groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+        self._unique = UniqueInconsistencies()
+        self._study: list[Json] = []
 
     def ask(self) -> Sequence[Ask]:
         return [_with_named_labels(self._rounds.pop(0), self._outputs)] if self._rounds else []
@@ -91,14 +104,13 @@ class OneModel:
             self._outputs = list(result.facts.get("outputs", ()))
             if Status.COMPLETED not in result.endings.values():
                 self._rounds.clear()
-            for item in result.facts.get("inconsistent", ()):
-                self._groups.setdefault((item["metric"], tuple(item["pattern"])), []).append(item["pair"])
+            self._unique.add(result.facts.get("inconsistent", ()))
+            self._study += result.facts.get("threshold_study", ())
 
     def tables(self) -> Mapping[str, Json]:
-        """Table II: inconsistent pairs with one pattern are one unique inconsistency."""
-        groups = self._groups.items()
-        unique = [{"metric": metric, "pattern": list(pattern), "pairs": pairs} for (metric, pattern), pairs in groups]
-        return {"unique_inconsistencies": unique}
+        """Table II of one model, and what other thresholds would report, where somebody wants to know."""
+        found: dict[str, Json] = {"unique_inconsistencies": [], **self._unique.tables()}
+        return {**found, "threshold_study": self._study} if self._study else found
 
 
 def ask_for_training(case: Case, targets: Sequence[str]) -> Ask:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TypeVar
 
 import numpy as np
 
 from ..core.arrays import Array, Arrays
 from ..core.case import Case
-from ..core.errors import DataError
+from ..core.errors import DataError, UsageError
 from ..core.procedure import Goal, Procedure, Recipe
+from ..operators.losses.catalogue import LOSSES
+from ..operators.optimizers.catalogue import OPTIMIZERS
+
+_Spec = TypeVar("_Spec")
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,32 @@ def training_case(model: Case, schedule: Schedule) -> Case:
         optimizer=schedule.optimizer,
     )
     return replace(model, procedure=procedure, inputs=_rows(model.inputs, index), labels=_rows(model.labels, index))
+
+
+def check_recipes(optimizer: Recipe, loss: Recipe | None = None) -> None:
+    """Refuse, before anything is started, what no target can be told.
+
+    Raises:
+        UsageError: for an optimizer or a loss that the catalogue does not have, or a parameter that it does not take.
+    """
+    spec = _spec("optimizer", optimizer.name, OPTIMIZERS)
+    _check_parameters("optimizer", optimizer, spec.complete({}))
+    if loss is not None:
+        _check_parameters("loss", loss, [parameter.name for parameter in _spec("loss", loss.name, LOSSES).parameters])
+
+
+def _spec(what: str, name: str, catalogue: Mapping[str, _Spec]) -> _Spec:
+    if name not in catalogue:
+        near = get_close_matches(name, catalogue, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(catalogue)}"
+        raise UsageError(f"unknown {what} {name!r}; {hint}")
+    return catalogue[name]
+
+
+def _check_parameters(what: str, recipe: Recipe, known: Collection[str]) -> None:
+    for name in recipe.params:
+        if name not in known:
+            raise UsageError(f"the {what} {recipe.name} takes no {name!r}; it takes {', '.join(known)}")
 
 
 def _rows(arrays: Arrays, index: Array) -> dict[str, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..core.oracle import Seen
 from ..operators.functions.native import case_operator
 from .base import Asking, Steps
+from .both_ways import only_one_way
 from .by_pairs import by_pairs
 from .by_reference import by_reference
 from .case_oracle import CaseOracle, Outcomes
@@ -26,6 +27,6 @@ class CallOracle(CaseOracle):
         return (yield from judge)
 
     def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
-        yield from ()
         truth = references(seen.case)
-        return by_reference(seen, outcomes, truth) if truth else by_pairs(outcomes)
+        said = by_reference(seen, outcomes, truth) if truth else by_pairs(outcomes)
+        return (yield from only_one_way(seen, outcomes, said))

@@ -22,6 +22,8 @@ Outcomes = Mapping[str, Outcome]
 class CaseOracle(Stepwise):
     """Judges one kind of case."""
 
+    settings: ClassVar[tuple[str, ...]] = ()
+
     #: As the registry has it: the rule of saved models asks the same oracle again.
     name: ClassVar[str]
 

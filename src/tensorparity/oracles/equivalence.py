@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ..core.arrays import Array, dtype_name
 from ..core.case import ApiCall, Case
@@ -13,12 +14,15 @@ from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph, Node
 from ..core.oracle import Judged, Seen
 from ..core.outcome import Outcome
+from ..core.rule import RULES
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from ..operators.functions.native import case_operator
 from ..operators.reference.rounding import K
 from ..operators.spec import Evaluation
 from .base import Steps, Stepwise
+from .call_equivalence import CallEquivalence
 from .failures import in_words
 from .measure.backward import Differentiated, judge_gradients, loss_function, pulled_back
 from .measure.documented_freedoms import as_specification, freedom_of
@@ -51,8 +55,13 @@ class _Compared:
 class EquivalenceOracle(Stepwise):
     """Every target is judged alone: its two answers must agree, whatever the others say."""
 
+    #: What it judges; the paper's rule judges that in its place.
+    role = "equivalences"
+    settings: ClassVar[tuple[str, ...]] = ()
+
     def steps(self, seen: Seen) -> Steps:
-        yield from ()
+        if is_plain_call(seen.case):
+            return (yield from CallEquivalence(self.setup).steps(seen))
         first, second = seen.case.sides()
         truths = [_truth(first), _truth(second)]
         verdicts, suspicions = [], []
@@ -62,6 +71,12 @@ class EquivalenceOracle(Stepwise):
             suspicions += [found] if found else []
             verdicts.append(_verdict(seen.case, target, compared, found))
         return Judged(tuple(verdicts), tuple(suspicions))
+
+
+def is_plain_call(case: Case) -> bool:
+    """A call that no operator of the catalogue stands behind, by a rule that is known."""
+    rule = case.counterpart.rule if case.counterpart else ""
+    return isinstance(case.subject, ApiCall) and case_operator(case) is None and rule in RULES and bool(rule)
 
 
 def _truth(side: Case) -> list[Evaluation]:

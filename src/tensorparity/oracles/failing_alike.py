@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..core.case import Case
 from ..core.endings import KIND_OF_ENDING
@@ -17,7 +18,7 @@ from ..core.jsontext import Json
 from ..core.oracle import Judged, Seen, Setup
 from ..core.outcome import Failure, Outcome, Status
 from ..core.procedure import Goal
-from ..core.signature import Key, policy_parameter
+from ..core.signature import Key, is_whole, policy_parameter
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Stage, Verdict
@@ -67,6 +68,8 @@ class _Manner:
 class FailingAlike:
     """Judges nothing but how a case ends; with a claim, whether it ends as that says."""
 
+    settings: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, setup: Setup) -> None:
         """It needs nothing of it."""
 
@@ -92,7 +95,7 @@ class FailingAlike:
 
 def _manners(seen: Seen) -> Iterator[_Manner]:
     """The one that is claimed, unless the case is of something else by now; else all that there are."""
-    if seen.claim is not None and seen.claim[0]:  # of a case file, only the suspects are known
+    if is_whole(seen.claim):  # of a case file, only the suspects are known
         yield from _claimed_manners(seen, seen.claim)
         return
     told: list[_Manner] = []

@@ -26,7 +26,8 @@ from ..operators.losses.catalogue import LOSSES
 from ..operators.optimizers.catalogue import OPTIMIZERS
 from ..operators.reference.evaluate import evaluate_node
 from ..operators.spec import ShapeError
-from .isolated_checks import alone, stepping_alone
+from .isolated_checks import stepping_alone
+from .masked_inputs import alone
 from .measure.cuts import up_to
 from .measure.diagnose import public_name
 from .screening import first_given
@@ -197,8 +198,8 @@ def failure_search(case: Case, outcome: Outcome, done: Sequence[Outcome]) -> Fai
         every = _every_layer(whole, done)
         forward = [trial for trial in every if trial.stage is not Stage.BACKWARD]
         backward = [trial for trial in every if trial.stage is Stage.BACKWARD]
-        # who dies cannot say where; and a compiler comes to what was forward after the way back was traced
-        unknown = outcome.status is Status.CRASHED or stage is Stage.BACKWARD
+        # who dies or hangs cannot say where; and a compiler comes to what was forward after the way back was traced
+        unknown = outcome.status is not Status.RAISED or stage is Stage.BACKWARD
         return _search([*((forward, backward) if unknown else ()), *rest], whole)
     forward, backward = _layer_checks(whole, node, done)
     if node is case.subject.nodes[-1] and not failure.stage:  # it may be any layer's backward pass

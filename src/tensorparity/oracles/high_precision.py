@@ -7,9 +7,9 @@ much, so who is wrong is still decided by the layers.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from .measure.roundoff import scaled_difference
 from .output_pair import wants_layers
 from .pair import compare_outcomes, judge_parity
 from .whole.instances import named_labels, rows_of
-from .whole.sight import Asking, Sight, WholeSettings
+from .whole.sight import WHOLE_SETTINGS, Asking, Sight, WholeSettings
 
 #: Instances at most.
 MOST_INPUTS = 8
@@ -51,6 +51,8 @@ class AgainstHighPrecision(Stepwise):
     of the oracle that judges the model.
     """
 
+    settings: ClassVar[tuple[str, ...]] = WHOLE_SETTINGS
+
     def steps(self, seen: Seen) -> Steps:
         at = Sight.of(seen, WholeSettings.of(self.setup.settings, judge_parity, "parity"))
         at.labels = named_labels(seen.case.labels, seen.own)
@@ -62,10 +64,9 @@ class AgainstHighPrecision(Stepwise):
             yield from at.need_graph()
         if at.model.graph is None and at.labels:
             return Judged()
-        began = time.monotonic()
         model = replace(at.model, batch=at.settings.batch)
         found = yield from against_high_precision(model, seen.completed, at.inputs, at.comparisons, seen.traits)
-        return Judged(facts={"high_precision": found, "seconds": time.monotonic() - began})
+        return Judged(facts={"high_precision": found})
 
 
 def against_high_precision(
@@ -133,8 +134,13 @@ def _output_name(node: str, index: int) -> str:
 def _by_library(
     model: Model, done: Mapping[str, Outcome], inputs: Arrays, picked: Sequence[int], problem: str, traits: Traits
 ) -> Asking[HighPrecision]:
-    """A library that has float64 runs the layers once more, under that dtype policy."""
+    """A library that has float64 runs the file once more, or the layers under that dtype policy."""
     assert model.graph is not None
+    file = model.file
+    reader = next((target for target in done if file and file.format in traits[target].wide_formats), None)
+    if file is not None and reader is not None:
+        case = Case(file, Procedure(dtype="float64"), rows_of(inputs, picked))
+        return (yield from _asked_for(case, reader, done, picked, problem))
     target = next((target for target in done if traits[target].high_precision), None)
     if target is None:
         return HighPrecision(left_out=f"{problem}, and no target here has float64")
@@ -142,6 +148,12 @@ def _by_library(
     if size > _MOST_WEIGHTS:
         return HighPrecision(left_out=f"{problem}, and {size >> 20} MB of weights are too many for {target} in float64")
     case = Case(model.graph, Procedure(dtype="float64"), rows_of(inputs, picked), weights=model.weights)
+    return (yield from _asked_for(case, target, done, picked, problem))
+
+
+def _asked_for(
+    case: Case, target: str, done: Mapping[str, Outcome], picked: Sequence[int], problem: str
+) -> Asking[HighPrecision]:
     (answer,) = yield [Check(case, (target,))]
     outcome = answer.outcomes[target]
     if not outcome.completed:

@@ -16,7 +16,7 @@ from ..core.arrays import Array, Arrays
 from ..core.case import Case
 from ..core.channels import is_finite
 from ..core.errors import TensorParityError
-from ..core.graph import InputSpec, LayerGraph, Node, Ref
+from ..core.graph import LayerGraph, Node, Ref
 from ..core.jsontext import Json, canonical
 from ..core.model import node_inputs
 from ..core.outcome import Outcome
@@ -32,7 +32,7 @@ from ..operators.optimizers.catalogue import OPTIMIZERS
 from ..operators.reference.evaluate import evaluate_batches
 from ..operators.reference.penalties import adds_penalties
 from ..operators.spec import Evaluation, Mask, ShapeError
-from .masked_inputs import any_mask, mask_input
+from .masked_inputs import alone, any_mask, as_trace
 from .measure.backward import loss_function
 from .measure.diagnose import public_name
 from .measure.isolated_nodes import measure_form, measure_node
@@ -138,7 +138,7 @@ def _layer_check(node: Node, case: Case, suspects: Sequence[str]) -> IsolatedChe
 def judge_layer(case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors:
     """The one judge of the outputs of a layer that runs alone, in training or not."""
     own = _single_node(case)
-    traced = {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}
+    traced = {target: as_trace(own, outcome) for target, outcome in outcomes.items()}
     given = [case.inputs[name] for name in _input_names(case)]
     dtype = case.procedure.dtype or PLAIN.name
     asked = _outputs_wanted(case, own)
@@ -158,7 +158,7 @@ def _outputs_wanted(case: Case, node: Node) -> int:
 def judge_form(case: Case, outcomes: Mapping[str, Outcome], traits: Traits) -> NodeErrors | None:
     """Of a layer that runs alone and whose numbers are right, its shape and dtype; None where they are as well."""
     own = _single_node(case)
-    return measure_form(own, {target: _as_trace(own, outcome) for target, outcome in outcomes.items()}, traits)
+    return measure_form(own, {target: as_trace(own, outcome) for target, outcome in outcomes.items()}, traits)
 
 
 def _needs_more(case: Case) -> bool:
@@ -285,40 +285,9 @@ def _trained_alone(
     return IsolatedCheck(Stage.BACKWARD, case, own, public_name(node.op), _significant(node, dtype), tuple(suspects))
 
 
-def alone(node: Node, given: Sequence[Array], weights: Arrays, seed: int, masks: Sequence[Mask] = ()) -> Case:
-    """A graph of this one layer with all of its outputs, on these inputs, and behind these masks.
-
-    Raises:
-        ValueError: if there is no such mask in a graph.
-    """
-    hidden = masks or [None] * len(given)
-    names = [f"x{index}" for index in range(len(given))]
-    veils = [mask_input(name, array, mask) for name, array, mask in zip(names, given, hidden, strict=True)]
-    specs = tuple(
-        InputSpec(name, item.fed.shape[1:], item.fed.dtype.name) for name, item in zip(names, veils, strict=True)
-    )
-    refs = tuple(item.ref for item in veils)
-    own = Node(node.layer, node.op, refs, node.params, call_params=node.call_params)
-    params = layer(node.op).complete({**node.params, **node.call_params})
-    count = len(layer(node.op).shape(params, [array.shape for array in given]))
-    outputs = tuple(Ref(own.name, index) for index in range(count))
-    kept = {name: array for name, array in weights.items() if name.startswith(f"{node.layer}/")}
-    before = [masking for item in veils for masking in item.nodes]
-    graph = LayerGraph(specs, (*before, own), outputs, name=f"{node.layer}-alone")
-    fed = {name: item.fed for name, item in zip(names, veils, strict=True)}
-    return Case(graph, inputs=fed, weights=kept, seed=seed)
-
-
 def _single_node(case: Case) -> Node:
     assert isinstance(case.subject, LayerGraph)
     return case.subject.nodes[-1]
-
-
-def _as_trace(node: Node, outcome: Outcome) -> Outcome:
-    """Outputs of a single layer under the keys of a trace; what is in front of it may have some of its own."""
-    own = {name: array for name, array in outcome.outputs.items() if name.split(".")[0] == node.name}
-    nodes = {node.key + name[len(node.name) :]: array for name, array in own.items()}
-    return replace(outcome, trace=replace(outcome.trace, nodes=nodes))
 
 
 def _significant(node: Node, dtype: str | None) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from enum import Enum
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import UsageError
 from ..core.graph import LayerGraph
-from ..core.oracle import Oracle, OracleFactory, Setup
+from ..core.oracle import Oracle, OracleFactory, Setup, role_of_factory
 from ..core.procedure import Goal
 from ..core.registry import Registry
 from ..core.suspicion import Suspicion
@@ -26,6 +26,7 @@ _OURS = {
     "training_step": f"{_HERE}.training_step:TrainingStep",
     "refusal": f"{_HERE}.refusal:RefusalOracle",
     "equivalence": f"{_HERE}.equivalence:EquivalenceOracle",
+    "eagle": f"{_HERE}.eagle:Eagle",
     "call": f"{_HERE}.call:CallOracle",
     "layer": f"{_HERE}.layer:LayerOracle",
     "layers": f"{_HERE}.layers:LayersOracle",
@@ -37,20 +38,28 @@ _OURS = {
     "cradle": f"{_HERE}.output_pair:Cradle",
     "layer_in_model": f"{_HERE}.layer_in_model:LayerInModel",
     "high_precision": f"{_HERE}.high_precision:AgainstHighPrecision",
+    "with_itself": f"{_HERE}.with_itself:WithItself",
     "training_drift": f"{_HERE}.training_drift:TrainingDrift",
     "precision": f"{_HERE}.operator_error:OperatorError",
     "operator_errors": f"{_HERE}.operator_error:OperatorMeasures",
     "predoo_input_mode": f"{_HERE}.precision_instances:InputMode",
     "predoo_op_mode": f"{_HERE}.precision_instances:OpMode",
     "predoo_default": f"{_HERE}.precision_instances:DefaultMode",
+    "population": f"{_HERE}.population:PopulationOracle",
+    "invalid_value": f"{_HERE}.invalid_value:InvalidValueOracle",
+    "causal": f"{_HERE}.causal:Causal",
+    "audee": f"{_HERE}.audee:Audee",
+    "audee_measures": f"{_HERE}.audee:AudeeMeasures",
 }
 
 ORACLES: Registry[OracleFactory] = Registry("oracle", _OURS)
 
 #: Roles that several oracles have: whoever is chosen judges in the place of the others.
-WHOLE_MODELS, TRAINING_STEPS = "whole models", "training steps"
+WHOLE_MODELS, TRAINING_STEPS, EQUIVALENCES = "whole models", "training steps", "equivalences"
 #: Who judges whole models where nobody else is chosen.
 DEFAULT_ORACLE = "parity"
+#: The papers' own rules, which decide alone.
+CRADLE, MUFFIN = "cradle", "muffin"
 
 
 class CaseKind(Enum):
@@ -127,7 +136,7 @@ def chosen_instead(chosen: str, named: str) -> str:
 
 def role_of(name: str) -> str:
     """What an oracle judges, where others can judge that in its place."""
-    return str(getattr(ORACLES.get(name), "role", ""))
+    return role_of_factory(ORACLES.get(name))
 
 
 def of_role(role: str) -> list[str]:
@@ -145,7 +154,7 @@ def check_choice(name: str) -> None:
     Raises:
         UsageError: for an unknown one, or one that cannot be chosen.
     """
-    chosen = {*of_role(WHOLE_MODELS), *of_role(TRAINING_STEPS)}
+    chosen = {*of_role(WHOLE_MODELS), *of_role(TRAINING_STEPS), *of_role(EQUIVALENCES)}
     known = [other for other in ORACLES.names() if other not in _OURS or other in chosen]
     if name not in known:
         raise UsageError(f"unknown oracle {name!r}; known are {', '.join(known)}")

@@ -8,6 +8,7 @@ from ..core.suspicion import Suspicion
 from ..operators.catalogue import has_reference
 from .base import Asking
 from .blaming import accusations
+from .both_ways import only_one_way
 from .by_pairs import by_pairs
 from .by_reference import by_reference
 from .case_oracle import CaseOracle, Outcomes
@@ -23,11 +24,11 @@ class LayerOracle(CaseOracle):
     name = "layer"
 
     def answers(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
-        yield from ()
         training = seen.case.procedure.training
         truth = {} if training else references(seen.case)
         if truth:
-            return by_reference(seen, outcomes, truth)
+            said = by_reference(seen, outcomes, truth)
+            return (yield from only_one_way(seen, outcomes, said))
         return _by_layer(seen, outcomes) if training or _is_voted(seen.case) else by_pairs(outcomes)
 
 

@@ -7,6 +7,7 @@ opaque file.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ..core.arrays import Array, Arrays
 from ..core.graph import Node
@@ -20,11 +21,14 @@ from .measure.exporters import accuse_exporters, doubt, is_settled_by_exporter
 from .measure.gradients import judge_replayed
 from .measure.isolated_nodes import measure_node
 from .measure.node_errors import NodeErrors
-from .whole.sight import exporters_of, layers_of
+from .subjects import exporters_of
+from .whole.sight import layers_of
 
 
 class LayerInModel(Stepwise):
     """Judges a replay (``Goal.REPLAY``) of a model file or of a graph."""
+
+    settings: ClassVar[tuple[str, ...]] = ()
 
     def steps(self, seen: Seen) -> Steps:
         read = yield from layers_of(seen)
@@ -53,19 +57,19 @@ def _by_gradients(seen: Seen, nodes: Sequence[Node], weights: Arrays) -> Judged:
     families = traits.families(seen.targets)
     accused = [found for item in replayed if (found := accuse_gradients(item, families)) is not None]
     disputed = [item.errors.node.layer for item in replayed if item.errors.disputed]
-    return _said(seen, accused, disputed, Stage.BACKWARD)
+    return _judgement_of(seen, accused, disputed, Stage.BACKWARD)
 
 
 def _judge_errors(seen: Seen, measured: list[NodeErrors]) -> Judged:
-    exporters = exporters_of(seen.ran[0] if seen.ran else {})
+    exporters = exporters_of(seen)
     own = [errors for errors in measured if not is_settled_by_exporter(errors, exporters)]
     accused = [doubt(item, exporters) for item in accuse(own, seen.traits.families(seen.targets))]
     accused += accuse_exporters(measured, exporters)
     disputed = [errors.node.layer for errors in measured if errors.disputed]
-    return _said(seen, accused, disputed, Stage.FORWARD)
+    return _judgement_of(seen, accused, disputed, Stage.FORWARD)
 
 
-def _said(seen: Seen, accused: Sequence[Accusation], disputed: Sequence[str], stage: Stage) -> Judged:
+def _judgement_of(seen: Seen, accused: Sequence[Accusation], disputed: Sequence[str], stage: Stage) -> Judged:
     suspicions = tuple(Suspicion(item.kind, item.diagnosis, seen.case, seen.targets, stage=stage) for item in accused)
     if suspicions:
         reasons = [Verdict(Judgement.FAIL, seen.targets, s.diagnosis.node or "", kind=s.kind) for s in suspicions]

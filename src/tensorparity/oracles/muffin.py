@@ -18,6 +18,7 @@ from ..core.channels import distance, is_finite
 from ..core.graph import LayerGraph, Node
 from ..core.model import ref_key
 from ..core.outcome import Outcome
+from ..core.traits import Traits
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 
 #: The paper's t and epsilon (section 4.4).
@@ -184,21 +185,38 @@ class _Pair:
         return Inconsistency(stage, layer, node, *names, apart, nan, broken[0] if nan and len(broken) == 1 else None)
 
 
-def odd_ones(found: Collection[Inconsistency], outcomes: Mapping[str, Outcome]) -> dict[tuple[Stage, str, str], str]:
-    """The vote: per stage, layer and node, the one target that is inconsistent with all others, which agree.
+#: A stage, a layer and a node.
+Place = tuple[Stage, str, str]
 
-    Those vote that took part in the stage; of a loss, a target that was run forward only has nothing to say.
+
+def odd_ones(
+    found: Collection[Inconsistency], outcomes: Mapping[str, Outcome], traits: Traits | None = None
+) -> dict[Place, tuple[str, ...]]:
+    """The vote: per stage, layer and node, the targets of one library that part with all others, which agree.
+
+    Those vote that took part in the stage; of a loss, a target that was run forward only has nothing to say. Targets
+    that one library's kernels answer for have one vote, and two others must stand against it.
     """
-    voted: dict[tuple[Stage, str, str], str] = {}
+    known = traits or Traits()
+    voted: dict[Place, tuple[str, ...]] = {}
     for place in {(item.stage, item.layer, item.node) for item in found}:
         voters = [target for target, outcome in outcomes.items() if _took_part(outcome, place[0])]
-        if len(voters) < 3:
-            continue
         pairs = {frozenset((item.a, item.b)) for item in found if (item.stage, item.layer, item.node) == place}
-        for target in voters:
-            if pairs == {frozenset((target, other)) for other in voters if other != target}:
-                voted[place] = target
+        for camp in _camps(voters, place[1], known):
+            others = [target for target in voters if target not in camp]
+            against = {frozenset((one, other)) for one in camp for other in others}
+            if pairs == against and len(known.implementations(others, place[1])) > 1:
+                voted[place] = camp
     return voted
+
+
+def _camps(voters: Sequence[str], layer: str, traits: Traits) -> list[tuple[str, ...]]:
+    """Every target alone, and those together that share a library: its kernels may be wrong, or what calls them."""
+    shared: dict[str, list[str]] = {}
+    for target in voters:
+        shared.setdefault(traits.implementation(target, layer), []).append(target)
+    alone = [(target,) for target in voters]
+    return [*alone, *(tuple(camp) for camp in shared.values() if len(camp) > 1)]
 
 
 def _took_part(outcome: Outcome, stage: Stage) -> bool:

@@ -13,6 +13,7 @@ from ..core.graph import LayerGraph
 from ..core.outcome import Outcome
 from ..core.policies import policy_named
 from ..core.suspicion import Suspicion
+from ..core.traits import Traits
 from ..core.verdict import Kind, Measure, Stage
 from .measure.diagnose import public_name
 from .muffin import EPSILON, THRESHOLD, Inconsistency, inconsistencies, odd_ones
@@ -43,15 +44,15 @@ def by_paper(
 
 @dataclass(frozen=True)
 class MuffinParting:
-    """An inconsistency, and the target that a vote names for it; its case is the whole network.
+    """An inconsistency, and whom a vote names for it; its case is the whole network.
 
     Args:
-        odd: None where no majority stands against one target.
+        odd: nobody where no majority stands against one library.
     """
 
     case: Case
     item: Inconsistency
-    odd: str | None
+    odd: tuple[str, ...]
     threshold: float = THRESHOLD
 
     @property
@@ -65,11 +66,11 @@ class MuffinParting:
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        return (self.odd,) if self.odd else ()
+        return self.odd
 
     @property
     def place(self) -> tuple[str, ...]:
-        return (self.item.stage.value, self.api, self.odd or f"{self.item.a},{self.item.b}")
+        return (self.item.stage.value, self.api, ",".join(self.odd or (self.item.a, self.item.b)))
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -85,7 +86,7 @@ class MuffinParting:
         """The odd one is wrong; of two that part, nobody can say which, so neither is blamed."""
         item = self.item
         parting = observed("paper-parts", a=item.a, b=item.b, layer=item.layer, distance=item.distance)
-        vote = observed("paper-vote", odd=self.odd)
+        vote = observed("paper-vote", odd=" and ".join(self.odd) or None)
         return Diagnosis(
             Class.DEFECT if self.odd else Class.PRECISION,
             self.suspects,
@@ -103,9 +104,13 @@ class MuffinParting:
 
 
 def partings(
-    case: Case, found: Sequence[Inconsistency], outcomes: Mapping[str, Outcome], threshold: float = THRESHOLD
+    case: Case,
+    found: Sequence[Inconsistency],
+    outcomes: Mapping[str, Outcome],
+    threshold: float = THRESHOLD,
+    traits: Traits | None = None,
 ) -> Iterator[MuffinParting]:
     """Each inconsistency with what the vote says of it."""
-    voted = odd_ones(found, outcomes)
+    voted = odd_ones(found, outcomes, traits)
     for item in found:
-        yield MuffinParting(case, item, voted.get((item.stage, item.layer, item.node)), threshold)
+        yield MuffinParting(case, item, voted.get((item.stage, item.layer, item.node), ()), threshold)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from ..core.endings import ENDING_KINDS
 from ..core.oracle import Seen, Setup
 from ..core.policies import policy_named
+from ..core.signature import is_whole
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from .base import Steps, Stepwise
 from .kinds import TRAINING_STEPS
@@ -25,6 +27,8 @@ class Muffin(Stepwise):
         stages: those that are judged, by name.
     """
 
+    settings: ClassVar[tuple[str, ...]] = ("t", "epsilon", "stages")
+
     role = TRAINING_STEPS
     of_networks = True
 
@@ -37,11 +41,11 @@ class Muffin(Stepwise):
     def steps(self, seen: Seen) -> Steps:
         step = screen_step(seen, self._stages, self._threshold, self._epsilon)
         told: set[tuple[str, ...]] = set()
-        for parting in partings(step.case, step.inconsistent, step.outcomes, self._threshold):
+        for parting in partings(step.case, step.inconsistent, step.outcomes, self._threshold, step.traits):
             if parting.key not in told:
                 step.convicted.append(parting.suspicion(step.targets))
             told.add(parting.key)
-        if seen.claim is None or not seen.claim[0] or Kind(seen.claim[0]) in ENDING_KINDS:
+        if not is_whole(seen.claim) or Kind(seen.claim[0]) in ENDING_KINDS:
             yield from convict_failures(step, look_before=False)
         return step.judged(list(self._verdicts(step)))
 

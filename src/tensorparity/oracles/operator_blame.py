@@ -23,7 +23,7 @@ from ..operators.functions.spec import Operator
 from ..operators.reference.digits import Imprecise
 from ..operators.reference.rounding import K
 from ..operators.spec import Evaluation, Params
-from .measure.operator_errors import measure_rows, stable_value, units_to
+from .measure.operator_errors import measure_rows, measure_targets, stable_value, units_to
 from .measure.special_values import special, wrong_elements
 
 #: Numbers of an output that 50 digits are spent on.
@@ -66,7 +66,8 @@ def blame_call(
     if special(arrays):
         wrong = {t: wrong_elements(operator, params, arrays, output, dtype).any() for t, output in answers.items()}
         return judge.blamed({t: np.inf if found else 0.0 for t, found in wrong.items()}, np.inf, exact=True)
-    units = {target: _units(truth, output, dtype) for target, output in answers.items()}
+    rows = measure_targets(operator, answers, truth, dtype, traits)
+    units = {target: float(errors.units.max(initial=0.0)) for target, errors in rows.items()}
     if not units.get(accused, 0.0) > (K / 4 if dtype == "float64" else K):
         return CallBlame(None, (), (), units, 0.0)
     stable = stable_value(operator, params, arrays, dtype)
@@ -93,7 +94,8 @@ class _Judge:
         if not units.get(self.accused, 0.0) > K:
             return CallBlame(None, (), (), units, 0.0)
         suspects = tuple(target for target, error in units.items() if error > K and self._shares(target))
-        within = tuple(target for target, error in units.items() if error <= K and not self._shares(target))
+        right = (target for target, error in units.items() if error <= K and not self._shares(target))
+        within = tuple(sorted(right, key=lambda target: units[target]))  # the best testify
         if within or stable <= K:
             return CallBlame(Class.DEFECT, suspects, within, units, stable)
         if exact:

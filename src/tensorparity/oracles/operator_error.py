@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import ApiCall, Case
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.oracle import Judged, Seen
 from ..core.rows import all_alike, one_row, row_count
@@ -25,7 +26,8 @@ from ..operators.functions.native import case_operator, native_name, shared_inpu
 from ..operators.functions.spec import Operator
 from ..operators.reference.rounding import K
 from .base import Steps, Stepwise
-from .measure.operator_errors import measure_rows
+from .both_ways import answered_both_ways
+from .measure.operator_errors import measure_targets
 from .measure.special_values import special, wrong_elements
 from .operator_blame import CallBlame, best_truth, blame_call
 from .operator_endings import accused_endings
@@ -43,6 +45,8 @@ _WITNESSES = 2
 class OperatorError(Stepwise):
     """Measures every row on every target, and blames who is beyond the bound on the worst row."""
 
+    settings: ClassVar[tuple[str, ...]] = ()
+
     #: It judges nothing but operators, so nobody is replaced by it.
     replaces: ClassVar[tuple[str, ...]] = ()
 
@@ -52,6 +56,8 @@ class OperatorError(Stepwise):
 
 class OperatorMeasures(Stepwise):
     """Measures every row on every target; blames nobody for numbers."""
+
+    settings: ClassVar[tuple[str, ...]] = ()
 
     replaces: ClassVar[tuple[str, ...]] = ()
 
@@ -73,6 +79,8 @@ def judge_operator(seen: Seen, *, numbers: bool = True) -> Steps:
     noted = note(operator, seen.case, seen.own, seen.traits)
     accused = list(_accused(noted)) if numbers else []
     suspicions = [item.suspicion() for item in accused]
+    if numbers and not suspicions and operator.by_cases:
+        suspicions += yield from answered_both_ways(seen, {t: noted.outcomes[t] for t in noted.answered})
     suspicions += yield from accused_endings(noted)
     suspicions = [replace(suspicion, oracle=PRECISION) for suspicion in suspicions]
     told = {**noted.facts, "finite": [item.target for item in accused if item.finite]}
@@ -117,7 +125,8 @@ class _Accused:
         arrays, params = operator.operand_arrays(self.alone.inputs), _params(self.alone)
         if self.is_special:
             return int(np.argmax(wrong_elements(operator, params, arrays, output, dtype).ravel()))
-        return int(measure_rows(output, best_truth(operator, params, arrays, dtype), dtype).place[0])
+        truth = best_truth(operator, params, arrays, dtype)
+        return int(measure_targets(operator, self.outputs, truth, dtype, self.noted.traits)[self.target].place[0])
 
     def said(self, target: str, place: int) -> float:
         return float(self.outputs[target].ravel()[place])
@@ -219,13 +228,16 @@ def special_features(case: Case) -> tuple[str, ...]:
     return tuple(name for name, found in (("nan", np.isnan(flat)), ("infinity", np.isinf(flat))) if found.any())
 
 
-def _evidence(item: _Accused, place: int) -> list[str]:
+def _evidence(item: _Accused, place: int) -> list[Evidence | str]:
     target, blame, dtype = item.target, item.blame, item.noted.dtype
     whole = item.is_special
-    wrong = "" if whole else f": {blame.units[target]:.3g} times what rounding explains"
     called = f"{item.operator.name}({_shown(item.alone)})"
     value, said = item.true_value(place), item.said(target, place)
-    lines = [f"{called} = {value:.9g}, and {target} says {said:.9g} in {dtype}{wrong}"]
+    ratio = None if whole else blame.units[target]
+    shown = {"observed": _number(said), "expected": _number(value), "ratio": None if ratio is None else _number(ratio)}
+    says = observed("says", called=called, target=target, dtype=dtype, **shown)
+    first = replace(says, text=f"{called} is wrong on {target}")
+    lines: list[Evidence | str] = [first]
     for other in blame.within:
         times = "" if whole else f" ({blame.units[other]:.2g} times)"
         lines.append(f"{other} says {item.said(other, place):.9g}{times}")
@@ -234,6 +246,11 @@ def _evidence(item: _Accused, place: int) -> list[str]:
     if blame.note:
         lines.append(blame.note)
     return [*lines, f"formula: {item.operator.formula}"]
+
+
+def _number(value: float) -> float | str:
+    """As JSON has it, where what is not finite is a word, and equal to itself."""
+    return value if math.isfinite(value) else "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
 
 
 def _shown(case: Case) -> str:

@@ -17,7 +17,7 @@ from ..core.outcome import Outcome, Status
 from ..core.traits import Traits
 from ..core.verdict import Kind
 from ..operators.functions.spec import Operator
-from .measure.operator_errors import RowErrors, measure_rows, usable
+from .measure.operator_errors import RowErrors, measure_targets, usable
 from .measure.special_values import special, wrong_elements
 from .operator_forms import WrongForm, wrong_forms
 
@@ -143,8 +143,7 @@ def note(operator: Operator, case: Case, outcomes: Mapping[str, Outcome], traits
     outputs = {target: outcome.outputs["0"] for target, outcome in outcomes.items() if not why[target]}
     noted = Notes(operator, case, dtype, outcomes, traits, problems=problems, refused=refused)
     if not is_special:
-        errors = {target: measure_rows(output, truth, dtype) for target, output in outputs.items()}
-        return replace(noted, errors=errors)
+        return replace(noted, errors=measure_targets(operator, outputs, truth, dtype, traits))
     wrong = {
         target: np.asarray(wrong_elements(operator, params, arrays, output, dtype).reshape(len(output), -1).any(axis=1))
         for target, output in outputs.items()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ..core.oracle import Judged, Seen, Setup
 
 
 class Outcomes:
     """Has no verdict on anything."""
+
+    settings: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, setup: Setup) -> None:
         """It needs nothing of it."""

@@ -1,25 +1,29 @@
 """Whole models: the outputs of all instances on all targets, pair by pair, and the layers where the outputs differ.
 
 ``parity`` passes what is equal up to rounding and has the layers decide everything else; with ``cradle`` the paper's
-rule decides, and the layers only explain.
+rule decides alone, and its localization map explains: no layer is replayed.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from ..core.finding import Class
 from ..core.jsontext import Json
 from ..core.oracle import Check, Judged, Seen, Setup
+from ..core.signature import is_whole
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from .base import Steps, Stepwise
 from .kinds import WHOLE_MODELS
+from .measure.threshold_grid import threshold_grid
 from .pair import PairOracle, judge_cradle, judge_parity
+from .whole.by_rates import labels_of_answers, map_inconsistent_pairs
 from .whole.failures import suspect_endings, suspect_uncovered
 from .whole.instances import hardly_depends_on_inputs, named_labels
 from .whole.layers import look_at_layers
-from .whole.sight import Asking, Clock, Found, Sight, WholeSettings
+from .whole.sight import WHOLE_SETTINGS, Asking, Found, Sight, WholeSettings
 from .whole.verdicts import decide
 
 
@@ -27,8 +31,11 @@ class OutputPair(Stepwise):
     """Judges pairs of outputs by a rule, and looks at the layers.
 
     Settings: ``localize`` (auto, always, never), ``arbiters``, ``batch`` (the only size the model takes), and
-    ``thresholds``, ``share`` and ``k`` of CRADLE's distances.
+    ``thresholds``, ``share``, ``k`` and ``metric`` of CRADLE's distances; with ``study`` it is also told what other
+    thresholds would report.
     """
+
+    settings: ClassVar[tuple[str, ...]] = WHOLE_SETTINGS
 
     name: str
     rule: PairOracle
@@ -42,20 +49,29 @@ class OutputPair(Stepwise):
 
     def steps(self, seen: Seen) -> Steps:
         at = Sight.of(seen, self._settings)
-        with Clock(at.phases, "compare"):
-            at.labels = named_labels(seen.case.labels, seen.own)
-            at.comparisons = at.compare()
-        with Clock(at.phases, "localize"):
-            yield from _localize(at)
-            suspicions = yield from _with_smallest_cases(at)
+        at.labels = named_labels(seen.case.labels, seen.own)
+        self.prepare(at)
+        at.comparisons = at.compare()
+        yield from self.localize(at)
+        yield from suspect_endings(at)
+        suspect_uncovered(at)
+        suspicions = yield from _with_smallest_cases(at)
         return Judged(
             verdicts=tuple(comparison.verdict for comparison in at.comparisons),
             suspicions=tuple(suspicions),
             comparisons=tuple(at.comparisons),
             notes=tuple(at.notes),
-            told={"outputs": _output_names(at), "inconsistent": _inconsistent(at)},
-            facts={"phases": at.phases, "measured": tuple(at.measured), "doubts": tuple(at.doubts)},
+            told={"outputs": _output_names(at), **_told_inconsistencies(at)},
+            facts={"measured": tuple(at.measured), "doubts": tuple(at.doubts)},
         )
+
+    def prepare(self, at: Sight) -> None:
+        """What has to be known before pairs are compared."""
+
+    def localize(self, at: Sight) -> Asking[None]:
+        """Look at the layers of pairs that differ; they decide what the outputs alone did not."""
+        if wants_layers(at) and (yield from look_at_layers(at)):
+            at.comparisons = [decide(at, comparison) for comparison in at.comparisons]
 
 
 class Parity(OutputPair):
@@ -72,27 +88,51 @@ class Cradle(OutputPair):
     rule = staticmethod(judge_cradle)
     needs_labels = True
 
+    def prepare(self, at: Sight) -> None:
+        labels_of_answers(at)
+
+    def localize(self, at: Sight) -> Asking[None]:
+        yield from map_inconsistent_pairs(at)
+
 
 def _output_names(at: Sight) -> list[str]:
     done = next(iter(at.seen.completed.values()), None)
     return list(done.outputs) if done else []
 
 
-def _inconsistent(at: Sight) -> list[Json]:
-    """The pairs that are inconsistent by CRADLE's first distance, each with its metric and its pattern."""
-    named = [(f"{c.a} / {c.b} / {c.output}", c.distances[0]) for c in at.comparisons if c.distances]
-    return [
-        {"metric": distance.name, "pattern": list(distance.pattern.values()), "pair": name}
-        for name, distance in named
-        if distance.inconsistent
-    ]
+def _told_inconsistencies(at: Sight) -> dict[str, Json]:
+    """Inconsistent pairs with metric and pattern, and what tells where they were seen: an engine keeps all of it."""
+    named = [(comparison, comparison.distances[0]) for comparison in at.comparisons if comparison.distances]
+    found: dict[str, Json] = {
+        "inconsistent": [
+            {
+                "metric": distance.name,
+                "pattern": list(distance.pattern.values()),
+                "pair": f"{comparison.a} / {comparison.b} / {comparison.output}",
+                "targets": [comparison.a, comparison.b],
+                "model": at.model.name,
+                "versions": {target: _versions(at, target) for target in (comparison.a, comparison.b)},
+            }
+            for comparison, distance in named
+            if distance.inconsistent
+        ]
+    }
+    return {**found, "threshold_study": _study(at)} if at.settings.study else found
 
 
-def _localize(at: Sight) -> Asking[None]:
-    if wants_layers(at) and (yield from look_at_layers(at)):
-        at.comparisons = [decide(at, comparison) for comparison in at.comparisons]
-    yield from suspect_endings(at)
-    suspect_uncovered(at)
+def _versions(at: Sight, target: str) -> dict[str, str]:
+    return dict(at.outcomes[target].record.versions)
+
+
+def _study(at: Sight) -> list[Json]:
+    """Of every pair with labels, what other thresholds would report."""
+    found: list[Json] = []
+    for comparison in (comparison for comparison in at.comparisons if comparison.distances):
+        name = comparison.output
+        a, b = (at.outcomes[target].outputs[name].astype(float) for target in (comparison.a, comparison.b))
+        rows = threshold_grid(a, b, at.labels[name])
+        found += [{"pair": f"{comparison.a} / {comparison.b} / {name}", **row} for row in rows]
+    return found
 
 
 def wants_layers(at: Sight) -> bool:
@@ -114,7 +154,7 @@ def _with_smallest_cases(at: Sight) -> Asking[list[Suspicion]]:
     A layer may be right when it is taken out of its file (an exporter wrote it in other words), so whoever confirms or
     reduces must be given a case that was tried.
     """
-    if at.seen.claim is not None:
+    if is_whole(at.seen.claim):  # who confirms has the case and its oracle already, and only wants to know
         return at.suspicions
     waiting = dict(enumerate(at.found))
     done: dict[int, Suspicion] = {}

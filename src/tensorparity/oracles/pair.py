@@ -15,32 +15,28 @@ import numpy as np
 from ..core.arrays import Array, Arrays
 from ..core.channels import distance, is_exact, is_text
 from ..core.comparison import Comparison
+from ..core.endings import KIND_OF_ENDING
 from ..core.messages import gist
 from ..core.outcome import Outcome, Status
 from ..core.verdict import Judgement, Kind, Measure, Verdict
-from .measure.distances import SHARE, TOP_K, as_classes, class_labels, distances_of, most_inconsistent
+from .measure.distances import METRICS, SHARE, TOP_K, as_classes, class_labels, distances_of, most_inconsistent
 from .measure.roundoff import SCREEN, nonfinite_pattern_differs, output_units, scaled_difference
 
 
 @dataclass(frozen=True, slots=True)
 class PairSettings:
-    """Thresholds of CRADLE's rule: T_C, T_M, p and k."""
+    """Thresholds of CRADLE's rule: T_C, T_M (and T_AC of its baseline), p and k; and which distance decides."""
 
     thresholds: dict[str, float] = field(default_factory=dict)
     share: float = SHARE
     k: int = TOP_K
+    metric: str = METRICS[0]
 
 
 PairOracle = Callable[[Comparison, Array, Array], Verdict]
 
 #: A lead that rounding of both sides alone may turn around (confidences are of the order of one): a tie is no label.
 _TIE = 2 * SCREEN * 2.0**-24
-
-_ENDINGS = {
-    Status.RAISED: Kind.ERROR,
-    Status.CRASHED: Kind.CRASH,
-    Status.TIMED_OUT: Kind.HANG,
-}
 
 
 def compare_outcomes(
@@ -65,7 +61,7 @@ def _not_completed(a: Outcome, b: Outcome) -> Verdict | None:
             continue
         message = gist(outcome.failure.message) if outcome.failure else ""
         reason = f"{outcome.target} {outcome.status.value}" + (f": {message}" if message else "")
-        kind = _ENDINGS.get(outcome.status)
+        kind = KIND_OF_ENDING.get(outcome.status)
         if kind is None or outcome.status is Status.TIMED_OUT:
             return Verdict(Judgement.UNDECIDED, pair, reason, kind=kind)
         other = b if outcome is a else a
@@ -114,8 +110,9 @@ def _measure(
     rows_a, rows_b = rows_a.astype(np.float64), rows_b.astype(np.float64)
     found = _count_labels(found, rows_a, rows_b, labels)
     if labels is not None:
-        distances = distances_of(rows_a, rows_b, labels, settings.thresholds, settings.share, settings.k)
-        worst = most_inconsistent(rows_a, rows_b, labels, scaled, settings.k)
+        share, k, metric = settings.share, settings.k, settings.metric
+        distances = distances_of(rows_a, rows_b, labels, settings.thresholds, share, k, metric)
+        worst = most_inconsistent(rows_a, rows_b, labels, scaled, k, metric)
         found = replace(found, distances=distances, worst_input=worst)
     return found
 
@@ -168,6 +165,9 @@ def judge_cradle(facts: Comparison, a: Array, b: Array) -> Verdict:
         return Verdict(Judgement.UNDECIDED, pair, "CRADLE's distances need labels and real numbers")
     worst = facts.distances[0]  # the class distance of a classifier, MAD of a regression (section V-A)
     measure = Measure(f"{worst.name}-distance", worst.largest)
+    if worst.inconsistent and worst.name == "accuracy":
+        reason = f"accuracies differ by {worst.largest:.3g} %, more than {worst.threshold:g} %"
+        return Verdict(Judgement.FAIL, pair, reason, measure, worst.threshold, Kind.INCONSISTENCY)
     if worst.inconsistent:
         reason = f"{worst.triggered} of {facts.instances} inputs reach the {worst.name} distance {worst.threshold:g}"
         return Verdict(Judgement.FAIL, pair, reason, measure, worst.threshold, Kind.INCONSISTENCY)

@@ -19,10 +19,11 @@ from ..core.endings import KIND_OF_ENDING
 from ..core.messages import gist
 from ..core.oracle import Check, Judged, Seen, Setup
 from ..core.outcome import Outcome
-from ..core.rows import one_row, row_count
+from ..core.rows import row_count
 from ..core.suspicion import Suspicion
+from ..core.tolerance import Tolerance
 from ..core.verdict import Judgement, Stage, Verdict
-from ..operators.functions.native import case_operator, shared_inputs
+from ..operators.functions.native import case_operator, computed_in, shared_inputs
 from ..operators.functions.spec import Operator
 from .base import Asking, Steps, Stepwise
 from .measure.operator_errors import measure_instances
@@ -49,23 +50,11 @@ def narrowest_first(dtypes: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Instance:
-    """One call of a group; one that is in doubt is asked with a single input first."""
-
-    case: Case
-    doubted: bool
-
-    @property
-    def asked(self) -> Case:
-        return one_row(self.case, 0, shared_inputs(self.case)) if self.doubted else self.case
-
-
-@dataclass(frozen=True)
 class _Group:
     """Instances on the same rows of the case, the widest first: the others are held against it."""
 
     rows: Array
-    instances: list[_Instance]
+    instances: list[Case]
 
 
 @dataclass
@@ -74,6 +63,9 @@ class _Measured:
 
     linf: Array
     l1: Array
+    mean: Array
+    overflows: Array
+    allowed: float | None = None
     exceptions: dict[str, int] = field(default_factory=dict)
     ended: list[tuple[Case, Outcome, str]] = field(default_factory=list)
     seconds: float = 0.0
@@ -83,9 +75,10 @@ class _Measured:
 class PrecisionInstances(Stepwise):
     """The largest difference of any instance from the widest; its settings are ``dtypes``.
 
-    Differences between precisions blame nobody; calls that end badly are judged like those of other operators. What has
-    refused some parameters in some dtype is remembered, which saves carrying batches over and changes no answer.
+    Differences between precisions blame nobody; calls that end badly are judged like those of other operators.
     """
+
+    settings: ClassVar[tuple[str, ...]] = ("dtypes",)
 
     #: It judges nothing but operators, so nobody is replaced by it.
     replaces: ClassVar[tuple[str, ...]] = ()
@@ -93,7 +86,6 @@ class PrecisionInstances(Stepwise):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._ordered = narrowest_first(setup.settings.get("dtypes") or PAPER_DTYPES)
-        self._refused: set[str] = set()
 
     @abstractmethod
     def groups(self, case: Case, dtypes: Sequence[str]) -> Iterator[tuple[Array, list[Case]]]:
@@ -108,57 +100,25 @@ class PrecisionInstances(Stepwise):
         found: dict[str, _Measured] = {}
         suspicions: list[Suspicion] = []
         for target in seen.targets:
-            found[target] = yield from self._measured(seen, target)
+            found[target] = yield from self._measure_target(seen, target)
             for case, outcome, text in found[target].ended:
-                suspicions += yield from _accused(seen, operator, case, outcome, text)
-        return _judged(seen, found, suspicions)
+                suspicions += yield from _accuse_ending(seen, operator, case, outcome, text)
+        return _judgement_of(seen, found, suspicions)
 
-    def _measured(self, seen: Seen, target: str) -> Asking[_Measured]:
-        """Run all instances together, those in doubt whole if they answer; hold them against each other."""
-        groups = [
-            _Group(rows, [_Instance(case, self._question(case, target) in self._refused) for case in cases])
-            for rows, cases in self.groups(seen.case, self._ordered)
-        ]
-        everyone = [instance for group in groups for instance in group.instances]
-        outcomes: dict[int, Outcome] = {}
-        for instance in everyone:
-            if instance.case is seen.case:
-                outcomes[id(instance)] = seen.own[target]
-        first = [instance for instance in everyone if id(instance) not in outcomes]
-        yield from _run(first, [instance.asked for instance in first], target, outcomes)
-        again = [instance for instance in first if instance.doubted and outcomes[id(instance)].completed]
-        yield from _run(again, [instance.case for instance in again], target, outcomes)
+    def _measure_target(self, seen: Seen, target: str) -> Asking[_Measured]:
+        """Run all instances together and hold them against each other."""
+        groups = [_Group(rows, cases) for rows, cases in self.groups(seen.case, self._ordered)]
+        asked = {case.digest: case for group in groups for case in group.instances}
+        asked.pop(seen.case.digest, None)
+        answers = (yield [Check(case, (target,)) for case in asked.values()]) if asked else ()
+        outcomes = {answer.check.case.digest: answer.outcomes[target] for answer in answers}
+        outcomes[seen.case.digest] = seen.own[target]
         rows = row_count(seen.case, shared_inputs(seen.case))
-        found = _Measured(np.full(rows, np.nan), np.full(rows, np.nan))
+        linf, l1, mean = (np.full(rows, np.nan) for _ in range(3))
+        found = _Measured(linf, l1, mean, np.zeros(rows, bool))
         for group in groups:
-            self._compare(group, target, outcomes, found)
+            _compare(group, seen.traits[target].tolerances, outcomes, found)
         return found
-
-    def _compare(self, group: _Group, target: str, outcomes: Mapping[int, Outcome], found: _Measured) -> None:
-        rows, linf, l1 = group.rows, found.linf, found.l1
-        widest: Array | None = None
-        for instance in group.instances:
-            outcome = outcomes[id(instance)]
-            found.seconds += outcome.cpu_seconds
-            if not outcome.completed:
-                self._refused.add(self._question(instance.case, target))
-                _record_ending(instance, outcome, len(rows), found)
-            elif widest is None:
-                widest = outcome.outputs["0"].astype(np.float64)
-            else:
-                errors = measure_instances(outcome.outputs["0"], widest)
-                linf[rows] = np.fmax(linf[rows], errors.linf)
-                l1[rows] = np.fmax(l1[rows], errors.l1)
-        if np.isfinite(linf[rows]).any():
-            at = int(np.nanargmax(linf[rows]))
-            if linf[rows][at] > found.worst[0]:
-                found.worst = (float(linf[rows][at]), int(rows[at]))
-
-    def _question(self, case: Case, target: str) -> str:
-        """Call, parameters and dtypes: what a refusal depends on."""
-        assert isinstance(case.subject, ApiCall)
-        dtypes = [dtype_name(array) for array in case.inputs.values()]
-        return repr((target, case.subject.api, sorted(case.subject.kwargs.items()), dtypes, case.procedure.dtype))
 
 
 class OpMode(PrecisionInstances):
@@ -230,23 +190,42 @@ def _only_rows(case: Case, rows: Array) -> Case:
     return replace(case, inputs=inputs)
 
 
-def _run(
-    instances: Sequence[_Instance], cases: Sequence[Case], target: str, outcomes: dict[int, Outcome]
-) -> Asking[None]:
-    if instances:
-        answers = yield [Check(case, (target,)) for case in cases]
-        outcomes.update((id(one), answer.outcomes[target]) for one, answer in zip(instances, answers, strict=True))
+def _compare(
+    group: _Group, tolerances: Mapping[str, Tolerance], outcomes: Mapping[str, Outcome], found: _Measured
+) -> None:
+    rows, linf, l1 = group.rows, found.linf, found.l1
+    widest: Array | None = None
+    for case in group.instances:
+        outcome = outcomes[case.digest]
+        found.seconds += outcome.cpu_seconds
+        if not outcome.completed:
+            _record_ending(case, outcome, len(rows), found)
+        elif widest is None:
+            widest = outcome.outputs["0"].astype(np.float64)
+        else:
+            tolerance = tolerances.get(computed_in(case))
+            errors = measure_instances(outcome.outputs["0"], widest, tolerance)
+            linf[rows] = np.fmax(linf[rows], errors.linf)
+            l1[rows] = np.fmax(l1[rows], errors.l1)
+            found.mean[rows] = np.fmax(found.mean[rows], errors.mean)
+            found.overflows[rows] |= errors.overflows
+            if tolerance is not None and np.isfinite(errors.allowed).any():
+                found.allowed = max(found.allowed or 0.0, float(np.nanmax(errors.allowed)))
+    if np.isfinite(linf[rows]).any():
+        at = int(np.nanargmax(linf[rows]))
+        if linf[rows][at] > found.worst[0]:
+            found.worst = (float(linf[rows][at]), int(rows[at]))
 
 
-def _record_ending(instance: _Instance, outcome: Outcome, inputs: int, found: _Measured) -> None:
+def _record_ending(case: Case, outcome: Outcome, inputs: int, found: _Measured) -> None:
     told = outcome.failure
     text = f"{told.type}: {gist(told.message)}" if told else outcome.status.value
     found.exceptions[text] = found.exceptions.get(text, 0) + inputs
     if outcome.status in KIND_OF_ENDING:
-        found.ended.append((instance.asked, outcome, text))
+        found.ended.append((case, outcome, text))
 
 
-def _accused(seen: Seen, operator: Operator, case: Case, outcome: Outcome, text: str) -> Asking[list[Suspicion]]:
+def _accuse_ending(seen: Seen, operator: Operator, case: Case, outcome: Outcome, text: str) -> Asking[list[Suspicion]]:
     """A call that ended badly; nobody says that NaN and infinities must be taken.
 
     Known by its exception, because a search meets it in every batch: one or two are enough.
@@ -262,15 +241,18 @@ def _accused(seen: Seen, operator: Operator, case: Case, outcome: Outcome, text:
     return [replace(suspicion, oracle=PRECISION, known_by=key) for suspicion in accused]
 
 
-def _judged(seen: Seen, found: Mapping[str, _Measured], suspicions: Sequence[Suspicion]) -> Judged:
+def _judgement_of(seen: Seen, found: Mapping[str, _Measured], suspicions: Sequence[Suspicion]) -> Judged:
     told = {
         "exceptions": {target: one.exceptions for target, one in found.items()},
         "worst": {target: one.worst[1] for target, one in found.items()},
         "library_seconds": {target: one.seconds for target, one in found.items()},
+        "overflows": {target: int(one.overflows.sum()) for target, one in found.items()},
+        "allowed": {target: one.allowed for target, one in found.items()},
     }
     measures = {
         "linf": {target: one.linf.tolist() for target, one in found.items()},
         "l1": {target: one.l1.tolist() for target, one in found.items()},
+        "mean": {target: one.mean.tolist() for target, one in found.items()},
     }
     verdict = _verdict(seen.targets, found, suspicions)
     return Judged((verdict,), tuple(suspicions), measures=measures, told=told)

@@ -18,6 +18,7 @@ from ..core.jsontext import Json, tag, untag
 from ..core.messages import normalised_message
 from ..core.model import node_inputs
 from ..core.outcome import Outcome, Status
+from ..core.traits import Traits
 from ..core.verdict import Kind, Stage
 from .muffin import Inconsistency, odd_ones
 
@@ -114,11 +115,12 @@ def _item_from_json(data: Json) -> Inconsistency:
     return Inconsistency(**{**data, "stage": Stage(data["stage"])})
 
 
-def with_outcome_counts(facts: StepFacts, case: Case, outcomes: Outcomes) -> StepFacts:
+def with_outcome_counts(facts: StepFacts, case: Case, outcomes: Outcomes, traits: Traits) -> StepFacts:
     """The facts, with what the outcomes themselves say."""
     numbers = [item for item in facts.inconsistent if not item.nan]
     endings = {target: outcome.status for target, outcome in outcomes.items()}
-    voted = {(odd, place[0].value, place[1]) for place, odd in odd_ones(numbers, outcomes).items()}
+    votes = odd_ones(numbers, outcomes, traits)
+    voted = {(target, place[0].value, place[1]) for place, odd in votes.items() for target in odd}
     return replace(
         facts,
         statuses={target: status.value for target, status in without_limits(endings).items() if status is not None},

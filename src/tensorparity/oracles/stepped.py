@@ -83,7 +83,7 @@ class Stepped:
             open=tuple((doubt.stage.value, doubt.api) for doubt in self.open),
             settled=tuple(self.settled),
         )
-        facts = with_outcome_counts(facts, self.case, self.outcomes)
+        facts = with_outcome_counts(facts, self.case, self.outcomes, self.traits)
         return Judged(tuple(verdicts), tuple(self.convicted), told={STEP: facts.to_json()}, facts={STEP: facts})
 
 

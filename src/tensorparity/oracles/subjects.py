@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..core.call import parts_of
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
@@ -43,7 +44,7 @@ def api_of(case: Case, traits: Traits, suspects: Sequence[str] = ()) -> str | No
         return public_name(node.op) if node else None
     operator = operator_of(case.subject.api)
     library = traits[suspects[0]].calls if suspects else ""  # code that several share calls nothing
-    return native_name(operator, library, case) if operator and library else case.subject.api
+    return native_name(operator, library, case) if operator and library else api_call(case.subject).api
 
 
 def parameters_of(case: Case) -> dict[str, Json]:
@@ -54,6 +55,23 @@ def parameters_of(case: Case) -> dict[str, Json]:
     node = only_layer(case)
     own = layer(node.op).significant(node.params) if node and has_layer(node.op) else {}
     return {**own, **policy_parameter(case.procedure.dtype)}
+
+
+def call_parameters(case: Case) -> dict[str, Json]:
+    """The arguments of a call by name that are plain values, in the form that reports have."""
+    if not isinstance(case.subject, ApiCall):
+        return parameters_of(case)
+    called = api_call(case.subject)
+    plain = (str, int, float, bool, type(None))
+    kept = {
+        name: value for name, value in called.kwargs.items() if all(isinstance(part, plain) for part in parts_of(value))
+    }
+    return {**parameters_of(case), **kept}
+
+
+def api_call(call: ApiCall) -> ApiCall:
+    """Of a program, the call that it is about: the first that is a public function, seen from outside."""
+    return next((inner for inner in call.calls() if inner.api[:1].isalpha()), call)
 
 
 def stage_of(case: Case) -> Stage:
@@ -69,8 +87,12 @@ def stage_of(case: Case) -> Stage:
     return Stage.BACKWARD if case.cotangents else Stage.FORWARD
 
 
-def exporters_of(seen: Seen) -> Mapping[str, str]:
+def exporters_of(seen: Seen) -> dict[str, str]:
     """By target, who wrote the file that it ran instead of the case's own."""
-    ran = seen.ran[0] if seen.ran else {}
-    files = {target: case.subject for target, case in ran.items() if case.subject != seen.case.subject}
-    return {target: file.exporter for target, file in files.items() if isinstance(file, ModelFile) and file.exporter}
+    return exporters_among(seen.case, seen.ran[0] if seen.ran else {})
+
+
+def exporters_among(asked: Case, ran: Mapping[str, Case]) -> dict[str, str]:
+    """The same of any case, and of what each target was given of it."""
+    files = {target: case.subject for target, case in ran.items() if isinstance(case.subject, ModelFile)}
+    return {target: file.exporter for target, file in files.items() if file.exporter and file != asked.subject}

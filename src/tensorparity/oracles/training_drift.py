@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class TrainingDrift(Stepwise):
     ``Judged.facts`` has the trainings side by side as ``training``. A claim about a whole training is one about how it
     ended: whatever else is found has a smaller case of its own.
     """
+
+    settings: ClassVar[tuple[str, ...]] = ()
 
     name = "training_drift"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ..core.case import Case
 from ..core.endings import ENDING_KINDS
@@ -62,6 +63,8 @@ class TrainingStep(Stepwise):
     Settings:
         stages: those that are judged, by name; the earlier ones are always run.
     """
+
+    settings: ClassVar[tuple[str, ...]] = ("stages",)
 
     role = TRAINING_STEPS
 

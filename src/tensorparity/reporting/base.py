@@ -1,4 +1,4 @@
-"""What a report promises, and the table of formats: text, JSON, HTML, Markdown, JUnit, and those of other packages."""
+"""What a report promises, and the table of formats: text, JSON, HTML, Markdown, JUnit, SARIF and other packages'."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ REPORTS: Registry[Any] = Registry(
         "html": f"{_HERE}.html",
         "markdown": f"{_HERE}.markdown",
         "junit": f"{_HERE}.junit",
+        "sarif": f"{_HERE}.sarif",
     },
 )
 

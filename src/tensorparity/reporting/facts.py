@@ -11,8 +11,10 @@ from ..core.finding import Class, Finding
 from ..core.jsontext import Json
 from ..core.operator_errors import Precision
 from ..core.precision import HighPrecision
+from ..core.self_agreement import SelfAgreement
+from ..core.severity import Severity
 from ..core.training import Training
-from .words import with_words
+from .words import planted_faults, with_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class Facts:
         phases: seconds per phase.
         isolated_threshold: K, above which a layer's isolated error is no rounding.
         high_precision: how far each target is from a run in float64 (``compare``).
+        self_agreement: every target beside itself (``compare --batch-sizes``, ``--repeat``).
         training: the trainings side by side (``compare --steps``).
         undecided: how many cases were not decided, by reason; without the undecided comparisons.
         unsupported: how many cases a target does not offer, by reason.
@@ -118,6 +121,11 @@ class Facts:
         known: the known differences; what they accept is no defect of this run.
         scripts: reproducers by finding, for reports that show their text.
         precision: the largest errors of operators (``precision``).
+        planted: by target, the fault that was planted in it.
+        alerts: what has to be known before anything else is read.
+        apis: functions and the rules that speak of them (``equiv --list``).
+        interrupted: by the user, so that it did not do all that it was asked for.
+        accused: of a case file, whom it was filed against, where nobody of them has run it.
     """
 
     command: str
@@ -134,10 +142,16 @@ class Facts:
     unsupported: Mapping[str, int] = field(default_factory=dict)
     training: Training | None = None
     high_precision: HighPrecision | None = None
+    self_agreement: tuple[SelfAgreement, ...] = ()
     models: tuple[ModelFacts, ...] = ()
     precision: Precision | None = None
     known: tuple[KnownFacts, ...] = ()
     scripts: Mapping[str, str] = field(default_factory=dict)
+    planted: Mapping[str, str] = field(default_factory=dict)
+    alerts: tuple[str, ...] = ()
+    accused: tuple[str, ...] = ()
+    interrupted: bool = False
+    apis: tuple[Json, ...] | None = None
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -147,8 +161,28 @@ class Facts:
     @property
     def defects(self) -> tuple[Finding, ...]:
         """Those that are news."""
-        accepted = self.accepted
-        return tuple(finding for finding in self.findings if finding.is_defect and finding.id not in accepted)
+        spared = self.accepted | {finding.id for finding in self.remarks}
+        return tuple(finding for finding in self.findings if finding.is_defect and finding.id not in spared)
+
+    @property
+    def remarks(self) -> tuple[Finding, ...]:
+        """Defects of layers that cost digits, in a model whose outputs agree on all that is accused."""
+        if self.comparisons is None or self.training is not None:
+            return ()
+        failed = {name for pair in self.comparisons if pair.verdict.failed for name in (pair.a, pair.b)}
+        return tuple(
+            finding
+            for finding in self.findings
+            if finding.is_defect
+            and finding.severity is Severity.DIGITS
+            and not failed & {*finding.targets, *finding.diagnosis.suspects}
+        )
+
+    @property
+    def broken_targets(self) -> tuple[TargetFacts, ...]:
+        """Those that are installed and do not work."""
+        fine = ("completed", "available", "missing", "not examined")
+        return tuple(target for target in self.targets if target.status not in fine)
 
     def of_class(self, klass: Class) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.diagnosis.klass is klass)
@@ -165,12 +199,17 @@ class Facts:
         }
         if self.subject:
             document["subject"] = self.subject
-        if self.notes:
-            document["notes"] = list(self.notes)
+        notes = [*self.alerts, *self.notes, *planted_faults(self.planted)]
+        if notes:
+            document["notes"] = notes
+        if self.planted:
+            document["planted"] = dict(self.planted)
         if self.isolated_threshold is not None:
             document["isolated_threshold"] = self.isolated_threshold
         if self.high_precision:
             document["high_precision"] = self.high_precision.to_json()
+        if self.self_agreement:
+            document["self_agreement"] = [item.to_json() for item in self.self_agreement]
         if self.training:
             document["training"] = self.training.to_json()
         if self.known:
@@ -181,6 +220,8 @@ class Facts:
             document["precision"] = self.precision.to_json()
         if self.comparisons is not None:
             document["comparisons"] = [comparison.to_json() for comparison in self.comparisons]
+        if self.apis is not None:
+            document["apis"] = list(self.apis)
         document["findings"] = [with_words(finding).to_json() for finding in self.findings]
         return document
 

@@ -7,6 +7,7 @@ embedded document, and a content security policy that admits the page's own scri
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
@@ -26,11 +27,16 @@ from . import wording, words
 from .facts import Facts
 from .fuzz_tables import view as fuzz_view
 from .localization import page_document
+from .mutate_tables import view as mutate_view
 from .precision import view as precision_view
 from .summary import CLASS_MEANINGS, by_class, by_urgency, node_name, place, summarize
 
 _SCRIPT_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-_SCRIPTS = ("common", "map_colours", "map_paint", "map_sheet", "map", "report")
+_SCRIPTS = ("common", "map_colours", "map_paint", "map_sheet", "map", "findings", "report")
+#: So many findings are part of the page as it opens; the others are unpacked and drawn when they are looked at.
+_FIRST_CARDS = 40
+#: What the map and the links need of a finding.
+_LINKED = ("id", "class", "node", "suspects")
 _MOST_STEPS = 12
 _GLYPHS = {Judgement.PASS: "✓", Judgement.FAIL: "✗", Judgement.UNDECIDED: "?"}
 
@@ -39,23 +45,66 @@ def render(facts: Facts) -> str:
     """The report as one page that can be written in UTF-8 and opened from a file."""
     environment = _environment()
     source = _script()
+    findings = _findings(facts)
     page = environment.get_template("report.html").render(
         facts=facts,
         summary=summarize(facts),
         matrix=_matrix(facts.comparisons or ()),
         comparisons=_views(facts),
-        findings=_findings(facts),
+        findings=findings[:_FIRST_CARDS],
+        all_findings=len(findings),
+        more=_packed(_cards(environment, facts, findings[_FIRST_CARDS:])),
         precision=precision_view(facts.precision) if facts.precision else None,
         fuzz=fuzz_view(facts),
+        mutate=mutate_view(facts),
         classes=[(klass, len(facts.of_class(klass))) for klass in CLASS_MEANINGS if facts.of_class(klass)],
         meanings=CLASS_MEANINGS,
         training=_training_charts(facts),
         place=lambda finding: place(finding, facts.comparisons),
-        document=script_json(page_document(facts.document(), facts.comparisons or ())),
+        document=script_json(_embedded(facts)),
         script=Markup(source),
         script_hash=base64.b64encode(hashlib.sha256(source.encode()).digest()).decode(),
     )
     return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def _embedded(facts: Facts) -> dict[str, Json]:
+    """The document in the page; of many findings only what the map and the links need."""
+    document = page_document(facts.document(), facts.comparisons or ())
+    if len(facts.findings) > _FIRST_CARDS:
+        document["findings"] = [{name: entry[name] for name in _LINKED} for entry in document["findings"]]
+    return document
+
+
+def _cards(environment: Environment, facts: Facts, findings: Sequence[tuple[int, Finding]]) -> list[list[str]]:
+    """The cards that are drawn when they are looked at: what a filter asks for, and the markup."""
+    draw = environment.get_template("parts.html").module.finding  # type: ignore[attr-defined]
+    found = []
+    for index, finding in findings:
+        where = place(finding, facts.comparisons)
+        markup = draw(finding, index, where, CLASS_MEANINGS, facts.scripts.get(finding.id))
+        found.append([str(markup), *_filtered_by(finding), searched_text(finding, where)])
+    return found
+
+
+def _filtered_by(finding: Finding) -> list[str]:
+    diagnosis = finding.diagnosis
+    return [diagnosis.api or "", " ".join(diagnosis.suspects), finding.kind.value]
+
+
+def searched_text(finding: Finding, where: str) -> str:
+    """What the search box of the findings looks at."""
+    diagnosis = finding.diagnosis
+    words_of = [finding.id, finding.engine, finding.kind.value, finding.stage.value, diagnosis.klass.value, where]
+    return " ".join([*words_of, diagnosis.api or "", " ".join(diagnosis.suspects), finding.signature])
+
+
+def _packed(cards: Sequence[Sequence[str]]) -> str:
+    """Compressed and in letters, so that thousands of cards are small until somebody wants them; empty for none."""
+    if not cards:
+        return ""
+    text = jsontext.document([list(card) for card in cards], indent=None)
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
 
 
 def _training_charts(facts: Facts) -> dict[str, object] | None:
@@ -107,6 +156,7 @@ def _environment() -> Environment:
         title=words.title,
         sentences=words.sentences,
         in_short=words.in_short,
+        searched=searched_text,
     )
     return environment
 

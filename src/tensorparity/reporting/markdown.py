@@ -17,6 +17,7 @@ def render(facts: Facts) -> str:
     """A page: the headline, one section per distinct defect, a table of everything else."""
     summary = summarize(facts)
     parts = [f"# {text(summary.headline)}"]
+    parts += [f"> **{text(alert)}**" for alert in summary.alerts]
     parts += [f"- {text(point)}" for point in summary.open_points]
     parts += [_defect(facts, defect) for defect in distinct(by_class(facts.defects))]
     accepted = facts.accepted

@@ -9,7 +9,7 @@ from enum import Enum
 from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
 from ..core.verdict import Judgement, Kind, Stage
-from . import wording
+from . import wording, words
 from .facts import Facts, TargetFacts
 
 
@@ -23,11 +23,12 @@ class Tone(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One run in a sentence, and what it left open."""
+    """One run in a sentence, what it left open, and what has to be read before all that."""
 
     headline: str
     tone: Tone
     open_points: tuple[str, ...]
+    alerts: tuple[str, ...] = ()
 
 
 #: What a class means to a reader, in the order in which a reader wants them.
@@ -69,7 +70,25 @@ def summarize(facts: Facts) -> Summary:
         sentence, tone = _one_case(facts)
     else:
         sentence, tone = _campaign(facts)
-    return Summary(sentence, tone, _open_points(facts))
+    return Summary(sentence, tone, _open_points(facts), _alerts(facts))
+
+
+def _alerts(facts: Facts) -> tuple[str, ...]:
+    """Planted faults, those that changed nothing, and what is wrong with the user's own data."""
+    planted = [f"{text[:1].upper()}{text[1:]}." for text in words.planted_faults(facts.planted)]
+    unseen = [
+        words.without_effect(target, fault) for target, fault in facts.planted.items() if not _shows(facts, target)
+    ]
+    return (*planted, *unseen, *facts.alerts)
+
+
+def _shows(facts: Facts, target: str) -> bool:
+    """Whether anything that was found may be what was planted in this target."""
+    names = {item.name for item in facts.targets}
+    accused = {suspect for finding in facts.findings for suspect in finding.diagnosis.suspects}
+    by_name = target in accused or any(_is_shared(suspect, names) for suspect in accused)
+    differs = (c for c in facts.comparisons or () if target in (c.a, c.b))
+    return by_name or any(c.verdict.judgement is not Judgement.PASS for c in differs)
 
 
 def by_class(findings: Iterable[Finding]) -> list[Finding]:
@@ -92,14 +111,20 @@ def distinct(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def tally(facts: Facts) -> str:
-    """``17 findings, 3 defects``."""
-    found, defects, different = len(facts.findings), len(facts.defects), len(distinct(facts.defects))
-    if not found:
+    """``17 findings, 3 defects``; of defects that were met repeatedly, ``80 sightings, 31 defects, 3 of them not yet
+    reduced``.
+    """
+    if not facts.findings:
         return "no findings"
-    if not defects:
-        return f"{wording.count(found, 'finding')}, no defects"
-    symptoms = "" if different == defects else f" (seen in {wording.count(defects, 'finding')})"
-    return f"{wording.count(found, 'finding')}, {wording.count(different, 'defect')}{symptoms}"
+    findings = wording.count(len(facts.findings), "finding")
+    if not facts.defects:
+        return f"{findings}, no defects"
+    clusters = distinct(facts.defects)
+    sightings = sum(finding.sightings for finding in facts.defects)
+    often = f", {wording.count(sightings, 'sighting')}" if sightings > len(clusters) else ""
+    open_ones = sum(finding.reduced is False for finding in clusters)
+    unreduced = f", {open_ones} of them not yet reduced" if open_ones else ""
+    return f"{findings}{often}, {wording.count(len(clusters), 'defect')}{unreduced}"
 
 
 def place(finding: Finding, comparisons: Iterable[Comparison] | None) -> str:
@@ -221,19 +246,39 @@ def _difference(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, T
 
 
 def _agreement(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, Tone]:
+    """Says "the same" where everything that was asked for is decided and no label changed, and nowhere else."""
     passing = [comparison for comparison in comparisons if comparison.verdict.judgement is Judgement.PASS]
-    undecided = len(comparisons) - len(passing)
-    silent = [target for target in facts.targets if not target.usable]
     if not comparisons:
         return "Nothing was compared: fewer than two targets gave an answer.", Tone.UNDECIDED
     if not passing:
         return f"It is not decided whether {_subject(facts)} is the same on {_targets(comparisons)}.", Tone.UNDECIDED
-    endings = [f"{target.name} {_status(target)}" for target in silent]
+    changed = max(passing, key=lambda comparison: comparison.labels_changed or 0)
+    if changed.labels_changed:
+        return _changed_labels(facts, changed, _undecided(facts, comparisons))
+    open_ends = _undecided(facts, comparisons)
+    if open_ends:
+        return f"{_subject(facts)}: {_targets(passing)} agree, but {'; '.join(open_ends)}.", Tone.UNDECIDED
+    return f"{_subject(facts)} is the same on {_targets(passing)}.", Tone.PASS
+
+
+def _undecided(facts: Facts, comparisons: Sequence[Comparison]) -> list[str]:
+    """What was asked for and gave no answer."""
+    undecided = sum(comparison.verdict.judgement is not Judgement.PASS for comparison in comparisons)
+    found = [f"{target.name} {_status(target)}" for target in facts.targets if not target.usable]
     if undecided:
-        endings.append(f"{undecided} of {wording.count(len(comparisons), 'comparison')} not decided")
-    ending = "".join(f"; {text}" for text in endings)
-    tone = Tone.UNDECIDED if endings else Tone.PASS
-    return f"{_subject(facts)} is the same on {_targets(passing)}{ending}.", tone
+        verb = "is" if undecided == 1 else "are"
+        found.append(f"{undecided} of {wording.count(len(comparisons), 'comparison')} {verb} not decided")
+    return found
+
+
+def _changed_labels(facts: Facts, changed: Comparison, open_ends: Sequence[str]) -> tuple[str, Tone]:
+    """Why a difference passes that a user would see."""
+    errors = [layer.isolated_error for layer in changed.layers if layer.isolated_error is not None]
+    measured = words.layers_measured(len(errors), len(changed.layers), max(errors, default=None))
+    so = ", so this is rounding carried along" if errors and len(errors) == len(changed.layers) else ""
+    said = words.labels_changed(changed.labels_changed or 0, changed.instances, changed.a, changed.b)
+    ending = "".join(f"; {text}" for text in open_ends)
+    return f"{_subject(facts)}: {said}; {measured}{so}{ending}.", Tone.UNDECIDED
 
 
 def _targets(comparisons: Iterable[Comparison]) -> str:
@@ -281,10 +326,13 @@ def _one_case(facts: Facts) -> tuple[str, Tone]:
         if first.is_defect:
             return f"{_subject(facts)} still fails, in a known way.", Tone.PASS
         return f"{_subject(facts)} still fails. It is no defect: {CLASS_MEANINGS[klass]}.", Tone.UNDECIDED
-    if facts.targets and not any(target.usable for target in facts.targets):
+    ran = [target.name for target in facts.targets if target.usable]
+    if facts.targets and not ran:
         return f"{_subject(facts)} cannot run here.", Tone.UNDECIDED
     if facts.stats.get("undecided"):
         return f"It is not decided whether {_subject(facts)} still fails.", Tone.UNDECIDED
+    if facts.accused:
+        return words.found_elsewhere(_subject(facts), ran, facts.accused), Tone.UNDECIDED
     return f"{_subject(facts)} does not fail here: it is fixed.", Tone.PASS
 
 
@@ -304,10 +352,15 @@ def _inspection(facts: Facts) -> tuple[str, Tone]:
 
 
 def _examination(facts: Facts) -> tuple[str, Tone]:
-    ill = [target.name for target in facts.targets if target.status not in ("completed", "available", "missing")]
+    ill = [target.name for target in facts.broken_targets]
+    late = [target.name for target in facts.targets if target.status == "not examined"]
     if ill:
         return f"{wording.names(ill)} {'does' if len(ill) == 1 else 'do'} not work.", Tone.FAIL
-    return f"Every installed target works ({sum(target.usable for target in facts.targets)}).", Tone.PASS
+    works = sum(target.usable for target in facts.targets)
+    if late:
+        was = "was" if len(late) == 1 else "were"
+        return f"{wording.count(works, 'target')} work; {wording.names(late)} {was} not examined.", Tone.UNDECIDED
+    return f"Every installed target works ({works}).", Tone.PASS
 
 
 # --- what was left open -------------------------------------------------------------------------

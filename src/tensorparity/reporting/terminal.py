@@ -14,6 +14,7 @@ from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
 from ..core.operator_errors import Precision
 from ..core.precision import HighPrecision
+from ..core.self_agreement import SelfAgreement
 from ..core.training import Training
 from ..core.verdict import Judgement
 from . import training as trainings
@@ -47,6 +48,8 @@ class _Page:
 
     def write(self, facts: Facts) -> None:
         summary = summarize(facts)
+        for alert in summary.alerts:
+            self._line(alert, "bold yellow")
         self._line(summary.headline, _TONES[summary.tone])
         if facts.command in INSPECTIONS:
             self._targets(facts)
@@ -55,6 +58,7 @@ class _Page:
         self._pairs(trainings.of_outputs(facts.comparisons or ()))
         self._print_accused(facts)
         self._high_precision(facts.high_precision)
+        self._self_agreement(facts.self_agreement)
         self._print_training(facts)
         self._engines(facts)
         self._classes(facts)
@@ -141,6 +145,16 @@ class _Page:
             name = f"{item.target}, {item.output}" if several else item.target
             changed = "-" if item.labels_changed is None else f"{item.labels_changed}/{len(run.inputs)}"
             table.add_row(*self._cells(name, wording.number(item.max_abs), wording.number(item.max_rel), changed))
+        self._show(table)
+
+    def _self_agreement(self, found: Sequence[SelfAgreement]) -> None:
+        if not found:
+            return
+        table = self._table("against itself", "in", "largest\ndifference", "relative", "labels\nchanged")
+        for item in found:
+            changed = "-" if item.labels_changed is None else str(item.labels_changed)
+            numbers = (_difference(item.max_abs, item.problem), _difference(item.max_rel, "-"))
+            table.add_row(*self._cells(item.target, item.way, *numbers, changed))
         self._show(table)
 
     def _print_training(self, facts: Facts) -> None:
@@ -253,7 +267,8 @@ class _Page:
 
     def _rest(self, amount: int, noun: str) -> None:
         if amount > 0:
-            self._line(f"  ... and {wording.count(amount, f'more {noun}', f'more {noun}s')}", "dim")
+            more = wording.count(amount, f"more {noun}", f"more {noun}s")
+            self._line(f"  ... and {more}: all are in report.html, and with --format json", "dim")
 
     def _show(self, table: Table) -> None:
         self._line("")
@@ -335,3 +350,10 @@ def _where(defect: Finding, facts: Facts) -> str:
     """The layer, and the public name where the layer's type does not already say it."""
     where, api = place(defect, facts.comparisons), defect.diagnosis.api
     return f"{where}, {api}" if api and where != api else where
+
+
+def _difference(value: float | None, otherwise: str) -> str:
+    """A number, or that there is no difference at all."""
+    if value is None:
+        return otherwise
+    return "none" if value == 0 else wording.number(value)

@@ -53,6 +53,8 @@ class Told(Protocol):
     def stage(self) -> Stage: ...
     @property
     def diagnosis(self) -> Diagnosis: ...
+    @property
+    def targets(self) -> tuple[str, ...]: ...
 
 
 def sentence(evidence: Evidence) -> str:
@@ -97,10 +99,10 @@ def title(told: Told, on: str = "", otherwise: str = "a model") -> str:
     if exporters:
         return f"{what} is exported wrongly by {wording.names(exporters)}"
     if diagnosis.klass is Class.UNSUPPORTED:
-        return f"{what} is not supported{_on(suspects)}"
+        return f"{what} is not supported{_on(suspects, told.targets)}"
     if diagnosis.klass is Class.SPECIFICATION:
         return f"{what} differs between targets, where the documentation leaves it open"
-    said = f"{_PLACES.get(told.stage, '{}').format(what)} {symptom(told.kind, diagnosis)}{_on(suspects)}"
+    said = f"{_PLACES.get(told.stage, '{}').format(what)} {symptom(told.kind, diagnosis)}{_on(suspects, told.targets)}"
     return f"{said}, in some runs only" if diagnosis.klass is Class.FLAKY else said
 
 
@@ -110,6 +112,146 @@ _PLACES = {
     Stage.UPDATE: "a training step of {}",
     Stage.SAVE_LOAD: "{}, saved and loaded again,",
 }
+
+
+def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """What a campaign leaves open, a sentence each.
+
+    Args:
+        unconfirmed: suspicions that there was no time to confirm.
+        hangs: the same of hangs, each with API and target.
+        spared: by target and what hangs on it, how many requests were answered from memory.
+    """
+    said = []
+    if unconfirmed:
+        said.append(f"{wording.count(unconfirmed, 'suspicion')} could not be confirmed in the time that was left")
+    said += [f"{name} did not answer in time, and there was no time left to make sure that it hangs" for name in hangs]
+    for target, parts in spared.items():
+        for part, count in parts.items():
+            cases = wording.count(count, "case")
+            said.append(f"{part} has hung on {target}: {cases} with it were not run there again")
+    return said
+
+
+def clock(spent: float, budget: float | None) -> str:
+    """How long a run has taken, and what is left of its time."""
+    if budget is None:
+        return _minutes(spent)
+    left = max(0.0, budget - spent)
+    return f"{_minutes(min(spent, budget) if left else spent)} of {_minutes(budget)}, {_minutes(left)} left"
+
+
+def _minutes(seconds: float) -> str:
+    hours, rest = divmod(int(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
+def work(phase: str, done: int, total: int | None, cases: int, spent: float, detail: str) -> str:
+    """What a run is doing: the phase, how much of it is done, its speed, and whatever the phase says itself."""
+    amount = f" {done} of {total}" if total else f" {done}" if done else ""
+    speed = f"{cases / spent:.1f} cases/s" if cases and spent else ""
+    return ", ".join(part for part in (f"{phase}{amount}", speed, detail) if part)
+
+
+def workers(targets: Sequence[str], restarts: Mapping[str, int]) -> str:
+    """The targets with how often their workers had to be started again."""
+    named = dict.fromkeys([*targets, *restarts])
+    told = (f"{name} ({wording.count(restarts[name], 'restart')})" if restarts.get(name) else name for name in named)
+    return f"workers: {', '.join(told)}" if named else ""
+
+
+def never_trained(targets: Sequence[str]) -> str:
+    """Of a training that was asked for."""
+    return f"the model was not trained: {wording.names(targets)} cannot be asked for it, or did not run the model"
+
+
+def never_ran(stages: Sequence[str], targets: Sequence[str]) -> str:
+    """Of stages of a training step that were asked for."""
+    return f"{wording.names(stages)} never ran: {wording.names(targets)} cannot be asked for it"
+
+
+def no_size_fits(
+    inputs: Sequence[tuple[str, Sequence[int | None]]], sizes: Sequence[int], target: str, said: str
+) -> str:
+    """Of open sizes that nobody can guess: what was tried, what was said of it, and the option that helps."""
+    shapes = wording.names(
+        f"{name} ({', '.join('?' if s is None else str(s) for s in shape)})" for name, shape in inputs
+    )
+    given = " ".join(
+        f"--input {name}={'x'.join('SIZE' if s is None else str(s) for s in shape)}" for name, shape in inputs
+    )
+    tried = ", ".join(str(size) for size in sorted(sizes))
+    return f"{target} takes none of the sizes {tried} for what {shapes} leaves open ({said}); give them: {given}"
+
+
+def not_examined(target: str, seconds: float) -> str:
+    """Of a target that took too long to be examined."""
+    return f"no answer within {seconds:.0f} s; 'tensorparity doctor --targets {target}' waits for it"
+
+
+def machine(
+    architecture: str,
+    cores: int,
+    instructions: Sequence[str],
+    switches: Mapping[str, str],
+    compiler: str | None,
+    headers: bool,
+    memory: int,
+    available: int,
+) -> list[str]:
+    """What decides which kernels run here."""
+    sets = ", ".join(instructions) or "instruction set not known"
+    kernels = ", ".join(f"{name}={value}" for name, value in switches.items()) or "each library's default"
+    if compiler is None:
+        compiling = "torch.compile has no C++ compiler: install g++, or set CXX"
+    elif not headers:
+        compiling = f"torch.compile has {compiler}, but not the headers of Python (python3-dev)"
+    else:
+        compiling = f"torch.compile has {compiler}"
+    gib = 1 << 30
+    return [
+        f"machine: {architecture}, {wording.count(cores, 'core')}, {sets}",
+        f"oneDNN and kernels: {kernels}",
+        compiling,
+        f"memory: {available / gib:.1f} of {memory / gib:.1f} GiB free; a worker may use half of all (--memory)",
+    ]
+
+
+def planted_faults(faults: Mapping[str, str]) -> list[str]:
+    """The planted faults, by target."""
+    return [f"fault {name} is planted in {target}" for target, name in faults.items()]
+
+
+def without_effect(target: str, fault: str) -> str:
+    """Of a planted fault that nobody noticed."""
+    return f"The fault {fault} that is planted in {target} changed nothing that was compared."
+
+
+def labels_changed(changed: int, instances: int, a: str, b: str) -> str:
+    """How many labels two targets disagree about."""
+    return f"{changed} of {wording.count(instances, 'label')} changed between {a} and {b}"
+
+
+def layers_measured(measured: int, layers: int, units: float | None) -> str:
+    """Which share of a model's layers was run alone on both sides, and how far they agreed."""
+    if not layers:
+        return "its layers could not be read, so none was run alone"
+    if measured < layers:
+        return f"{measured} of {wording.count(layers, 'layer')} could be run alone, and those agree"
+    return f"all {wording.count(layers, 'layer')} agree alone to {wording.number(units)} units of rounding"
+
+
+def not_finite(counts: Mapping[str, int]) -> list[str]:
+    """Of the user's own data: what is no number there is none anywhere behind."""
+    if not counts:
+        return []
+    arrays = wording.names(f"{count} in {name}" for name, count in counts.items())
+    return [f"The data holds NaN or infinite values ({arrays}): what they lead to is no fault of a target."]
+
+
+def found_elsewhere(subject: str, ran: Sequence[str], accused: Sequence[str]) -> str:
+    """A case that was replayed without whom it was filed against."""
+    return f"{subject} does not fail on {wording.names(ran)}; it was found on {wording.names(accused)}."
 
 
 def symptom(kind: Kind, diagnosis: Diagnosis) -> str:
@@ -143,7 +285,9 @@ _SYMPTOMS = {
 
 
 def _nan_symptom(diagnosis: Diagnosis) -> str:
-    placed = (item.data for item in diagnosis.observations if item.code == "not-finite")
+    if any(item.code == "both-ways" for item in diagnosis.observations):
+        return "gives NaN in some places and numbers in others, for the same input"
+    placed = (item.data for item in diagnosis.observations if item.code in ("not-finite", "says"))
     place = next(placed, None)
     if place is None or not _is_finite(place["observed"]):
         return "gives NaN or infinity"
@@ -161,11 +305,13 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_PARAMETER else text[: _LONGEST_PARAMETER - 3] + "..."
 
 
-def _on(suspects: Sequence[str]) -> str:
+def _on(suspects: Sequence[str], targets: Sequence[str]) -> str:
+    """Where; code that all targets of a family share is accused by the family's name."""
     if not suspects:
         return ""
-    if tuple(suspects) == ("keras",):
-        return " on every Keras backend"
+    family = suspects[0] if len(suspects) == 1 and suspects[0] not in targets else ""
+    if family and any(target.startswith(f"{family}:") for target in targets):
+        return f" on every {family.capitalize()} backend"
     return f" on {wording.names(suspects)}"
 
 
@@ -349,6 +495,34 @@ def _two_answers(data: Data) -> str:
     return f"{data['target']} gives two different answers on the same case"
 
 
+def _says(data: Data) -> str:
+    """``sin(1e+06) = -0.349993502, and jax:jit says -0.35 in float32: 80 times what rounding explains``."""
+    said, true = (f"{float(data[name]):.9g}" for name in ("observed", "expected"))
+    ratio = "" if data["ratio"] is None else f": {float(data['ratio']):.3g} times what rounding explains"
+    return f"{data['called']} = {true}, and {data['target']} says {said} in {data['dtype']}{ratio}"
+
+
+def _both_ways(data: Data) -> str:
+    """Either answer would be right; both are not."""
+    at, index = data["target"], list(data["index"])
+    if data["how"] != "position":
+        return f"{at} gives NaN where {data['how']} gives a number, or a number where that gives NaN, at {index}"
+    rows = wording.count(int(data["rows"]), "equal row")
+    return (
+        f"of {rows}, {at} answers some with NaN and some with a number (at {index}): it depends on the position alone"
+    )
+
+
+def _settings(data: Data) -> str:
+    """``seen only with threads=1; not with threads=2``: whoever looks at it elsewhere has to know."""
+    tried, missing, needed = data["tried"], data["missing"], data["needed"]
+    if not missing:
+        return f"seen always: as libraries are installed, and with {wording.names(tried)}"
+    only = f"seen only with {wording.names(needed)}" if needed else "seen as libraries are installed"
+    also = [setting for setting in tried if setting not in missing and setting not in needed]
+    return f"{only}{f', also with {wording.names(also)}' if also else ''}; not seen with {wording.names(missing)}"
+
+
 # --- exported files ---------------------------------------------------------------------------------
 
 
@@ -442,6 +616,17 @@ def _layers_unknown(data: Data) -> str:
     return "the layers of the model could not be run alone, so nobody can say which of the two is wrong"
 
 
+def _introduction_rate(data: Data) -> str:
+    return (
+        f"{data['layer']} ({data['type']}) is the first layer whose introduction rate, {data['rate']:.3g}, is above "
+        "the third quartile of all layers; the rule compares the two and blames neither"
+    )
+
+
+def _adjacent_layers(data: Data) -> str:
+    return f"either layer is right alone; {' and '.join(data['layers'])}, run as one, are not"
+
+
 def _right_before_saving(data: Data) -> str:
     return "before the model was saved and loaded, the same layer was right"
 
@@ -467,6 +652,12 @@ def _breaks_rule(data: Data) -> str:
     return f"{data['target']} breaks {rule}: two computations that must agree do not: {data['how']}"
 
 
+def _differs_at(data: Data) -> str:
+    of = {0: "the first side", 1: "the second side"}.get(data["wrong"], "one side")
+    what = data["name"] or "the call"
+    return f"{what}: {of} is held to be wrong; rounding explains a difference of {data['allowed']:.3g}"
+
+
 def _paper_parts(data: Data) -> str:
     return (
         f"{data['a']} and {data['b']} differ by {data['distance']:.3g} (Chebyshev distance) in {data['layer']}, "
@@ -476,6 +667,47 @@ def _paper_parts(data: Data) -> str:
 
 def _paper_vote(data: Data) -> str:
     return f"all others agree against {data['odd']}" if data["odd"] else "no majority says which of them is wrong"
+
+
+def _paper_fails(data: Data) -> str:
+    return f"{data['reason']}, where another target completes the model"
+
+
+def _paper_nan(data: Data) -> str:
+    return f"{data['layer']} gives NaN on {', '.join(data['targets'])}"
+
+
+def _paper_labels(data: Data) -> str:
+    return f"{data['a']} and {data['b']} give another label for {data['changed']} of {data['inputs']} inputs"
+
+
+def under_stress(pair: Data) -> str:
+    """How far apart two targets came on inputs within the range of the data; never that there is nothing further."""
+    changed = (
+        f"the label changed for {pair['labels_changed']} of them" if pair["labels_changed"] else "no label changed"
+    )
+    through = f", most of it through {pair['layer']}" if pair["layer"] else ""
+    return (
+        f"stress: {pair['a']} and {pair['b']} came {pair['distance']:.3g} apart in the logits{through}, in "
+        f"{pair['evaluations']} inputs within the range of the data; {changed}: a lower bound, not the worst there is"
+    )
+
+
+def _paper_places(data: Data) -> str:
+    if not data["places"]:
+        return "no layer's change rate exceeds the paper's t1: precision"
+    return f"by the paper's change rates it arises in {', '.join(data['places'])}"
+
+
+def _guilty_parameters(data: Data) -> str:
+    guilty = [f"{one['parameter']} ({_cleared_by(one['values'])})" for one in data["guilty"]]
+    if not guilty:
+        return f"no parameter alone is guilty: it stays with each of {data['tried']} other values"
+    return f"guilty parameters: {'; '.join(guilty)}"
+
+
+def _cleared_by(values: Json) -> str:
+    return f"gone with {' or '.join(map(_value, values))}"
 
 
 def _sometimes(data: Data) -> str:
@@ -516,6 +748,9 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "freedom": _freedom,
     "not-again": _not_again,
     "two-answers": _two_answers,
+    "settings": _settings,
+    "both-ways": _both_ways,
+    "says": _says,
     "exported-layer": _exported_layer,
     "exported-output": _exported_output,
     "exporter-doubt": _exporter_doubt,
@@ -531,13 +766,21 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "pair-differs": _pair_differs,
     "rounding-carried": _rounding_carried,
     "layers-unknown": _layers_unknown,
+    "introduction-rate": _introduction_rate,
+    "adjacent-layers": _adjacent_layers,
     "right-before-saving": _right_before_saving,
     "optimizer-step": _optimizer_step,
     "accepts": _accepts,
     "refuses": _refuses,
     "breaks-rule": _breaks_rule,
+    "differs-at": _differs_at,
     "paper-parts": _paper_parts,
     "paper-vote": _paper_vote,
+    "paper-fails": _paper_fails,
+    "paper-nan": _paper_nan,
+    "paper-labels": _paper_labels,
+    "paper-places": _paper_places,
+    "guilty-parameters": _guilty_parameters,
     "sometimes": _sometimes,
     "witness-runs": _witness_runs,
     "witness": _witness,

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from ..core.arrays import Array, dtype_name
 from ..core.atomic import replacing_file
+from ..core.call import CALLED, ITEM, SEVERAL
 from ..core.case import EXPORTED_ONNX, ApiCall, Case, ModelFile, Subject
 from ..core.errors import CaseFileError, ModelRefusedError, UsageError
 from ..core.jsontext import Json, canonical, parse
@@ -338,12 +339,18 @@ def _check_graphs(case: Case) -> None:
                 raise TypeError(f"a name must be a string, got {text!r}")
 
 
+def _is_name(api: str) -> bool:
+    """A dotted name, or that of a part of a program."""
+    whole = f"method{api}" if api.startswith(".") else api
+    return api in (CALLED, ITEM, SEVERAL) or _API_NAME.fullmatch(whole) is not None
+
+
 def _check_subjects(path: Path, case: Case, trust: bool, api_known: Callable[[str], bool] | None) -> None:
     for subject in _subjects(case):
         if isinstance(subject, ApiCall):
-            known = _API_NAME.fullmatch(subject.api) and (api_known is None or api_known(subject.api))
-            if not known:
-                refuse(path, f"it calls {subject.api!r}, which is no public function of a known library", _HOSTILE)
+            for call in subject.calls():
+                if not (_is_name(call.api) and (api_known is None or api_known(call.api))):
+                    refuse(path, f"it calls {call.api!r}, which is no public function of a known library", _HOSTILE)
         elif isinstance(subject, ModelFile) and subject.format not in DATA_FORMATS and not trust:
             refuse(path, f"its model is of format {subject.format!r}, which can run code", _TRUST)
 

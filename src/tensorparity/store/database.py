@@ -284,6 +284,28 @@ class Store:
             return self._stored_finding(campaign, finding.id) or finding  # another process was faster
         return finding
 
+    def update_finding(self, campaign: int, finding: Finding) -> None:
+        """Keep what became known of a finding after it was filed: sightings, clusters. Its files stay as they are."""
+        table = schema.findings
+        row = {**_finding_row(campaign, finding)}
+        del row["created"]
+        place = (table.c.campaign == campaign) & (table.c.id == finding.id)
+        with self._writing() as connection:
+            connection.execute(update(table).where(place).values(row))
+
+    def change_texts(self, campaign: int, finding: Finding, *, script: str | None = None, remark: str = "") -> None:
+        """Keep what became known of a finding in its files.
+
+        Args:
+            script: the text that replaces its reproducer.
+            remark: a section that the draft of its report ends with.
+        """
+        place, draft = self.script_path(finding), self.draft_path(finding)
+        if script is not None and place is not None:
+            self._keep_text(campaign, place.name, script)
+        if remark and draft is not None:
+            self._keep_text(campaign, draft.name, f"{draft.read_text().rstrip()}\n\n{remark}")
+
     def findings(self, campaign: int | None = None) -> list[Finding]:
         """The findings of one campaign, or of all, in the order they were added."""
         table = schema.findings
@@ -400,7 +422,13 @@ def _detail_row(campaign: int, engine: str, result: Result) -> dict[str, Any] | 
         name: {target: [float(value) for value in values] for target, values in by_target.items()}
         for name, by_target in result.measures.items()
     }
-    found = {"measures": measures, "replies": dict(result.replies), "facts": dict(result.facts)}
+    convicted = [list(key) for key in result.convicted]
+    found = {
+        "measures": measures,
+        "replies": dict(result.replies),
+        "facts": dict(result.facts),
+        "convicted": convicted,
+    }
     document = {name: value for name, value in found.items() if value}
     if not document:
         return None
@@ -418,6 +446,7 @@ def _result(row: Row[Any], details: Mapping[str, Json]) -> Result:
         measures=_numbers(details.get("measures", {})),
         replies=details.get("replies", {}),
         facts=details.get("facts", {}),
+        convicted=tuple(tuple(key) for key in details.get("convicted", ())),
     )
 
 

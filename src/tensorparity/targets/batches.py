@@ -78,6 +78,9 @@ class Queues:
         first = heapq.heappop(self._heaps[job.request.target])
         assert first is job, "only the first of a target is taken"
 
+    def clear(self) -> None:
+        self._heaps.clear()
+
     def forget(self, batch: RequestBatch) -> None:
         for target, heap in self._heaps.items():
             kept = [job for job in heap if job.batch is not batch]
@@ -129,6 +132,15 @@ class Inbox:
             for batch in self._batches:
                 batch.fail(error)
                 batch.gone.set()
+
+    def end_batches(self, error: BaseException) -> None:
+        """Whoever waits learns why nothing comes; the loop goes on for those who come later."""
+        with self._lock:
+            self._jobs.clear()
+            for batch in list(self._batches):
+                batch.fail(error)
+                batch.gone.set()
+            self._batches.clear()
 
     def close(self) -> None:
         """Tell the loop to end."""

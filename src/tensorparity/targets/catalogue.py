@@ -10,9 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from ..core.case import EXPORTED_ONNX
 from ..core.errors import UnknownTargetError
+from ..core.machine_settings import Setting
+from ..core.near_misses import meant
 from ..core.procedure import Goal
 from ..core.registry import Registry
-from ..core.traits import EVERYTHING, TargetTraits, Traits, base_name
+from ..core.traits import TargetTraits, Traits, base_name
 from ..operators.reference import tolerances
 from .names import TargetName
 
@@ -67,6 +69,21 @@ class TargetSpec:
 _NARROWED = {"float64": "float32"}
 
 
+#: oneDNN computes for TensorFlow, torch and OpenVINO; which kernels it and ATen take depends on the instruction set.
+_TWO_THREADS = Setting("threads", "2")
+_ONEDNN = (Setting("ONEDNN_MAX_CPU_ISA", "SSE41"), _TWO_THREADS, Setting("ONEDNN_MAX_CPU_ISA", "AVX2"))
+_TENSORFLOW = (Setting("TF_ENABLE_ONEDNN_OPTS", "0"), Setting("TF_ENABLE_ONEDNN_OPTS", "1"), *_ONEDNN)
+_ATEN = (Setting("ATEN_CPU_CAPABILITY", "default"), *_ONEDNN, Setting("ATEN_CPU_CAPABILITY", "avx2"))
+#: By library, what is tried.
+_SETTINGS: Mapping[str, tuple[Setting, ...]] = {
+    "tensorflow": _TENSORFLOW,
+    "torch": _ATEN,
+    "openvino": _ONEDNN,
+    "jax": (_TWO_THREADS,),
+    "onnxruntime": (_TWO_THREADS,),
+}
+
+
 def _keras(backend: str, library: str, rank: int = 100) -> TargetSpec:
     return TargetSpec(
         name=f"keras:{backend}",
@@ -86,6 +103,7 @@ def _keras(backend: str, library: str, rank: int = 100) -> TargetSpec:
             start_rank=rank,
             script_writer="keras",
             tolerances=tolerances.KERAS,
+            settings=_SETTINGS.get(backend, ()),
         ),
     )
 
@@ -107,13 +125,24 @@ KERAS_TENSORFLOW = _with(
 )
 KERAS_JAX = _with(_keras("jax", "jax", 6), unoptimized_eager=True, training_rank=1)
 KERAS_TORCH = _with(_keras("torch", "torch", 2), training_rank=2, exporters={"onnx": ("onnx",)})
-# NumPy's backend leans on JAX for convolution and pooling; OpenVINO's compiles every operation of its own.
+#: Keras on NumPy convolves, pools and transforms with JAX (``nn.py`` and ``math.py`` of that backend), also
+#: inside of other layers; everything else is NumPy's own, adaptive and global pooling among it.
+_CONVOLVING = ("Conv", "DepthwiseConv", "SeparableConv", "ConvLSTM")
+_WITH_JAX = (
+    *(f"{kind}{dims}D" for kind in (*_CONVOLVING, "MaxPooling", "AveragePooling") for dims in (1, 2, 3)),
+    *(f"Conv{dims}DTranspose" for dims in (1, 2, 3)),
+    *("STFTSpectrogram", "MelSpectrogram", "TimeDistributed", "SpectralNormalization", "Bidirectional"),
+    *("conv1d", "conv2d", "conv3d", "depthwise_conv2d", "conv1d_transpose", "conv2d_transpose", "conv3d_transpose"),
+    *("max_pool1d", "pooling", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"),
+)
+# OpenVINO's backend compiles every operation of its own, and borrows no kernel.
 KERAS_NUMPY = _with(
     replace(_keras("numpy", "jax"), extra="jax", summary="Keras 3 on NumPy, forward only: an arbiter"),
-    shared_kernels={EVERYTHING: "jax"},
+    shared_kernels=dict.fromkeys(_WITH_JAX, "jax"),
     arbiter=True,
     max_goal=Goal.FORWARD,
     default=False,
+    searched=True,
 )
 KERAS_OPENVINO = _with(
     replace(_keras("openvino", "openvino", 5), summary="Keras 3 on OpenVINO, forward only"),
@@ -142,6 +171,7 @@ ONNXRUNTIME = TargetSpec(
         witness=True,
         start_rank=0,
         tolerances=tolerances.ONNXRUNTIME,
+        settings=_SETTINGS["onnxruntime"],
     ),
 )
 OPENVINO = TargetSpec(
@@ -150,7 +180,7 @@ OPENVINO = TargetSpec(
     distributions=("openvino",),
     extra="openvino",
     summary="OpenVINO on the CPU, forward only, in float32",
-    traits=replace(_ONNX, family="openvino", library="openvino", start_rank=4),
+    traits=replace(_ONNX, family="openvino", library="openvino", start_rank=4, settings=_SETTINGS["openvino"]),
 )
 ONNX_REFERENCE = TargetSpec(
     name="onnx:reference",
@@ -174,12 +204,14 @@ TORCH_EAGER = TargetSpec(
         lowering="torch",
         calls="torch",
         reads=("torch",),
+        wide_formats=("torch",),
         witness=True,
         default=False,
         start_rank=1,
         exporters={"onnx": ()},
         script_writer="torch",
         tolerances=tolerances.TORCH,
+        settings=_SETTINGS["torch"],
     ),
 )
 TORCH_COMPILE = _with(
@@ -190,6 +222,7 @@ TORCH_COMPILE = _with(
     ),
     compiled=True,
     witness=False,
+    wide_formats=(),
     start_rank=100,
 )
 TENSORFLOW_EAGER = TargetSpec(
@@ -207,6 +240,7 @@ TENSORFLOW_EAGER = TargetSpec(
         default=False,
         script_writer="operator",
         tolerances=tolerances.TENSORFLOW,
+        settings=_SETTINGS["tensorflow"],
     ),
 )
 TENSORFLOW_XLA = _with(
@@ -228,6 +262,7 @@ JAX_EAGER = TargetSpec(
         default=False,
         script_writer="operator",
         tolerances=tolerances.JAX,
+        settings=_SETTINGS["jax"],
     ),
 )
 JAX_JIT = _with(replace(JAX_EAGER, name="jax:jit", summary="JAX: single calls compiled as a whole"), compiled=True)
@@ -252,6 +287,11 @@ TARGETS: Registry[TargetSpec] = Registry(
     },
 )
 
+#: Whose operators Predoo's tables are about.
+PAPER_TARGETS = ("tensorflow:eager",)
+#: Who exports torch programs to ONNX.
+TORCH_EXPORTER = "torch:eager"
+
 #: One distribution may provide another's modules.
 ALTERNATIVES: dict[str, tuple[str, ...]] = {
     "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-intel", "tf-nightly"),
@@ -267,7 +307,7 @@ def spec_of(name: TargetName) -> TargetSpec:
     """
     if name.base not in TARGETS:
         raise UnknownTargetError(
-            f"unknown target {name.base!r}; known are {', '.join(TARGETS.names())} "
+            f"unknown target {name.base!r}{meant(name.base, TARGETS.names())}; known are {', '.join(TARGETS.names())} "
             "('tensorparity targets' shows which are installed)"
         )
     return TARGETS.get(name.base)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import UsageError
+from ..core.machine_settings import instruction_set
 from .catalogue import ALTERNATIVES, TargetSpec
 
 #: What a worker inherits of the host's environment variables: nothing secret, nothing that steers a library.
@@ -293,6 +294,17 @@ def base_variables() -> dict[str, str]:
     variables["PYTHONUNBUFFERED"] = "1"
     variables["PYTHONUSERBASE"] = site.getuserbase()
     return variables
+
+
+@functools.cache
+def available_instruction_set() -> str:
+    """The largest instruction set of this processor, as oneDNN calls it; empty where that is not known."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    flags = next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), [])
+    return instruction_set(flags)
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..core.errors import UsageError
+from ..core.near_misses import meant
 from .names import parse_target
 
 _PACKAGE = "tensorparity.testing.faults"
@@ -42,7 +43,8 @@ def load_fault(text: str) -> Fault:
             raise UsageError(f"no fault file at {text!r}")
         return Fault(path.name, path.read_text())
     if text not in fault_names():
-        raise UsageError(f"unknown fault {text!r}; known are {', '.join(fault_names())}, or give a FILE.py")
+        known = ", ".join(fault_names())
+        raise UsageError(f"unknown fault {text!r}{meant(text, fault_names())}; known are {known}, or give a FILE.py")
     resource = resources.files(_PACKAGE) / (text.replace("-", "_") + ".py")
     return Fault(text, resource.read_text())
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import psutil
 
 GIB = 1 << 30
+#: The least and the most that a deadline changes the patience with a sleeping worker.
+_PATIENCE = (0.25, 3.0)
 
 
 @functools.cache
@@ -25,13 +27,16 @@ class WorkerLimits:
     address-space limits break the libraries.
 
     Args:
-        idle_seconds: doing nothing for so long is a hang. A minute, because what waits without
-            being stuck (a cold disk, a swapped page, a lock of another process) is done sooner.
+        idle_seconds: sleeping for so long is a hang. What waits for a disk or for its turn on a
+            loaded machine does not sleep, and what sleeps without being stuck (a lock of another
+            process) is done sooner; a hang is asked again with more patience before it is believed.
+        start_idle_seconds: the same while a library is imported.
     """
 
     cpu_seconds: float = 120.0
     wall_factor: float = 10.0
-    idle_seconds: float = 60.0
+    idle_seconds: float = 20.0
+    start_idle_seconds: float = 60.0
     start_cpu_seconds: float = 120.0
     memory_bytes: int = 0
     file_bytes: int = 4 * GIB
@@ -45,5 +50,6 @@ class WorkerLimits:
         return cpu_seconds * self.wall_factor
 
     def idle(self, cpu_seconds: float) -> float:
-        """Grows with a long deadline: a hang that is asked again at ten times it gets more patience here too."""
-        return max(self.idle_seconds, cpu_seconds / 2)
+        """Grows with a longer deadline, three times at most: ten times as long a sleep says nothing more."""
+        shortest, longest = _PATIENCE
+        return self.idle_seconds * min(longest, max(shortest, cpu_seconds / self.cpu_seconds))

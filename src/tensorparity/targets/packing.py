@@ -81,7 +81,8 @@ def _together(requests: Sequence[Request]) -> Request:
     }
     cases = [request.header["case"] for request in requests]
     seconds = (requests[0].cpu_seconds or 0.0) * max(1.0, len(requests) / _SHARING)
-    return Request(requests[0].target, {"do": "pack", "cases": cases}, arrays, seconds or None)
+    parts: dict[str, tuple[str, ...]] = {part: () for request in requests for part in request.parts}
+    return Request(requests[0].target, {"do": "pack", "cases": cases}, arrays, seconds or None, parts)
 
 
 def _replies_of_pack(reply: Reply, count: int) -> list[Reply]:

@@ -20,9 +20,11 @@ from types import TracebackType
 
 import psutil
 
-from ..core.errors import WorkerStartError
+from ..core.errors import OutOfTimeError, WorkerStartError
+from ..core.time_limit import TimeLimit
 from ..worker import protocol
 from .batches import Inbox, Queues, RequestBatch, WorkerJob
+from .hanging import HangMemory
 from .limits import WorkerLimits
 from .requests import End, Reply, Request, WorkerPlan
 from .slots import Slot, State, death_at_start, not_an_answer, start_failure
@@ -42,10 +44,19 @@ class Pool:
         plans: by target name.
         workers: how many may be at work at once, over all targets.
         grow: whether a target may have more than one worker, and more than its share.
+        hanging: what is known to hang; None asks for everything.
+        time_limit: when whatever is under way is ended.
     """
 
     def __init__(
-        self, plans: Mapping[str, WorkerPlan], limits: WorkerLimits, workers: int | None = None, *, grow: bool = True
+        self,
+        plans: Mapping[str, WorkerPlan],
+        limits: WorkerLimits,
+        workers: int | None = None,
+        *,
+        grow: bool = True,
+        hanging: HangMemory | None = None,
+        time_limit: TimeLimit | None = None,
     ) -> None:
         self._grow = grow
         self._plans = dict(plans)
@@ -61,6 +72,9 @@ class Pool:
         self._held = 0
         self._queues = Queues()
         self._numbers = itertools.count()
+        self._hanging = hanging or HangMemory()
+        self._remembers = hanging is not None
+        self._time_limit = time_limit or TimeLimit()
         self._inbox = Inbox()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -143,6 +157,8 @@ class Pool:
     def _serve(self) -> None:
         try:
             while self._take_in():
+                if self._time_limit.is_over:
+                    self._end_all()
                 self._assign()
                 self._turn()
             self._inbox.fail(RuntimeError("the pool was closed"))
@@ -160,6 +176,13 @@ class Pool:
                 self._drop(slot)  # it would answer nobody
             batch.gone.set()
         return not self._inbox.closed
+
+    def _end_all(self) -> None:
+        """The time is used up: whoever waits is told so, and busy workers end."""
+        for slot in self._active:
+            self._drop(slot)
+        self._queues.clear()
+        self._inbox.end_batches(OutOfTimeError())
 
     @property
     def _active(self) -> list[Slot]:
@@ -180,6 +203,11 @@ class Pool:
             self._queues.take(job)
             job.batch.answer(job.position, Reply(End.NOT_STARTED, error=self._broken[target]))
             return True
+        known = self._known_hang(job.request)
+        if known is not None:
+            self._queues.take(job)
+            job.batch.answer(job.position, known)
+            return True
         if len(self._active) >= self._workers:
             return False
         mine = [slot for slot in self._slots if slot.plan.target == target]
@@ -193,6 +221,14 @@ class Pool:
         self._queues.take(job)
         self._launch(target).job = job
         return True
+
+    def _known_hang(self, request: Request) -> Reply | None:
+        """The answer to what would only hang once more."""
+        known = self._hanging.known(request.target, request.parts) if self._remembers else None
+        if known is None:
+            return None
+        part, detail = known
+        return Reply(End.DEADLINE, detail=detail, node=next(iter(request.parts[part]), None))
 
     def _may_launch(self, target: str) -> bool:
         mine = sum(slot.plan.target == target for slot in self._slots)
@@ -216,7 +252,8 @@ class Pool:
         plan = self._plans[target]
         slot = Slot(plan)
         slot.state = State.STARTING
-        slot.ask(plan.start, {}, self._limits.start_cpu_seconds, self._limits)
+        limits = self._limits
+        slot.ask(plan.start, {}, limits.start_cpu_seconds, limits, limits.start_idle_seconds)
         self._slots.append(slot)
         self._waited[target] = 0.0
         return slot
@@ -225,9 +262,11 @@ class Pool:
         slot.state = State.BUSY
         slot.job = job
         slot.peak = 0
-        cpu = job.request.cpu_seconds or self._limits.cpu_seconds
+        request = job.request
+        cpu = request.cpu_seconds or self._limits.cpu_seconds
+        idle = self._limits.idle(cpu) * self._hanging.patience(request.target, request.parts)
         try:
-            slot.ask(job.request.header, job.request.arrays, cpu, self._limits)
+            slot.ask(request.header, request.arrays, cpu, self._limits, idle)
         except protocol.ProtocolError as error:
             slot.job, slot.state = None, State.IDLE
             job.batch.answer(job.position, Reply(End.NOT_SENT, header={"record": slot.record}, detail=str(error)))
@@ -301,6 +340,8 @@ class Pool:
             self._on_start(slot, frame, job)
             return
         slot.job, slot.state = None, State.IDLE
+        if frame.header["status"] == "completed":
+            self._hanging.has_answered(target, job.request.parts)
         self.cpu_seconds[target] = self.cpu_seconds.get(target, 0.0) + cpu - slot.cpu_before
         reply = Reply(
             End.ANSWERED,
@@ -328,9 +369,11 @@ class Pool:
 
     def _on_loss(self, slot: Slot, end: End, detail: str) -> None:
         seconds = time.monotonic() - slot.began
+        node = slot.process.running_node if end is End.DEADLINE else None
         self._drop(slot)
         reply = Reply(
             end,
+            node=node,
             header={"record": slot.record},
             ending=slot.process.ending,
             detail="\n".join(filter(None, (detail, slot.process.stderr_tail))),
@@ -345,6 +388,8 @@ class Pool:
                 return
             self._failed_to_start(slot, death_at_start(slot, reply))
         elif slot.job is not None:
+            if end is End.DEADLINE:
+                self._hanging.has_hung(slot.plan.target, slot.job.request.parts, detail, node)
             slot.job.batch.answer(slot.job.position, reply)
 
     def _failed_to_start(self, slot: Slot, error: WorkerStartError) -> None:

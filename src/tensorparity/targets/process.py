@@ -27,10 +27,13 @@ _HERE = Path(__file__).parent
 _GUARDIAN = _HERE / "guardian.py"
 WORKER_FOLDER = _HERE.parent / "worker"
 
+#: Where a worker notes the node that it runs (see ``worker/contract``): a file of its scratch folder.
+_PLACE_VARIABLE, _PLACE = "TENSORPARITY_PLACE", "running-node"
 _STDERR_TAIL = 32 << 10
 _CHUNK = 1 << 20
 _MOST = 64 << 20  # bytes per look: a worker that writes without end must not keep us from the other looks
 _GUARDIAN_VARIABLES = ("PATH", "LD_LIBRARY_PATH")  # what an interpreter may need to start; no secret is among it
+_AT_WORK = "RD"  # running or waiting for a processor; waiting for a disk
 _CHILDREN_EVERY = 1.0  # listing children scans /proc, so not at every look
 
 
@@ -76,6 +79,7 @@ class WorkerProcess:
 
     def __init__(self, launch: Launch) -> None:
         self.scratch = tempfile.mkdtemp(prefix="tensorparity-worker-")
+        self._place = os.path.join(self.scratch, _PLACE)
         self.ending: Ending | None = None
         self.pid: int | None = None
         self._outgoing: deque[memoryview] = deque()
@@ -95,7 +99,7 @@ class WorkerProcess:
         self.status_fd, status_write = os.pipe()
         self.stderr_fd, stderr_write = os.pipe()
         lifeline_read, self._lifeline = os.pipe()
-        variables = {**launch.variables, "HOME": self.scratch, "TMPDIR": self.scratch}
+        variables = {**launch.variables, "HOME": self.scratch, "TMPDIR": self.scratch, _PLACE_VARIABLE: self._place}
         bootstrap = (WORKER_FOLDER / "bootstrap.py").read_text()
         config = {
             "argv": [launch.python, "-c", bootstrap, str(WORKER_FOLDER), str(request_read), str(response_write)],
@@ -122,6 +126,13 @@ class WorkerProcess:
             _widen(fd)
         for fd in (self.request_fd, self.response_fd, self.status_fd, self.stderr_fd):
             os.set_blocking(fd, False)
+
+    @property
+    def running_node(self) -> str | None:
+        """The node that the worker says it is at."""
+        with contextlib.suppress(OSError, UnicodeDecodeError), open(self._place, "rb") as file:
+            return file.read().rstrip(b"\0").decode() or None
+        return None
 
     @property
     def alive(self) -> bool:
@@ -231,6 +242,13 @@ class WorkerProcess:
                 seconds, resident = seconds + more_seconds, resident + more_resident
         return seconds, resident
 
+    def asleep(self) -> bool:
+        """Whether nothing of the worker runs, waits for a processor or waits for a disk; True where nobody can tell."""
+        if self.pid is None:
+            return True
+        pids = [self.pid, *(child.pid for child in self._children)]
+        return not any(state in _AT_WORK for pid in pids for state in _thread_states(pid))
+
     def kill(self) -> None:
         """End the worker and all below it; returns at once, the ending arrives on the status pipe."""
         with contextlib.suppress(OSError):
@@ -287,6 +305,16 @@ def _widen(fd: int) -> None:
     """A pipe of 64 KiB makes both sides wait for each other all the time; this doubles the throughput."""
     with contextlib.suppress(AttributeError, OSError):  # Linux only, and within the user's quota
         fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _CHUNK)
+
+
+def _thread_states(pid: int) -> list[str]:
+    """The state of each thread, as Linux abbreviates it; nothing on other systems, or where it has ended."""
+    states: list[str] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
+                states.append(chr(file.read().rpartition(b") ")[2][0]))
+    return states
 
 
 def _cost_of(process: psutil.Process) -> tuple[float, int]:

@@ -36,7 +36,7 @@ def _with_layers(outcome: Outcome, reply: Reply) -> Outcome:
 def _status_and_failure(reply: Reply) -> tuple[Status, Failure]:
     first = (reply.detail.splitlines() or [""])[0]
     if reply.end is End.DEADLINE:
-        return Status.TIMED_OUT, Failure("deadline", first, detail=reply.detail)
+        return Status.TIMED_OUT, Failure("deadline", first, reply.node, reply.detail)
     if reply.end is End.MEMORY:
         return Status.OUT_OF_MEMORY, Failure("memory limit", first, detail=reply.detail)
     if reply.end is End.GARBAGE:

@@ -35,17 +35,27 @@ class WorkerPlan:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One thing to ask of one target."""
+    """One thing to ask of one target.
+
+    Args:
+        parts: what it has the library run, each with its nodes if it is a layer: who hangs is looked for among them.
+            Empty where a hang is not to be remembered.
+    """
 
     target: str
     header: Mapping[str, Any]
     arrays: Arrays = field(default_factory=dict)
     cpu_seconds: float | None = None
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer, or what happened instead of one."""
+    """The answer, or what happened instead of one.
+
+    Args:
+        node: where it is known to hang.
+    """
 
     end: End
     header: Mapping[str, Any] = field(default_factory=dict)
@@ -56,3 +66,4 @@ class Reply:
     cpu_seconds: float = 0.0
     error: WorkerStartError | None = None
     peak_memory: int = 0
+    node: str | None = None

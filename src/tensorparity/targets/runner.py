@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -18,12 +19,15 @@ import platformdirs
 from ..core.arrays import Arrays
 from ..core.case import Case, ModelFile
 from ..core.errors import UsageError, WorkerStartError
+from ..core.machine_settings import THREAD_VARIABLES
 from ..core.outcome import Outcome
 from ..core.procedure import Goal
 from ..core.runner import Runner
+from ..core.time_limit import TimeLimit
 from .begun import BegunCases, nobody
 from .cache import CachedRunner, OutcomeCache, drop_unused
 from .catalogue import TargetSpec, install_hint, spec_of
+from .describing import describing_request
 from .environments import (
     Environment,
     adapter_of,
@@ -34,6 +38,7 @@ from .environments import (
     inventory,
 )
 from .faults import Fault
+from .hanging import HangMemory, parts_of
 from .limits import WorkerLimits
 from .lowering import lower
 from .names import TargetName, parse_target
@@ -44,15 +49,6 @@ from .reading import reading_request
 from .replies import unsupported_outcome
 from .requests import Reply, Request, WorkerPlan
 
-#: Variables that pin every thread pool a library may own; the adapters pin the rest by call.
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "TF_NUM_INTRAOP_THREADS",
-    "TF_NUM_INTEROP_THREADS",
-    "NPROC",  # XLA's CPU client sizes its pool by it
-)
 #: Where each operation was written down is of no use to anybody here, and takes JAX a tenth of its time to note.
 _NOWHERE = {"JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0"}
 _ALWAYS = {"TF_CPP_MIN_LOG_LEVEL": "2", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "-1", **_NOWHERE}
@@ -68,6 +64,7 @@ class RunnerSettings:
         trust: model files may run code of their own.
         cache: folder of the outcome and compiler caches; None switches both off.
         lines: a package whose executed Python lines each worker records; makes everything slower.
+        time_limit: when whatever is under way is ended.
     """
 
     limits: WorkerLimits = field(default_factory=WorkerLimits)
@@ -79,6 +76,7 @@ class RunnerSettings:
     cache: Path | None = None
     config: Path | None = None
     lines: str = ""
+    time_limit: TimeLimit = field(default_factory=TimeLimit, compare=False)
 
 
 def default_cache() -> Path:
@@ -145,6 +143,10 @@ class PreparedTarget:
         return "PYTHONPATH" not in self._variables() and not installed_libraries(self.environment, self.spec).loose
 
     @property
+    def time_limit(self) -> TimeLimit:
+        return self._settings.time_limit
+
+    @property
     def import_variables(self) -> dict[str, str]:
         """What lets a script import the user's modules, where the run has any."""
         settings = self._settings
@@ -190,7 +192,7 @@ class PreparedTarget:
             raise UsageError(f"threads={threads!r} in {self.name} is not a positive number")
         return {
             **_ALWAYS,
-            **dict.fromkeys(_THREAD_VARIABLES, threads),
+            **dict.fromkeys(THREAD_VARIABLES, threads),  # the adapters pin the rest by call
             **self.spec.environment,
             **self.environment.variables,
             **self.name.environment_variables,
@@ -224,6 +226,8 @@ class LocalRunner:
     def __init__(self, desks: Sequence[PreparedTarget], settings: RunnerSettings) -> None:
         self._desks = {str(desk.name): desk for desk in desks}
         self._settings = settings
+        #: What hangs on which target; fresh workers know nothing of it.
+        self.hanging = HangMemory()
         self._pool = self._new_pool(desks, fresh=False)
         #: Targets whose worker could not be started, and why; what happens in fresh workers is an outcome only.
         self.broken: dict[str, WorkerStartError] = {}
@@ -231,7 +235,15 @@ class LocalRunner:
     def _new_pool(self, desks: Iterable[PreparedTarget], *, fresh: bool) -> Pool:
         plans = {str(desk.name): desk.plan(fresh=fresh) for desk in desks}
         counted = bool(self._settings.lines)  # a worker knows its own lines only
-        return Pool(plans, self._settings.limits, self._settings.workers, grow=not counted)
+        hanging = None if fresh else self.hanging
+        return Pool(
+            plans,
+            self._settings.limits,
+            self._settings.workers,
+            grow=not counted,
+            hanging=hanging,
+            time_limit=self._settings.time_limit,
+        )
 
     def __enter__(self) -> LocalRunner:
         return self
@@ -271,7 +283,9 @@ class LocalRunner:
         if not fresh:
             return self._begin(self._pool, pairs, deadline_factor).outcomes(tell)
         desks = [self._desks[name] for name in dict.fromkeys(target for _, target in pairs)]
-        with self._pool.holding_back(), self._new_pool(desks, fresh=True) as pool:
+        # what is only waited for, with much patience, leaves the machine to others
+        held = self._pool.holding_back() if deadline_factor == 1.0 else contextlib.nullcontext()
+        with held, self._new_pool(desks, fresh=True) as pool:
             return self._begin(pool, pairs, deadline_factor).outcomes(tell)
 
     def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
@@ -317,6 +331,8 @@ class LocalRunner:
         """The request of a case; or the outcome, if the target need not even be asked."""
         if case.procedure.goal is Goal.LAYERS:
             return reading_request(case, target, trust=self._settings.trust, deadline_factor=deadline_factor)
+        if case.procedure.goal in (Goal.APIS, Goal.SAMPLES):
+            return describing_request(case, target, deadline_factor)
         traits = self._desks[target].spec.traits
         if isinstance(case.subject, ModelFile) and traits.reads and case.subject.format not in traits.reads:
             return unsupported_outcome(target, f"it reads no .{case.subject.format} files")
@@ -328,7 +344,9 @@ class LocalRunner:
         if lowered is not None:
             header["subject"], arrays = lowered
         cpu = self._settings.limits.cpu_seconds * deadline_factor
-        return Request(target, {"do": "run", "case": header}, arrays, cpu)
+        # who asks with another patience wants to know how it ends
+        parts = parts_of(case) if deadline_factor == 1.0 else {}
+        return Request(target, {"do": "run", "case": header}, arrays, cpu, parts)
 
 
 def open_runner(targets: Iterable[str], settings: RunnerSettings | None = None) -> LocalRunner:

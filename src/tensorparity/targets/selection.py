@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..core.errors import UnknownTargetError, UsageError
+from ..core.near_misses import meant
 from ..core.procedure import Goal
 from .catalogue import TARGETS, install_hint, spec_of, traits_of
 from .environments import find_environment, inventory
@@ -30,6 +31,30 @@ def choose_targets(text: str | None, config: Path | None = None, *, least: int =
     return chosen
 
 
+def choose_for_hunt(text: str | None, config: Path | None = None) -> list[str]:
+    """The targets a user named, or every installed one that can be accused.
+
+    Raises:
+        UsageError: for an unknown target, one that is not installed, or too few of them.
+    """
+    chosen = choose_targets(text, config)
+    return chosen if text is not None else [*chosen, *searched_targets()]
+
+
+def choose_for_fuzz() -> list[str]:
+    """Every installed target that trains, and those that can be accused of what comes before.
+
+    Raises:
+        UsageError: if there are too few that train.
+    """
+    return [*choose_trainers(), *searched_targets()]
+
+
+def searched_targets() -> list[str]:
+    """Installed targets that only a search for defects asks, as far as they run a case."""
+    return [name for name in TARGETS.names() if TARGETS.get(name).traits.searched and installed_target(name)]
+
+
 def choose_trainers(least: int = 2) -> list[str]:
     """Every installed target of the default set that takes optimizer steps.
 
@@ -42,11 +67,38 @@ def choose_trainers(least: int = 2) -> list[str]:
     return chosen
 
 
+def choose_voters(least: int = 2) -> list[str]:
+    """Every installed target that takes optimizer steps, and whoever runs layers beside them: all of them vote.
+
+    Raises:
+        UsageError: if there are too few that take steps.
+    """
+    trainers = choose_trainers(least)
+    return [*trainers, *witnesses_for(trainers)]
+
+
+def native_libraries(targets: Sequence[str]) -> list[str]:
+    """Installed targets that call a library's own functions one by one, as they are, and are not among these."""
+    specs = [TARGETS.get(name) for name in TARGETS.names()]
+    able = [
+        spec
+        for spec in specs
+        if spec.traits.calls and spec.traits.calls == spec.traits.library and not spec.traits.arbiter
+    ]
+    return [
+        spec.name
+        for spec in able
+        if not spec.traits.compiled and spec.name not in targets and installed_target(spec.name)
+    ]
+
+
 def named_targets(text: str, config: Path | None = None) -> list[str]:
     names = [parse_target(part) for part in split_targets(text)]
     for name in names:
         if name.base not in TARGETS:
-            raise UnknownTargetError(f"unknown target {name.base!r}; known are {_known_targets_text()}")
+            raise UnknownTargetError(
+                f"unknown target {name.base!r}{meant(name.base, TARGETS.names())}; known are {_known_targets_text()}"
+            )
         spec = spec_of(name)
         missing = inventory(find_environment(name.environment, config)).missing(spec)
         if missing:
@@ -98,6 +150,21 @@ def _for_torch() -> list[str]:
         raise UsageError(f"exported torch programs need torch; {install_hint(readers[0])}")
     chosen.sort(key=lambda spec: (spec not in readers, spec.traits.compiled, spec.name))
     return [spec.name for spec in chosen]
+
+
+def with_threads(targets: Sequence[str], threads: Sequence[int]) -> list[str]:
+    """Every target as several, one for each number of threads; as they are where there are none.
+
+    Raises:
+        UsageError: for a target that says its number itself.
+    """
+    if not threads:
+        return list(targets)
+    names = [parse_target(target) for target in targets]
+    fixed = next((name for name in names if "threads" in name.settings), None)
+    if fixed is not None:
+        raise UsageError(f"--threads gives every target several numbers of threads; {fixed} has one already")
+    return [str(replace(name, settings={**name.settings, "threads": str(n)})) for name in names for n in threads]
 
 
 def arbiters_for(targets: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from .requests import End, Reply, WorkerPlan
 
 _ASK_DOCTOR = "'tensorparity doctor' shows the whole message"
 _LONGEST_LOOK = 1.0  # what one look may add to the time of doing nothing: the loop may have been held up
-_IDLE_SHARE = 0.005  # of a core; background threads use less, a worker starved by 100 others gets more
+_IDLE_SHARE = 0.02  # of a core: more than background threads use, or a loop that waits by looking again and again
 
 
 class State(Enum):
@@ -47,8 +47,13 @@ class Slot:
         self.request_id = 0
         self.record: Mapping[str, Any] = {}
 
-    def ask(self, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float, limits: WorkerLimits) -> None:
+    def ask(
+        self, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float, limits: WorkerLimits, idle: float
+    ) -> None:
         """Send a request and set its limits.
+
+        Args:
+            idle: for how many seconds it may sleep.
 
         Raises:
             protocol.ProtocolError: if it does not travel; nothing of it has been sent then.
@@ -59,17 +64,18 @@ class Slot:
         self.cpu_now = self.cpu_before
         self.deadline_cpu = self.cpu_before + cpu_seconds
         self.deadline_wall = self.began + limits.wall(cpu_seconds)
-        self.idle_limit = limits.idle(cpu_seconds)
+        self.idle_limit = idle
         self.idle, self.idle_cpu = 0.0, self.cpu_before
         self.process.forget_stderr()
         self.process.send(self.request_id, header, arrays)
 
     def look(self, now: float) -> int:
-        """Take stock of CPU time, of time without any, and of memory; return the memory."""
+        """Take stock of CPU time, of time asleep, and of memory; return the memory."""
         passed, self.looked = min(now - self.looked, _LONGEST_LOOK), now
         self.cpu_now, memory = self.process.cost()
         self.peak = max(self.peak, memory)
-        self.idle += passed
+        if self.process.asleep():
+            self.idle += passed
         if abs(self.cpu_now - self.idle_cpu) > self.idle_limit * _IDLE_SHARE:
             self.idle, self.idle_cpu = 0.0, self.cpu_now
         return memory

@@ -7,6 +7,7 @@ convicts is the one that is asked again, whether a suspicion is confirmed, reduc
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,16 +18,16 @@ from ..core.engine import Ask
 from ..core.errors import CaseFileError, DataError
 from ..core.finding import Class
 from ..core.messages import gist
-from ..core.oracle import OUTCOMES, Answer, Check, Judged, Oracle, Seen, Setup
+from ..core.oracle import OUTCOMES, Answer, Check, Judged, JudgingTime, Oracle, Seen, Setup
 from ..core.outcome import Outcome
 from ..core.rows import one_row, repeated
 from ..core.runner import Pending, Runner, begin
 from ..core.signature import Key
 from ..core.suspicion import Suspicion
-from ..core.verdict import Judgement, Verdict
+from ..core.verdict import Judgement, Kind, Verdict
 from ..operators.functions.native import shared_inputs
 from ..oracles.kinds import chosen_instead, make_oracle, oracle_of
-from .confirm import flaky, run_fresh, two_answers, unsteady
+from .confirm import HANG_FACTOR, SOMETIMES, flaky, run_fresh, seen_again
 
 #: What each target is really given of a case: a file that was exported for it, as much of a step as it can run.
 Deliver = Callable[[Case, str], Case]
@@ -50,8 +51,10 @@ class Examined:
         judged: by the first oracle; suspicions are not confirmed yet.
         measured: by the others, which decide nothing.
         known: keys of checks that were not run, because they had been convicted often enough.
+        convicted: what its own convictions are known by, in their order.
         shown: by digest, the outcomes of the cases of its suspicions.
         oracle: who decided.
+        times: what judging took, by the first oracle and then by the others.
     """
 
     ask: Ask
@@ -59,8 +62,10 @@ class Examined:
     judged: Judged
     measured: tuple[Judged, ...] = ()
     known: tuple[tuple[str, ...], ...] = ()
+    convicted: tuple[tuple[str, ...], ...] = ()
     shown: Mapping[str, Outcomes] = field(default_factory=dict)
     oracle: str = ""
+    times: tuple[JudgingTime, ...] = ()
 
     @property
     def case(self) -> Case:
@@ -97,6 +102,7 @@ class _Job:
     answers: tuple[Answer, ...] = ()
     judged: Judged = field(default_factory=Judged)
     known: list[tuple[str, ...]] = field(default_factory=list)
+    time: JudgingTime = field(default_factory=JudgingTime)
 
 
 class Examiner:
@@ -158,12 +164,17 @@ class Examiner:
         pairs = list(self._pairs(jobs))
         return BegunExamination(tuple(asks), tuple(jobs), begin(self._runner, pairs))
 
-    def judge(self, begun: BegunExamination) -> list[Examined]:
-        """Judge what was begun; what has to be run for that goes first."""
+    def judge(self, begun: BegunExamination, before: Sequence[Sequence[tuple[str, ...]]] = ()) -> list[Examined]:
+        """Judge what was begun; what has to be run for that goes first.
+
+        Args:
+            before: for each case, what those between it and the one before it were convicted by in an earlier part of
+                the campaign: their convictions count as if they had been judged now.
+        """
         jobs = list(begun.jobs)
         pairs = list(self._pairs(jobs))
         self._take(jobs, dict(zip(map(_place, pairs), begun.pending.outcomes(), strict=True)))
-        return self._examine_jobs(begun.asks, jobs, fresh=False)
+        return self._examine_jobs(begun.asks, jobs, fresh=False, before=before)
 
     def judge_known(self, ask: Ask, outcomes: Outcomes, claim: Key | None = None) -> Examined:
         """Judge a case that somebody has run, as it is, on all of these targets; what else has to be run is."""
@@ -180,18 +191,34 @@ class Examiner:
         names = [chosen_instead(self._chosen, first), *others]
         return [_Job(ask.case, tuple(targets), name, claim=claim) for name in names]
 
-    def _examine_jobs(self, asks: Sequence[Ask], jobs: Sequence[_Job], fresh: bool) -> list[Examined]:
+    def _examine_jobs(
+        self,
+        asks: Sequence[Ask],
+        jobs: Sequence[_Job],
+        fresh: bool,
+        before: Sequence[Sequence[tuple[str, ...]]] = (),
+    ) -> list[Examined]:
         shown: dict[str, Outcomes] = {}
         self._settle(jobs, fresh, shown)
         waiting = iter(jobs)
         found = []
-        for ask in asks:
+        for position, ask in enumerate(asks):
+            self.remember(before[position] if before else ())
             first, *others = (next(waiting) for _ in ask.oracles or ("",))
             measured = tuple(other.judged for other in others)
             own = {s.case.digest: shown[s.case.digest] for s in first.judged.suspicions if s.case.digest in shown}
             found.append(
                 self._count_convictions(
-                    Examined(ask, first.outcomes, first.judged, measured, tuple(first.known), own, first.oracle)
+                    Examined(
+                        ask,
+                        first.outcomes,
+                        first.judged,
+                        measured,
+                        tuple(first.known),
+                        shown=own,
+                        oracle=first.oracle,
+                        times=(first.time, *(other.time for other in others)),
+                    )
                 )
             )
         return found
@@ -203,28 +230,40 @@ class Examiner:
             if suspicion.known_by and self.is_known(suspicion.known_by):
                 known.append(suspicion.known_by)
                 continue
-            self._count(suspicion.known_by, 1)
+            self._count(suspicion.known_by)
             kept.append(suspicion)
         judged = replace(examined.judged, suspicions=tuple(kept))
-        return replace(examined, judged=judged, known=tuple(known))
+        convicted = tuple(s.known_by for s in kept if s.known_by)
+        return replace(examined, judged=judged, known=tuple(known), convicted=convicted)
+
+    def remember(self, convicted: Sequence[tuple[str, ...]]) -> None:
+        """Count what an earlier part of the campaign convicted."""
+        for key in convicted:
+            self._count(key)
 
     def is_known(self, key: tuple[str, ...]) -> bool:
         """Whether a check of this key was convicted often enough."""
         return self._convicted[key] >= ENOUGH or self._convicted[key[:-1]] >= MORE_THAN_ENOUGH
 
-    def _count(self, key: tuple[str, ...], amount: int) -> None:
+    def _count(self, key: tuple[str, ...]) -> None:
+        """When it is judged, and for good: what confirmation says of it comes at a time that depends on the machine."""
         if key:
-            self._convicted[key] += amount
-            self._convicted[key[:-1]] += amount
+            self._convicted[key] += 1
+            self._convicted[key[:-1]] += 1
 
     def _settle(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes]) -> None:
         """Ask the oracles, run their checks together, and ask again, until none of them wants more."""
         active = list(jobs)
         while active:
             for job in active:
+                began = time.monotonic()
                 job.judged = self._judge(job)
+                job.time = job.time.plus(time.monotonic() - began, is_first=not job.answers)
             active = [job for job in active if job.judged.checks]
+            began = time.monotonic()
             self._answer(active, fresh, shown)
+            for job in active:  # they are run together
+                job.time = job.time.plus((time.monotonic() - began) / len(active), is_first=False)
         for job in jobs:
             if job.judged.suspicions:
                 shown.setdefault(job.case.digest, job.outcomes[0])
@@ -253,7 +292,7 @@ class Examiner:
     def _judge(self, job: _Job) -> Judged:
         seen = Seen(job.case, job.outcomes, job.ran, self._setup.traits, job.answers, job.claim, job.judged.memo)
         try:
-            judged = self._oracle(job.oracle).judge(seen)
+            judged = self.oracle_named(job.oracle).judge(seen)
         except (DataError, CaseFileError, ValueError) as error:
             # what our own code cannot do with a case is that case's answer, not the run's end
             reason = f"could not be examined: {type(error).__name__}: {gist(str(error))}"
@@ -261,7 +300,8 @@ class Examiner:
         signed = tuple(s if s.oracle else replace(s, oracle=job.oracle) for s in judged.suspicions)
         return replace(judged, suspicions=signed)
 
-    def _oracle(self, name: str) -> Oracle:
+    def oracle_named(self, name: str) -> Oracle:
+        """An oracle with its settings of this campaign."""
         if name not in self._oracles:
             setup = replace(self._setup, settings=self._settings.get(name, {}))
             self._oracles[name] = make_oracle(name, setup)
@@ -274,7 +314,7 @@ class Examiner:
             alike = [job for job in jobs if job.deadline == deadline]
             pairs = list(self._pairs(alike))
             if fresh:
-                outcomes = run_fresh(self._runner, pairs)
+                outcomes = run_fresh(self._runner, pairs, deadline)
             else:
                 outcomes = self._runner.run_pairs(pairs, deadline_factor=deadline) if pairs else []
             self._take(alike, dict(zip(map(_place, pairs), outcomes, strict=True)))
@@ -339,7 +379,7 @@ class Examiner:
         """
         suspicions = self.cut_out(suspicions)
         defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
-        jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), claim=s.key) for s in defects]
+        jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), _patience(s), s.key) for s in defects]
         self._run(jobs, fresh=True)
         self._settle(jobs, True, {})
         waiting = iter(jobs)
@@ -354,14 +394,34 @@ class Examiner:
         return found
 
     def _seen_again(self, suspicion: Suspicion, job: _Job, before: Outcomes | None) -> Suspicion:
-        if job.judged.of_key(suspicion.key) is None:
-            self._count(suspicion.known_by, -1)  # it may come again, and be real
-            return replace(suspicion, diagnosis=flaky(suspicion.diagnosis))
-        if before is None:
+        return seen_again(suspicion, before, job.judged, job.outcomes[0], self._families(suspicion))
+
+    def _families(self, suspicion: Suspicion) -> dict[str, str]:
+        return self._setup.traits.families(suspicion.targets)
+
+    def agree(self, looks: Sequence[Examined]) -> list[Suspicion]:
+        """What all looks at one case convict, by key; a defect that only some of them see is flaky."""
+        first, *others = looks
+        found = list(first.judged.suspicions)
+        for other in others:
+            found = [self._agreed(suspicion, first, other) for suspicion in found]
+            missed = [s for s in _defects(other.judged) if not any(s.key == known.key for known in found)]
+            found += [replace(s, diagnosis=flaky(s.diagnosis, SOMETIMES)) for s in missed]
+        return list({suspicion.signature: suspicion for suspicion in reversed(found)}.values())[::-1]
+
+    def _agreed(self, suspicion: Suspicion, first: Examined, other: Examined) -> Suspicion:
+        if suspicion.diagnosis.klass is not Class.DEFECT:
             return suspicion
-        families = self._setup.traits.families(suspicion.targets)
-        notes = two_answers(suspicion.diagnosis.suspects, families, before, job.outcomes[0])
-        return replace(suspicion, diagnosis=unsteady(suspicion.diagnosis, *notes))
+        return seen_again(suspicion, first.own, other.judged, other.own, self._families(suspicion), SOMETIMES)
+
+
+def _defects(judged: Judged) -> list[Suspicion]:
+    return [suspicion for suspicion in judged.suspicions if suspicion.diagnosis.klass is Class.DEFECT]
+
+
+def _patience(suspicion: Suspicion) -> float:
+    """What hung was given its time already: it is believed if it hangs for ten times as long."""
+    return HANG_FACTOR if suspicion.kind is Kind.HANG else 1.0
 
 
 def _alike(suspicion: Suspicion, judged: Judged) -> Suspicion | None:

@@ -72,10 +72,11 @@ class KnownDifference:
         return self.signature or self.pattern
 
     def matches(self, finding: Finding) -> bool:
-        names = {finding.signature, finding.cluster or finding.signature}
-        if self.signature:
-            return self.signature in names
-        return any(fnmatchcase(name, self.pattern) for name in names)
+        """By its own signature: a pattern for one API does not accept all of a cluster; the cluster's name does."""
+        return self.names(finding.signature) or bool(self.signature and self.signature == finding.cluster)
+
+    def names(self, signature: str) -> bool:
+        return signature == self.signature if self.signature else fnmatchcase(signature, self.pattern)
 
     @property
     def layer(self) -> str:

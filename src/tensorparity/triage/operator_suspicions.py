@@ -50,7 +50,7 @@ class Sighting:
 
 
 @dataclass(frozen=True)
-class Distinct:
+class DistinctSuspicion:
     """A suspicion that is to be filed.
 
     Args:
@@ -74,9 +74,9 @@ class Distinct:
         return f"{'wrong' if self.sighting.is_special else 'beyond the bound'} also in {', '.join(self.also)}"
 
 
-def distinct(sightings: Sequence[Sighting], traits: Traits) -> list[Distinct]:
+def distinct(sightings: Sequence[Sighting], traits: Traits) -> list[DistinctSuspicion]:
     """One per operator and implementation: in the preferred dtype, with the largest error."""
-    found: list[Distinct] = []
+    found: list[DistinctSuspicion] = []
     for name in dict.fromkeys(sighting.operator for sighting in sightings):
         own = sorted((item for item in sightings if item.operator == name), key=lambda item: item.rank)
         numbers = [item for item in own if not item.is_ending]
@@ -88,24 +88,24 @@ def distinct(sightings: Sequence[Sighting], traits: Traits) -> list[Distinct]:
     return found
 
 
-def _of_numbers(sightings: Sequence[Sighting], traits: Traits) -> list[Distinct]:
+def _of_numbers(sightings: Sequence[Sighting], traits: Traits) -> list[DistinctSuspicion]:
     """Where all are ill-conditioned, one remark on the operator, not one per library."""
     blamed = [item for item in sightings if not item.is_remark]
     remarks = [item for item in sightings if item.is_remark]
     return _first_of_each(blamed, traits) if blamed else _alike(remarks)[:1]
 
 
-def _first_of_each(sightings: Sequence[Sighting], traits: Traits) -> list[Distinct]:
+def _first_of_each(sightings: Sequence[Sighting], traits: Traits) -> list[DistinctSuspicion]:
     by_code: dict[str, list[Sighting]] = {}
     for item in sightings:
         by_code.setdefault(_code(item, traits), []).append(item)
     return [one for group in by_code.values() for one in _alike(group)[:1]]
 
 
-def _alike(group: Sequence[Sighting]) -> list[Distinct]:
+def _alike(group: Sequence[Sighting]) -> list[DistinctSuspicion]:
     """Each of them, with the dtypes of the others."""
     dtypes = tuple(dict.fromkeys(item.dtype for item in group))
-    return [Distinct(item, tuple(dtype for dtype in dtypes if dtype != item.dtype)) for item in group]
+    return [DistinctSuspicion(item, tuple(dtype for dtype in dtypes if dtype != item.dtype)) for item in group]
 
 
 def _code(sighting: Sighting, traits: Traits) -> str:
@@ -114,16 +114,16 @@ def _code(sighting: Sighting, traits: Traits) -> str:
     return traits.implementation(suspects[0], sighting.operator) if suspects else ""
 
 
-def _of_endings(sightings: Sequence[Sighting], traits: Traits) -> list[Distinct]:
+def _of_endings(sightings: Sequence[Sighting], traits: Traits) -> list[DistinctSuspicion]:
     """One per implementation and exception with its message; a second one of a type is told apart by its message."""
-    found: dict[tuple[str, str, str], Distinct] = {}
+    found: dict[tuple[str, str, str], DistinctSuspicion] = {}
     for item in sightings:
         suspicion = item.suspicion
         key = (_code(item, traits), suspicion.exception or suspicion.kind.value, item.suspicion.message)
         if key not in found:
             second = any(other[:2] == key[:2] for other in found)
             features = (item.suspicion.message,) if second else ()
-            found[key] = Distinct(replace(item, suspicion=replace(suspicion, features=features)))
+            found[key] = DistinctSuspicion(replace(item, suspicion=replace(suspicion, features=features)))
         first = found[key]
         named = {*first.suspicion.diagnosis.suspects, *first.more}
         more = tuple(target for target in suspicion.diagnosis.suspects if target not in named)

@@ -16,13 +16,13 @@ from ..core.endings import ENDING_KINDS
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.graph import LayerGraph
-from ..core.oracle import Judged, Seen
+from ..core.oracle import Judged, Seen, is_of_networks
 from ..core.outcome import Outcome
 from ..core.runner import Runner
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Stage
-from ..oracles.kinds import ORACLES, make_oracle
+from ..oracles.kinds import ORACLES
 from .examine import Examiner
 
 #: The measure in which oracles say how far each target is off, in units of rounding.
@@ -39,7 +39,7 @@ def with_testimonies(
         outcomes: of each of them, what the targets did in fresh processes.
     """
     asked = [number for number, suspicion in enumerate(confirmed) if _can_be_asked(suspicion)]
-    heard = _heard(examiner, [confirmed[number] for number in asked])
+    heard = _answers_of_witnesses(examiner, [confirmed[number] for number in asked])
     said = list(confirmed)
     for number, answers in zip(asked, heard, strict=True):
         suspicion = confirmed[number]
@@ -55,12 +55,11 @@ def witnesses_among(runner: Runner, targets: Sequence[str], traits: Traits) -> l
 
 def _can_be_asked(suspicion: Suspicion) -> bool:
     """Of whole networks witnesses know nothing; an oracle of these says so by ``of_networks``."""
-    of_networks = getattr(ORACLES.get(suspicion.oracle), "of_networks", False)
-    of_layers = isinstance(suspicion.case.subject, LayerGraph) and not of_networks
+    of_layers = isinstance(suspicion.case.subject, LayerGraph) and not is_of_networks(ORACLES.get(suspicion.oracle))
     return of_layers and suspicion.diagnosis.klass is Class.DEFECT
 
 
-def _heard(examiner: Examiner, suspicions: Sequence[Suspicion]) -> list[dict[str, Outcome]]:
+def _answers_of_witnesses(examiner: Examiner, suspicions: Sequence[Suspicion]) -> list[dict[str, Outcome]]:
     """What each witness did with each case; who does not know the layer is left out."""
     runner, traits = examiner.runner, examiner.setup.traits
     names = [witnesses_among(runner, suspicion.targets, traits) for suspicion in suspicions]
@@ -81,33 +80,32 @@ def testimony(
     Args:
         heard: what they did with its case.
     """
-    as_far = _as_far(examiner.setup.traits, suspicion, heard)
+    as_far = _who_went_as_far(examiner.setup.traits, suspicion, heard)
     if suspicion.kind in ENDING_KINDS:
         return [observed("witness-runs", target=name) for name in as_far]
     if suspicion.stage is not Stage.FORWARD:
         heard = as_far  # who ran the layer forward alone knows nothing of its gradients, or of an optimizer
     if not heard:
         return []
-    judged = _judged(examiner, suspicion, {**outcomes, **heard})
-    return [line for name in heard if (line := _said(name, suspicion, judged))]
+    judged = _judge_everybody(examiner, suspicion, {**outcomes, **heard})
+    return [line for name in heard if (line := _evidence_of(name, suspicion, judged))]
 
 
-def _as_far(traits: Traits, suspicion: Suspicion, heard: Mapping[str, Outcome]) -> dict[str, Outcome]:
+def _who_went_as_far(traits: Traits, suspicion: Suspicion, heard: Mapping[str, Outcome]) -> dict[str, Outcome]:
     """Of the witnesses, those who did all of what the case asks for."""
     case, goal = suspicion.case, suspicion.case.procedure.goal
     return {name: did for name, did in heard.items() if within_reach(case, traits[name]).procedure.goal is goal}
 
 
-def _judged(examiner: Examiner, suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Judged:
+def _judge_everybody(examiner: Examiner, suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Judged:
     """By the oracle that convicted, on what everybody did; of what it would have to run for that, nothing is said."""
     setup = examiner.setup
     ran: dict[str, Case] = {target: within_reach(suspicion.case, setup.traits[target]) for target in outcomes}
-    oracle = make_oracle(suspicion.oracle, replace(setup, settings={}))
-    judged = oracle.judge(Seen(suspicion.case, (outcomes,), (ran,), setup.traits))
+    judged = examiner.oracle_named(suspicion.oracle).judge(Seen(suspicion.case, (outcomes,), (ran,), setup.traits))
     return Judged() if judged.checks else judged
 
 
-def _said(name: str, suspicion: Suspicion, judged: Judged) -> Evidence | None:
+def _evidence_of(name: str, suspicion: Suspicion, judged: Judged) -> Evidence | None:
     """Whether a witness is right about what was convicted; nothing where its answer was not judged."""
     here = [s for s in judged.suspicions if s.stage is suspicion.stage and s.diagnosis.api == suspicion.diagnosis.api]
     decided = here or any(verdict.judgement is Judgement.PASS for verdict in judged.verdicts)

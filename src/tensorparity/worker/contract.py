@@ -46,7 +46,7 @@ class Job(object):
         self.procedure = case["procedure"]
         self.seed = case.get("seed", 0)
         self.trust = case.get("trust", False)
-        self.inputs, self.labels, self.weights, self.cotangents = {}, {}, {}, {}
+        self.inputs, self.labels, self.weights, self.cotangents, self.parents = {}, {}, {}, {}, {}
         for name, array in arrays.items():
             group, _, key = name.partition(":")
             getattr(self, group)[key] = array
@@ -71,6 +71,8 @@ class Result(object):
         self.losses = []
         #: By node key: what the library said the output would be, as (shape with None for what is open, dtype).
         self.symbolic = {}
+        #: What is said besides, as JSON.
+        self.reply = None
 
     def arrays(self):
         found = {}
@@ -94,6 +96,16 @@ class Export(object):
         self.count = count
 
 
+#: Where the host looks for the node that is running, and how long its name may be.
+PLACE_VARIABLE, PLACE_BYTES = "TENSORPARITY_PLACE", 256
+
+
+def _open_place():
+    """Open the file in which the host finds the running node; None where nobody looks."""
+    path = os.environ.get(PLACE_VARIABLE)
+    return os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) if path else None
+
+
 class Adapter(object):
     """Base of all adapters. Subclasses fill ``start``, ``run`` and, where the library can, the rest."""
 
@@ -105,12 +117,24 @@ class Adapter(object):
     def __init__(self, flavour, options):
         self.flavour = flavour
         self.options = options
+        self._place = _open_place()
         self.current_node = None
         #: ``build`` while a model is being made; a failure then is one of building.
         self.current_stage = ""
         self.fault = None
         self.mode = ""
         self._versions = None
+
+    @property
+    def current_node(self):
+        """The node that is running, for whoever asks why it does not come to an end, or how it ended."""
+        return self._current_node
+
+    @current_node.setter
+    def current_node(self, key):
+        self._current_node = key
+        if self._place is not None:
+            os.pwrite(self._place, (key or "").encode("utf-8")[:PLACE_BYTES].ljust(PLACE_BYTES, b"\0"), 0)
 
     @property
     def threads(self):
@@ -151,6 +175,14 @@ class Adapter(object):
         """Fit the job's graph; return (weights, history)."""
         raise Unsupported("this target does not train")
 
+    def list_apis(self):
+        """Return the public functions of the library as JSON; nothing is called."""
+        raise Unsupported("this target does not list its functions")
+
+    def list_samples(self, options):
+        """Return valid inputs that ship inside the library: (JSON of the calls, their arrays by name)."""
+        raise Unsupported("this target brings no inputs along")
+
     def require(self, ability):
         """Raise Unsupported unless ``ability`` is one of this adapter's."""
         if ability not in self.ABILITIES:
@@ -180,7 +212,20 @@ class Adapter(object):
 
 
 #: Environment variables that change what a library computes or how.
-_FLAG_PREFIXES = ("TF_", "XLA_", "JAX_", "KERAS_", "TORCH_", "OMP_", "MKL_", "ONEDNN_", "DNNL_", "ORT_", "OPENVINO_")
+_FLAG_PREFIXES = (
+    "TF_",
+    "XLA_",
+    "JAX_",
+    "KERAS_",
+    "TORCH_",
+    "OMP_",
+    "MKL_",
+    "ONEDNN_",
+    "DNNL_",
+    "ORT_",
+    "OPENVINO_",
+    "ATEN_",
+)
 
 
 def _flags(options):

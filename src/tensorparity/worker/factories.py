@@ -4,7 +4,9 @@ It runs here because the user named it on their command line, and never in the h
 becomes a file: a Keras model a ``.keras``, an ``nn.Module`` an exported program.
 """
 
+import functools
 import importlib
+import json
 import os
 import sys
 import tempfile
@@ -12,30 +14,48 @@ import tempfile
 import numpy as np
 
 from .contract import Unsupported
+from .saving import UnsavableError, drawn_like, format_of, save_keras, save_program
 
 
 def make_from_factory(recipe):
-    """Return the model's file as an array, and [format].
+    """Return the model's file as an array, and [format, how inputs like its examples are drawn, as JSON].
 
     Whatever is the user's mistake raises Unsupported with one line that says so.
     """
-    made = _call(recipe["factory"], recipe.get("import_paths", ()))
-    model, examples = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
-    if _is_a(model, "keras", "Model"):
-        return _bytes(_save_keras, model, ".keras"), ["keras"]
-    if _is_a(model, "torch", "nn.Module"):
-        examples = examples if examples is not None else getattr(model, "example_inputs", None)
-        if examples is None:
-            examples = _examples_from(recipe.get("inputs"))
-        if examples is None:
-            raise Unsupported(
-                "{} returned an nn.Module without example inputs; return (module, inputs), give the module an "
-                "attribute example_inputs, or name them with --input".format(recipe["factory"])
-            )
-        return _bytes(lambda module, path: _save_program(module, examples, path), model, ".pt2"), ["torch"]
+    model, examples, dynamic = _parts(_call(recipe["factory"], recipe.get("import_paths", ())))
+    form = format_of(model)
+    try:
+        if form == "keras":
+            return _bytes(save_keras, model, ".keras")[0], ["keras", "{}"]
+        if form == "torch":
+            examples = _examples_of(model, examples, recipe)
+            save = functools.partial(save_program, model, examples, dynamic=dynamic)
+            content, named = _bytes(lambda _model, path: save(path), model, ".pt2")
+            return content, ["torch", json.dumps(drawn_like(named))]
+    except UnsavableError as error:
+        raise Unsupported("{}: {}".format(recipe["factory"], error))
     raise Unsupported(
         "{} returned a {}; expected a keras.Model or a torch.nn.Module".format(recipe["factory"], type(model).__name__)
     )
+
+
+def _parts(made):
+    """Return (model, examples, dynamic shapes) from what a factory returned: one to three of them."""
+    made = made if isinstance(made, tuple) else (made,)
+    return (made + (None, None))[:3] if len(made) <= 3 else (made, None, None)
+
+
+def _examples_of(model, examples, recipe):
+    if examples is None:
+        examples = getattr(model, "example_inputs", None)
+    if examples is None:
+        examples = _examples_from(recipe.get("inputs"))
+    if examples is None:
+        raise Unsupported(
+            "{} returned an nn.Module without example inputs; return (module, inputs), give the module an "
+            "attribute example_inputs, or name them with --input".format(recipe["factory"])
+        )
+    return examples
 
 
 def _call(factory, paths):
@@ -53,44 +73,12 @@ def _call(factory, paths):
     return function()
 
 
-def _is_a(value, library, name):
-    """Tell whether ``value`` is an instance of a class, without importing its library."""
-    found = sys.modules.get(library)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return isinstance(found, type) and isinstance(value, found)
-
-
 def _bytes(save, model, suffix):
+    """Return the file that ``save`` writes as an array, and what it returns."""
     path = os.path.join(tempfile.mkdtemp(), "model" + suffix)
-    save(model, path)
+    told = save(model, path)
     with open(path, "rb") as file:
-        return np.frombuffer(file.read(), np.uint8)
-
-
-def _save_keras(model, path):
-    model.save(path)
-
-
-def _save_program(module, examples, path):
-    import torch
-
-    args = examples if isinstance(examples, tuple) else tuple(examples) if isinstance(examples, list) else (examples,)
-    with torch.no_grad():
-        torch.export.save(_export(module.eval(), args), path)
-
-
-def _export(module, args):
-    """Export with a batch that may vary, or, where the module does not allow it, with the one of the examples."""
-    import torch
-
-    sizes = {arg.shape[0] for arg in args if isinstance(arg, torch.Tensor) and arg.dim()}
-    if len(sizes) == 1 and all(isinstance(arg, torch.Tensor) and arg.dim() for arg in args):
-        free = tuple({0: torch.export.Dim.AUTO} for _ in args)
-        # a batch of one is taken for a constant
-        several = args if sizes != {1} else tuple(torch.cat([arg, arg]) for arg in args)
-        return torch.export.export(module, several, dynamic_shapes=free)
-    return torch.export.export(module, args)
+        return np.frombuffer(file.read(), np.uint8), told
 
 
 def _examples_from(inputs):

@@ -9,6 +9,7 @@ import time
 import traceback
 
 from . import protocol
+from .attempts import attempt_groups, jobs_of
 from .contract import Job, LibraryMissing, Unsupported, VersionMismatch, inspected_path
 from .lines import LineCoverage
 
@@ -54,6 +55,8 @@ class Session(object):
         handlers = {
             "start": self._start,
             "run": self._run,
+            "describe": self._describe,
+            "attempt": self._attempt,
             "pack": self._pack,
             "import": self._import,
             "train": self._train,
@@ -100,7 +103,22 @@ class Session(object):
     def _run(self, frame):
         result = self._adapter.run(Job(frame.header["case"], frame.arrays))
         header = {"status": "completed", "loss": result.loss, "losses": result.losses, "symbolic": result.symbolic}
+        if result.reply is not None:
+            header["reply"] = result.reply
         return header, result.arrays()
+
+    def _describe(self, frame):
+        """What the library offers, as JSON; arrays of valid inputs are outputs."""
+        job = Job(frame.header["case"], {})
+        if job.goal == "apis":
+            return {"status": "completed", "reply": self._adapter.list_apis()}, {}
+        reply, arrays = self._adapter.list_samples(job.subject.get("kwargs", {}))
+        return {"status": "completed", "reply": reply}, {"outputs:" + name: array for name, array in arrays.items()}
+
+    def _attempt(self, frame):
+        """Calls of unknown functions, each group in a process forked for it; only what is accepted comes back."""
+        groups = jobs_of(frame.header, frame.arrays)
+        return {"status": "completed", "attempts": attempt_groups(self._adapter, groups, frame.header["seconds"])}, {}
 
     def _pack(self, frame):
         """Several cases as one unit; array names begin with the case's place."""

@@ -13,7 +13,7 @@ from .datasets import DATASETS
 from .driving import dave_dropout, dave_norminit, dave_orig
 from .lenet import lenet1, lenet4, lenet5
 from .networks import inception_block, mobilenetv2, resnet20, vgg16
-from .sequences import gru, lstm, lstm_imdb, simple_rnn, transformer
+from .sequences import gru, gru_imdb, lstm, lstm5_imdb, lstm_imdb, simple_rnn, simple_rnn_imdb, transformer
 
 _CLASSES = Recipe("SparseCategoricalCrossentropy")
 _YES_OR_NO = Recipe("BinaryCrossentropy")
@@ -76,6 +76,9 @@ _ENTRIES = (
     Entry("gru", gru, "google-price", loss=_VALUES, epochs=20),
     Entry("lstm", lstm, "digit-rows", learning_rate=0.004, epochs=20),
     Entry("lstm-imdb", lstm_imdb, "imdb", loss=_YES_OR_NO, epochs=3),
+    Entry("simplernn-imdb", simple_rnn_imdb, "imdb", epochs=3),
+    Entry("lstm5-imdb", lstm5_imdb, "imdb", epochs=3),
+    Entry("gru-imdb", gru_imdb, "imdb", epochs=3),
     Entry("transformer", transformer, "digit-tokens", learning_rate=0.003, epochs=25),
     Entry("dave-orig", dave_orig, "rotated-mnist", loss=_VALUES, learning_rate=0.001, epochs=8),
     Entry(

@@ -71,6 +71,11 @@ def cifar10() -> DataSet:
     return DataSet(training, validation)
 
 
+def has_cifar10() -> bool:
+    """Whether Keras has downloaded CIFAR-10."""
+    return any((datasets_folder() / name).exists() for name in _CIFAR)
+
+
 def fashion_mnist() -> DataSet:
     """Fashion-MNIST's images in [0, 1], shape (28, 28, 1), and labels.
 

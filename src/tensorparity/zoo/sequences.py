@@ -42,6 +42,32 @@ def lstm_imdb() -> LayerGraph:
     return build.build(build.add("Dense", x, name="kind", units=1, activation="sigmoid"))
 
 
+def simple_rnn_imdb() -> LayerGraph:
+    """Audee's SimpleRNN for the reviews of IMDB: five layers with the input, one of them recurrent; two classes."""
+    return _five_layers("simplernn-imdb", "SimpleRNN")
+
+
+def lstm5_imdb() -> LayerGraph:
+    """Audee's LSTM, built as its SimpleRNN."""
+    return _five_layers("lstm5-imdb", "LSTM")
+
+
+def gru_imdb() -> LayerGraph:
+    """Audee's GRU, built as its SimpleRNN."""
+    return _five_layers("gru-imdb", "GRU")
+
+
+def _five_layers(name: str, recurrent: str) -> LayerGraph:
+    """An Embedding, the recurrent layer, two dense ones and a softmax."""
+    build = GraphBuilder(name)
+    x = build.input("tokens", (IMDB_LENGTH,), dtype="int32")
+    x = build.add("Embedding", x, name="words", input_dim=IMDB_WORDS, output_dim=32)
+    x = build.add(recurrent, x, name="recurrent", units=48)
+    x = build.add("Dense", x, name="hidden", units=16, activation="relu")
+    x = build.add("Dense", x, name="logits", units=2)
+    return build.build(build.add("Softmax", x, name="predictions"))
+
+
 def transformer() -> LayerGraph:
     """A Transformer encoder of two blocks that reads a digit pixel by pixel; positions are an input, as in BERT."""
     build = GraphBuilder("transformer")

@@ -11,7 +11,8 @@ from tensorparity.core.errors import UsageError
 from tensorparity.core.oracle import Setup
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Stage, Verdict
-from tensorparity.engines.muffin.engine import MuffinEngine, goal_of
+from tensorparity.engines.muffin.engine import MuffinEngine, MuffinSettings, goal_of
+from tensorparity.generators.networks.palettes import DATA
 from tensorparity.oracles.step_facts import STEP, Known, StepFacts
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.zoo.series import sine_wave
@@ -71,8 +72,9 @@ class TestTold:
         assert tables["coverage"]["policies"]["used"] >= 1
         assert tables["coverage"]["layers"]["used"] > 0
         assert sum(tables["tables"]["networks"].values()) == 8
-        assert set(own.digests()) == set(tables["tables"]["networks"])
-        assert sorted(digest for made in own.digests().values() for digest in made) == sorted(digests(asks))
+        assert {ask.part for ask in asks} == set(tables["tables"]["networks"])
+        covered = tables["coverage"]["layers"]
+        assert f"{covered['used']} of {covered['declared']} layers" in own.standing().detail
 
     def test_what_nobody_ran_is_not_covered_but_the_layer_that_is_to_blame(self) -> None:
         own = engine(layers=["Dense", "ELU"])
@@ -126,7 +128,7 @@ class TestData:
             assert all(row.tobytes() in rows for row in case.inputs["x0"])
         labels = {label for case in cases for array in case.labels.values() for label in array.ravel()}
         assert labels & set(data.labels.ravel()), "the next value of the wave"
-        assert "sine waves" in own.samples["sine-wave"]
+        assert "sine waves" in own.tables()["samples"]["sine-wave"]
 
     def test_a_data_set_that_cannot_be_had_gives_its_shape_and_says_so(self, monkeypatch, tmp_path) -> None:
         monkeypatch.setenv("KERAS_HOME", str(tmp_path))
@@ -134,11 +136,49 @@ class TestData:
         shapes = {ask.case.inputs["x0"].shape[1:] for ask in own.ask()}
         assert shapes == {(32, 32, 3), (28, 28, 1), (224, 224, 3)}
         for name in ("cifar10", "fashion-mnist"):
-            assert own.samples[name].startswith("by shape alone: ")
-        assert own.samples["imagenet"] == "by shape alone"
+            assert own.tables()["samples"][name].startswith("by shape alone: ")
+        assert own.tables()["samples"]["imagenet"] == "by shape alone"
 
 
 def test_facts_go_to_json_and_back() -> None:
     known = Known(("ending", "", "a"), Stage.BUILD, "", ("a",))
     facts = StepFacts({"a": "raised"}, {"b": "no"}, True, known=(known,), open=(("loss", "x"),), settled=("y",))
     assert StepFacts.from_json(facts.to_json()) == facts
+
+
+class TestTheProtocolOfThePaper:
+    """``--protocol paper``: the paper's networks, data, stages and nothing beside them."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def asks() -> list[Ask]:
+        made = MuffinEngine(Setup(0, TARGETS, traits_of(TARGETS), {"protocol": "paper", "max_vertices": 4}))
+        return [ask for _ in range(2) for ask in made.ask()]
+
+    def test_nothing_but_networks_that_train_in_float32(self, asks: list[Ask]) -> None:
+        assert len(asks) == 16
+        assert all(ask.counted for ask in asks)
+        procedures = [ask.case.procedure for ask in asks]
+        assert {(p.goal, p.training, p.dtype) for p in procedures} == {(Goal.GRADIENTS, True, None)}
+
+    def test_its_six_data_sets_in_turn(self, asks: list[Ask]) -> None:
+        shapes = [next(iter(ask.case.inputs.values())).shape[1:] for ask in asks]
+        mnist, cifar, imagenet, sine, stock = (28, 28, 1), (32, 32, 3), (224, 224, 3), (24, 1), (20, 1)
+        turn = [mnist, cifar, imagenet, sine, stock, mnist]
+        assert shapes == (turn * 3)[:16]
+
+    def test_every_target_votes(self, asks: list[Ask]) -> None:
+        assert {ask.targets for ask in asks} == {()}
+
+    def test_what_is_said_besides_goes_before_it(self) -> None:
+        settings = MuffinSettings.from_mapping({"protocol": "paper", "data": ["mnist"], "training": False})
+        assert (settings.networks.data, settings.networks.training, settings.single_cases) == (("mnist",), False, ())
+
+    def test_there_is_no_other(self) -> None:
+        with pytest.raises(UsageError, match="unknown protocol 'lemon'; known is paper"):
+            MuffinSettings.from_mapping({"protocol": "lemon"})
+
+
+def test_samples_are_real_by_default_where_a_package_carries_them() -> None:
+    assert engine().tables()["samples"]["sine-wave"].startswith("pieces of seeded sine waves")
+    assert set(engine().tables()["samples"]) == {name for name, data in DATA.items() if data.share}

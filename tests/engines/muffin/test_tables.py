@@ -14,6 +14,8 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import Runner
 from tensorparity.core.verdict import Judgement, Stage
 from tensorparity.engines.muffin.tables import NetworkTally
+from tensorparity.oracles.muffin import Inconsistency
+from tensorparity.oracles.step_facts import StepFacts
 from tensorparity.targets.replies import unsupported_outcome
 
 from ...stepping import ExaminedSteps, Step
@@ -151,3 +153,12 @@ def test_nan_of_a_loss_is_in_the_column_of_nan_and_not_a_distance() -> None:
         "three": 0,
     }
     assert not any(row["loss"] for row in tables["inconsistencies"])
+
+
+def test_a_layer_counts_in_the_row_of_its_data_set_and_once_in_the_total() -> None:
+    tally = NetworkTally(("one", "two"))
+    item = Inconsistency(Stage.FORWARD, "Dense", "d#0", "one", "two", 1.0)
+    for data, found in (("mnist", (item,)), ("mnist", (item,)), ("cifar10", ())):
+        tally.add(StepFacts(inconsistent=found), (), data, 1, 1)
+    rows = {row["data"]: row["forward"] for row in tally.tables()["inconsistencies"]}
+    assert rows == {"cifar10": 0, "mnist": 1, "total": 1}

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from tensorparity.core.arrays import Array
-from tensorparity.engines.predoo.algorithm import THETAS, PaperSearch, grouped_largest
+from tensorparity.core.errors import DataError, UsageError
+from tensorparity.engines.predoo.algorithm import THETAS, PaperSearch, grouped_largest, seeds_for
+from tensorparity.engines.predoo.paper import shape_for
 from tensorparity.operators.functions.catalogue import OPERATORS
 
 RELU = OPERATORS.get("relu")
@@ -124,3 +126,71 @@ def test_groups_in_chronological_order() -> None:
     errors = np.arange(40.0)
     assert grouped_largest(errors, 4) == [9.0, 19.0, 29.0, 39.0]
     assert grouped_largest(np.full(4, np.nan), 2) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(("name", "shape", "times"), [("conv2d", (28, 28, 3), 5), ("pooling", (28, 28, 3), 4)])
+def test_windows_are_applied_to_what_they_give(name: str, shape: tuple[int, ...], times: int) -> None:
+    operator = OPERATORS.get(name)
+    search = PaperSearch(operator, shape, "random", 30, np.random.default_rng(0), size=10, times=times)
+    for batch in search.ask(30):
+        assert batch.params["times"] == times
+        value = operator.evaluate(batch.params, [np.asarray(array) for array in batch.arrays.values()]).value
+        assert value.shape[-1] == shape[-1]
+        assert min(value.shape[1:-1]) >= 1
+
+
+def test_windows_that_do_not_fit_so_often_are_refused() -> None:
+    search = PaperSearch(OPERATORS.get("pooling"), (4, 4, 1), "random", 3, np.random.default_rng(0), size=1, times=9)
+    with pytest.raises(DataError, match="cannot be applied 9 times: a window of . does not fit"):
+        search.ask(3)
+
+
+def test_given_parameters_are_not_drawn() -> None:
+    conv = OPERATORS.get("conv2d")
+    search = PaperSearch(conv, (5, 5, 1), "linf", 60, np.random.default_rng(0), size=20, given={"strides": 2})
+    found = [batch.params for batch in search.ask(60)]
+    assert {params.get("strides") for params in found} == {2}
+    assert len({params.get("padding") for params in found}) > 1
+
+
+def test_the_shape_is_the_users_and_the_papers_batch_is_left_out() -> None:
+    conv, relu = OPERATORS.get("conv2d"), OPERATORS.get("relu")
+    assert shape_for(conv, (1, 9, 8, 2)) == shape_for(conv, (9, 8, 2)) == (9, 8, 2)
+    assert shape_for(conv, None) == conv.shapes[0]
+    assert shape_for(relu, (7,)) == (7,)
+    with pytest.raises(UsageError, match="conv2d takes inputs of 3 axes. Received: 9,8"):
+        shape_for(conv, (9, 8))
+
+
+def test_seeds_are_from_the_standard_normal() -> None:
+    search = PaperSearch(RELU, (100,), "random", 300, np.random.default_rng(5), size=100)
+    (batch,) = search.ask(300)
+    drawn = batch.arrays["x"]
+    assert drawn.shape == (300, 100)
+    assert abs(float(drawn.mean())) < 0.05
+    assert abs(float(drawn.std()) - 1.0) < 0.05
+    assert float((np.abs(drawn) < 1.0).mean()) == pytest.approx(0.683, abs=0.02)
+
+
+def test_each_candidate_is_moved_by_one_constant_below_each_theta() -> None:
+    search = PaperSearch(RELU, (8,), "random", 30, np.random.default_rng(5), size=10)
+    (batch,) = search.ask(30)
+    rows = batch.arrays["x"].reshape(10, 3, 8)
+    again = PaperSearch(RELU, (8,), "random", 30, np.random.default_rng(5), size=10)
+    again._refill()
+    moved = rows - np.stack([row["x"] for row in again._corpus])[:, None]
+    assert (np.ptp(moved, axis=2) < 1e-15).all(), "all elements by the same"
+    largest = moved.max(axis=(0, 2))
+    assert (moved > -1e-15).all()
+    for theta, found in zip((1e-4, 1e-6, 1e-8), largest, strict=True):
+        assert theta / 3 < found <= theta * (1 + 1e-6)
+
+
+def test_a_corpus_has_the_inputs_of_one_of_twenty_groups() -> None:
+    assert seeds_for(20_000) == 1000
+    assert seeds_for(3) == 1
+    assert len(grouped_largest(np.arange(40.0))) == 20
+
+
+def test_the_shape_resolver_gives_every_operand_its_shape() -> None:
+    assert OPERATORS.get("conv2d").sizes({}, (28, 28, 3)) == {"x": (28, 28, 3), "kernel": (3, 3, 3, 8)}

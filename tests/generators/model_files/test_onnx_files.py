@@ -403,3 +403,32 @@ class TestTheWire:
         for ask in (lambda: number.bytes, lambda: number.text, lambda: words.integer, lambda: words.text):
             with pytest.raises(WireError):
                 ask()
+
+
+class TestIndices:
+    """Integer inputs get the range that what is behind them allows."""
+
+    @pytest.mark.parametrize(
+        ("nodes", "weights", "high", "source"),
+        [
+            ([("Gather", ["w", "ids"], {})], {"w": W}, 2, "Gather"),
+            ([("Gather", ["w", "ids"], {"axis": 1})], {"w": W}, 3, "Gather"),
+            ([("Cast", ["ids"], {"to": 6}), ("Gather", ["w", "t0"], {})], {"w": W}, 2, "Gather"),
+            ([("OneHot", ["ids", "d", "v"], {})], {"d": np.array(7), "v": np.array([0.0, 1.0])}, 6, "OneHot"),
+            ([("Gather", ["w", "ids"], {}), ("Gather", ["w", "ids"], {"axis": 1})], {"w": W}, 2, "Gather"),
+        ],
+    )
+    def test_of_tables_and_classes(self, write: Any, nodes: Any, weights: Any, high: int, source: str) -> None:
+        made = [
+            helper.make_node(op, inputs, [f"t{place}"], **attributes)
+            for place, (op, inputs, attributes) in enumerate(nodes)
+        ]
+        outputs = [value(f"t{len(made) - 1}", None)]
+        path = write(make(made, [value("ids", ("N", 5), TensorProto.INT64)], outputs, weights))
+        draw = inspect_onnx_file(path).draws["ids"]
+        assert (draw.low, draw.high, draw.source) == (0, high, f"what {source} behind it takes")
+
+    def test_nothing_is_said_of_a_table_that_is_computed_or_of_floats(self, write: Any) -> None:
+        nodes = [helper.make_node("Gather", ["x", "ids"], ["y"], axis=1)]
+        inputs = [value("x"), value("ids", ("N", 5), TensorProto.INT64)]
+        assert inspect_onnx_file(write(make(nodes, inputs, [value("y", None)]))).draws == {}

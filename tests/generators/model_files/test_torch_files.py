@@ -15,8 +15,9 @@ import pytest
 
 from tensorparity.core.errors import ModelRefusedError
 from tensorparity.generators.model_files.pickles import PickleError, foreign_globals
+from tensorparity.generators.model_files.torch_containers import write_plain_copy
 from tensorparity.generators.model_files.torch_expressions import is_guard, is_operator, is_size
-from tensorparity.generators.model_files.torch_files import inspect_torch_file
+from tensorparity.generators.model_files.torch_files import WHOLE_SETS, inspect_torch_file
 
 pytestmark = pytest.mark.torch
 
@@ -101,8 +102,34 @@ def test_a_fixed_batch_is_told(torch_programs: Path) -> None:
     assert (whole.batch, whole.inputs[0].shape) == (2, (2, 3))
 
 
-def test_a_program_without_a_batch_axis_is_refused(torch_programs: Path) -> None:
-    assert "input 'rate' has no batch axis" in refusal(torch_programs / "scalar.pt2")
+def test_without_a_batch_axis_an_instance_is_a_whole_set_of_inputs(torch_programs: Path) -> None:
+    scalar = inspect_torch_file(torch_programs / "scalar.pt2")
+    assert scalar.batch is None
+    assert [spec.shape for spec in scalar.inputs if spec.name == "rate"] == [()]
+    assert scalar.notes == (WHOLE_SETS,)
+
+
+def test_classes_around_the_outputs_are_made_plain(
+    edit: Callable[[Callable[[Any], None]], Path], tmp_path: Path
+) -> None:
+    def with_dataclass(document: Any) -> None:
+        for entry in document["graph_module"]["module_call_graph"]:
+            if entry["signature"]:
+                leaf = {"type": None, "context": None, "children_spec": []}
+                tree = {"type": "some.package.Answer", "context": '["scores"]', "children_spec": [leaf]}
+                entry["signature"]["out_spec"] = json.dumps([1, tree])
+
+    path = edit(with_dataclass)
+    inspected = inspect_torch_file(path)
+    assert inspected.foreign == ()  # nobody loads the file as it is
+    assert inspected.containers == ("some.package.Answer",)
+    copy = write_plain_copy(path, tmp_path)
+    assert inspect_torch_file(copy).containers == ()
+    with zipfile.ZipFile(copy) as archive:
+        text = b"".join(archive.read(name) for name in archive.namelist() if name.endswith(PROGRAM))
+    assert b"some.package" not in text
+    assert b'"builtins.dict\\", \\"context\\": \\"[' in text.replace(b"\\\\", b"\\")  # by the names of its fields
+    assert write_plain_copy(path, tmp_path / "again").read_bytes() == copy.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["convolutions", "several", "writing", "whole", "other_weights"])
@@ -234,6 +261,14 @@ def test_structures_are_plain_containers(edit: Callable[..., Path], kind: str) -
 
     def plant(document: Any) -> None:
         document["graph_module"]["module_call_graph"][0]["signature"]["out_spec"] = spec
+
+    path = edit(plant)
+    assert inspect_torch_file(path).containers == (kind,)  # loaded as a copy without it, or not at all
+
+
+def test_structures_that_are_none_are_refused(edit: Callable[..., Path]) -> None:
+    def plant(document: Any) -> None:
+        document["graph_module"]["module_call_graph"][0]["signature"]["out_spec"] = '[1, {"type": "builtins.list"}]'
 
     assert "holds the structure" in refusal(edit(plant))
 

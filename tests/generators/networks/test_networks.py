@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from tensorparity.core.procedure import Goal
+from tensorparity.generators.networks import structure
 from tensorparity.generators.networks.coverage import NetworkCoverage
 from tensorparity.generators.networks.networks import NetworkGenerator, NetworkSettings
-from tensorparity.generators.networks.palettes import factorized_shape
+from tensorparity.generators.networks.palettes import SHAPES, factorized_shape
 from tensorparity.generators.networks.structure import cells, chain_with_skips, draw_structure
 from tensorparity.generators.networks.support import hopeless, hopeless_behind_mask, why_unsupported
 from tensorparity.operators.catalogue import layer, layer_names
@@ -233,3 +234,57 @@ def test_what_is_known_not_to_run():
     assert [bool(hopeless("Hashing", hashing, 2, size)) for size in (None, 2, 1)] == [True, True, False]
     transposed = layer("Conv2DTranspose").complete({"filters": 1, "kernel_size": 2, "dilation_rate": 2})
     assert why_unsupported("Conv2DTranspose", transposed, 4)
+
+
+def test_the_papers_sizes(monkeypatch):
+    """Section 4.4: at most 5 cells and 30 vertices."""
+    rng = np.random.default_rng(0)
+    counts = []
+
+    def counted(generator, count, max_vertices):
+        counts.append(count)
+        return cells(generator, count, max_vertices)
+
+    monkeypatch.setattr(structure, "cells", counted)
+    chains = [draw_structure(rng).size for _ in range(1200)]
+    assert set(counts) == {1, 2, 3, 4, 5}
+    assert max(chains) == 30
+
+
+@pytest.fixture(scope="module")
+def of_the_paper():
+    generator = NetworkGenerator(2, NetworkSettings(max_vertices=8, steered=False, varied=False))
+    return [generator.next() for _ in range(40)]
+
+
+def test_the_in_degree_decides_between_single_and_multiple_input_layers(of_the_paper):
+    several = 0
+    for network in of_the_paper:
+        nodes = {node.name: node for node in network.case.subject.nodes}
+        for vertex, sources in enumerate(network.structure.predecessors):
+            node = nodes.get(network.vertices[vertex])
+            if node is None or vertex in network.structure.reducing:
+                continue
+            single = layer(node.op).arity[0] == 1
+            assert single == (len(sources) == 1), (node.op, sources)
+            several += len(sources) > 1
+    assert several > 10
+
+
+def test_what_a_multiple_input_layer_reads_has_one_random_shape(of_the_paper):
+    foreign = shapes_seen = 0
+    for network in of_the_paper:
+        graph = network.case.subject
+        shapes = {name: group[0] for name, group in infer_shapes(graph, 2).items()}
+        shapes.update({item.name: (2, *item.shape) for item in graph.inputs})
+        for vertex, sources in enumerate(network.structure.predecessors):
+            node = next((node for node in graph.nodes if node.name == network.vertices[vertex]), None)
+            if node is None or len(sources) < 2 or layer(node.op).arity[0] == 1:
+                continue
+            read = {tuple(shapes[ref.node][1:]) for ref in node.inputs}
+            assert len(read) == 1
+            assert read <= {shape for drawn in SHAPES.values() for shape in drawn}
+            shapes_seen += 1
+            foreign += not read & {tuple(shapes[network.vertices[source]][1:]) for source in sources}
+    assert shapes_seen > 10
+    assert foreign > shapes_seen / 2, "mostly none of the inputs' own"

@@ -13,6 +13,7 @@ from tensorparity.core.case import Case
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Recipe
 from tensorparity.core.verdict import Stage
+from tensorparity.generators.single_cases import losses
 from tensorparity.generators.single_cases.losses import loss_cases
 from tensorparity.operators.losses.alone import loss_alone
 from tensorparity.operators.losses.catalogue import LOSSES, evaluate_loss
@@ -92,3 +93,27 @@ def test_what_everybody_refuses_is_right_where_it_is_ruled_out(reduction: str, d
     found = judged(loss_alone(Recipe("Huber", {"reduction": reduction}), labels, labels, dtype=None, seed=0), refused)
     assert len(found.doubted) == doubted
     assert not found.undecided, "else hundreds of refusals would hide what nobody could tell"
+
+
+def test_labels_of_one_class_of_none_and_of_several_are_drawn() -> None:
+    drawn = dict.fromkeys((losses.ONE_CLASS, losses.NO_CLASS, losses.SOFT), False)
+    for case in islice(losses.loss_cases(5), 600):
+        (labels,) = case.labels.values()
+        if labels.dtype.kind != "f" or labels.ndim != 2 or len(labels) < 2:
+            continue
+        drawn[losses.ONE_CLASS] |= bool((labels == labels[:1]).all() and labels.any())
+        drawn[losses.NO_CLASS] |= not labels.any()
+        drawn[losses.SOFT] |= case.procedure.loss.name.endswith("Crossentropy") and bool(
+            ((labels > 0) & (labels < 1)).any()
+        )
+    assert all(drawn.values()), drawn
+
+
+@pytest.mark.parametrize("style", [losses.ONE_CLASS, losses.NO_CLASS, losses.SOFT])
+def test_odd_labels_keep_shape_and_dtype(style: str) -> None:
+    rng = np.random.default_rng(0)
+    plain = np.eye(3, dtype=np.float32)
+    odd = losses._odd_labels(plain, style, rng)
+    assert (odd.shape, odd.dtype) == (plain.shape, plain.dtype)
+    if style == losses.SOFT:
+        assert np.allclose(odd.sum(axis=1), 1.0)

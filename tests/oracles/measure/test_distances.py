@@ -18,6 +18,7 @@ from tensorparity.oracles.measure.distances import (
     class_distance,
     class_labels,
     class_pattern,
+    class_threshold,
     distances_of,
     is_inconsistent,
     mad_distance,
@@ -91,10 +92,89 @@ class TestThresholds:
         assert not is_inconsistent(np.zeros(0), threshold=0)
 
 
+class TestTheChosenSettings:
+    """Section IV: T_C = 8, T_M = 0.2, p = 0 %, k = 5; and the same for another k."""
+
+    @pytest.mark.parametrize(("ranks", "expected"), [((2, 5), False), ((2, 6), True)], ids=["7", "8"])
+    def test_an_instance_triggers_from_a_class_distance_of_8_on(self, ranks: tuple[int, int], expected: bool) -> None:
+        assert distances_of(ranked(ranks[0]), ranked(ranks[1]), PETRI_DISH)[0].inconsistent is expected
+
+    @pytest.mark.parametrize(("delta", "expected"), [(0.66, True), (0.67, False)])
+    def test_an_instance_triggers_from_a_mad_distance_of_a_fifth_on(self, delta: float, expected: bool) -> None:
+        # |1 - delta| / (1 + delta) is 0.2 at two thirds
+        (found,) = distances_of(np.array([[1.0]]), np.array([[delta]]), np.array([[0.0]]))
+        assert found.inconsistent is expected
+
+    def test_one_instance_of_a_thousand_is_enough(self) -> None:
+        a, b = np.repeat(ranked(1), 1000, axis=0), np.repeat(ranked(1), 1000, axis=0)
+        b[0] = ranked(6)
+        assert distances_of(a, b, np.repeat(PETRI_DISH, 1000))[0].inconsistent
+
+    def test_ranks_beyond_the_fifth_are_not_interesting(self) -> None:
+        assert class_distance(ranked(6), ranked(8), PETRI_DISH).tolist() == [0.0]
+        assert class_distance(ranked(5), ranked(6), PETRI_DISH).tolist() == [1.0]
+
+    @pytest.mark.parametrize(("k", "threshold"), [(5, 8.0), (3, 2.0), (6, 16.0), (1, 0.5)])
+    def test_the_threshold_is_scaled_with_k(self, k: int, threshold: float) -> None:
+        assert class_threshold(k) == threshold
+        assert distances_of(ranked(1), ranked(8), PETRI_DISH, k=k)[0].threshold == threshold
+        assert distances_of(ranked(1), ranked(8), PETRI_DISH, k=k)[0].inconsistent
+
+    @pytest.mark.parametrize(
+        ("k", "bins"),
+        [(1, ["1", "0"]), (3, ["4", "3-2", "1", "0"]), (6, ["32", "31-16", "15-8", "7-4", "3-2", "1", "0"])],
+    )
+    def test_the_bins_are_scaled_with_k(self, k: int, bins: list[str]) -> None:
+        scores_of_k = [2.0 ** (k - rank) for rank in range(1, k + 1)] + [0.0]
+        distances = np.array([abs(a - b) for a in scores_of_k for b in scores_of_k])
+        pattern = class_pattern(distances, k)
+        assert list(pattern) == bins
+        assert sum(pattern.values()) == len(distances)
+
+
+class TestMetrics:
+    """Section V-A: MAD on classifiers, and top-k accuracy, in the place of the class-based distance."""
+
+    A, B = np.array([[0.6, 0.4], [0.9, 0.1]]), np.array([[0.4, 0.6], [0.9, 0.1]])
+    LABELS = np.array([0, 0])
+
+    def test_mad_decides_for_a_classifier_where_it_is_asked_for(self) -> None:
+        assert [d.name for d in distances_of(self.A, self.B, self.LABELS, metric="mad")] == ["mad", "class"]
+
+    @pytest.mark.parametrize(("threshold", "inconsistent"), [(49.0, True), (50.0, False)])
+    def test_the_baseline_decides_by_the_difference_of_accuracies(self, threshold: float, inconsistent: bool) -> None:
+        found = distances_of(self.A, self.B, self.LABELS, {"accuracy": threshold}, k=1, metric="accuracy")[0]
+        assert (found.name, found.largest, found.inconsistent, dict(found.pattern)) == (
+            "accuracy",
+            50.0,
+            inconsistent,
+            {},
+        )
+
+    def test_any_difference_of_accuracy_counts_by_default(self) -> None:
+        assert distances_of(self.A, self.B, self.LABELS, k=1, metric="accuracy")[0].inconsistent
+        assert not distances_of(self.A, self.B, self.LABELS, k=2, metric="accuracy")[0].inconsistent
+
+    def test_the_most_inconsistent_input_is_the_metrics(self) -> None:
+        # by class the first input, which turns around; by MAD the second, whose confidence falls to a half
+        a, b = np.array([[0.51, 0.49], [0.99, 0.01]]), np.array([[0.49, 0.51], [0.51, 0.49]])
+        assert most_inconsistent(a, b, self.LABELS, np.zeros(2)) == 0
+        assert most_inconsistent(a, b, self.LABELS, np.zeros(2), metric="mad") == 1
+
+
 class TestMad:
     def test_zero_over_zero_is_zero(self) -> None:
         exact = np.array([[1.0, 0.0]])
         assert mad_distance(exact, exact, exact).tolist() == [0.0]
+
+    def test_a_deviation_is_the_mean_over_all_values(self) -> None:
+        # 1 and 3 are off by 2 on average, 2 and 0 by 1
+        distance = mad_distance(np.array([[1.0, 3.0]]), np.array([[2.0, 0.0]]), np.zeros((1, 2)))
+        assert distance == pytest.approx([(2.0 - 1.0) / (2.0 + 1.0)])
+
+    def test_labels_of_a_classifier_are_one_hot_vectors(self) -> None:
+        by_class, by_mad = distances_of(np.array([[0.9, 0.1]]), np.array([[0.6, 0.4]]), np.array([0]))
+        assert (by_class.largest, by_mad.largest) == (0.0, pytest.approx(0.6))
 
     def test_one_side_exact_is_one(self) -> None:
         truth = np.array([[1.0]])

@@ -10,6 +10,7 @@ import pytest
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import Case
 from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.place import Place
 from tensorparity.core.procedure import Procedure
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.oracles.measure.localizers import LOCALIZERS, LocalizedPair, accusations
@@ -38,8 +39,8 @@ def scene(fake_runner: Any) -> LocalizedPair:
 def test_each_rule_accuses_the_wrong_layer_first(scene: LocalizedPair) -> None:
     found = accusations(scene)
     assert set(found) == set(LOCALIZERS) == {"replay", "cradle", "muffin"}
-    assert found["replay"] == found["muffin"] == ("d2#0",)
-    assert found["cradle"][0] == "d2#0"
+    assert found["replay"] == found["muffin"] == (Place("d2#0"),)
+    assert found["cradle"][0] == Place("d2#0")
 
 
 def test_a_wider_bound_clears(scene: LocalizedPair) -> None:

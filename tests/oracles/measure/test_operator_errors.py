@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tensorparity.core.tolerance import Tolerance
 from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.operators.reference.rounding import K
 from tensorparity.operators.spec import Evaluation
@@ -49,9 +50,11 @@ def test_instances() -> None:
     errors = measure_instances(np.array([[1.5, 2.0], [3.0, 3.0]], np.float16), wide)
     assert errors.linf.tolist() == [0.5, 1.0]
     assert errors.l1.tolist() == [0.5, 1.0]
-    broken = measure_instances(np.array([[np.nan, 2.0], [3.0, 4.0]], np.float16), wide)
-    assert np.isnan(broken.linf[0])
-    assert broken.linf[1] == 0.0
+    assert errors.mean.tolist() == [0.25, 0.5]
+    broken = measure_instances(np.array([[np.nan, 2.5], [np.inf, np.nan]], np.float16), wide)
+    assert (broken.linf[0], broken.l1[0], broken.mean[0]) == (0.5, 0.5, 0.5), "what is a number is measured"
+    assert np.isnan([broken.linf[1], broken.l1[1], broken.mean[1]]).all()
+    assert broken.overflows.tolist() == [True, True]
 
 
 def test_equal_infinities_are_no_difference() -> None:
@@ -60,3 +63,21 @@ def test_equal_infinities_are_no_difference() -> None:
     assert (errors.units[0], errors.absolute[0], errors.ulps[0]) == (0.0, 0.0, 0.0)
     wrong = measure_rows(np.array([[3.0, 1.0]], np.float32), truth, "float32")
     assert wrong.units[0] == np.inf
+
+
+def test_the_l1_error_is_the_sum_and_the_linf_error_the_largest() -> None:
+    errors = measure_instances(np.array([[1.25, 2.5]]), np.array([[1.0, 2.0]]))
+    assert (errors.l1.tolist(), errors.linf.tolist(), errors.mean.tolist()) == ([0.75], [0.5], [0.375])
+
+
+def test_equal_infinities_are_no_overflow() -> None:
+    both = measure_instances(np.array([[np.inf, 1.0]], np.float16), np.array([[np.inf, 1.0]]))
+    assert (both.overflows.tolist(), both.linf.tolist()) == ([False], [0.0])
+
+
+def test_the_librarys_own_rule_is_relative_and_absolute() -> None:
+    wide = np.array([[1000.0, 0.0]])
+    # 1 + 0.01 are allowed of a thousand, and 0.01 of zero
+    errors = measure_instances(np.array([[1000.505, 0.005]]), wide, Tolerance(1e-3, 1e-2, "somebody's"))
+    assert errors.allowed.tolist() == pytest.approx([0.5], rel=1e-6)
+    assert measure_instances(np.array([[1000.0, 0.02]]), wide, Tolerance(1e-3, 1e-2, "")).allowed[0] == pytest.approx(2)

@@ -69,15 +69,48 @@ def test_only_rates_strictly_above_the_third_quartile_are_highlighted() -> None:
 def test_a_layer_without_trace_is_listed_without_figures() -> None:
     layers = {layer.name: layer for layer in localization_map(diamond(), *hidden(stem=1, sum=2), {"right#0": 3.5})}
     assert (layers["right"].deviation, layers["right"].rate, layers["right"].isolated_error) == (None, None, 3.5)
-    assert layers["sum"].rate == pytest.approx(2 / 1e-7)  # nothing known before it
+    assert layers["sum"].rate == pytest.approx(1 / (1 + 1e-7))  # what flows into a layer without trace flows on
 
 
-def test_nan_in_a_trace_highlights_nothing_by_itself() -> None:
+def test_nothing_traced_before_counts_as_no_deviation() -> None:
+    layers = {layer.name: layer for layer in localization_map(diamond(), *hidden(sum=2), {})}
+    assert layers["sum"].rate == pytest.approx(2 / 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("own", "before", "rate"),
+    [(np.nan, [0.5], np.inf), (np.nan, [], np.inf), (np.inf, [np.nan], 0.0), (0.5, [0.1, np.nan], -1.0)],
+    ids=["introduced", "in the first layer", "passed on", "lost again"],
+)
+def test_a_nan_has_its_place_by_the_limits_of_the_equation(own: float, before: list[float], rate: float) -> None:
+    assert introduction_rate(own, before) == rate
+
+
+def test_the_layer_that_introduces_a_nan_is_highlighted_and_no_other_for_it() -> None:
+    layers = localization_map(diamond(), *hidden(stem=1, left=1, right=np.nan, sum=np.nan), {})
+    assert [layer.name for layer in layers if layer.highlighted] == ["stem", "right"]
+    assert [layer.name for layer in localization_map(diamond(), *hidden(stem=np.nan), {}) if layer.highlighted] == [
+        "stem"
+    ]
+
+
+def test_the_border_is_the_third_quartile() -> None:
+    # rates 1 to 5 of layers that read nothing traced: the third quartile is 4, and what equals it is not above it
+    build = GraphBuilder()
+    x = build.input("x", (2,))
+    names = [f"layer{number}" for number in range(1, 6)]
+    outputs = [build.add("ReLU", x, name=name) for name in names]
+    graph = build.build(build.add("Add", *outputs, name="sum"))
+    layers = localization_map(graph, *hidden(**{name: place for place, name in enumerate(names, start=1)}), {})
+    assert [layer.name for layer in layers if layer.highlighted] == ["layer5"]
+
+
+def test_nan_in_a_trace_hides_no_other_layer() -> None:
     a, b = hidden(stem=0, left=0.5, right=1, sum=2)
     b["left#0"] = np.full((1, 2), np.nan, np.float32)
     layers = {layer.name: layer for layer in localization_map(diamond(), a, b, {})}
-    assert not layers["left"].highlighted
-    assert layers["right"].highlighted
+    assert [name for name, layer in layers.items() if layer.highlighted] == ["left", "right"]
+    assert layers["sum"].rate == -1.0
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from tensorparity.plugin import Class, Diagnosis, Judged, Judgement, Kind, LayerGraph, Seen, Setup, Suspicion, Verdict
@@ -9,6 +11,9 @@ from tensorparity.plugin import Class, Diagnosis, Judged, Judgement, Kind, Layer
 
 class NonNegative:
     """Judges by a property alone: no reference, no other target."""
+
+    #: Others are refused with a usage error.
+    settings: ClassVar[tuple[str, ...]] = ("slack",)
 
     def __init__(self, setup: Setup) -> None:
         self._slack = float(setup.settings.get("slack", 0.0))

@@ -10,6 +10,6 @@ TINY = TargetSpec(
     name="tiny",
     adapter=str(Path(__file__).with_name("adapter.py")),
     distributions=("numpy",),
-    summary="three layers in NumPy, forward only",
+    summary="four layers in NumPy, forward only",
     traits=TargetTraits("tiny", family="tiny", library="tiny", max_goal=Goal.FORWARD, default=False),
 )

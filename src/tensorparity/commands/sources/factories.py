@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from ...core.atomic import replacing_file
 from ...core.errors import RunError, UsageError
+from ...core.jsontext import Json
 from ...core.messages import gist
 from ...generators.inputs.models import Draw
 from ...targets.catalogue import traits_of
@@ -31,8 +33,8 @@ _MADE = {"keras", "torch"}
 
 def factory_file(
     text: str, targets: Sequence[str], settings: RunnerSettings, draws: Mapping[str, Draw], cache: Path
-) -> Path:
-    """The file of the model that the function returns: a .keras or a .pt2.
+) -> tuple[Path, dict[str, Draw]]:
+    """The file of the model that the function returns (a .keras or a .pt2), and draws like its example inputs.
 
     Raises:
         UsageError: if the function cannot be found, or returns no model.
@@ -52,7 +54,14 @@ def factory_file(
     if reply.header["status"] != "completed":
         failure = reply.header["failure"]
         raise RunError(f"{text} raised {failure['type']}: {gist(failure['message'])}")
-    return _cached_file(reply.arrays["weights:model"].tobytes(), _SUFFIXES[reply.header["notes"][0]], cache)
+    form, examples = reply.header["notes"]
+    path = _cached_file(reply.arrays["weights:model"].tobytes(), _SUFFIXES[form], cache)
+    return path, {name: draw_like(told) for name, told in json.loads(examples).items()}
+
+
+def draw_like(told: Mapping[str, Json]) -> Draw:
+    """A Draw from what ``worker/saving`` tells of an example."""
+    return Draw(tuple(told["shape"]), low=told.get("low"), high=told.get("high"))
 
 
 def _inputs(draws: Mapping[str, Draw]) -> list[dict[str, object]]:

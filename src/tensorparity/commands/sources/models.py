@@ -16,8 +16,9 @@ from ...core.model import Model
 from ...generators.inputs.models import Data, Draw, load_npz, seeded_inputs
 from ...generators.model_files.keras_files import inspect_model_file
 from ...generators.model_files.onnx_files import inspect_onnx_file
-from ...generators.model_files.torch_files import inspect_torch_file
-from ...targets.catalogue import TARGETS, spec_of, traits_of
+from ...generators.model_files.torch_containers import write_plain_copy
+from ...generators.model_files.torch_files import InspectedProgram, inspect_torch_file
+from ...targets.catalogue import TARGETS, TORCH_EXPORTER, spec_of, traits_of
 from ...targets.exports import Exported, export_keras, export_to_onnx
 from ...targets.names import parse_target
 from ...targets.runner import LocalRunner, RunnerSettings, default_cache
@@ -104,13 +105,14 @@ def _onnx_file(text: str, context: Context) -> ModelSource:
             traits=traits_of(able),
         ),
         inspected.inputs,
+        draws=inspected.draws,
         notes=inspected.notes,
     )
 
 
 def _torch_file(text: str, context: Context) -> ModelSource:
     path = Path(text)
-    inspected = inspect_torch_file(path, trust=context.settings.trust)
+    inspected = _plain_program(path, context)
     traits = traits_of(context.targets)
     own = [target for target in context.targets if "torch" in traits[target].reads]
     runtimes = [target for target in (*context.targets, *context.arbiters) if _lowering_of(target) == "onnx"]
@@ -120,7 +122,7 @@ def _torch_file(text: str, context: Context) -> ModelSource:
             f"{', '.join(unable)} cannot run {path.name}; exported torch programs run on torch:eager, torch:compile "
             "and, exported to ONNX, on onnxruntime, openvino and onnx:reference"
         )
-    notes = [f"trusted: {item}" for item in inspected.foreign]
+    notes = [*(f"trusted: {item}" for item in inspected.foreign), *inspected.notes]
     if inspected.batch:
         notes.append(f"the batch size is fixed to {inspected.batch}")
     files = dict.fromkeys(own, inspected.model)
@@ -135,6 +137,17 @@ def _torch_file(text: str, context: Context) -> ModelSource:
     )
 
 
+def _plain_program(path: Path, context: Context) -> InspectedProgram:
+    """The program inspected; where its containers are classes of somebody's, a copy without them."""
+    inspected = inspect_torch_file(path, trust=context.settings.trust)
+    if not inspected.containers:
+        return inspected
+    cache = context.settings.cache or default_cache()
+    copy = inspect_torch_file(write_plain_copy(path, cache / "programs"), trust=context.settings.trust)
+    names = ", ".join(name.rpartition(".")[2] for name in inspected.containers)
+    return replace(copy, notes=(*copy.notes, f"run with dictionaries and lists in place of {names}"))
+
+
 def _with_export(
     model: Model, runtimes: Sequence[str], own: Sequence[str], context: Context, notes: list[str]
 ) -> Model:
@@ -143,7 +156,7 @@ def _with_export(
     context.listener(Progress("exporting to ONNX", 0, None))
     cache = context.settings.cache or default_cache()
     try:
-        exported = export_to_onnx(context.runner, context.settings, model.file, own, "torch:eager", cache)
+        exported = export_to_onnx(context.runner, context.settings, model.file, own, TORCH_EXPORTER, cache)
     except TensorParityError as error:
         notes.append(f"{', '.join(runtimes)} cannot run it: {error}")
         return model
@@ -173,9 +186,26 @@ def _with_exported_files(model: Model, runtimes: Sequence[str], exported: Export
 def _factory(text: str, context: Context) -> ModelSource:
     context.listener(Progress(f"calling {text}", 0, None))
     cache = context.settings.cache or default_cache()
-    path = factory_file(text, context.targets, context.settings, context.draws, cache)
+    path, draws = factory_file(text, context.targets, context.settings, context.draws, cache)
     source = _BY_SUFFIX.get(path.suffix, _keras_file)(str(path), context)
-    return replace(source, model=replace(source.model, name=text))
+    return replace(source, model=replace(source.model, name=text), draws=_drawn_like(draws, source))
+
+
+def _drawn_like(draws: Mapping[str, Draw], source: ModelSource) -> dict[str, Draw]:
+    """Shapes of the examples, with the ranges that the model's own tables allow where it has any."""
+    own, found = source.draws, dict(source.draws)
+    ranks = {spec.name: len(spec.shape) for spec in source.inputs}
+    examples = {name: _without_batch(draw, ranks[name]) for name, draw in draws.items() if name in ranks}
+    found.update(examples)
+    for name in set(own) & set(examples):
+        found[name] = replace(examples[name], low=own[name].low, high=own[name].high, whole=own[name].whole)
+    return found
+
+
+def _without_batch(draw: Draw, rank: int) -> Draw:
+    """An example has a batch axis where the program has one."""
+    sizes = draw.shape or ()
+    return replace(draw, shape=sizes[len(sizes) - rank :])
 
 
 def _lowering_of(target: str) -> str | None:
@@ -229,6 +259,7 @@ def at_most(data: Data, count: int | None) -> Data:
         {name: array[:count] for name, array in data.labels.items()},
         f"{data.origin}, the first {count}",
         data.notes,
+        data.given,
     )
 
 

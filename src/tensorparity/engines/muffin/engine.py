@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from typing import ClassVar
 
 from ...core.capabilities import can_train
 from ...core.case import Case
-from ...core.engine import Ask, Result
+from ...core.engine import Ask, Result, Standing
 from ...core.errors import UsageError
 from ...core.graph import LayerGraph
 from ...core.jsontext import Json
 from ...core.oracle import Setup
+from ...core.policies import PLAIN
 from ...core.procedure import Goal
+from ...core.settings import check_settings
 from ...core.verdict import Stage
 from ...generators.networks.coverage import NetworkCoverage, Use
 from ...generators.networks.networks import Network, NetworkGenerator, NetworkSettings
+from ...generators.networks.palettes import DATA, PAPER
 from ...generators.single_cases.streams import STREAMS, SingleCases
 from ...operators.catalogue import layer
 from ...oracles.step_facts import STEP, StepFacts
@@ -27,9 +31,25 @@ from .samples import samples_of
 from .tables import NetworkTally
 
 STAGES = (Stage.BUILD, Stage.FORWARD, Stage.LOSS, Stage.BACKWARD, Stage.UPDATE)
+#: The paper and nothing else: its data sets in turn, its structures and its choice of layers, networks in training,
+#: the stages of its three rules, float32, and no other cases beside.
+PROTOCOLS: Mapping[str, Mapping[str, Json]] = {
+    "": {},
+    "paper": {
+        "data": PAPER,
+        "steered": False,
+        "varied": False,
+        "training": True,
+        "policies": (PLAIN.name,),
+        "stages": (Stage.BUILD.value, Stage.FORWARD.value, Stage.LOSS.value, Stage.BACKWARD.value),
+        "single_cases": (),
+        "only_trainable": False,
+    },
+}
 #: Who judges a training step, unless the user chose somebody else.
 _ORACLE = "training_step"
 _ROUND = 8
+_OF_NETWORKS = frozenset(name.name for name in fields(NetworkSettings)) - {"goal"}
 
 
 def goal_of(stages: Sequence[Stage]) -> Goal:
@@ -48,12 +68,14 @@ class MuffinSettings:
         stages: those of a training step that are judged; they say how far networks are run.
         single_cases: kinds of cases that are run beside networks (``single_cases.STREAMS``).
         only_trainable: networks are run by those targets that can train, where these are two or more.
+        protocol: ``paper`` stands for ``PROTOCOLS["paper"]``; what else is said goes before it.
     """
 
     networks: NetworkSettings = field(default_factory=NetworkSettings)
     stages: tuple[Stage, ...] = STAGES
     single_cases: tuple[str, ...] = tuple(STREAMS)
     only_trainable: bool = True
+    protocol: str = ""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Json]) -> MuffinSettings:
@@ -62,18 +84,17 @@ class MuffinSettings:
         Raises:
             UsageError: for a setting that there is not, or a value that it cannot have.
         """
-        own = {name.name for name in fields(cls)} - {"networks"}
-        of_networks = {name.name for name in fields(NetworkSettings)} - {"goal"}
-        for name in settings:
-            if name not in own | of_networks:
-                raise UsageError(f"muffin has no setting {name!r}; known are {', '.join(sorted(own | of_networks))}")
-        given = {name: _hashable(value) for name, value in settings.items()}
+        check_settings(MuffinEngine, "engine muffin", settings)
+        protocol = settings.get("protocol", "")
+        if protocol not in PROTOCOLS:
+            raise UsageError(f"unknown protocol {protocol!r}; known is {', '.join(filter(None, PROTOCOLS))}")
+        given = {name: _hashable(value) for name, value in {**PROTOCOLS[protocol], **settings}.items()}
         try:
             stages = tuple(map(Stage, given.get("stages", STAGES)))
         except ValueError as error:
             raise UsageError(f"{error}; known are {', '.join(stage.value for stage in STAGES)}") from None
-        networks = NetworkSettings(**{name: given[name] for name in of_networks & set(given)}, goal=goal_of(stages))
-        rest = {name: given[name] for name in own & set(given) - {"stages"}}
+        networks = NetworkSettings(**{name: given[name] for name in _OF_NETWORKS & set(given)}, goal=goal_of(stages))
+        rest = {name: given[name] for name in _OWN & set(given) - {"stages"}}
         return cls(networks, stages, **rest)._check()
 
     def _check(self) -> MuffinSettings:
@@ -87,41 +108,44 @@ def _hashable(value: Json) -> Json:
     return tuple(value) if isinstance(value, list) else value
 
 
+_OWN = frozenset(name.name for name in fields(MuffinSettings)) - {"networks"}
+
+
 class MuffinEngine:
     """What networks are depends on the seed and on those before them; coverage alone steers.
 
-    A fitness of verdicts would have it revisit what is known to be wrong. Data sets that are asked for by name give
-    real samples where they can be had: by default networks do not depend on what else is installed.
+    A fitness of verdicts would have it revisit what is known to be wrong. Data sets give real samples where an
+    installed package carries them, and shapes alone where none does.
     """
+
+    settings: ClassVar[tuple[str, ...]] = (*sorted(_OWN), *sorted(_OF_NETWORKS))
 
     name = "muffin"
     #: Enough that a check that takes long, and goes first, does not leave the others without work.
     ahead = 4
 
     def __init__(self, setup: Setup) -> None:
-        self.settings = MuffinSettings.from_mapping(setup.settings)
-        networks = self.settings.networks
-        samples, self.samples = samples_of(networks.data)
+        self._settings = MuffinSettings.from_mapping(setup.settings)
+        networks = self._settings.networks
+        samples, self._samples = samples_of(networks.data or tuple(name for name, data in DATA.items() if data.share))
         self._generator = NetworkGenerator(setup.seed, networks, samples)
-        self._singles = SingleCases(setup.seed, self.settings.single_cases, networks.layers)
+        self._singles = SingleCases(setup.seed, self._settings.single_cases, networks.layers)
         self._targets = self._steppers(setup)
         self._rounds: deque[dict[str, Network]] = deque()
-        self._data: dict[str, str] = {}
         #: What was really run: networks are made ahead, and some run nowhere.
         self._covered = NetworkCoverage(networks.names(), policies=networks.policy_names())
-        self.tally = NetworkTally(self._targets or setup.targets)
+        self._tally = NetworkTally(self._targets or setup.targets)
 
     def _steppers(self, setup: Setup) -> tuple[str, ...]:
         """The targets that can train; none, which means all, where networks are to be run by everybody."""
         able = tuple(target for target in setup.targets if can_train(setup.traits[target]))
-        return able if self.settings.only_trainable and len(able) > 1 else ()
+        return able if self._settings.only_trainable and len(able) > 1 else ()
 
     def ask(self) -> Sequence[Ask]:
         """The single cases first: a count cuts the stream behind a network, and they go with it."""
         networks = [self._generator.next() for _ in range(_ROUND)]
         self._rounds.append({network.case.digest: network for network in networks})
-        self._data.update({network.case.digest: network.data for network in networks})
-        steps = [Ask(network.case, self._targets, (_ORACLE,)) for network in networks]
+        steps = [Ask(network.case, self._targets, (_ORACLE,), part=network.data) for network in networks]
         return [*(Ask(case, counted=False) for case in self._singles.round()), *steps]
 
     def tell(self, results: Sequence[Result]) -> None:
@@ -137,27 +161,22 @@ class MuffinEngine:
         self._covered.add(_exercised_uses(network, facts))
         if facts.completed:
             self._covered.use_network(network.case)
-        self.tally.add(facts, result.verdicts, network.data, len(network.layers), _nodes(network.case))
+        self._tally.add(facts, result.verdicts, network.data, len(network.layers), _nodes(network.case))
 
     def tables(self) -> Mapping[str, Json]:
         return {
-            **self.tally.stats(),
-            "coverage": self.coverage(),
-            "tables": self.tally.tables(),
-            "samples": dict(self.samples),
+            **self._tally.stats(),
+            "coverage": self._covered.to_json(),
+            "tables": self._tally.tables(),
+            "samples": dict(self._samples),
             **self._singles.counts(),
         }
 
-    def coverage(self) -> dict[str, Json]:
+    def standing(self) -> Standing:
         """What was covered so far, of what there is."""
-        return self._covered.to_json()
-
-    def digests(self) -> dict[str, list[str]]:
-        """By data set, the networks that were made for it: whoever has a clock adds their times up."""
-        found: dict[str, list[str]] = {}
-        for digest, data in self._data.items():
-            found.setdefault(data, []).append(digest)
-        return found
+        covered = self._covered.to_json()
+        shown = [f"{covered[what]['used']} of {covered[what]['declared']} {what}" for what in ("layers", "values")]
+        return Standing(detail=", ".join(shown))
 
 
 def _nodes(case: Case) -> int:

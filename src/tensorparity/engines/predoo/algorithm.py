@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.errors import DataError
 from ...core.jsontext import Json
 from ...generators.inputs.operators import inside
 from ...operators.functions.spec import Operator, Sizes
@@ -22,6 +23,8 @@ from .batch import InputBatch, shared_arrays
 THETAS = (1e-4, 1e-6, 1e-8)
 #: Section 4.1.
 GROUPS = 20
+#: How often parameters are drawn until an operator can be applied several times with them.
+_DRAWS = 100
 
 #: How the error of an input is measured for guidance: not at all, by its largest element, by the sum of all.
 STRATEGIES = ("random", "linf", "l1")
@@ -45,6 +48,7 @@ class PaperSearch:
         size: seeds of a corpus.
         times: how often in a row the operator is applied.
         params: the other parameters; by default they are drawn anew for every candidate.
+        given: those of them that are not drawn.
     """
 
     def __init__(
@@ -58,10 +62,12 @@ class PaperSearch:
         size: int,
         times: int = 1,
         params: Mapping[str, Json] | None = None,
+        given: Mapping[str, Json] | None = None,
     ) -> None:
         self._operator, self._shape, self._strategy = operator, shape, strategy
         self._total, self._rng, self._size, self._fixed = total, rng, size, params
         self._times: dict[str, Json] = {"times": times} if times > 1 else {}
+        self._repeats, self._given = times, dict(given or {})
         self._corpus: deque[dict[str, Array]] = deque()
         self._shared: dict[str, dict[str, Array]] = {}
         self._asked: list[dict[str, Array]] = []
@@ -118,10 +124,15 @@ class PaperSearch:
         return [{name: array + delta for name, array in candidate.items()} for delta in deltas]
 
     def _params(self) -> dict[str, Json]:
+        """Drawn for every candidate, again where the operator cannot be applied to its own output with these."""
         if self._fixed is not None:
             return {**self._fixed, **self._times}
-        drawn = {item.name: item.valid[self._rng.integers(len(item.valid))] for item in self._operator.parameters}
-        return {**self._operator.significant(drawn), **self._times}
+        for _ in range(_DRAWS):
+            drawn = {item.name: item.valid[self._rng.integers(len(item.valid))] for item in self._operator.parameters}
+            fitting = self._operator.repeated({**drawn, **self._given}, self._shape, self._repeats)
+            if not isinstance(fitting, str):
+                return {**self._operator.significant(fitting), **self._times}
+        raise DataError(f"{self._operator.name} cannot be applied {self._repeats} times: {fitting}")
 
     def _grouped(self, rows: Sequence[dict[str, Array]], params: Sequence[dict[str, Json]]) -> list[InputBatch]:
         groups: dict[str, list[int]] = {}

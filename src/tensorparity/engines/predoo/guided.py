@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...core import portable
 from ...core.arrays import Array
 from ...core.jsontext import Json
-from ...generators.inputs.operators import SOURCES, Range, draw, fit_to_operand
+from ...generators.inputs.operators import SOURCES, SUMS, Range, draw, edge, fit_to_operand
 from ...operators.functions.spec import Operator, Sizes
 from .batch import InputBatch, shared_arrays
 
@@ -96,6 +97,8 @@ class GuidedSearch:
     def _drawn(self, name: str, count: int) -> dict[str, Array]:
         if name == "neighbours":
             return self._neighbours(count)
+        if name == "overflow" and self._operator.name in SUMS:
+            return self._at_the_edge(count)
         middle = self._operator.accumulates
         found = {
             operand.name: draw(
@@ -106,6 +109,12 @@ class GuidedSearch:
         }
         return found if self._only is not None or name == MIXED[0] else self._related(found)
 
+    def _at_the_edge(self, count: int) -> dict[str, Array]:
+        """Of what is added up as it is, numbers up to the edge of the range; their squares are nobody's concern."""
+        (operand,) = self._operator.operands
+        drawn = edge(self._rng, (count, *self._sizes[operand.name]), operand, self._dtype)
+        return {operand.name: fit_to_operand(drawn, operand, self._dtype)}
+
     def _related(self, drawn: dict[str, Array]) -> dict[str, Array]:
         """In half of the rows the other operands are of the first one's size, some of them very near to it."""
         first = next(iter(drawn.values()))
@@ -114,8 +123,12 @@ class GuidedSearch:
             other = drawn.get(operand.name)
             if other is None or other is first or other.shape != first.shape:
                 continue
-            near = 1 + self._rng.choice([-1.0, 1.0], first.shape) * np.exp2(self._rng.uniform(-20, 0, first.shape))
-            apart = self._rng.choice([-1.0, 1.0], first.shape) * np.exp2(self._rng.standard_normal(first.shape) * 2)
+            near = 1 + self._rng.choice([-1.0, 1.0], first.shape) * portable.exp2(
+                self._rng.uniform(-20, 0, first.shape)
+            )
+            apart = self._rng.choice([-1.0, 1.0], first.shape) * portable.exp2(
+                self._rng.standard_normal(first.shape) * 2
+            )
             with np.errstate(over="ignore"):
                 moved = first * np.where(self._rng.random(shape) < 0.3, near, apart)
             moved = fit_to_operand(moved, operand, self._dtype, middle=self._operator.accumulates)
@@ -152,7 +165,7 @@ class GuidedSearch:
         parents = [pool[index] for index in self._rng.integers(len(pool), size=count)]
         found: dict[str, Array] = {}
         ways = self._rng.integers(4, size=count)
-        factors = np.exp2(self._rng.uniform(-1, 1, count))  # one for all operands: their ratio stays
+        factors = portable.exp2(self._rng.uniform(-1, 1, count))  # one for all operands: their ratio stays
         for operand in self._operator.operands:
             if operand.stacked:
                 rows = np.stack([parent.row[operand.name] for parent in parents])
@@ -171,7 +184,7 @@ class GuidedSearch:
         flat = rows.reshape(len(rows), -1)
         at = np.array([parent.place % flat.shape[1] for parent in parents])
         worst = flat[np.arange(len(rows)), at].reshape(shape)
-        spread = np.exp2(rng.uniform(-digits, 0.5, rows.shape))
+        spread = portable.exp2(rng.uniform(-digits, 0.5, rows.shape))
         around = worst * (1 + rng.choice([-1.0, 1.0], rows.shape) * spread)
         some = np.where(rng.random(rows.shape) < 0.2, rows * rng.choice([0.5, 2.0, -1.0, 1.5], rows.shape), rows)
         moved = np.where(way == 0, ulps, np.where(way == 1, factor, np.where(way == 2, around, some)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.case import ApiCall, Case
-from ...core.engine import Result
+from ...core.engine import KeptCase, Result
 from ...core.jsontext import Json
 from ...core.operator_errors import OperatorRun
 from ...core.rows import one_row
@@ -126,7 +126,7 @@ class Notebook:
 
     def note(self, case: Case, result: Result) -> tuple[dict[str, Measured], list[str]]:
         """Take in what came of one batch; also returns the targets that could not be measured."""
-        measured = _measured(result)
+        measured = _errors_by_target(result)
         silent = self._problems(case, result)
         for target, errors in measured.items():
             self.records[target].inputs += len(errors.units)
@@ -174,6 +174,15 @@ class Notebook:
         """Whether there may be a finding in it."""
         return any(record.units > K or record.ended or record.special for record in self.records.values())
 
+    def kept(self, row: int, run: OperatorRun) -> KeptCase | None:
+        """The worst input of one of its rows; an operator that is exact on a target has none there."""
+        worst = self.records[run.target].worst
+        if worst is None or not run.units > 0:
+            return None
+        note = f"the largest error found: {worst.units:.3g} times what rounding explains"
+        names = (run.operator, run.dtype, run.target, run.strategy)
+        return KeptCase("operators", row, run.target, worst.case, names, note)
+
     def runs(self) -> list[OperatorRun]:
         return [self._run(target, record) for target, record in self.records.items()]
 
@@ -216,7 +225,7 @@ def _silence(record: Record) -> tuple[str, str]:
     return ("unsupported", record.reason) if record.reason else ("not run", "the run ended before its turn came")
 
 
-def _measured(result: Result) -> dict[str, Measured]:
+def _errors_by_target(result: Result) -> dict[str, Measured]:
     names = [item.name for item in fields(Measured)]
     targets = result.measures.get("units", {})
     arrays = {t: {name: np.asarray(result.measures[name][t]) for name in names} for t in targets}

@@ -11,10 +11,12 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.case import Case
-from ...core.engine import Ask, Result
+from ...core.engine import Ask, KeptCase, Result, Standing
+from ...core.errors import UsageError
+from ...core.jsontext import Json
 from ...core.messages import gist
 from ...core.operator_errors import PaperRun, Spread
-from ...core.oracle import Setup
+from ...core.oracle import OUTCOMES, Setup
 from ...core.traits import Traits
 from ...operators.functions.catalogue import OPERATORS
 from ...operators.functions.spec import Operator, Sizes
@@ -22,6 +24,10 @@ from ...oracles.precision_instances import DRAWN, ORACLE_OF_MODE, PAPER_DTYPES, 
 from .algorithm import GROUPS, STRATEGIES, PaperSearch, grouped_largest, seeds_for
 from .batch import InputBatch
 
+#: Its only phase, in a user's words.
+SEARCH = "search"
+#: Inputs that a worker is started with: that is no part of anybody's time.
+_WARMING = 3
 #: The modes that are run where none is asked for.
 _MODES = ("input_mode", "op_mode")
 #: Bytes of float64 inputs in one call: enough to make its overhead vanish, not so much as to leave the caches far.
@@ -33,7 +39,10 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class PaperTask:
-    """One run: what is searched, where and how; ``size`` seeds make a corpus, by default as many as a group."""
+    """One run: what is searched, where and how; ``size`` seeds make a corpus, by default as many as a group.
+
+    ``params`` are those of the operator's other parameters that are given; the others are drawn.
+    """
 
     operator: Operator
     target: str
@@ -45,6 +54,7 @@ class PaperTask:
     seed: int = 0
     size: int | None = None
     times: int = 1
+    params: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def name(self) -> tuple[str, ...]:
@@ -64,13 +74,22 @@ class PaperTask:
     def search(self) -> PaperSearch:
         rng = np.random.default_rng([self.seed, 0x9EED00, *self.operator.name.encode()])
         size = self.size or seeds_for(self.inputs)
-        return PaperSearch(self.operator, self.shape, self.strategy, self.inputs, rng, size=size, times=self.times)
+        return PaperSearch(
+            self.operator,
+            self.shape,
+            self.strategy,
+            self.inputs,
+            rng,
+            size=size,
+            times=self.times,
+            given=self.params,
+        )
 
     def ask(self, batch: InputBatch) -> Ask:
         """The batch as it was drawn; of its precisions the oracle takes care."""
         instance = None if self.mode == "op_mode" else self.ordered[-1]
         case = batch.case(self.operator, DRAWN, instance=instance)
-        return Ask(case, (self.target,), (ORACLE_OF_MODE[self.mode],))
+        return Ask(case, (self.target,), (ORACLE_OF_MODE[self.mode],), part="/".join(self.name))
 
 
 def paper_tasks(setup: Setup) -> list[PaperTask]:
@@ -83,16 +102,53 @@ def paper_tasks(setup: Setup) -> list[PaperTask]:
             strategy,
             mode,
             tuple(settings.get("dtypes") or PAPER_DTYPES),
-            operator.shapes[0],
+            shape_for(operator, settings.get("shape")),
             settings["inputs"],
             setup.seed,
-            times=settings.get("times", 1),
+            settings.get("size"),
+            settings.get("times", 1),
+            params_for(operator, settings.get("params") or {}),
         )
         for operator in map(OPERATORS.get, settings["operators"])
         for target in setup.targets
         for mode in settings.get("modes") or _MODES
         for strategy in settings.get("strategies") or STRATEGIES
     ]
+
+
+def shape_for(operator: Operator, shape: Sequence[int] | None) -> Sizes:
+    """The shape that a user wants, or the operator's own; a leading 1, the paper's batch, is left out.
+
+    Raises:
+        UsageError: if the operator takes no inputs of so many axes.
+    """
+    if not shape:
+        return operator.shapes[0]
+    ranks = {len(known) for known in operator.shapes}
+    wanted = tuple(shape)
+    if len(wanted) not in ranks and wanted[0] == 1 and len(wanted) - 1 in ranks:
+        wanted = wanted[1:]
+    if len(wanted) not in ranks and operator.resolve is not None or min(wanted) < 1 or max(ranks) < len(wanted):
+        axes = " or ".join(map(str, sorted(ranks)))
+        raise UsageError(f"{operator.name} takes inputs of {axes} axes. Received: {','.join(map(str, shape))}")
+    return wanted
+
+
+def params_for(operator: Operator, given: Mapping[str, Json]) -> dict[str, Json]:
+    """Those of the parameters that a user gave which this operator has."""
+    names = {parameter.name for parameter in operator.parameters}
+    return {name: value for name, value in given.items() if name in names}
+
+
+def warming_asks(setup: Setup) -> list[Ask]:
+    """A few inputs of the first operator for each target; they are nobody's result."""
+    first = OPERATORS.get(setup.settings["operators"][0])
+    tasks = [
+        PaperTask(first, target, "random", "op_mode", shape=first.shapes[0], inputs=_WARMING)
+        for target in setup.targets
+    ]
+    cases = [(task.target, batch.case(first, DRAWN)) for task in tasks for batch in task.search().ask(task.inputs)]
+    return [Ask(case, (target,), (OUTCOMES,), counted=False) for target, case in cases]
 
 
 @dataclass(frozen=True)
@@ -102,6 +158,15 @@ class PaperSearched:
     task: PaperTask
     run: PaperRun
     worst: Case | None = None
+
+    def kept(self, row: int) -> KeptCase | None:
+        """The worst input, as it was drawn."""
+        run = self.run
+        if self.worst is None:
+            return None
+        note = f"differs by {run.largest:.3g} between {', '.join(run.dtypes)} ({run.mode}), all rounded from this input"
+        names = (run.operator, "-".join(run.dtypes), run.target, run.mode, run.strategy)
+        return KeptCase("paper", row, run.target, self.worst, names, note)
 
 
 @dataclass
@@ -113,6 +178,9 @@ class _UnderWay:
     batches: list[InputBatch] = field(default_factory=list)
     linf: list[Array] = field(default_factory=list)
     l1: list[Array] = field(default_factory=list)
+    mean: list[Array] = field(default_factory=list)
+    allowed: float | None = None
+    overflows: int = 0
     exceptions: dict[str, int] = field(default_factory=dict)
     library_seconds: float = 0.0
     worst: tuple[float, Case | None] = (0.0, None)
@@ -123,11 +191,13 @@ class _UnderWay:
 
     def tell(self, results: Sequence[Result]) -> None:
         count = sum(len(batch) for batch in self.batches)
-        linf, l1 = np.full(count, np.nan), np.full(count, np.nan)
+        linf, l1, mean = (np.full(count, np.nan) for _ in range(3))
         for batch, result in zip(self.batches, results, strict=True):
             self._take(batch, result, linf, l1)
+            mean[list(batch.places)] = result.measures["mean"][self.task.target]
         self.linf.append(linf)
         self.l1.append(l1)
+        self.mean.append(mean)
         self.search.tell(l1 if self.task.strategy == "l1" else linf)
 
     def _take(self, batch: InputBatch, result: Result, linf: Array, l1: Array) -> None:
@@ -136,6 +206,9 @@ class _UnderWay:
         l1[places] = result.measures["l1"][target]
         for text, inputs in facts["exceptions"][target].items():
             self.exceptions[text] = self.exceptions.get(text, 0) + inputs
+        self.overflows += facts["overflows"][target]
+        if facts["allowed"][target] is not None:
+            self.allowed = max(self.allowed or 0.0, facts["allowed"][target])
         self.library_seconds += facts["library_seconds"][target]
         row = facts["worst"][target]
         if row is not None and linf[places[row]] > self.worst[0]:
@@ -165,19 +238,17 @@ class PaperSearching:
         #: Runs that broke off, and why.
         self.problems: list[str] = []
 
-    @property
-    def task(self) -> PaperTask | None:
-        """The run that is under way."""
-        return self._current.task if self._current else None
+    def standing(self) -> Standing:
+        """How many runs are done, and which one is under way."""
+        task, done = self._current.task if self._current else None, len(self.searched) + len(self.problems)
+        detail = f"{task.operator.name}, {task.mode}, {task.strategy}" if task else ""
+        return Standing(SEARCH, done, self.total, detail)
 
-    @property
-    def following(self) -> PaperTask | None:
-        """The run that comes next, where none is under way."""
-        return self._left[0] if self._left and self._current is None else None
-
-    @property
-    def done(self) -> int:
-        return len(self.searched) + len(self.problems)
+    def begin_no_more(self) -> bool:
+        """Leave out the runs that are not under way; whether there are any."""
+        left = bool(self._left)
+        self._left.clear()
+        return left
 
     def ask(self) -> Sequence[Ask]:
         while self._current is not None or self._left:
@@ -187,7 +258,7 @@ class PaperSearching:
                     self._current = _UnderWay(task, task.search())
                 return self._current.ask()
             except Exception as error:  # of one search: the others' results are worth a report
-                self._give_up(task if self._current is None else self._current.task, _told(error))
+                self._give_up(task if self._current is None else self._current.task, _error_in_words(error))
         return ()
 
     def tell(self, results: Sequence[Result]) -> None:
@@ -203,7 +274,7 @@ class PaperSearching:
                 self.searched.append(PaperSearched(current.task, self._row(current), current.worst[1]))
                 self._current = None
         except Exception as error:
-            self._give_up(current.task, _told(error))
+            self._give_up(current.task, _error_in_words(error))
 
     def _give_up(self, task: PaperTask, why: str) -> None:
         self.problems.append(f"{task.operator.name} on {task.target}, {task.mode}: {why}")
@@ -225,6 +296,9 @@ class PaperSearching:
             inputs=found.search.proposed,
             largest=_largest(linf),
             largest_l1=_largest(l1),
+            largest_mean=_largest(np.concatenate(found.mean)),
+            overflows=found.overflows,
+            over_tolerance=found.allowed,
             groups=tuple(grouped_largest(linf, GROUPS)),
             spread=spread_of(linf),
             seconds=0.0,
@@ -238,7 +312,7 @@ class PaperSearching:
         )
 
 
-def _told(error: Exception) -> str:
+def _error_in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {gist(str(error))}"
 
 

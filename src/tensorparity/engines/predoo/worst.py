@@ -48,7 +48,7 @@ class Suspect:
 def suspects_of(notebooks: Sequence[Notebook]) -> list[Suspect]:
     """Of every operator, dtype and target the input with the largest error, and the one with NaN or infinities."""
     return [
-        Suspect(notebook.task.operator.name, worst, _asked(notebook, worst), is_special)
+        Suspect(notebook.task.operator.name, worst, _targets_that_answered(notebook, worst), is_special)
         for notebook in notebooks
         for record in notebook.records.values()
         for worst, is_special in ((record.worst if record.units > K else None, False), (record.special, True))
@@ -56,7 +56,7 @@ def suspects_of(notebooks: Sequence[Notebook]) -> list[Suspect]:
     ]
 
 
-def _asked(notebook: Notebook, worst: Worst) -> tuple[str, ...]:
+def _targets_that_answered(notebook: Notebook, worst: Worst) -> tuple[str, ...]:
     """Those that answered; compiled targets are searched apart, so the others bear witness now."""
     if worst.target not in notebook.task.compiled:
         return worst.answered

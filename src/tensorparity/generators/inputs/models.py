@@ -15,19 +15,35 @@ from ...core.errors import DataError
 from ...core.graph import InputSpec
 
 #: What stands for a size the signature leaves open.
-_OPEN_SIZE = 16
+OPEN_SIZE = 16
 _LABEL_NAMES = ("y", "labels")
 _NUMBERS = "biufc"
+#: Files that people have their data in and that say too little of it.
+_TABLES = (".csv", ".tsv", ".txt")
 
 
 @dataclass(frozen=True)
 class Data:
-    """Inputs by name, labels by output name (the empty name means: the only output), and where from."""
+    """Inputs by name, labels by output name (the empty name means: the only output), and where from.
+
+    Args:
+        given: by the user, not drawn.
+    """
 
     inputs: dict[str, Array]
     labels: dict[str, Array] = field(default_factory=dict)
     origin: str = ""
     notes: tuple[str, ...] = ()
+    given: bool = False
+
+    @property
+    def not_finite(self) -> dict[str, int]:
+        """Of data that the user gave, how many numbers of an array are NaN or infinite."""
+        if not self.given:
+            return {}
+        arrays = {**self.inputs, **{f"labels {name}".strip(): array for name, array in self.labels.items()}}
+        counts = {name: int(array.size - np.isfinite(array).sum()) for name, array in arrays.items() if _floats(array)}
+        return {name: count for name, count in counts.items() if count}
 
     @property
     def count(self) -> int:
@@ -65,12 +81,21 @@ def load_npz(path: Path, specs: Sequence[InputSpec]) -> Data:
         raise DataError(f"{path.name}: the arrays have different numbers of instances ({listed})")
     if 0 in counts.values():
         raise DataError(f"{path.name} holds no instances")
-    return Data(inputs, labels, f"{path.name} ({next(iter(counts.values()))} instances)", tuple(notes))
+    return Data(inputs, labels, f"{path.name} ({next(iter(counts.values()))} instances)", tuple(notes), given=True)
+
+
+def _floats(array: Array) -> bool:
+    return array.dtype.kind in "fc"
 
 
 def _read_npz(path: Path) -> dict[str, Array]:
     if not path.exists():
         raise DataError(f"no data at {str(path)!r}")
+    if path.suffix.lower() in _TABLES:
+        raise DataError(
+            f"{path.name} is a text table; expected an .npz with x (or one array per input) and y: in Python, "
+            f"numpy.savez('data.npz', x=numpy.loadtxt('{path.name}', delimiter=','))"
+        )
     try:
         with path.open("rb") as file:  # NumPy leaves a file of its own open where it is broken
             archive = np.load(file, allow_pickle=False)
@@ -114,6 +139,7 @@ class Draw:
 
     Args:
         whole: only whole numbers, whatever the dtype: token ids often travel as floats.
+        source: where the range comes from, in words; empty where the user gave it.
     """
 
     shape: tuple[int, ...] | None = None
@@ -121,6 +147,7 @@ class Draw:
     low: float | None = None
     high: float | None = None
     whole: bool = False
+    source: str = ""
 
 
 def parse_draw(text: str) -> tuple[str, Draw]:
@@ -159,12 +186,25 @@ def seeded_inputs(specs: Sequence[InputSpec], count: int, seed: int, draws: Mapp
         known = ", ".join(spec.name for spec in specs)
         raise DataError(f"--input names {', '.join(unknown)}, but the inputs are {known}")
     rng = np.random.default_rng([seed, 0x1D])
-    inputs = {spec.name: _draw(spec, draws.get(spec.name, Draw()), count, rng) for spec in specs}
-    return Data(inputs, {}, f"{count} seeded inputs")
+    chosen = {spec.name: draws.get(spec.name, Draw()) for spec in specs}
+    inputs = {spec.name: _draw(spec, chosen[spec.name], count, rng) for spec in specs}
+    described = "; ".join(_described(spec, chosen[spec.name], inputs[spec.name]) for spec in specs)
+    return Data(inputs, {}, f"{count} seeded inputs: {described}")
+
+
+def _described(spec: InputSpec, draw: Draw, array: Array) -> str:
+    """An input as it was drawn: shape, dtype, range, and what the range is from."""
+    shape = "x".join(str(size) for size in array.shape[1:]) or "scalar"
+    if draw.low is not None and draw.high is not None:
+        whole = "whole numbers " if draw.whole and is_floating(spec.dtype) else ""
+        between = f"{whole}{draw.low:g}..{draw.high:g} ({draw.source or 'from --input'})"
+    else:
+        between = "standard normal" if is_floating(spec.dtype) else "0..1 (nothing says how large they may be)"
+    return f"{spec.name} {shape} {spec.dtype}, {between}"
 
 
 def _draw(spec: InputSpec, draw: Draw, count: int, rng: np.random.Generator) -> Array:
-    sizes = draw.shape or tuple(_OPEN_SIZE if size is None else size for size in spec.shape)
+    sizes = draw.shape or tuple(OPEN_SIZE if size is None else size for size in spec.shape)
     if draw.dtype and draw.dtype != spec.dtype:
         raise DataError(f"input {spec.name!r}: expected dtype {spec.dtype}, received {draw.dtype}")
     dtype = _dtype(spec)
@@ -175,7 +215,11 @@ def _draw(spec: InputSpec, draw: Draw, count: int, rng: np.random.Generator) -> 
         array = rng.integers(int(low), int(high), (count, *sizes), endpoint=True).astype(dtype)
     else:
         raise DataError(f"input {spec.name!r} has dtype {spec.dtype}; give it with --data")
-    return fit_input(spec, array, [])
+    try:
+        return fit_input(spec, array, [])
+    except DataError as error:
+        syntax = f"--input {spec.name}=SHAPE:dtype:low..high, SHAPE without the batch axis, as 32x32x3"
+        raise DataError(f"{error}; the syntax is {syntax}") from None
 
 
 def _draw_floats(draw: Draw, shape: tuple[int, ...], rng: np.random.Generator) -> Array:

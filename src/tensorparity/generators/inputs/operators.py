@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
+from ...core import portable
 from ...core.arrays import Array, dtype_named
 from ...operators.functions.spec import Operand
 
@@ -41,8 +42,8 @@ def normal(rng: np.random.Generator, shape: tuple[int, ...], operand: Operand, d
 def wide(rng: np.random.Generator, shape: tuple[int, ...], operand: Operand, dtype: str) -> Array:
     """Normal, with a scale of each row's own from a thousandth to a thousand, and sometimes a large mean."""
     rows = (shape[0], *(1,) * (len(shape) - 1))
-    scale = 10.0 ** rng.uniform(-3, 3, rows)
-    mean = np.where(rng.random(rows) < 0.3, 10.0 ** rng.uniform(0, 3, rows), 0.0)
+    scale = portable.exp10(rng.uniform(-3, 3, rows))
+    mean = np.where(rng.random(rows) < 0.3, portable.exp10(rng.uniform(0, 3, rows)), 0.0)
     return np.asarray(mean + scale * rng.standard_normal(shape))
 
 
@@ -54,12 +55,12 @@ def exponents(rng: np.random.Generator, shape: tuple[int, ...], operand: Operand
     centre = rng.uniform(low, high, rows)
     narrow = rng.random(rows) < 0.5
     exponent = np.where(narrow, centre + rng.uniform(-3, 3, shape), rng.uniform(low, high, shape))
-    return np.asarray(rng.choice([-1.0, 1.0], shape) * np.exp2(np.clip(exponent, low, high)))
+    return np.asarray(rng.choice([-1.0, 1.0], shape) * portable.exp2(np.clip(exponent, low, high)))
 
 
 def moderate(rng: np.random.Generator, shape: tuple[int, ...], operand: Operand, dtype: str) -> Array:
     """Exponents from 2^-20 to 2^8: where most formulas change hands."""
-    return np.asarray(rng.choice([-1.0, 1.0], shape) * np.exp2(rng.uniform(-20, 8, shape)))
+    return np.asarray(rng.choice([-1.0, 1.0], shape) * portable.exp2(rng.uniform(-20, 8, shape)))
 
 
 def critical(rng: np.random.Generator, shape: tuple[int, ...], operand: Operand, dtype: str) -> Array:
@@ -67,7 +68,7 @@ def critical(rng: np.random.Generator, shape: tuple[int, ...], operand: Operand,
     limits = Range.of(dtype)
     points = np.array(operand.points or (0.0,))
     point = points[rng.integers(len(points), size=shape)]
-    distance = np.exp2(rng.uniform(-limits.digits - 1, 1, shape)) * np.maximum(np.abs(point), 1.0)
+    distance = portable.exp2(rng.uniform(-limits.digits - 1, 1, shape)) * np.maximum(np.abs(point), 1.0)
     return np.asarray(point + rng.choice([-1.0, 1.0], shape) * distance)
 
 
@@ -86,10 +87,10 @@ def cancelling_rows(rng: np.random.Generator, shape: tuple[int, ...], operand: O
     values = rng.standard_normal(shape) * 2.0 ** rng.integers(-2, 6, (shape[0], *(1,) * (len(shape) - 1)))
     if shape[-1] > 1:
         half = shape[-1] // 2
-        other = -values[..., :half] * (1.0 + np.exp2(rng.uniform(-20, -2, (*shape[:-1], half))))
+        other = -values[..., :half] * (1.0 + portable.exp2(rng.uniform(-20, -2, (*shape[:-1], half))))
         values[..., half : 2 * half] = other
     rows = rng.random(shape[0]) < 0.4
-    base = 2.0 ** rng.uniform(0, 8, shape[0])
+    base = portable.exp2(rng.uniform(0, 8, shape[0]))
     flat = base.reshape(-1, *(1,) * (len(shape) - 1)) * (1 + rng.standard_normal(shape) * 2.0**-8)
     return np.where(rows.reshape(-1, *(1,) * (len(shape) - 1)), flat, values)
 
@@ -105,6 +106,19 @@ def special(rng: np.random.Generator, shape: tuple[int, ...], operand: Operand, 
     first = drawn.reshape(shape[0], -1)[:, 0].reshape(-1, *(1,) * (len(shape) - 1))
     return np.where(constant, first, drawn)
 
+
+def edge(rng: np.random.Generator, shape: tuple[int, ...], operand: Operand, dtype: str) -> Array:
+    """Rows of one sign whose sum is just inside of the range, so that no order of adding leaves it.
+
+    Of float16, which is added up in a wider dtype, rows of numbers that are just inside of it themselves.
+    """
+    largest, terms = Range.of(dtype).largest, int(np.prod(shape[1:])) or 1
+    sign = rng.choice([-1.0, 1.0], (shape[0], *(1,) * (len(shape) - 1)))
+    return np.asarray(sign * rng.uniform(0.5, 0.99, shape) * largest / (1 if dtype == "float16" else terms))
+
+
+#: Operators that add up their inputs as they are: these are asked up to the edge of the range.
+SUMS = frozenset(["sum", "mean", "l1_norm", "cumsum", "avg_pool1d", "avg_pool2d", "avg_pool3d", "global_avg_pool2d"])
 
 #: Name of a strategy that keeps to one source, and the source.
 SOURCES: dict[str, Source] = {
@@ -160,8 +174,8 @@ def _middle(values: Array, dtype: str) -> Array:
     low, high = (np.sqrt(limits.smallest) * 32, np.sqrt(limits.largest) / 32)
     with np.errstate(all="ignore"):
         size = np.abs(values)
-        span = np.log2(high) - np.log2(low)  # quotients of these overflow in float64
-        folded = low * np.exp2(np.abs(np.log2(size) - np.log2(low)) % span)
+        span = portable.log2(high) - portable.log2(low)  # quotients of these overflow in float64
+        folded = low * portable.exp2(np.abs(portable.log2(size) - portable.log2(low)) % span)
         outside = ((size > high) | (size < low)) & (size > 0)
     return np.where(outside & np.isfinite(folded), np.copysign(folded, values), values)
 

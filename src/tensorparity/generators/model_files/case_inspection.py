@@ -211,7 +211,13 @@ def _onnx(path: Path, trust: bool, imports: Sequence[str]) -> ModelFile:
 
 
 def _torch(path: Path, trust: bool, imports: Sequence[str]) -> ModelFile:
-    return inspect_torch_file(path, trust=trust).model
+    inspected = inspect_torch_file(path, trust=trust)
+    if inspected.containers and not trust:
+        raise ModelRefusedError(
+            f"{path.name} hands over {_brief(inspected.containers[0])}, a class that loading it would import; "
+            "needs --trust"
+        )
+    return inspected.model
 
 
 _INSPECTORS: Mapping[str, Callable[[Path, bool, Sequence[str]], ModelFile]] = {

@@ -136,7 +136,8 @@ def inspect_model_file(path: Path, *, trust: bool = False, imports: Sequence[str
         raise ModelRefusedError(f"{str(path)!r} is a folder; expected a model file")
     if path.suffix not in _READERS:
         raise ModelRefusedError(
-            f"{path.name!r} has no suffix of a model; expected one of {', '.join(sorted(_READERS))}"
+            f"{path.name!r} has no suffix of a model; expected {', '.join(sorted(_READERS))} (Keras), .onnx, .pt2 "
+            "(torch.export.save), MODULE:FUNCTION that returns a model, zoo:NAME or app:NAME"
         )
     config, metadata = _READERS[path.suffix](path)
     try:
@@ -300,7 +301,7 @@ def _draws(config: dict[str, Json]) -> dict[str, Draw]:
         for name in names:
             if json.dumps(name) in feeding or not layer.get("inbound_nodes"):
                 high = min(size - 1, int(found[name].high or size)) if name in found else size - 1
-                found[name] = Draw(low=0, high=high, whole=True)
+                found[name] = Draw(low=0, high=high, whole=True, source="what Embedding behind it takes")
     return found
 
 

@@ -7,8 +7,8 @@ huge, and to ask for external data that is none of its business.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...core.case import ModelFile
@@ -18,6 +18,9 @@ from ...core.onnx.files import OnnxContent, read_onnx
 from ...core.onnx.layers import RANDOM, Feeding, OnnxLayers
 from ...core.onnx.model import DATA_TYPES, OnnxModel, Value, parse_model
 from ...core.onnx.wire import WireError
+from ..inputs.models import Draw
+from .onnx_ranges import index_draws
+from .torch_files import WHOLE_SETS
 
 #: Numbers in one instance of one input; what is larger is no model but an attack on memory.
 _MOST_NUMBERS = 1 << 28
@@ -25,12 +28,17 @@ _MOST_NUMBERS = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class InspectedOnnx:
-    """A file that may be run: its identity, signature and layers, and what was noticed on the way."""
+    """A file that may be run: its identity, signature and layers, and what was noticed on the way.
+
+    Args:
+        draws: how inputs are drawn that are indices of something.
+    """
 
     file: ModelFile
     inputs: tuple[InputSpec, ...]
     graph: LayerGraph
     notes: tuple[str, ...] = ()
+    draws: Mapping[str, Draw] = field(default_factory=dict)
 
 
 def inspect_onnx_file(path: Path) -> InspectedOnnx:
@@ -59,6 +67,7 @@ def inspect_onnx_file(path: Path) -> InspectedOnnx:
         inputs=layers.specs(),
         graph=graph,
         notes=tuple(_notes(model, layers, content)),
+        draws=index_draws(model.graph),
     )
 
 
@@ -96,7 +105,7 @@ def _check_input(path: Path, value: Value) -> None:
 
 def _notes(model: OnnxModel, layers: OnnxLayers, content: OnnxContent) -> Iterator[str]:
     if layers.feeding is Feeding.ITEMS:
-        yield "the inputs have no common batch axis: an instance is a whole set of inputs, data needs one axis more"
+        yield WHOLE_SETS
     elif layers.feeding is Feeding.ROWS:
         yield "the batch size is fixed to 1: one run per instance"
     foreign = sorted({node.domain for node in model.graph.nodes if not node.standard})

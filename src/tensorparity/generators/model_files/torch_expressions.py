@@ -7,11 +7,11 @@ compiles. So each must be of the narrow form that ``torch.export.save`` writes.
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator
 
 from ...core.jsontext import Json
+from .torch_containers import is_tree
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PATH = re.compile(r"[\w.]*", re.ASCII)
@@ -52,8 +52,6 @@ _PLAIN = (
     ast.boolop,
     ast.cmpop,
 )
-#: Containers that torch rebuilds without importing anything.
-_CONTAINERS = (None, "builtins.tuple", "builtins.list", "builtins.dict", "collections.OrderedDict")
 _NAMES = ("name", "forward_arg_names")
 _PATHS = ("fqn", "parameter_name", "buffer_name", "tensor_constant_name", "path_name")
 _VALUES = ("tensor_values", "sym_int_values", "sym_bool_values", "sym_float_values")
@@ -88,7 +86,7 @@ def _check(key: str, item: Json) -> Iterator[str]:
         yield f"the operator {item!r}"
     elif key == "expr_str" and not is_size(item):
         yield f"the expression {item!r}"
-    elif key in ("in_spec", "out_spec") and item is not None and not _is_plain_tree(item):
+    elif key in ("in_spec", "out_spec") and item is not None and not is_tree(item):
         yield f"the structure {item!r}"
     elif key in ("as_custom_obj", "custom_obj") and item is not None:
         yield "an object of a class of its own"
@@ -158,21 +156,3 @@ def _parse_expression(text: Json) -> ast.AST | None:
         return ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
-
-
-def _is_plain_tree(text: Json) -> bool:
-    """A pytree of plain containers; the others make torch import what they name."""
-    if text == "":
-        return True
-    try:
-        _, tree = json.loads(text)
-        return _is_plain_branch(tree)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return False
-
-
-def _is_plain_branch(tree: Json) -> bool:
-    context = tree["context"]
-    if tree["type"] not in _CONTAINERS or (isinstance(context, str) and "__enum__" in context):
-        return False
-    return all(_is_plain_branch(child) for child in tree["children_spec"])

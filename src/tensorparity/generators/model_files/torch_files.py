@@ -20,17 +20,19 @@ from pathlib import Path
 from ...core.archives import UNREADABLE
 from ...core.case import ModelFile
 from ...core.errors import ModelRefusedError
+from ...core.feeding import has_batch_axis
 from ...core.graph import InputSpec
 from ...core.jsontext import Json
 from ..inputs.models import Draw
 from .pickles import PickleError, foreign_globals
+from .torch_containers import container_types
 from .torch_expressions import suspicious
 
 _JSON_CAP = 256 << 20
 _PICKLE_CAP = 1 << 30
 _MOST_MEMBERS = 200_000
 _PROGRAM = "models/model.json"
-_EMBEDDING = "torch.ops.aten.embedding.default"
+WHOLE_SETS = "the inputs have no common batch axis: an instance is a whole set of inputs, data needs one axis more"
 _ZIP = b"PK\x03\x04"
 #: Folders of an archive that hold compiled code or other systems' programs.
 _NATIVE = ("data/aotinductor/", "data/executorch/", "data/mtia/")
@@ -64,6 +66,9 @@ class InspectedProgram:
         batch: the only batch size it takes; None where it takes any.
         draws: ranges of inputs that look something up in a table.
         foreign: what was trusted, in words.
+        notes: what a reader should know of the program.
+        containers: classes that its inputs or outputs travel in; nobody loads it before they are plain ones
+            (``torch_containers``).
     """
 
     model: ModelFile
@@ -72,6 +77,8 @@ class InspectedProgram:
     torch_version: str
     draws: Mapping[str, Draw] = field(default_factory=dict)
     foreign: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    containers: tuple[str, ...] = ()
 
 
 def inspect_torch_file(path: Path, *, trust: bool = False) -> InspectedProgram:
@@ -92,14 +99,17 @@ def inspect_torch_file(path: Path, *, trust: bool = False) -> InspectedProgram:
     if foreign and not trust:
         more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
         raise ModelRefusedError(f"{path.name} holds {foreign[0]}{more}, which could run code; refused without --trust")
-    inputs, batch = _signature(path, program)
+    signature = _signature(path, program)
+    notes = (WHOLE_SETS,) if signature.whole else ()
     return InspectedProgram(
         model=ModelFile(str(path.resolve()), hashlib.sha256(path.read_bytes()).hexdigest(), "torch"),
-        inputs=inputs,
-        batch=batch,
+        inputs=signature.inputs,
+        batch=signature.batch,
         torch_version=str(program.get("torch_version", "")),
-        draws=dict(_draws(program["graph_module"]["graph"], {spec.name for spec in inputs})),
+        draws=dict(_draws(program["graph_module"]["graph"], {spec.name for spec in signature.inputs})),
         foreign=foreign,
+        notes=notes,
+        containers=tuple(container_types(program)),
     )
 
 
@@ -211,30 +221,36 @@ def _pickles_of(data: bytes) -> Iterator[bytes]:
 # Signature
 
 
-def _signature(path: Path, program: dict[str, Json]) -> tuple[tuple[InputSpec, ...], int | None]:
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """What goes in, and how: ``batch`` is the only size the program takes, ``whole`` says that it has no batch axis."""
+
+    inputs: tuple[InputSpec, ...]
+    batch: int | None
+    whole: bool
+
+
+def _signature(path: Path, program: dict[str, Json]) -> _Signature:
     try:
         module = program["graph_module"]
         described = module["graph"]["tensor_values"]
-        names = [name for spec in module["signature"]["input_specs"] for name in _user_tensor(spec)]
+        names = [name for spec in module["signature"]["input_specs"] for name in _user_tensor(spec, "user_input")]
         shapes = {name: _sizes(described[name]["sizes"]) for name in names}
         dtypes = {name: _DTYPES[described[name]["dtype"]] for name in names}
+        returned = [name for spec in module["signature"]["output_specs"] for name in _user_tensor(spec, "user_output")]
+        outputs = [_sizes(described[name]["sizes"]) for name in returned if name in described]
     except (KeyError, TypeError, AttributeError) as error:
         raise ModelRefusedError(f"{path.name}: {_PROGRAM} is no program of torch.export's ({error!r})") from error
     if not names:
         raise ModelRefusedError(f"{path.name} takes no tensors")
-    scalar = next((name for name in names if not shapes[name]), None)
-    if scalar is not None:
-        raise ModelRefusedError(f"{path.name}: input {scalar!r} has no batch axis; such programs are not compared yet")
-    leading = {shapes[name][0] for name in names}
-    if len(leading) > 1:
-        told = ", ".join(f"{name} {shapes[name][0] or 'any'}" for name in names)
-        raise ModelRefusedError(f"{path.name}: the inputs have different batch sizes ({told})")
-    specs = tuple(InputSpec(name, shapes[name][1:], dtypes[name]) for name in names)
-    return specs, leading.pop()
+    whole = not has_batch_axis(list(shapes.values()), outputs)
+    cut = 0 if whole else 1
+    specs = tuple(InputSpec(name, shapes[name][cut:], dtypes[name]) for name in names)
+    return _Signature(specs, None if whole else shapes[names[0]][0], whole)
 
 
-def _user_tensor(spec: Json) -> Iterator[str]:
-    tensor = ((spec.get("user_input") or {}).get("arg") or {}).get("as_tensor")
+def _user_tensor(spec: Json, kind: str) -> Iterator[str]:
+    tensor = ((spec.get(kind) or {}).get("arg") or {}).get("as_tensor")
     if tensor:
         yield str(tensor["name"])
 
@@ -244,11 +260,61 @@ def _sizes(sizes: Json) -> tuple[int | None, ...]:
 
 
 def _draws(graph: Json, inputs: set[str]) -> Iterator[tuple[str, Draw]]:
-    """Inputs that are indices of an embedding: from 0 to the size of its table."""
+    """Inputs that are indices of an embedding, of a table or of classes: from 0 to as many as there are."""
+    alike = {name: name for name in inputs}
+    found: dict[str, tuple[int, str]] = {}
     for node in graph.get("nodes", ()):
-        if node.get("target") == _EMBEDDING:
-            tensors = {item["name"]: ((item.get("arg") or {}).get("as_tensor") or {}) for item in node["inputs"]}
-            indices, table = tensors.get("indices", {}).get("name"), tensors.get("weight", {}).get("name")
-            size = _sizes(graph["tensor_values"][table]["sizes"])[0] if table else None
-            if indices in inputs and size:
-                yield indices, Draw(low=0, high=size - 1)
+        given = {item["name"]: item.get("arg") or {} for item in node["inputs"]}
+        called = str(node.get("target", "")).rpartition("ops.aten.")[2]
+        if called in _PASSING:
+            _pass_on(node, given, alike)
+        elif called in _INDEXING:
+            place = _INDEXING[called]
+            source = alike.get(_tensor_name(given.get(place.indices)))
+            size = place.size(graph, given) if source else 0
+            if source and size:
+                found[source] = min((size, called.partition(".")[0]), found.get(source, (size, "~")))
+    for name, (size, op) in found.items():
+        yield name, Draw(low=0, high=size - 1, whole=True, source=f"what {op} behind it takes")
+
+
+def _pass_on(node: Json, given: dict[str, Json], alike: dict[str, str]) -> None:
+    """What changes the shape or the dtype of indices leaves them what they are."""
+    source = alike.get(_tensor_name(given.get("self")))
+    for output in node.get("outputs", ()) if source else ():
+        alike[_tensor_name(output)] = str(source)
+
+
+def _tensor_name(argument: Json) -> str:
+    return str(((argument or {}).get("as_tensor") or {}).get("name", ""))
+
+
+@dataclass(frozen=True)
+class _Indexing:
+    """How an operator names its indices, and what they choose from: an axis of a table, or a number of classes."""
+
+    indices: str
+    table: str = ""
+    axis: str = ""
+    count: str = ""
+
+    def size(self, graph: Json, given: dict[str, Json]) -> int:
+        if self.count:
+            return int((given.get(self.count) or {}).get("as_int") or 0)
+        table = graph["tensor_values"].get(_tensor_name(given.get(self.table)))
+        sizes = _sizes(table["sizes"]) if table else ()
+        axis = int((given.get(self.axis) or {}).get("as_int") or 0) if self.axis else 0
+        return sizes[axis] or 0 if -len(sizes) <= axis < len(sizes) else 0
+
+
+#: By the name of an operator, where its indices are.
+_INDEXING = {
+    "embedding.default": _Indexing("indices", "weight"),
+    "index_select.default": _Indexing("index", "self", "dim"),
+    "gather.default": _Indexing("index", "self", "dim"),
+    "one_hot.default": _Indexing("self", count="num_classes"),
+}
+_PASSING = frozenset(
+    f"{name}.default"
+    for name in ("view", "reshape", "unsqueeze", "expand", "clone", "_to_copy", "flatten", "t", "contiguous")
+) | {"squeeze.dim", "to.dtype", "transpose.int"}

@@ -84,10 +84,42 @@ def styles_of(spec: LossSpec, *, logits: bool = False) -> tuple[str, ...]:
     return (*PREDICTIONS[takes], *((EXACT,) if alike else ()))
 
 
-def loss_case(loss: Recipe, outputs: int, batch: int, style: str, rng: np.random.Generator) -> Case:
-    """A loss on predictions of a style, with labels that fit it."""
+#: What labels may be like besides what is drawn for networks: all of one class, no class at all, shares of several.
+ONE_CLASS, NO_CLASS, SOFT = "one class", "no class", "soft"
+#: So often they are.
+_ODD_LABELS = 0.4
+
+
+def label_styles_of(spec: LossSpec) -> tuple[str, ...]:
+    """What the labels of this loss may be like; the plain ones are named by nothing."""
+    if spec.labels not in ("classes", "binary"):
+        return ()
+    if spec.sparse:
+        return (ONE_CLASS,)
+    return (ONE_CLASS, NO_CLASS, SOFT) if "Crossentropy" in spec.name else (ONE_CLASS, NO_CLASS)
+
+
+def _odd_labels(labels: Array, style: str, rng: np.random.Generator) -> Array:
+    """Labels of a style, in the shape and dtype of plain ones."""
+    if style == NO_CLASS:
+        return np.zeros_like(labels)
+    if style == ONE_CLASS:
+        return np.ascontiguousarray(np.broadcast_to(labels[:1], labels.shape)) if len(labels) else labels
+    share = np.asarray(rng.choice((0.0, 0.1, 0.25, 0.5), labels.shape[:1]), np.float32)
+    share = share.reshape(-1, *(1,) * (labels.ndim - 1))
+    even = np.float32(0.5) if labels.ndim < 2 or labels.shape[-1] < 2 else np.float32(1.0 / labels.shape[-1])
+    return np.asarray(labels * (1 - share) + even * share, labels.dtype)
+
+
+def loss_case(loss: Recipe, outputs: int, batch: int, style: str, rng: np.random.Generator, labelled: str = "") -> Case:
+    """A loss on predictions of a style, with labels that fit it.
+
+    Args:
+        labelled: what the labels are like; plain by default.
+    """
     task = Task(loss, outputs)
     labels = task.labels(rng, batch)
+    labels = _odd_labels(labels, labelled, rng) if labelled else labels
     takes = "values" if loss.params.get("from_logits") else LOSSES[loss.name].predictions
     shape = (batch, *task.shape)
     if style == EXACT:
@@ -110,5 +142,7 @@ def loss_cases(seed: int) -> Iterator[Case]:
         loss = draw_loss(spec, rng)
         styles = styles_of(spec, logits=bool(loss.params.get("from_logits")))
         style = styles[(index // len(specs) + int(rng.integers(2))) % len(styles)]
-        yield loss_case(loss, int(rng.choice(_OUTPUTS)), int(rng.choice(_BATCHES)), style, rng)
+        odd = label_styles_of(spec)
+        labelled = odd[int(rng.integers(len(odd)))] if odd and rng.random() < _ODD_LABELS else ""
+        yield loss_case(loss, int(rng.choice(_OUTPUTS)), int(rng.choice(_BATCHES)), style, rng, labelled)
         index += 1

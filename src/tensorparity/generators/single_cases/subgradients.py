@@ -21,7 +21,7 @@ from ...operators.catalogue import layer, layer_names
 from ...operators.reference.directional import one_sided, scales
 from ...operators.reference.evaluate import evaluate_node
 from ...operators.spec import ShapeError
-from ...oracles.isolated_checks import alone
+from ...oracles.masked_inputs import alone
 from ...oracles.measure.backward import pulled_back
 from ...oracles.measure.discontinuity import is_discontinuous
 from ...oracles.screening import true_inputs

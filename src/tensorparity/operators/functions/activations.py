@@ -44,6 +44,31 @@ def softplus(m: Numbers, x: Array) -> Array:
     return np.maximum(x, 0) + m.log1p(m.exp(-abs(x)))
 
 
+def softsign(m: Numbers, x: Array) -> Array:
+    """X / (1 + |x|), and its limits at the infinities."""
+    return np.where(_endless(x), m.sign(x), x / (1 + abs(x)))
+
+
+def _endless(x: Array) -> Array:
+    return np.asarray(abs(x) == np.inf)
+
+
+def squareplus(m: Numbers, b: float, x: Array) -> Array:
+    """(x + r) / 2 with r = sqrt(x^2 + b), as b / 2 / (r - x) below 0: no square overflows and nothing cancels."""
+    size = np.maximum(abs(x), m.sqrt(m.of(float(b))))
+    safe = np.where((size == 0) | _endless(x), 1, size)
+    root = safe * m.sqrt(m.square(x / safe) + m.of(float(b)) / safe / safe)
+    below = m.of(float(b)) / 2 / np.where(x < 0, root - x, 1)
+    found = np.where(x < 0, below, (x + root) / 2)
+    return np.where(_endless(x) | (size == 0), np.maximum(x, 0), found)
+
+
+def hard_silu(m: Numbers, x: Array) -> Array:
+    """Told by cases, so that an infinity meets no 0."""
+    middle = x * np.clip(x / 6 + m.of(0.5), 0, 1)
+    return np.where(x <= -3, 0, np.where(x >= 3, x, middle))
+
+
 def _elu(alpha: float, scale: float) -> Elementwise:
     return lambda m, x: scale * np.where(x > 0, x, alpha * m.expm1(np.minimum(x, 0)))
 
@@ -56,8 +81,13 @@ def _elu_terms(alpha: float, scale: float) -> Elementwise:
     return lambda m, x: np.where(x > 0, 0, scale * alpha * (m.exp(np.minimum(x, 0)) + 1))
 
 
+def times_vanishing(x: Array, factor: Array) -> Array:
+    """X times a factor that vanishes faster than x grows below: 0 at minus infinity, which is the limit."""
+    return np.where(x == -np.inf, 0 * factor, x * factor)
+
+
 def _gelu(m: Numbers, x: Array) -> Array:
-    return x / 2 * m.erfc(-x / m.sqrt(m.of(2.0)))
+    return times_vanishing(x, m.erfc(-x / m.sqrt(m.of(2.0))) / 2)
 
 
 def _gelu_slope(m: Numbers, x: Array) -> Array:
@@ -75,7 +105,7 @@ def _inner(m: Numbers, x: Array) -> Array:
 
 def gelu_tanh(m: Numbers, x: Array) -> Array:
     """Half of x (1 + tanh(u)) with the bracket as 2 sigmoid(2u)."""
-    return x * sigmoid(m, 2 * _inner(m, x))
+    return times_vanishing(x, sigmoid(m, 2 * _inner(m, x)))
 
 
 def gelu_tanh_slope(m: Numbers, x: Array) -> Array:
@@ -84,10 +114,10 @@ def gelu_tanh_slope(m: Numbers, x: Array) -> Array:
     return s + x * 2 * s * (1 - s) * 0.8 * (1 + 0.134145 * x * x)
 
 
-def _mish(m: Numbers, x: Array) -> Array:
+def mish(m: Numbers, x: Array) -> Array:
     """X tanh(softplus(x)), with tanh(log(1 + e)) as (e^2 + 2e) / (e^2 + 2e + 2)."""
     e = m.exp(np.minimum(x, 0))
-    below = x * (e * (e + 2)) / (e * (e + 2) + 2)
+    below = times_vanishing(x, (e * (e + 2)) / (e * (e + 2) + 2))
     return np.where(x < 0, below, x * m.tanh(softplus(m, np.maximum(x, 0))))
 
 
@@ -168,7 +198,7 @@ OPERATORS = family(
                 tensorflow="math.softplus", torch="nn.functional.softplus", jax="nn.softplus", keras="softplus",
                 onnx="Softplus",
                 unlike={"torch": "the implementation reverts to the linear function when input * beta > threshold"}),
-    elementwise("softsign", "x / (1 + |x|)", lambda m, x: x / (1 + abs(x)), lambda m, x: 1 / m.square(1 + abs(x)),
+    elementwise("softsign", "x / (1 + |x|)", softsign, lambda m, x: 1 / m.square(1 + abs(x)),
                 family="activations", tensorflow="nn.softsign", torch="nn.functional.softsign", jax="nn.soft_sign",
                 keras="softsign", onnx="Softsign"),
     elementwise("elu", "x, or exp(x) - 1 below 0", _elu(1.0, 1.0), _elu_slope(1.0, 1.0), own=_elu_terms(1.0, 1.0),
@@ -198,19 +228,20 @@ OPERATORS = family(
                 jax=plain("jax.nn.gelu", X, approximate=True),
                 keras=plain("keras.ops.gelu", X, approximate=True),
                 onnx=plain("onnx.Gelu", X, approximate="tanh")),
-    elementwise("silu", "x times its sigmoid", lambda m, x: x * sigmoid(m, x),
+    elementwise("silu", "x times its sigmoid", lambda m, x: times_vanishing(x, sigmoid(m, x)),
                 lambda m, x: sigmoid(m, x) * (1 + x * sigmoid(m, -x)), family="activations", points=(0.0, -1.278),
                 tensorflow="nn.silu", torch="nn.functional.silu", jax="nn.silu", keras="silu"),
-    elementwise("mish", "x tanh(softplus(x))", _mish, _mish_slope, family="activations",
+    elementwise("mish", "x tanh(softplus(x))", mish, _mish_slope, family="activations",
                 torch="nn.functional.mish", jax="nn.mish", onnx="Mish"),
     elementwise("hard_sigmoid", "x / 6 + 1 / 2, between 0 and 1", lambda m, x: np.clip(x / 6 + m.of(0.5), 0, 1),
-                lambda m, x: x * 0 + 0.17, own=lambda m, x: np.where(abs(x) < 3.1, 0.5, 0), family="activations",
-                by_cases=True,
+                lambda m, x: np.where(abs(x) < 3.1, 0.17, 0), own=lambda m, x: np.where(abs(x) < 3.1, 0.5, 0),
+                family="activations", by_cases=True,
                 points=(-3.0, 3.0), torch="nn.functional.hardsigmoid", jax="nn.hard_sigmoid", keras="hard_sigmoid",
                 onnx=plain("onnx.HardSigmoid", X, alpha=1.0 / 6.0, beta=0.5),
                 unlike={"onnx": "alpha is an attribute of type float"}),
-    elementwise("hard_silu", "x times its hard sigmoid", lambda m, x: x * np.clip(x / 6 + m.of(0.5), 0, 1),
-                lambda m, x: abs(x) / 3 + 0.5, own=lambda m, x: np.where(abs(x) < 3.1, abs(x), 0),
+    elementwise("hard_silu", "x times its hard sigmoid", hard_silu,
+                lambda m, x: np.where(abs(x) < 3.1, abs(x) / 3 + 0.5, np.where(x > 0, 1, 0)),
+                own=lambda m, x: np.where(abs(x) < 3.1, abs(x), 0),
                 family="activations",
                 by_cases=True, points=(-3.0, 3.0), torch="nn.functional.hardswish", jax="nn.hard_silu",
                 keras="hard_silu", onnx="HardSwish"),
@@ -223,11 +254,11 @@ OPERATORS = family(
                 torch="nn.functional.tanhshrink", keras="tanh_shrink"),
     elementwise("soft_shrink", "sign(x) max(|x| - 1/2, 0)",
                 lambda m, x: np.where(x > 0, np.maximum(x - m.of(0.5), 0), np.minimum(x + m.of(0.5), 0)),
-                lambda m, x: x * 0 + 1, own=lambda m, x: np.where(abs(x) > 0.4, 0.5, 0), family="activations",
-                by_cases=True,
+                lambda m, x: np.where(abs(x) > 0.4, 1, 0), own=lambda m, x: np.where(abs(x) > 0.4, 0.5, 0),
+                family="activations", by_cases=True,
                 points=(-0.5, 0.5), torch="nn.functional.softshrink", keras="soft_shrink",
                 onnx=plain("onnx.Shrink", X, lambd=0.5, bias=0.5)),
-    elementwise("squareplus", "(x + sqrt(x^2 + 4)) / 2", lambda m, x: (x + m.sqrt(x * x + 4)) / 2,
+    elementwise("squareplus", "(x + sqrt(x^2 + 4)) / 2", lambda m, x: squareplus(m, 4.0, x),
                 lambda m, x: x * 0 + 1, own=lambda m, x: abs(x) + 1, family="activations",
                 jax="nn.squareplus", keras="squareplus"),
     Operator("softmax", "activations", "exp(x) over its sum along the axis",

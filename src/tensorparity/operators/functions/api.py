@@ -19,6 +19,7 @@ from ..spec import Evaluation
 from . import composed_calls, single_calls
 from .catalogue import operator_of
 from .declared_calls import DECLARED, evaluate_declared
+from .public_names import is_public_function
 from .spec import Call
 
 Reference = Callable[..., Evaluation]
@@ -144,7 +145,8 @@ _API = {
 
 
 def api_known(name: str) -> bool:
-    return name in _API or operator_of(name) is not None or name in DECLARED
+    """Whether a case file may call it: a declared function, or one that only computes."""
+    return name in _API or operator_of(name) is not None or name in DECLARED or is_public_function(name)
 
 
 def api_names() -> list[str]:

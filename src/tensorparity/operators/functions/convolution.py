@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.jsontext import Json
 from ..reference.rounding import growth
 from .helpers import (
     Binding,
@@ -76,7 +77,7 @@ def _convolve(x: Array, kernel: Array, p: Params, depthwise: bool = False) -> Ar
     for offsets in itertools.product(*(range(size) for size in kernel.shape[:spatial])):
         under = windows(x, offsets, outputs, stride, dilation)
         if depthwise:
-            product = (under[..., :, None] * kernel[offsets]).reshape(*under.shape[:-1], -1)
+            product = (under[..., :, None] * kernel[offsets]).reshape(*under.shape[:-1], math.prod(kernel.shape[-2:]))
         else:
             product = under @ kernel[offsets]
         total = total + product
@@ -99,7 +100,7 @@ def _transposed(m: Numbers, p: Params, x: Array, kernel: Array) -> Evaluation:
     def spread(values: Array, weights: Array) -> Array:
         spatial, stride = values.ndim - 2, int(p["strides"])
         shape = [(size - 1) * stride + k for size, k in zip(values.shape[1:-1], weights.shape[:spatial], strict=True)]
-        total = np.zeros((values.shape[0], *shape, weights.shape[spatial]), values.dtype) + 0 * values.flat[0]
+        total = np.zeros((values.shape[0], *shape, weights.shape[spatial]), values.dtype)
         for offsets in itertools.product(*(range(size) for size in weights.shape[:spatial])):
             places = tuple(
                 slice(offset, offset + (size - 1) * stride + 1, stride)
@@ -252,6 +253,26 @@ _PARAMETERS = (
     Parameter("dilation", 1, (1,)),
     Parameter("data_format", "channels_last", _KERAS_FORMATS),
 )
+
+
+def again(p: Params, shape: Sizes, times: int) -> dict[str, Json] | str:
+    """As many filters as channels, so that what comes out goes in; padding would depend on the size of each round."""
+    if p["padding"] != "valid":
+        return "padding is written for one size, and each application has another: use padding=valid"
+    reason = shrinks_away(shape[:-1], (int(p["size"]) - 1) * int(p["dilation"]) + 1, int(p["strides"]), times)
+    return reason or {"filters": shape[-1]}
+
+
+def shrinks_away(sizes: Sizes, reach: int, stride: int, times: int) -> str:
+    """Why a window cannot be moved over its own result so often; nothing where it can."""
+    left = list(sizes)
+    for number in range(times):
+        if min(left) < reach:
+            return f"a window of {reach} does not fit any more after {number} of {times} applications"
+        left = [(size - reach) // stride + 1 for size in left]
+    return ""
+
+
 _SIMPLE = (Parameter("filters", 4, (4,)), Parameter("size", 3, (3, 2)), Parameter("strides", 1, (1, 2)))
 _OPERANDS = (Operand("x"), Operand("kernel", stacked=False, scale=0.3))
 
@@ -259,7 +280,7 @@ _OPERANDS = (Operand("x"), Operand("kernel", stacked=False, scale=0.3))
 def _operator(name: str, dimensions: int, shapes: tuple[Sizes, ...]) -> Operator:
     return Operator(name, "convolution", "sum over the window and the channels of input times kernel", _OPERANDS,
                     _reference(depthwise=False), _CALLS, _PARAMETERS, shapes, _resolve(dimensions),
-                    unary=False)  # fmt: skip
+                    unary=False, again=again)  # fmt: skip
 
 
 def _transposed_operator(name: str, shapes: tuple[Sizes, ...]) -> Operator:

@@ -82,6 +82,7 @@ def elementwise(
         dtypes=dtypes,
         unlike=unlike or {},
         by_cases=by_cases,
+        conditioned=own is None,
     )
 
 

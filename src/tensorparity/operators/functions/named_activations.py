@@ -52,7 +52,7 @@ class Function:
         if np.any(near):
             for neighbour in (x.value - near, x.value + near):
                 slope = np.maximum(slope, np.abs(self.slope(neighbour)))
-        moved = np.where(infinite, 0.0, slope * (x.kappa + np.abs(x.value)))
+        moved = slope * np.where(infinite, 0.0, x.kappa + np.abs(x.value))
         return Evaluation(self.value(x.value), moved + self.own(x.value))
 
 
@@ -132,7 +132,7 @@ def _erfc(x: Array) -> Array:
 
 def _gelu(x: Array) -> Array:
     """Half of x (1 + erf(x / sqrt 2)), with the bracket as erfc so that it keeps its digits for negative x."""
-    return 0.5 * x * _erfc(-x / _SQRT2)
+    return activations.times_vanishing(x, 0.5 * _erfc(-x / _SQRT2))
 
 
 def _gelu_slope(x: Array) -> Array:
@@ -179,7 +179,7 @@ def _shifted(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
 
 def _tanh_slope(x: Array) -> Array:
     slope: Array = 1.0 / np.square(np.cosh(np.clip(x, -300, 300)))
-    return slope
+    return np.where(np.abs(x) > 300, 0.0, slope)
 
 
 # The sparse, the shrinking and the hard
@@ -224,7 +224,7 @@ def soft_shrink(threshold: float) -> Function:
 
 def squareplus(b: float) -> Function:
     return Function(
-        value=lambda x: (x + np.sqrt(np.square(x) + b)) / 2.0,
+        value=lambda x: activations.squareplus(FLOAT, b, x),
         slope=lambda x: (1.0 + x / np.sqrt(np.square(x) + b)) / 2.0,
         own=lambda x: np.abs(x) + math.sqrt(b) / 2.0,
     )
@@ -259,17 +259,25 @@ def sparsemax(x: Evaluation, axis: int = -1) -> Evaluation:
 
 
 def _sparsemax(x: Evaluation) -> Evaluation:
+    """In distances from the largest, which 1 is not lost beside; one infinity alone takes all."""
+    top = np.max(x.value, axis=-1, keepdims=True, initial=-np.inf)
+    alone = (top == np.inf) & (np.sum(x.value == np.inf, axis=-1, keepdims=True) == 1)
+    found = _sparsemax_of(Evaluation(x.value - top, x.kappa), np.max(np.abs(x.value), axis=-1, keepdims=True))
+    return Evaluation(np.where(alone, x.value == np.inf, found.value), found.kappa)
+
+
+def _sparsemax_of(x: Evaluation, largest: Array) -> Evaluation:
     descending = -np.sort(-x.value, axis=-1)
     places = np.arange(1, x.value.shape[-1] + 1)
     sums = np.cumsum(descending, axis=-1)
     count = np.sum(1.0 + places * descending > sums, axis=-1, keepdims=True)
     tau = (np.take_along_axis(sums, np.maximum(count - 1, 0), axis=-1) - 1.0) / count
-    size = np.max(np.abs(x.value), axis=-1, keepdims=True) + np.max(x.kappa, axis=-1, keepdims=True) + 1.0
+    size = largest + np.max(x.kappa, axis=-1, keepdims=True) + 1.0
     return Evaluation(np.maximum(x.value - tau, 0.0), np.broadcast_to(growth(places.size) * size, x.value.shape))
 
 
 _hard_silu = Function(
-    value=lambda x: x * np.clip(x / 6.0 + 0.5, 0.0, 1.0),
+    value=lambda x: activations.hard_silu(FLOAT, x),
     slope=lambda x: np.where(np.abs(x) < 3.0, (2.0 * x + 3.0) / 6.0, np.where(x > 0, 1.0, 0.0)),
     own=lambda x: np.where(np.abs(x) < 3.0, np.abs(x), 0.0),
 )
@@ -281,7 +289,7 @@ gelu_tanh = Function(
     own=np.abs,
 )
 
-_silu = Function(lambda x: x * sigmoid(x), lambda x: sigmoid(x) + x * _sigmoid_slope(x))
+_silu = Function(lambda x: activations.times_vanishing(x, sigmoid(x)), lambda x: sigmoid(x) + x * _sigmoid_slope(x))
 
 #: name -> function. None, the absence of an activation, is ``linear``.
 FUNCTIONS: dict[str, Callable[[Evaluation], Evaluation]] = {
@@ -293,7 +301,7 @@ FUNCTIONS: dict[str, Callable[[Evaluation], Evaluation]] = {
     "softmax": softmax,
     "log_softmax": log_softmax,
     "softplus": Function(softplus, sigmoid),
-    "softsign": Function(lambda x: x / (1.0 + np.abs(x)), lambda x: 1.0 / np.square(1.0 + np.abs(x))),
+    "softsign": Function(lambda x: activations.softsign(FLOAT, x), lambda x: 1.0 / np.square(1.0 + np.abs(x))),
     "elu": elu(1.0),
     "selu": elu(_SELU_ALPHA, _SELU_SCALE),
     "gelu": Function(_gelu, _gelu_slope, _gelu_terms),
@@ -311,7 +319,7 @@ FUNCTIONS: dict[str, Callable[[Evaluation], Evaluation]] = {
     "hard_swish": _hard_silu,
     "hard_tanh": Function(lambda x: np.clip(x, -1.0, 1.0), lambda x: np.where(np.abs(x) <= 1.0, 1.0, 0.0)),
     "log_sigmoid": Function(lambda x: -softplus(-x), lambda x: sigmoid(-x)),
-    "mish": Function(lambda x: x * np.tanh(softplus(x)), _mish_slope),
+    "mish": Function(lambda x: activations.mish(FLOAT, x), _mish_slope),
     "soft_shrink": soft_shrink(0.5),
     "sparse_plus": Function(
         value=_sparse_plus,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
-from ..reference.rounding import growth
+from ..reference.rounding import growth, unit_of
 from .helpers import (
     Binding,
     Call,
@@ -90,10 +91,10 @@ def _onnx_norm(p: Params, s: Mapping[str, Sizes]) -> Call:
     return called.turned(last(s["x"]))
 
 
-def _standardize(
-    m: Numbers, x: Array, axes: tuple[int, ...], epsilon: object, scale: Array, offset: Array
-) -> Evaluation:
+def _standardize(m: Numbers, x: Array, axes: tuple[int, ...], epsilon: Any, scale: Array, offset: Array) -> Evaluation:
     count = int(np.prod([x.shape[axis] for axis in axes]))
+    unit = np.maximum(unit_of(x, axes), 1)
+    x, epsilon = x / unit, epsilon / unit / unit
     mean = x.sum(axis=axes, keepdims=True) / count
     gap = x - mean
     variance = (gap * gap).sum(axis=axes, keepdims=True) / count
@@ -126,12 +127,15 @@ def _group_norm(m: Numbers, p: Params, x: Array, scale: Array, offset: Array) ->
 
 def _rms_norm(m: Numbers, p: Params, x: Array, scale: Array) -> Evaluation:
     n = x.shape[-1]
-    root = m.sqrt((x * x).sum(axis=-1, keepdims=True) / n + m.of(p["epsilon"]))
+    unit = np.maximum(unit_of(x), 1)
+    x = x / unit
+    root = m.sqrt((x * x).sum(axis=-1, keepdims=True) / n + m.of(p["epsilon"]) / unit / unit)
     value = x / root * scale
     return Evaluation(value, abs(value) * growth(n))
 
 
 def _l2_normalize(m: Numbers, p: Params, x: Array) -> Evaluation:
+    x = x / unit_of(x)
     length = m.sqrt((x * x).sum(axis=-1, keepdims=True))
     value = x / np.where(length == 0, 1, length)  # all take the larger of the length and a tiny number
     return Evaluation(value, abs(value) * growth(x.shape[-1]))
@@ -145,10 +149,11 @@ def _keras_normalize(p: Params, s: Mapping[str, Sizes]) -> Call:
 
 def _lrn(m: Numbers, p: Params, x: Array) -> Evaluation:
     """X over (1 + alpha / size * sum of squares over five channels) to the beta."""
-    squares, channels = x * x, x.shape[-1]
+    unit = np.maximum(unit_of(x), 1)
+    squares, channels = m.square(x / unit), x.shape[-1]
     sums = np.stack([squares[..., max(0, c - 2) : c + 3].sum(axis=-1) for c in range(channels)], axis=-1)
-    base = 1 + m.of(2.0**-13) * sums
-    value = x * (base ** m.of(-0.75))
+    base = m.of(1.0) / unit / unit + m.of(2.0**-13) * sums
+    value = x / unit / m.sqrt(m.of(1.0) * unit) * base ** m.of(-0.75)
     return Evaluation(value, abs(value) * 8)
 
 

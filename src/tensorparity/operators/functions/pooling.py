@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...core.arrays import Array
-from ..reference.rounding import growth
-from .convolution import _LETTERS, COUNT, _places, windows
+from ...core.jsontext import Json
+from ..reference.rounding import growth, unit_of, weighed
+from .convolution import _LETTERS, COUNT, _places, shrinks_away, windows
 from .helpers import (
     Binding,
     Call,
@@ -45,14 +46,23 @@ def _max_pool(m: Numbers, p: Params, x: Array) -> Evaluation:
 
 def _avg_pool(m: Numbers, p: Params, x: Array) -> Evaluation:
     parts = _under(x, p)
-    total, size = sum(parts[1:], parts[0]), sum((abs(part) for part in parts[1:]), abs(parts[0]))
-    return Evaluation(total / len(parts), growth(len(parts)) * size / len(parts))
+    size = sum((abs(part) / len(parts) for part in parts[1:]), abs(parts[0]) / len(parts))
+    return Evaluation(_mean_of(parts), growth(len(parts)) * size)
+
+
+def _mean_of(parts: list[Array]) -> Array:
+    """Their sum over their number, or the sum of their shares where the sum is out of range and the mean is not."""
+    count = len(parts)
+    whole = sum(parts[1:], parts[0]) / count
+    shares = sum((part / count for part in parts[1:]), parts[0] / count)
+    return np.where(abs(whole) == np.inf, shares, whole)
 
 
 def _lp_pool(m: Numbers, p: Params, x: Array) -> Evaluation:
-    parts = [part * part for part in _under(x, p)]
-    value = m.sqrt(sum(parts[1:], parts[0]))
-    return Evaluation(value, growth(len(parts)) * value)
+    parts = np.stack(_under(x, p), axis=-1)
+    unit = unit_of(parts)
+    value = m.sqrt(m.square(parts / unit).sum(axis=-1)) * unit[..., 0]
+    return Evaluation(value, growth(parts.shape[-1]) * value)
 
 
 def _tf(kind: str) -> Binding:
@@ -119,14 +129,29 @@ _SHAPES: dict[int, tuple[Sizes, ...]] = {
 
 def _pool(name: str, formula: str, reference, calls: Mapping[str, Binding], dimensions: int) -> Operator:  # type: ignore[no-untyped-def]
     return Operator(
-        name, "pooling", formula, (Operand("x"),), reference, calls, _PARAMETERS, _SHAPES[dimensions], unary=False
+        name,
+        "pooling",
+        formula,
+        (Operand("x"),),
+        reference,
+        calls,
+        _PARAMETERS,
+        _SHAPES[dimensions],
+        unary=False,
+        again=_again,
     )
+
+
+def _again(p: Params, shape: Sizes, times: int) -> dict[str, Json] | str:
+    """Windows have to fit into what is left; nothing else stands in the way."""
+    return shrinks_away(shape[:-1], int(p["size"]), int(p["strides"]), times) or {}
 
 
 def _global(m: Numbers, p: Params, x: Array) -> Evaluation:
     axes = tuple(range(1, x.ndim - 1))
-    count = math.prod(x.shape[1:-1])
-    return Evaluation(x.sum(axis=axes) / count, growth(count) * abs(x).sum(axis=axes) / count)
+    count, unit = math.prod(x.shape[1:-1]), unit_of(x, axes)
+    mean, size = (y.sum(axis=axes, keepdims=True) / count * unit for y in (x / unit, abs(x / unit)))
+    return Evaluation(mean.squeeze(axes), growth(count) * size.squeeze(axes))
 
 
 # Resizing
@@ -148,8 +173,7 @@ def _bilinear(m: Numbers, p: Params, x: Array) -> Evaluation:
     high, wide = (_weights(size, size * int(p["factor"])) for size in x.shape[1:3])
 
     def resized(values: Array) -> Array:
-        rows = np.moveaxis(np.moveaxis(values, 1, -1) @ high.T, -1, 1)
-        return np.moveaxis(np.moveaxis(rows, 2, -1) @ wide.T, -1, 2)
+        return weighed(wide, weighed(high, values, 1), 2)
 
     # Weights are differences of places: places of size n are rounded by n units, which the neighbours share.
     near = abs(x)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ...core.arrays import Array
-from ..reference.rounding import growth
+from ..reference.rounding import growth, unit_of
 from .helpers import (
     DTYPES,
     Binding,
@@ -57,6 +57,7 @@ def _outer(m: Numbers, p: Params, x: Array, y: Array) -> Evaluation:
 
 
 def _cosine(m: Numbers, p: Params, x: Array, y: Array) -> Evaluation:
+    x, y = x / unit_of(x), y / unit_of(y)
     a, b = m.sqrt((x * x).sum(axis=-1)), m.sqrt((y * y).sum(axis=-1))
     safe = np.where(a * b == 0, 1, a * b)
     terms = abs(x * y).sum(axis=-1) / safe
@@ -80,7 +81,8 @@ def _attention(m: Numbers, p: Params, q: Array, k: Array, v: Array) -> Evaluatio
 
 def _cdist(m: Numbers, p: Params, x: Array, y: Array) -> Evaluation:
     gap = x[..., :, None, :] - y[..., None, :, :]
-    value = m.sqrt((gap * gap).sum(axis=-1))
+    unit = unit_of(gap)
+    value = m.sqrt(m.square(gap / unit).sum(axis=-1)) * unit[..., 0]
     size = abs(x).max(axis=-1)[..., :, None] + abs(y).max(axis=-1)[..., None, :]
     return Evaluation(value, growth(x.shape[-1]) * value + size)
 

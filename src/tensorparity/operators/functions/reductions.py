@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ..reference.rounding import growth
+from ..reference.rounding import growth, unit_of
 from .helpers import (
     Binding,
     Evaluation,
@@ -49,7 +49,9 @@ def _sum(m: Numbers, p: Params, x: Array) -> Evaluation:
 
 def _mean(m: Numbers, p: Params, x: Array) -> Evaluation:
     n = x.shape[-1]
-    return Evaluation(x.sum(axis=-1) / n, growth(n) * abs(x).sum(axis=-1) / n)
+    unit = unit_of(x)  # of numbers at the end of the range the sum is beyond it, the mean is not
+    terms = x / unit
+    return Evaluation(terms.sum(axis=-1) / n * unit[..., 0], growth(n) * (abs(terms).sum(axis=-1) / n) * unit[..., 0])
 
 
 def _prod(m: Numbers, p: Params, x: Array) -> Evaluation:
@@ -76,26 +78,34 @@ def _var(m: Numbers, p: Params, x: Array) -> Evaluation:
 
 
 def _std(m: Numbers, p: Params, x: Array) -> Evaluation:
-    inner = _var(m, p, x)
+    unit = unit_of(x)
+    inner = _var(m, p, x / unit)
     value = m.sqrt(inner.value)
     with np.errstate(all="ignore"):
         by_slope = inner.kappa / (2 * np.where(value == 0, 1, value))
     # A root near zero takes the root of the rounding, and a constant row has no digits to lose.
-    return Evaluation(value, np.where(value == 0, abs(x).max(axis=-1), by_slope))
+    kappa = np.where(value == 0, abs(x / unit).max(axis=-1), by_slope)
+    return Evaluation(value * unit[..., 0], kappa * unit[..., 0])
 
 
 def _logsumexp(m: Numbers, p: Params, x: Array) -> Evaluation:
+    """The largest, and the logarithm of what all are in units of it. The largest is added last, which rounds nothing
+    but the result; an infinite largest is the result.
+    """
     top = x.max(axis=-1, keepdims=True)
-    powers = m.exp(x - top)
+    endless = abs(top) == np.inf
+    gap = np.where(endless, 0, x - np.where(endless, 0, top))
+    powers = m.exp(gap)
     total = powers.sum(axis=-1)
     value = m.log(total) + top[..., 0]
     weights = powers / total[..., None]
-    spread = (weights * abs(x - top)).sum(axis=-1)
-    return Evaluation(value, abs(top[..., 0]) + spread + growth(x.shape[-1]) + m.log(total))
+    spread = np.where(weights == 0, 0, weights * abs(gap)).sum(axis=-1)
+    return Evaluation(value, spread + growth(x.shape[-1]) + m.log(total))
 
 
 def _l2(m: Numbers, p: Params, x: Array) -> Evaluation:
-    value = m.sqrt((x * x).sum(axis=-1))
+    unit = unit_of(x)
+    value = m.sqrt(m.square(x / unit).sum(axis=-1)) * unit[..., 0]
     return Evaluation(value, value * growth(x.shape[-1]))
 
 

@@ -116,9 +116,15 @@ class Operator:
         calls: the call per library; one that is absent is not offered there.
         dtypes: narrower only where the function itself is (integers, one precision).
         unary: output and input have one shape, so that it can be applied several times.
+        again: the parameters with which it takes its own output so many times in a row, from those that were chosen and
+            the input shape; or in words why it cannot. Of an operator that is ``unary`` nobody has to say.
         unlike: a documented freedom, by library, in the documentation's words.
         unlike_special: the same, where inputs hold NaN or infinities.
         by_cases: defined case by case. A NaN compares with nothing, so it may fall into any of the cases.
+        weighed_by_zero: from numbers and operands, the outputs into which what is not finite comes through a weight of
+            exactly 0 alone: whether 0 times infinity is left out or NaN is nobody's promise.
+        conditioned: its kappa holds nothing but what a rounded input would do. Inputs are exact, so where one
+            implementation comes within a few ulp of the truth, nobody is granted that.
     """
 
     name: str
@@ -135,6 +141,9 @@ class Operator:
     unlike: Mapping[str, str] = field(default_factory=dict)
     unlike_special: Mapping[str, str] = field(default_factory=dict)
     by_cases: bool = False
+    weighed_by_zero: Callable[..., Array] | None = None
+    conditioned: bool = False
+    again: Callable[[Params, Sizes, int], dict[str, Json] | str] | None = None
 
     @property
     def accumulates(self) -> bool:
@@ -166,6 +175,15 @@ class Operator:
         if self.resolve is None:
             return {operand.name: shape for operand in self.operands}
         return self.resolve(self.complete(params), shape)
+
+    def repeated(self, params: Params, shape: Sizes, times: int) -> dict[str, Json] | str:
+        """The parameters with which it can be applied so many times to what it gives, or why it cannot be."""
+        if times == 1 or self.unary:
+            return dict(params)
+        if self.again is None:
+            return "its output is no input of the same kind"
+        found = self.again(self.complete(params), shape, times)
+        return found if isinstance(found, str) else {**params, **found}
 
     def api_call(self, params: Params) -> ApiCall:
         """The subject of a case: the operator's name, its operands in order, the parameters that matter."""

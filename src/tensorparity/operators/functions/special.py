@@ -46,6 +46,11 @@ def _sinc_slope(m: Numbers, x: Array) -> Array:
     return (1 + abs(_sinc(m, x))) / np.maximum(abs(x), 1)
 
 
+def _scaled_bessel_slope(m: Numbers, x: Array) -> Array:
+    """Above the slopes of both scaled Bessel functions: far out they fall like 1 / (2 |x|) of their value."""
+    return 1.2 * m.i0e(x) / (1 + abs(x))
+
+
 _POLES = (0.0, -1.0, -2.0)
 
 OPERATORS = family(
@@ -72,9 +77,9 @@ OPERATORS = family(
     elementwise("i1", "modified Bessel function of order 1", lambda m, x: m.i1(x), lambda m, x: m.i0(x),
                 family="special", points=(0.0, 8.0), tensorflow="math.bessel_i1", torch="special.i1",
                 jax="scipy.special.i1"),
-    elementwise("i0e", "exp(-|x|) I0(x)", lambda m, x: m.i0e(x), lambda m, x: m.i0e(x), family="special",
+    elementwise("i0e", "exp(-|x|) I0(x)", lambda m, x: m.i0e(x), _scaled_bessel_slope, family="special",
                 points=(0.0, 8.0), tensorflow="math.bessel_i0e", torch="special.i0e", jax="lax.bessel_i0e"),
-    elementwise("i1e", "exp(-|x|) I1(x)", lambda m, x: m.i1e(x), lambda m, x: m.i0e(x), family="special",
+    elementwise("i1e", "exp(-|x|) I1(x)", lambda m, x: m.i1e(x), _scaled_bessel_slope, family="special",
                 points=(0.0, 8.0), tensorflow="math.bessel_i1e", torch="special.i1e", jax="lax.bessel_i1e"),
     elementwise("ndtr", "normal distribution function", _ndtr, _density, family="special", points=(0.0, -5.0, -13.0),
                 torch="special.ndtr", jax="scipy.special.ndtr"),

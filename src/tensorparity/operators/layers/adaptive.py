@@ -10,7 +10,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.jsontext import Json
 from ..arguments import need_rank, sizes
-from ..reference.rounding import growth
+from ..reference.rounding import growth, mean_over
 from ..spec import FLOATS, Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, no_weights
 from .reshaping import DATA_FORMAT
 from .spatial import from_last, spatial_axes, to_last
@@ -44,8 +44,8 @@ def _mean(x: Evaluation, axis: int, count: int) -> Evaluation:
     for part in _bins(x.value.shape[axis], count):
         seen = (slice(None),) * axis + (part,)
         inputs, carried = x.value[seen], x.kappa[seen]
-        values.append(np.mean(inputs, axis=axis))
-        kappas.append(np.mean(carried, axis=axis) + growth(inputs.shape[axis]) * np.mean(np.abs(inputs), axis=axis))
+        values.append(mean_over(inputs, axis))
+        kappas.append(mean_over(carried, axis) + growth(inputs.shape[axis]) * mean_over(np.abs(inputs), axis))
     return Evaluation(np.stack(values, axis=axis), np.stack(kappas, axis=axis))
 
 

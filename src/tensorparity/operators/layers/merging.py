@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ..arguments import axis_of
-from ..reference.rounding import exact, growth
+from ..reference.rounding import exact, growth, unit_of
 from ..spec import Evaluation, LayerSpec, Mask, Masked, Parameter, Params, Shape, ShapeError, no_weights
 from .masks import either, joined
 
@@ -88,8 +88,9 @@ def _product(factors: Sequence[Array]) -> Evaluation:
 
 
 def _mean(terms: Sequence[Array]) -> Evaluation:
-    total = _sum(terms)
-    return Evaluation(total.value / len(terms), total.kappa / len(terms))
+    unit = reduce(np.maximum, [unit_of(term, ()) for term in terms])
+    total = _sum([term / unit for term in terms])
+    return Evaluation(total.value / len(terms) * unit, total.kappa / len(terms) * unit)
 
 
 def _full_masks(inputs: Sequence[Array], masks: Sequence[Mask]) -> list[Array | None]:

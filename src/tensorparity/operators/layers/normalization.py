@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ..arguments import flag, is_integer, known_size, number, refuse, sample_axes
-from ..reference.rounding import growth
+from ..reference.rounding import growth, unit_of
 from ..spec import Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, WeightSpec
 from . import renormalization
 from .governed import governed
@@ -191,13 +191,15 @@ def _layer_weights(params: Params, shapes: Sequence[Shape]) -> dict[str, WeightS
 
 
 def centred_and_scaled(
-    x: Array, axes: tuple[int, ...], epsilon: float, gamma: Array, beta: Array, shown: Array | None = None
+    x: Array, axes: tuple[int, ...], epsilon: float | Array, gamma: Array, beta: Array, shown: Array | None = None
 ) -> Evaluation:
     """Normalize: gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics over ``axes``.
 
     Args:
         shown: what the statistics are of, where that is not everything.
     """
+    unit = np.maximum(unit_of(x, axes), 1.0)
+    x, epsilon = x / unit, epsilon / unit / unit
     centred = x - mean_shown(x, shown, axes)
     variance = mean_shown(np.square(centred), shown, axes)
     inverse = 1.0 / np.sqrt(variance + epsilon)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ..arguments import flag, is_integer, known_size, number, refuse, sample_axes
-from ..reference.rounding import growth
+from ..reference.rounding import growth, unit_of
 from ..spec import Evaluation, LayerSpec, Parameter, Params, Shape, ShapeError, WeightSpec, no_weights
 from .masks import passed_on
 from .normalization import affine, centred_and_scaled
@@ -119,8 +119,9 @@ def _rms_reference(params: Params, inputs: Sequence[Array], weights: Mapping[str
     x = inputs[0]
     axes = _axes(params, x.shape)
     along = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
-    square = np.mean(np.square(x), axis=axes, keepdims=True)
-    value = x / np.sqrt(square + number(params, "epsilon")) * weights["scale"].reshape(along)
+    unit = np.maximum(unit_of(x, axes), 1.0)
+    square = np.mean(np.square(x / unit), axis=axes, keepdims=True)
+    value = x / unit / np.sqrt(square + number(params, "epsilon") / unit / unit) * weights["scale"].reshape(along)
     return (Evaluation(value, np.abs(value) * (2.0 + 0.5 * growth(_count(x, axes)))),)
 
 
@@ -155,7 +156,8 @@ def _unit_shape(params: Params, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
 
 def unit_length(x: Array, axes: tuple[int, ...], least: float) -> Evaluation:
     """``x`` divided by its Euclidean length over ``axes``, or by ``least`` where that is longer."""
-    length = np.sqrt(np.sum(np.square(x), axis=axes, keepdims=True))
+    unit = unit_of(x, axes)
+    length = np.sqrt(np.sum(np.square(x / unit), axis=axes, keepdims=True)) * unit
     value = x / np.maximum(length, least)
     return Evaluation(value, np.abs(value) * (2.0 + 0.5 * growth(_count(x, axes))))
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.jsontext import Json
 from ..arguments import channels_first, flag, need_rank
-from ..reference.rounding import exact, growth
+from ..reference.rounding import exact, growth, mean_over
 from ..spec import FLOATS, Evaluation, LayerSpec, Mask, Parameter, Params, Shape, ShapeError, no_weights
 from .spatial import DATA_FORMATS, Window, channel_axis, from_last, read_window, spatial_axes, to_last, windowed_shape
 
@@ -30,6 +30,9 @@ _SIZES: dict[int, tuple[Json, ...]] = {
     3: ((2, 2, 2), 1, 3, (1, 2, 3)),
 }
 _STEPS: dict[int, tuple[Json, ...]] = {1: (None, 1, 2, 3), 2: (None, 1, 2, 3, (1, 2)), 3: (None, 1, 3, (1, 2, 2))}
+
+#: More than there are numbers in a window.
+_UNIT = 2.0**20
 
 
 def _window(params: Params, dims: int) -> Window:
@@ -52,8 +55,14 @@ def _average(
 ) -> tuple[Evaluation, ...]:
     window, x = _window(params, dims), to_last(params, inputs[0])
     count = _total(window, np.ones((1, *x.shape[1:-1], 1)))
-    kappa = growth(window.places) * _total(window, np.abs(x)) / count
-    return (Evaluation(from_last(params, _total(window, x) / count), from_last(params, kappa)),)
+    kappa = growth(window.places) * _mean(window, np.abs(x), count)
+    return (Evaluation(from_last(params, _mean(window, x, count)), from_last(params, kappa)),)
+
+
+def _mean(window: Window, x: Array, count: Array) -> Array:
+    """The total over the count, in larger units where it leaves the range and the mean does not."""
+    plain, scaled = _total(window, x) / count, _total(window, x / _UNIT) / count * _UNIT
+    return np.where(np.isinf(plain), scaled, plain)
 
 
 def _total(window: Window, x: Array) -> Array:
@@ -127,9 +136,7 @@ def _global_mean(
 ) -> tuple[Evaluation, ...]:
     x, axes, keep = inputs[0], spatial_axes(params, dims), flag(params, "keepdims")
     count = int(np.prod([x.shape[axis] for axis in axes]))
-    return (
-        Evaluation(np.mean(x, axis=axes, keepdims=keep), growth(count) * np.mean(np.abs(x), axis=axes, keepdims=keep)),
-    )
+    return (Evaluation(mean_over(x, axes, keepdims=keep), growth(count) * mean_over(np.abs(x), axes, keepdims=keep)),)
 
 
 def _global_max(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ..arguments import choice, flag, need_rank, number, positive, refuse
-from ..reference.rounding import exact, growth
+from ..reference.rounding import exact, growth, weighed
 from ..spec import Domain, Evaluation, Parameter, Params, Shape
 from .regularization import SEED
 from .reshaping import DATA_FORMAT, moving_layer
@@ -75,11 +75,8 @@ def _blend(x: Evaluation, axis: int, count: int, how: str, antialias: bool) -> E
     taps = min(size, 2 * int(np.ceil(_SUPPORT[how] * width)) + 1)
     rounding = moved + (growth(taps) + growth(taps) + 8.0) * np.abs(shares)
 
-    def apply(matrix: Array, values: Array) -> Array:
-        return np.asarray(np.moveaxis(np.tensordot(matrix, values, (1, axis)), 0, axis))
-
-    brought = apply(np.abs(shares) + _NUDGE * moved, x.kappa)
-    return Evaluation(apply(shares, x.value), brought + apply(rounding, np.abs(x.value)))
+    brought = weighed(np.abs(shares) + _NUDGE * moved, x.kappa, axis)
+    return Evaluation(weighed(shares, x.value, axis), brought + weighed(rounding, np.abs(x.value), axis))
 
 
 def resize_axis(x: Evaluation, axis: int, count: int, how: str, antialias: bool) -> Evaluation:
@@ -111,7 +108,9 @@ def blend_linearly(x: Evaluation, axis: int, count: int) -> Evaluation:
     beside = _NUDGE * (x.kappa.take(before, axis) + x.kappa.take(high, axis))
     terms = growth(2) * (np.abs(first) * (1 - share) + np.abs(second) * share)
     brought = x.kappa.take(low, axis) * (1 - share) + x.kappa.take(high, axis) * share
-    return Evaluation(first * (1 - share) + second * share, brought + beside + moved + terms)
+    # A share of 0 is no share: what is not a number there does not come in.
+    blended = np.where(share == 0, first, first * (1 - share) + np.where(share == 0, 0.0, second) * share)
+    return Evaluation(blended, brought + beside + moved + terms)
 
 
 # Aspect ratio

@@ -206,7 +206,8 @@ def _bessel(order: int) -> Function:
         with np.errstate(all="ignore"):
             half = np.exp(np.abs(x) / 2)  # in two factors: the product may be finite where exp(|x|) is not
             value: Array = (scaled(x) * half) * half
-        return value
+            endless = np.sign(x) ** order * np.inf
+        return np.where(np.isinf(x), endless, value)
 
     return apply
 

@@ -8,6 +8,9 @@ roundings on the way, ``|value|`` the rounding of the result itself.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import ml_dtypes
 import numpy as np
@@ -39,6 +42,57 @@ def growth(terms: int) -> float:
     and keeps a single lost or doubled term of a large contraction far above it.
     """
     return max(1.0, math.sqrt(terms) / 2.0)
+
+
+#: Formulas are evaluated as they are written, without units: what a plain implementation does.
+_LITERALLY: ContextVar[bool] = ContextVar("literally", default=False)
+
+
+@contextmanager
+def literally() -> Iterator[None]:
+    """References without units, for whoever asks what the formula as it is written can reach in a dtype."""
+    token = _LITERALLY.set(True)
+    try:
+        yield
+    finally:
+        _LITERALLY.reset(token)
+
+
+def unit_of(x: Array, axes: int | tuple[int, ...] = -1) -> Array:
+    """A power of two of the size of the largest number along these axes, which stay as ones.
+
+    In units of it squares and sums of numbers from the ends of the range neither overflow nor vanish, and nothing is
+    rounded. It is 1 of zeros, of what is not finite, and of mpmath's numbers, whose exponents have no end.
+    """
+    if x.dtype == object or _LITERALLY.get():
+        shape = np.max(np.zeros(x.shape), axis=axes, keepdims=True, initial=0.0).shape
+        return np.ones(shape, dtype=int if x.dtype == object else x.dtype)
+    size = np.max(np.abs(x), axis=axes, keepdims=True, initial=0.0)
+    sound = np.isfinite(size) & (size > 0)
+    unit: Array = np.ldexp(np.ones_like(size), np.where(sound, np.frexp(np.where(sound, size, 1))[1] - 1, 0))
+    return unit
+
+
+def mean_over(x: Array, axes: int | tuple[int, ...], *, keepdims: bool = False) -> Array:
+    """The mean along these axes, which is in range wherever the numbers are, though their sum may not be."""
+    unit = unit_of(x, axes)
+    mean = np.mean(x / unit, axis=axes, keepdims=True) * unit
+    return mean if keepdims else np.asarray(mean.squeeze(axes))
+
+
+def weighed(weights: Array, values: Array, axis: int) -> Array:
+    """Sums of the values along an axis, one for each row of weights. A weight of 0 leaves a value out, whatever it is:
+    it is no neighbour of that place, so that neither NaN nor an infinity comes from there.
+    """
+    if values.dtype != object and np.isfinite(values).all():
+        return np.asarray(np.moveaxis(np.tensordot(weights, values, (1, axis)), 0, axis))
+    along = np.moveaxis(values, axis, 0)
+    rows = [_added([weight * along[place] for place, weight in enumerate(row) if weight]) for row in weights.tolist()]
+    return np.moveaxis(np.stack(rows), 0, axis)
+
+
+def _added(terms: list[Array]) -> Array:
+    return np.asarray(sum(terms[1:], terms[0]))
 
 
 def exact(value: Array) -> Evaluation:

@@ -20,6 +20,7 @@ from ...core.jsontext import Json, canonical
 from ...core.signature import value_classes
 from ...core.verdict import Kind, Measure
 from ...operators.catalogue import has_layer, layer
+from ...operators.known_classes import LAYERS
 from .node_errors import NodeErrors
 
 #: Accusations of one layer type and the same suspects that are worth a confirmation and a reduction.
@@ -100,6 +101,8 @@ def blame(errors: NodeErrors, families: Mapping[str, str]) -> tuple[Class | None
         return None, ()
     if errors.rough and not errors.dtypes and errors.mutual <= limit:
         return None, ()  # in half precision rounding may add up to that, on all of them alike
+    if errors.mutual <= limit and errors.nan_alike:
+        return None, ()  # all take the formula literally at an infinity
     if errors.mutual <= limit:
         shared = {families.get(target, target) for target in bad}
         return (Class.DEFECT, (shared.pop(),)) if len(shared) == 1 else (None, ())
@@ -154,10 +157,10 @@ def accusation_of(klass: Class, suspects: tuple[str, ...], nodes: list[NodeError
 
 
 def public_name(op: str) -> str:
-    """What users call a layer: the catalogue's name for it, ``onnx.Conv`` as it is, else one of Keras'."""
+    """What users call a layer: the catalogue's name for it, one of Keras', else (``onnx.Conv``, their own) as it is."""
     if has_layer(op):
         return layer(op).api
-    return op if op.startswith(_OWN_NAMES) else f"keras.layers.{op}"
+    return f"keras.layers.{op}" if op in LAYERS else op
 
 
 def _parameters(node: Node) -> Mapping[str, Json]:

@@ -11,13 +11,22 @@ from ...core.channels import is_text
 from ...core.comparison import Distance
 from ...core.errors import DataError
 
-#: The paper's settings (section IV).
+#: The paper's settings (section IV); T_AC is the one of its baseline that reports most (section V-A).
 TOP_K = 5
 CLASS_THRESHOLD = 8.0
 MAD_THRESHOLD = 0.2
+ACCURACY_THRESHOLD = 0.0
 SHARE = 0.0
 
+#: Which distance decides: by the model's task, as in the paper, or always one of them.
+METRICS = ("auto", "class", "mad", "accuracy")
+
 _MAD_BINS = 5
+
+
+def class_threshold(k: int = TOP_K) -> float:
+    """T_C for another k: as many ranks below the largest distance, 2^(k - 1), as the paper's 8 is below 16."""
+    return CLASS_THRESHOLD * 2.0 ** (k - TOP_K)
 
 
 def rank_of_label(confidence: Array, label: Array) -> Array:
@@ -57,10 +66,17 @@ def mad_distance(a: Array, b: Array, truth: Array) -> Array:
     return np.where(odd, 1.0, np.where(np.isfinite(quotient), quotient, 0.0))
 
 
-def class_pattern(distances: Array) -> dict[str, int]:
-    """Instances per bin of Table I, from the largest distance down."""
-    bins = {"16": (16, np.inf), "15-8": (8, 16), "7-4": (4, 8), "3-2": (2, 4), "1": (1, 2), "0": (-1, 1)}
-    return {name: int(((distances >= low) & (distances < high)).sum()) for name, (low, high) in bins.items()}
+def class_pattern(distances: Array, k: int = TOP_K) -> dict[str, int]:
+    """Instances per bin of Table I, from the largest distance down; with another k there are k + 1 bins."""
+    lows = [2 ** (k - 1), *(2 ** (k - rank) for rank in range(2, k + 1)), 0]
+    bins = [_class_bin(distances, low, above) for low, above in zip(lows, [np.inf, *lows], strict=False)]
+    return dict(bins)
+
+
+def _class_bin(distances: Array, low: float, above: float) -> tuple[str, int]:
+    """The name of a bin, and how many distances it holds: ``low`` up to the next bin's, which is not part of it."""
+    name = f"{low:g}" if above in (np.inf, low + 1) or low == 0 else f"{above - 1:g}-{low:g}"
+    return name, int(((distances >= low) & (distances < above)).sum())
 
 
 def mad_pattern(distances: Array) -> dict[str, int]:
@@ -111,6 +127,11 @@ def check_labels(name: str, labels: Array, output: Array) -> None:
     classes = confidences.shape[1] if confidences is not None else 0
     index = class_labels(labels, classes)
     if index is None:
+        if labels.ndim == 1 and classes > 1 and labels.dtype.kind == "f":
+            raise DataError(
+                f"labels of output {name!r} are {labels.dtype}; the {classes} classes are expected as integers, "
+                "one per instance"
+            )
         if labels.size != output.size:
             raise DataError(
                 f"labels of shape {labels.shape} do not fit output {name!r} of shape {output.shape}; "
@@ -129,34 +150,56 @@ def distances_of(
     thresholds: Mapping[str, float] | None = None,
     share: float = SHARE,
     k: int = TOP_K,
+    metric: str = METRICS[0],
 ) -> tuple[Distance, ...]:
-    """Both distances where the output is a classifier's, MAD alone for a regression."""
-    limit = {"class": CLASS_THRESHOLD, "mad": MAD_THRESHOLD, **(thresholds or {})}
+    """The distances of a pair, the one that decides first: class-based for a classifier, MAD for a regression.
+
+    Args:
+        metric: another that decides: ``mad`` also for a classifier, or ``accuracy``, the baseline.
+    """
+    defaults = {"class": class_threshold(k), "mad": MAD_THRESHOLD, "accuracy": ACCURACY_THRESHOLD}
+    limit = {**defaults, **(thresholds or {})}
     found: list[Distance] = []
-    classes_a, classes_b = as_classes(a), as_classes(b)
-    label = class_labels(labels, classes_a.shape[1]) if classes_a is not None else None
+    classes = classes_and_label(a, b, labels)
     truth = labels
-    if label is not None and classes_a is not None and classes_b is not None:
-        found.append(_summary("class", class_distance(classes_a, classes_b, label, k), limit["class"], share))
-        a, b, truth = classes_a, classes_b, np.eye(classes_a.shape[1])[label]
-    found.append(_summary("mad", mad_distance(a, b, truth), limit["mad"], share))
-    return tuple(found)
+    if classes is not None:
+        a, b, label = classes
+        found.append(_summary("class", class_distance(a, b, label, k), limit["class"], share, k))
+        truth = np.eye(a.shape[1])[label]
+    found.append(_summary("mad", mad_distance(a, b, truth), limit["mad"], share, k))
+    if classes is not None and metric == "accuracy":
+        found.append(_accuracy(a, b, classes[2], k, limit["accuracy"]))
+    return tuple(sorted(found, key=lambda distance: distance.name != metric))
 
 
-def leading_distance(a: Array, b: Array, labels: Array, k: int = TOP_K) -> Array:
-    """Per instance, the distance that counts: class-based for a classifier, MAD-based for a regression."""
+def leading_distance(a: Array, b: Array, labels: Array, k: int = TOP_K, metric: str = METRICS[0]) -> Array:
+    """Per instance, the distance that counts: class-based for a classifier, MAD-based for a regression.
+
+    An accuracy is none of an instance: there it is the class-based one, too.
+    """
+    classes = classes_and_label(a, b, labels)
+    if classes is None:
+        return mad_distance(a, b, labels)
+    a, b, label = classes
+    return mad_distance(a, b, np.eye(a.shape[1])[label]) if metric == "mad" else class_distance(a, b, label, k)
+
+
+def classes_and_label(a: Array, b: Array, labels: Array) -> tuple[Array, Array, Array] | None:
+    """Both outputs as confidences, and the labels as class indices; None for a regression."""
     classes_a, classes_b = as_classes(a), as_classes(b)
     label = class_labels(labels, classes_a.shape[1]) if classes_a is not None else None
-    if label is not None and classes_a is not None and classes_b is not None:
-        return class_distance(classes_a, classes_b, label, k)
-    return mad_distance(a, b, labels)
+    if label is None or classes_a is None or classes_b is None:
+        return None
+    return classes_a, classes_b, label
 
 
-def most_inconsistent(a: Array, b: Array, labels: Array, tiebreak: Array, k: int = TOP_K) -> int | None:
+def most_inconsistent(
+    a: Array, b: Array, labels: Array, tiebreak: Array, k: int = TOP_K, metric: str = METRICS[0]
+) -> int | None:
     """The input with the largest class distance (MAD for a regression); equals are told apart by ``tiebreak``."""
     if not len(a):
         return None
-    return int(np.lexsort((tiebreak, leading_distance(a, b, labels, k)))[-1])
+    return int(np.lexsort((tiebreak, leading_distance(a, b, labels, k, metric)))[-1])
 
 
 def top_k_accuracy(confidence: Array, label: Array, k: int) -> float:
@@ -164,9 +207,14 @@ def top_k_accuracy(confidence: Array, label: Array, k: int) -> float:
     return float((rank_of_label(confidence, label) <= k).mean()) if len(label) else 0.0
 
 
+def accuracy_apart(a: Array, b: Array, label: Array, k: int) -> float:
+    """By how many percent the top-k accuracies differ."""
+    return 100.0 * abs(top_k_accuracy(a, label, k) - top_k_accuracy(b, label, k))
+
+
 def accuracy_inconsistent(a: Array, b: Array, label: Array, k: int, threshold: float) -> bool:
     """The baseline's rule: top-k accuracies differ by more than T_AC percent (strictly; any difference at 0)."""
-    return 100.0 * abs(top_k_accuracy(a, label, k) - top_k_accuracy(b, label, k)) > threshold
+    return accuracy_apart(a, b, label, k) > threshold
 
 
 def unique_inconsistencies(found: Iterable[tuple[str, Distance]]) -> dict[tuple[str, tuple[int, ...]], list[str]]:
@@ -182,15 +230,28 @@ def unique_inconsistencies(found: Iterable[tuple[str, Distance]]) -> dict[tuple[
     return groups
 
 
-def _summary(name: str, values: Array, threshold: float, share: float) -> Distance:
+def answers_of(confidence: Array) -> Array:
+    """The class that each row is answered with: what stands for the label of a model that has none."""
+    answers: Array = confidence.argmax(axis=1)
+    return answers
+
+
+def _summary(name: str, values: Array, threshold: float, share: float, k: int) -> Distance:
     return Distance(
         name=name,
         largest=float(values.max(initial=0.0)),
         threshold=threshold,
         triggered=int((values >= threshold).sum()),
         inconsistent=is_inconsistent(values, threshold, share),
-        pattern=class_pattern(values) if name == "class" else mad_pattern(values),
+        pattern=class_pattern(values, k) if name == "class" else mad_pattern(values),
     )
+
+
+def _accuracy(a: Array, b: Array, label: Array, k: int, threshold: float) -> Distance:
+    """The baseline's difference in percent: of a whole data set, so that it has no pattern."""
+    apart = accuracy_apart(a, b, label, k)
+    inconsistent = accuracy_inconsistent(a, b, label, k, threshold)
+    return Distance("accuracy", apart, threshold, len(label) if inconsistent else 0, inconsistent)
 
 
 def _rows(array: Array) -> Array:

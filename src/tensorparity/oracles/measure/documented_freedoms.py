@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.case import ApiCall, ArrayArg, Case
+from ...core.channels import is_finite
 from ...core.evidence import Evidence, observed
 from ...core.finding import Class, Diagnosis
 from ...core.graph import LayerGraph, Node
@@ -31,6 +32,7 @@ Free = Callable[[Params, Sequence[Array]], Array]
 Tame = Callable[[Params, Sequence[Array]], list[Array]]
 
 _NOTHING = np.zeros((), bool)
+_COARSE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Freedom:
         source: where they stand.
         raises: a library may refuse such values as well.
         tame: where the reference refuses them.
+        only_not_finite: what is free is to answer NaN or an infinity, and no other number.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Freedom:
     source: str
     raises: bool = False
     tame: Tame | None = None
+    only_not_finite: bool = False
 
     @property
     def said(self) -> Evidence:
@@ -60,11 +64,16 @@ class Freedom:
 
 @dataclass(frozen=True, slots=True)
 class FreeElements:
-    """A freedom that covers some elements of a case's output."""
+    """A freedom that covers some elements of a case's output.
+
+    Args:
+        also: where the truth is one of two answers, the other one; without, anything goes.
+    """
 
     freedom: Freedom
     mask: Array
     inputs: tuple[Array, ...]
+    also: Array | None = None
 
     def settled(self, outputs: Sequence[Array], truth: Sequence[Evaluation]) -> list[Array]:
         """The outputs with their free elements as the truth has them: what is still wrong then is wrong."""
@@ -75,10 +84,20 @@ class FreeElements:
             return output
         try:
             mask = np.broadcast_to(self.mask, output.shape)
+            if self.freedom.only_not_finite:
+                mask = mask & ~is_finite(output)
+            if self.also is not None:
+                mask = mask & (~is_finite(output) | _near(output, self.also))
         except ValueError:  # another output than the one that is free
             return output
         with np.errstate(all="ignore"):
             return np.where(mask, np.asarray(value).astype(output.dtype), output)
+
+
+def _near(output: Array, other: Array) -> Array:
+    """Coarsely: how exact it is, is another matter."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.abs(output.astype(np.float64) - other) <= _COARSE * (1.0 + np.abs(other)))
 
 
 def _never(params: Params, inputs: Sequence[Array]) -> Array:
@@ -161,6 +180,52 @@ def _no_probability(params: Params, inputs: Sequence[Array]) -> Array:
     return np.asarray(any(bool(item.any()) for item in outside))
 
 
+def _beside_no_weight(params: Params, inputs: Sequence[Array]) -> Array:
+    """Places whose neighbours, as far as the kernel reaches, hold what is not finite.
+
+    A place that is the centre of a pixel has all of that pixel, and a neighbour with a weight of exactly 0 on either
+    side: a sum that takes it along is NaN, one that does not is a number.
+    """
+    x = inputs[0]
+    reach = _REACH.get(str(params.get("interpolation")), 0)
+    if x.dtype.kind != "f" or x.ndim != 4 or not reach or np.isfinite(x).all():
+        return _NOTHING
+    rows, columns = (2, 3) if params.get("data_format") == "channels_first" else (1, 2)
+    near = ~np.isfinite(x)
+    for axis in (rows, columns):
+        for _ in range(reach):
+            moved = [
+                np.take(near, np.clip(np.arange(near.shape[axis]) + by, 0, near.shape[axis] - 1), axis)
+                for by in (-1, 1)
+            ]
+            near = near | moved[0] | moved[1]
+    for axis, after in zip((rows, columns), _sizes_after(params, x.shape[rows], x.shape[columns]), strict=True):
+        near = np.take(
+            near, np.minimum(np.arange(after) * near.shape[axis] // max(after, 1), near.shape[axis] - 1), axis
+        )
+    return near
+
+
+def _sizes_after(params: Params, height: int, width: int) -> tuple[int, int]:
+    if "size" in params:
+        factors = params["size"] if isinstance(params["size"], (list, tuple)) else (params["size"],) * 2
+        return height * factors[0], width * factors[1]
+    return params["height"], params["width"]
+
+
+#: How many pixels each kernel reaches to either side, and one more.
+_REACH = {"bilinear": 2, "bicubic": 3, "lanczos3": 4, "lanczos5": 6}
+
+#: Applied by ``not_finite_by_zero``, which needs the reference to decide.
+WEIGHED_BY_ZERO = Freedom(
+    "NaN or an infinity at a weight of 0",
+    (),
+    _never,
+    "0 times NaN is NaN, and so is 0 times infinity, where a term with a weight of exactly 0 is added up; where it is "
+    "left out, the sum is a number",
+    "IEEE 754; no library promises which terms it adds up",
+)
+
 #: Applied by the rule of one-sided derivatives (``kinks``), which needs more than the values to decide.
 GRADIENTS_AT_KINKS = Freedom(
     "gradients at kinks and ties",
@@ -204,6 +269,14 @@ FREEDOMS: tuple[Freedom, ...] = (
         "mode='nearest-exact' matches Scikit-Image and PIL nearest neighbours interpolation algorithms and fixes known "
         "issues with mode='nearest'",
         "torch.nn.functional.interpolate",
+    ),
+    Freedom(
+        "NaN or an infinity beside a pixel that has all of the weight",
+        ("keras.layers.Resizing", "keras.layers.UpSampling2D"),
+        _beside_no_weight,
+        "nobody says whether a neighbour with a weight of 0 is added up, and NaN or an infinity comes in with it",
+        "tf.image.resize, torch.nn.functional.interpolate, jax.image.resize",
+        only_not_finite=True,
     ),
     Freedom(
         "index of a tie",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ...core.arrays import Array, Arrays, dtype_name, is_floating
 from ...core.errors import TensorParityError
 from ...core.graph import Node
@@ -15,7 +17,7 @@ from ...core.traits import TargetTraits, Traits
 from ...operators.catalogue import has_reference
 from ...operators.masks_and_states import MasksAndStates
 from ...operators.reference.evaluate import evaluate_node
-from ...operators.reference.rounding import K
+from ...operators.reference.rounding import K, error_units
 from ...operators.spec import Evaluation, ShapeError
 from .documented_freedoms import FreeElements, freedom_of_node
 from .forms import Forms
@@ -48,7 +50,7 @@ def measure_node(
     answered = {target: outputs for target, outputs in seen.items() if outputs}
     found = _measure_node(node, given, weights, outcomes, answered, traits, training, dtype, truth, asked)
     found = with_dtypes(found, answered, dtype, traits)
-    found = replace(found, implementations=shared_code(found.errors, traits))
+    found = replace(found, implementations=shared_code(found.errors, traits, node.op))
     wrong = any(not error <= found.limit for error in found.errors.values())
     form = None if wrong and found.judged_by != "nothing" else measure_form(node, outcomes, traits)
     return found if form is None else replace(form, endings=found.endings)
@@ -63,7 +65,7 @@ def measure_form(node: Node, outcomes: Mapping[str, Outcome], traits: Traits) ->
     absolute = dict.fromkeys(forms.targets, 0.0)
     judged_by = "reference" if forms.announced else "nothing" if forms.disputed else "vote"
     mutual = float("inf") if forms.disputed or 0 < len(forms.wrong) < len(errors) else 0.0
-    shared = shared_code(forms.targets, traits)
+    shared = shared_code(forms.targets, traits, node.op)
     return NodeErrors(
         node, errors, absolute, mutual, judged_by, form=forms.kind, said=forms.said, implementations=shared
     )
@@ -101,7 +103,7 @@ def _measure_node(
         unknown = dict.fromkeys(answered, float("nan"))
         mutual = widest_gap(node, list(answered.values()))
         return NodeErrors(node, unknown, mutual=mutual, judged_by=judged_by, endings=endings, camps=camps)
-    found = replace(measure_outputs(node, answered, reference, freed), judged_by=judged_by)
+    found = replace(measure_outputs(node, answered, reference, freed, given), judged_by=judged_by)
     guilty = any(not error <= found.limit for error in found.errors.values())
     answers = {target: [_evenly_chosen(output) for output in outputs] for target, outputs in answered.items() if guilty}
     return replace(found, endings=endings, camps=camps, answers=answers)
@@ -114,19 +116,40 @@ def _evenly_chosen(output: Array) -> Array:
 
 
 def measure_outputs(
-    node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation], freed: FreeElements | None = None
+    node: Node,
+    answered: Mapping[str, Sequence[Array]],
+    truth: Sequence[Evaluation],
+    freed: FreeElements | None = None,
+    given: Sequence[Array] = (),
 ) -> NodeErrors:
     """Every target's outputs against the true ones.
 
     Free elements count as right. Where they are all that is wrong, the errors are those of the whole, and the freedom
     that explains them is named.
+
+    Args:
+        given: what goes in.
     """
     whole = _errors_against(node, answered, truth)
+    if whole.mutual <= whole.limit and any(x.dtype.kind == "f" and np.isinf(x).any() for x in given):
+        whole = replace(whole, nan_alike=_nan_alike(answered, truth))
     if freed is None or max(whole.errors.values(), default=0.0) <= whole.limit:
         return whole
     rest = _errors_against(node, {target: freed.settled(outputs, truth) for target, outputs in answered.items()}, truth)
     explained = max(rest.errors.values(), default=0.0) <= rest.limit
     return replace(whole, freedom=freed.freedom) if explained else rest
+
+
+def _nan_alike(answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation]) -> bool:
+    """Whether every number that is wrong is NaN, on every target."""
+    for outputs in answered.values():
+        for output, true in zip(outputs, truth, strict=False):
+            if output.shape != true.value.shape or output.dtype.kind == "U":
+                return False
+            wrong = error_units(output, true, dtype_name(output)) > K
+            if not np.isnan(output[wrong].astype(np.float64)).all():
+                return False
+    return True
 
 
 def _errors_against(node: Node, answered: Mapping[str, Sequence[Array]], truth: Sequence[Evaluation]) -> NodeErrors:

@@ -1,8 +1,8 @@
 """Localizers: rules that accuse layers of a model that ran on two targets, behind one interface.
 
-CRADLE's introduction rate, Muffin's predecessor rule and the isolated replay look at one scene; each names the nodes
-it accuses, the most suspicious first. The replay is the one that diagnoses; the papers' rules stand beside it, so
-that a reader sees what each would have said.
+CRADLE's introduction rate, Muffin's predecessor rule and the isolated replay look at one scene; each names the places
+it accuses, the most suspicious first: a layer and, where a rule can tell, the parameter of it. The replay is the one
+that diagnoses; the papers' rules stand beside it, so that a reader sees what each would have said.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ...core.comparison import LayerDeviation
 from ...core.graph import LayerGraph
 from ...core.outcome import Outcome
+from ...core.place import Place
 from ...operators.reference.rounding import K
 from ..muffin import inconsistencies
 
@@ -35,31 +36,32 @@ class LocalizedPair:
     loss: str = ""
 
 
-Localizer = Callable[[LocalizedPair], list[str]]
+Localizer = Callable[[LocalizedPair], list[Place]]
 
 
-def by_replay(scene: LocalizedPair) -> list[str]:
+def by_replay(scene: LocalizedPair) -> list[Place]:
     """Wrong alone, on identical inputs: beyond what rounding explains, the furthest first."""
     errors = {layer.key: layer.isolated_error for layer in scene.layers if layer.isolated_error is not None}
     accused = [key for key, error in errors.items() if not error <= scene.limits.get(key, K)]
-    return sorted(accused, key=lambda key: -errors[key])
+    return [Place(key) for key in sorted(accused, key=lambda key: -errors[key])]
 
 
-def by_rate(scene: LocalizedPair) -> list[str]:
+def by_rate(scene: LocalizedPair) -> list[Place]:
     """CRADLE: an introduction rate strictly above the third quartile, the highest first."""
-    return [layer.key for layer in sorted(scene.layers, key=lambda item: -(item.rate or 0.0)) if layer.highlighted]
+    ordered = sorted(scene.layers, key=lambda item: -(item.rate or 0.0))
+    return [Place(layer.key) for layer in ordered if layer.highlighted]
 
 
-def by_predecessors(scene: LocalizedPair) -> list[str]:
+def by_predecessors(scene: LocalizedPair) -> list[Place]:
     """Muffin: parts by more than t while all before it (backward: all behind it) agree; in the order of the graph."""
     found = inconsistencies(scene.graph, scene.loss, scene.a, scene.b)
-    return list(dict.fromkeys(item.node or item.layer for item in found))
+    return [Place(key) for key in dict.fromkeys(item.node or item.layer for item in found)]
 
 
-#: By name, the one that diagnoses first. A rule that runs things of its own (Audee's causal loop) fits in as a partial.
+#: By name, the one that diagnoses first. Audee's rule runs things of its own, and so is an oracle: ``causal``.
 LOCALIZERS: Mapping[str, Localizer] = {"replay": by_replay, "cradle": by_rate, "muffin": by_predecessors}
 
 
-def accusations(scene: LocalizedPair) -> dict[str, tuple[str, ...]]:
+def accusations(scene: LocalizedPair) -> dict[str, tuple[Place, ...]]:
     """What every rule says."""
     return {name: tuple(localizer(scene)) for name, localizer in LOCALIZERS.items()}

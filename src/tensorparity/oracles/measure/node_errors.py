@@ -61,6 +61,8 @@ class NodeErrors:
         said: of each target whose form is wrong, how.
         implementations: whose code each target runs, where that is not its own: those who share it have one vote.
         worst: of each target that is beyond the limit, where it is furthest off, if that is known.
+        nan_alike: an infinity goes in, and all targets give NaN wherever any of them is beyond the limit: a formula is
+            taken literally (infinity times 0), though the function has a limit there.
     """
 
     node: Node
@@ -79,6 +81,7 @@ class NodeErrors:
     said: Mapping[str, Evidence] = field(default_factory=dict)
     implementations: Mapping[str, str] = field(default_factory=dict)
     worst: Mapping[str, Place] = field(default_factory=dict)
+    nan_alike: bool = False
 
     @property
     def limit(self) -> float:

@@ -3,25 +3,35 @@
 No error arrives from upstream, so the guilty node shows directly. Which activations serve as the
 identical inputs does not matter, as long as they are real ones and finite; they come from one
 target's trace. Nodes go out in batches of bounded size, so that memory stays bounded too.
+
+A mask travels beside the values. A layer that receives one is run behind Masking layers that make just this mask, and
+held against what the reference makes of it: without its mask it would agree with everybody, whatever it does with one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...core.arrays import Array, Arrays
 from ...core.case import Case
 from ...core.channels import is_finite
-from ...core.graph import Node
+from ...core.errors import TensorParityError
+from ...core.graph import LayerGraph, Node
 from ...core.model import Model, node_inputs
 from ...core.oracle import Check
 from ...core.outcome import Outcome, Trace
 from ...core.procedure import Goal, Procedure
 from ...core.traits import Traits
+from ...operators.catalogue import layer
+from ...operators.masks_and_states import MasksAndStates
+from ...operators.reference.evaluate import evaluate_node
+from ...operators.spec import Evaluation, ShapeError
 from ..base import Asking
+from ..masked_inputs import alone, any_mask, as_trace
 from .isolated_nodes import measure_node
 from .node_errors import NodeErrors
+from .output_masks import makes_masks
 
 _BATCH_BYTES = 48 << 20
 _PLAIN = Procedure()
@@ -50,7 +60,11 @@ def replay_nodes(
     """
     assert model.graph is not None
     found: list[NodeErrors] = []
-    for batch in _batches(model, nodes, inputs, activations):
+    masked = _masked_nodes(model, nodes, inputs, activations, like)
+    plain = [node for node in nodes if node.key not in masked]
+    for one in masked.values():
+        found.append((yield from _replayed_behind_masks(model, one, targets, traits, like, deadline)))
+    for batch in _batches(model, plain, inputs, activations):
         outcomes = yield from _replayed(model, [batch], targets, like, deadline)
         spoiled = [target for target, outcome in outcomes.items() if not outcome.completed]
         if len(batch) > 1 and spoiled:  # by one of its nodes: the others answer alone
@@ -58,7 +72,73 @@ def replay_nodes(
         for node, given in batch:
             training, dtype = like.training, like.dtype
             found.append(measure_node(node, given, model.weights, outcomes, traits, training=training, dtype=dtype))
+    order = {node.key: place for place, node in enumerate(nodes)}
+    return sorted(found, key=lambda errors: order[errors.node.key])
+
+
+@dataclass(frozen=True)
+class _Masked:
+    """A node behind a mask: what flows into it, the case of it alone, and what the reference makes of that."""
+
+    node: Node
+    given: list[Array]
+    case: Case
+    truth: tuple[Evaluation, ...]
+
+
+def _masked_nodes(
+    model: Model, nodes: Sequence[Node], inputs: Arrays, activations: Mapping[str, Array], like: Procedure
+) -> dict[str, _Masked]:
+    """By key, the nodes that receive a mask, as far as a graph can say it; the others are replayed as they are."""
+    assert model.graph is not None
+    if not makes_masks(model.graph) or like.reload:
+        return {}
+    wanted = {node.key for node in nodes}
+    beside = MasksAndStates()
+    found: dict[str, _Masked] = {}
+    for node in model.graph.nodes:
+        try:
+            given = node_inputs(model.graph, node, inputs, activations)
+            masks = beside.masks_into(node)
+            if not beside.concerns(node) or not all(_finite(array) for array in given):
+                continue
+            truth = evaluate_node(node, given, model.weights, training=like.training, dtype=like.dtype, beside=beside)
+            if any_mask(masks) and node.key in wanted and layer(node.op).masked is not None:
+                single = alone(node, given, model.weights, 0, masks)
+                found[node.key] = _Masked(node, given, replace(single, procedure=_forward(like)), truth)
+        except (KeyError, ValueError, TensorParityError, ShapeError):
+            beside.lose(node)  # what it hands on is not known, and so no mask behind it is
     return found
+
+
+def _forward(like: Procedure) -> Procedure:
+    return Procedure(mode=like.mode, training=like.training, dtype=like.dtype, data_format=like.data_format)
+
+
+def _replayed_behind_masks(
+    model: Model, masked: _Masked, targets: Sequence[str], traits: Traits, like: Procedure, deadline: float
+) -> Asking[NodeErrors]:
+    (answer,) = yield [Check(masked.case, tuple(targets), deadline=deadline)]
+    assert isinstance(masked.case.subject, LayerGraph)
+    own = masked.case.subject.nodes[-1]
+    outcomes = {target: as_trace(own, outcome) for target, outcome in answer.outcomes.items()}
+    renamed = {target: _under_key(outcome, own.key, masked.node.key) for target, outcome in outcomes.items()}
+    training, dtype = like.training, like.dtype
+    return measure_node(
+        masked.node, masked.given, model.weights, renamed, traits, training=training, dtype=dtype, truth=masked.truth
+    )
+
+
+def _under_key(outcome: Outcome, own: str, key: str) -> Outcome:
+    """An outcome of the layer alone, named as in its model, where it may be a later call."""
+    nodes = {key + name[len(own) :]: array for name, array in outcome.trace.nodes.items()}
+    return replace(outcome, trace=replace(outcome.trace, nodes=nodes))
+
+
+def masked_case(model: Model, node: Node, inputs: Arrays, activations: Mapping[str, Array]) -> Case | None:
+    """The case of a node that receives a mask, alone behind that mask; None where it receives none."""
+    found = _masked_nodes(model, [node], inputs, activations, _PLAIN)
+    return found[node.key].case if node.key in found else None
 
 
 def _replayed(

@@ -1,10 +1,12 @@
 """What an operator may answer where its inputs hold NaN or infinities: right or not, no matter of rounding.
 
-Several answers are right: what the documented formula gives, evaluated as it stands; its limit as the infinities are
-approached (``x * sigmoid(x)`` at minus infinity is NaN by the one and 0 by the other); what both give whatever number
-stands in place of a NaN (zero times NaN in a formula that writes a window as a matrix); and NaN beside a NaN. A sum
-that holds both infinities is NaN by the formula, in any order of its terms; one infinity excuses no NaN, except where
-implementations are known to take the terms apart and subtract (``Operator.regroups``).
+Several answers are right: what the reference gives, which at an infinity is the limit of a function of one number (0
+of ``x * sigmoid(x)`` at minus infinity, where a product of infinity and 0 is no excuse); the limit of the others as
+infinities are approached; what both give whatever number stands in place of a NaN (zero times NaN in a formula that
+writes a window as a matrix); NaN beside a NaN; and NaN where an infinity comes through a weight of exactly 0 alone
+(``Operator.weighed_by_zero``). A sum that holds both infinities is NaN by the formula, in any order of its terms; one
+infinity excuses no NaN, except where implementations are known to take the terms apart and subtract
+(``Operator.regroups``).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 
 from ...core.arrays import Array, dtype_named, unit_roundoff
 from ...operators.functions.spec import Operator
+from ...operators.reference.numbers import FLOAT
 from ...operators.reference.rounding import K
 from ...operators.spec import Params
 
@@ -55,6 +58,8 @@ def _missed_alone(operator: Operator, params: Params, arrays: Sequence[Array], a
         infinite |= np.isinf(answer)
     beside = _beside_nan(arrays, actual.shape)
     silent = beside | infinite if operator.regroups else beside
+    if operator.weighed_by_zero is not None:
+        silent = silent | operator.weighed_by_zero(FLOAT, *arrays)
     found &= ~(np.isnan(actual.astype(np.float64)) & silent)
     return found & ~beside if operator.by_cases else found
 

@@ -67,14 +67,14 @@ def judge_by_vote(
     if not decided:
         errors = dict.fromkeys(given, float("nan"))
     judged_by = "vote" if decided else "nothing"
-    shared = shared_code(given, traits)
+    shared = shared_code(given, traits, node.op)
     found = NodeErrors(node, errors, absolute, mutual, judged_by=judged_by, unsettled=unsettled, implementations=shared)
     return replace(found, worst=worst)
 
 
-def shared_code(targets: Iterable[str], traits: Traits) -> dict[str, str]:
-    """By target, the implementation that it votes for."""
-    return {target: traits.implementation(target) for target in targets}
+def shared_code(targets: Iterable[str], traits: Traits, op: str = "") -> dict[str, str]:
+    """By target, the implementation that it votes for in this type of layer."""
+    return {target: traits.implementation(target, op) for target in targets}
 
 
 def _is_outvoted(few: Iterable[str], many: Iterable[str], traits: Traits) -> bool:
@@ -93,7 +93,7 @@ def vote(
     ballots: dict[tuple[int, str], Sequence[Array]] = {}
     for target, outputs in answered.items():
         camp = next(index for index, members in enumerate(camps) if target in members)
-        ballots.setdefault((camp, traits.implementation(target)), outputs)
+        ballots.setdefault((camp, traits.implementation(target, node.op)), outputs)
     shapes = Counter(_shapes(outputs) for outputs in ballots.values()).most_common(1)
     if len(ballots) < 3 or 2 * shapes[0][1] <= len(ballots):
         return None

@@ -23,6 +23,7 @@ from ..failure_search import ending_of
 from ..measure.diagnose import public_name
 from ..measure.exporters import doubts_about, suspects_of_failure
 from ..measure.support import classify_failure
+from .by_rates import first_highlighted
 from .sight import Asking, Found, ModelPlace, Sight
 
 
@@ -94,7 +95,7 @@ def _said_place(at: Sight, failure: Failure) -> tuple[str | None, str | None]:
         node = next((node.key for node in at.nodes if name and node.layer == name), None)
         return failure.node or node, f"{ONNX_PREFIX}{op}" if op else None
     layer = failing_layer(failure.message)
-    return failure.node, f"keras.layers.{layer}" if layer and layer != "Functional" else None
+    return failure.node, public_name(layer) if layer and layer != "Functional" else None
 
 
 def _api_of(at: Sight, key: str | None) -> str | None:
@@ -118,15 +119,20 @@ def _pair_found(at: Sight, comparison: Comparison) -> Found:
     verdict = comparison.verdict
     by_values = verdict.kind not in (Kind.SHAPE, Kind.DTYPE)
     rounding = verdict.kind is Kind.INCONSISTENCY and bool(at.measured)
+    first = first_highlighted(comparison) if at.settings.needs_labels and by_values else None
     a, b, output = comparison.a, comparison.b, comparison.output
     evidence = [observed("pair-differs", a=a, b=b, output=output, reason=verdict.reason)]
     if rounding:
         evidence.append(observed("rounding-carried"))
+    elif by_values and first is not None:
+        evidence.append(observed("introduction-rate", layer=first.name, type=first.type, rate=first.rate))
     elif by_values:
         evidence.append(observed("layers-unknown"))
     diagnosis = Diagnosis(
         klass=Class.PRECISION if rounding else Class.DEFECT,
         suspects=() if by_values else _odd_ones(at, comparison),
+        node=first.key if first else None,
+        api=public_name(first.type) if first else None,
         evidence=tuple(evidence),
         measure=verdict.measure,
         threshold=verdict.threshold,

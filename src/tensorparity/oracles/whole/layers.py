@@ -16,6 +16,7 @@ from ...core.oracle import Check
 from ...core.outcome import Outcome
 from ...core.procedure import Procedure
 from ...core.suspicion import Suspicion
+from ...core.verdict import Judgement
 from ...operators.reference.evaluate import infer_shapes
 from ...operators.spec import ShapeError
 from ..kinds import oracle_of
@@ -27,11 +28,13 @@ from ..measure.in_place import clear_in_place
 from ..measure.localizers import LocalizedPair, accusations
 from ..measure.node_errors import NodeErrors
 from ..measure.rates import localization_map
-from ..measure.replay import replay_nodes
+from ..measure.replay import masked_case, replay_nodes
+from ..subjects import exporters_among
+from .adjacent import blame_adjacent_layers
 from .cases import one_layer_case, replayed_case
 from .instances import rows_of
 from .runs import blame_exporter, blame_fusion
-from .sight import Asking, Found, ModelPlace, Sight, T, exporters_of
+from .sight import Asking, Found, ModelPlace, Sight, T
 
 #: A trace of this many bytes per input is taken on one input only.
 _TRACE_BYTES = 64 << 20
@@ -50,9 +53,9 @@ def look_at_layers(at: Sight) -> Asking[bool]:
     """Add measurements, maps and suspicions; False where the layers cannot be looked at."""
     if not (yield from at.need_graph()):
         return False
-    picked = _worst_inputs(at)
+    picked = worst_inputs(at)
     few = rows_of(at.inputs, picked)
-    traces = yield from _traces(at, few)
+    traces = yield from traces_of(at, few)
     if not traces:
         at.notes.append("no target could be traced, so the layers were not looked at")
         return False
@@ -60,12 +63,14 @@ def look_at_layers(at: Sight) -> Asking[bool]:
     at.measured = yield from replay_nodes(at.delivered, at.nodes, few, activations, at.completed, at.seen.traits)
     yield from _arbitrate(at, few, activations)
     at.measured = clear_in_place(at.measured, at.model, few, traces, at.seen.traits)
-    at.comparisons = _with_maps(at, traces, picked)
+    at.comparisons = with_maps(at, traces, picked)
     accused = _accusations(at)
     at.found += [_found_layer(at, accusation, few, activations) for accusation in accused]
     if not accused:
         at.found += blame_exporter(at, few)
         at.found += yield from blame_fusion(at, traces, few, picked)
+    if not at.found:
+        at.found += yield from blame_adjacent_layers(at, few, activations)
     return True
 
 
@@ -84,9 +89,10 @@ def _accusations(at: Sight) -> list[Accusation]:
     return [*(doubt(item, at.exporters) for item in accused), *accuse_exporters(at.measured, at.exporters)]
 
 
-def _worst_inputs(at: Sight) -> list[int]:
+def worst_inputs(at: Sight) -> list[int]:
     """As many of the most telling inputs as memory allows; the first input where none tells anything."""
-    distinct = choose_inputs(at.comparisons, at.outcomes, at.labels, at.settings.pairs.k) or [0]
+    pairs = at.settings.pairs
+    distinct = choose_inputs(at.comparisons, at.outcomes, at.labels, pairs.k, pairs.metric) or [0]
     if at.settings.batch:
         return list(itertools.islice(itertools.cycle(distinct), at.settings.batch))
     size = _trace_bytes(at)
@@ -102,7 +108,7 @@ def _trace_bytes(at: Sight) -> int:
     return int(4 * sum(sizes))
 
 
-def _traces(at: Sight, few: Arrays) -> Asking[dict[str, Outcome]]:
+def traces_of(at: Sight, few: Arrays) -> Asking[dict[str, Outcome]]:
     (answer,) = yield [Check(at.own_case(Procedure(trace=True), few), tuple(at.completed))]
     return {target: outcome for target, outcome in answer.outcomes.items() if outcome.completed}
 
@@ -130,7 +136,7 @@ def _noting_exporters(at: Sight, asking: Asking[T]) -> Asking[T]:
         while True:
             answers = yield checks
             for answer in answers:
-                at.exporters.update(exporters_of(answer.ran))
+                at.exporters.update(exporters_among(answer.check.case, answer.ran))
             checks = asking.send(answers)
     except StopIteration as ended:
         found: T = ended.value
@@ -148,18 +154,36 @@ def _found_layer(at: Sight, accusation: Accusation, few: Arrays, activations: Ar
     given = node_inputs(at.graph, node, few, activations)
     exported = any(suspect.startswith(PREFIX) for suspect in accusation.diagnosis.suspects)
     seed = at.seen.case.seed
-    case = one_layer_case(at.model, node, given, seed, in_file=exported)
+    masked = masked_case(at.model, node, few, activations)
+    case = masked or one_layer_case(at.model, node, given, seed, in_file=exported)
     voters = (*at.completed, *(name for name in at.settings.arbiters if name in accusation.first.errors))
     standing = ModelPlace(replayed_case(at.model, node, given, seed), IN_MODEL)
     alone = () if case.digest == standing.case.digest else (ModelPlace(case, oracle_of(case)),)
-    return Found(Suspicion(accusation.kind, accusation.diagnosis, case, voters), (*alone, standing))
+    places = alone if masked else (*alone, standing)  # where it stands, nothing would give it its mask
+    return Found(Suspicion(accusation.kind, accusation.diagnosis, case, voters), places)
 
 
-def _with_maps(at: Sight, traces: Mapping[str, Outcome], picked: list[int]) -> list[Comparison]:
+def with_maps(at: Sight, traces: Mapping[str, Outcome], picked: list[int]) -> list[Comparison]:
+    """Every pair that was traced with its localization map, on its most inconsistent input where that was traced."""
+    _note_unseen(at, picked)
     return [
         _with_map(at, comparison, traces, picked) if {comparison.a, comparison.b} <= set(traces) else comparison
         for comparison in at.comparisons
     ]
+
+
+def _note_unseen(at: Sight, picked: list[int]) -> None:
+    """Say which pairs' most inconsistent inputs the layers were not looked at with."""
+    unseen: dict[int, list[str]] = {}
+    for comparison in at.comparisons:
+        worst = comparison.worst_input
+        if worst is not None and worst not in picked and comparison.verdict.judgement is not Judgement.PASS:
+            unseen.setdefault(worst, []).append(f"{comparison.a} / {comparison.b}")
+    for worst, pairs in unseen.items():
+        at.notes.append(
+            f"the layers were not looked at with input {worst}, on which {' and '.join(dict.fromkeys(pairs))} differ "
+            f"most, but with {', '.join(map(str, picked))}: the model is too large to be traced on more"
+        )
 
 
 def _with_map(at: Sight, comparison: Comparison, traces: Mapping[str, Outcome], picked: list[int]) -> Comparison:
@@ -167,7 +191,8 @@ def _with_map(at: Sight, comparison: Comparison, traces: Mapping[str, Outcome], 
     a, b = (_row_of(traces[target], row, len(picked)) for target in (comparison.a, comparison.b))
     layers = localization_map(at.graph, a.trace.nodes, b.trace.nodes, _pair_errors(at.measured, comparison))
     limits = {errors.node.key: errors.limit for errors in at.measured}
-    accused = accusations(LocalizedPair(at.graph, a, b, layers, limits))
+    said = accusations(LocalizedPair(at.graph, a, b, layers, limits))
+    accused = {rule: tuple(map(str, places)) for rule, places in said.items()}
     return replace(comparison, layers=layers, example=_example(at, comparison, picked[row]), accused=accused)
 
 

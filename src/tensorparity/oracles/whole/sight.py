@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 from ...core.arrays import Array, Arrays
 from ...core.case import Case, ModelFile
 from ...core.comparison import Comparison
+from ...core.errors import UsageError
 from ...core.graph import LayerGraph, Node
 from ...core.messages import gist
 from ...core.model import Model
@@ -20,13 +20,18 @@ from ...core.outcome import Outcome
 from ...core.procedure import Goal, Procedure
 from ...core.suspicion import Suspicion
 from ...operators.read_layers import read_layers
-from ..measure.distances import SHARE, TOP_K
+from ..measure.distances import METRICS, SHARE, TOP_K
 from ..measure.node_errors import NodeErrors
 from ..pair import PairOracle, PairSettings, compare_outcomes, judge_parity
+from ..subjects import exporters_of
 
 T = TypeVar("T")
 #: Yields checks, is sent their answers, returns a T.
 Asking = Generator[Sequence[Check], Sequence[Answer], T]
+
+
+#: The settings of an oracle of whole models.
+WHOLE_SETTINGS = ("localize", "arbiters", "batch", "thresholds", "share", "k", "metric", "study")
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,8 @@ class WholeSettings:
         arbiters: targets that are not compared, but asked about layers that the others dispute.
         batch: the only batch size that the model takes.
         oracle: the name of the oracle that this is.
-        needs_labels: its rule says nothing without them.
+        needs_labels: its rule says nothing without them, and decides alone: layers only explain.
+        study: also say what other thresholds would report.
     """
 
     rule: PairOracle = judge_parity
@@ -49,17 +55,25 @@ class WholeSettings:
     batch: int | None = None
     oracle: str = "parity"
     needs_labels: bool = False
+    study: bool = False
 
     @classmethod
     def of(
         cls, settings: Mapping[str, Any], rule: PairOracle, oracle: str, *, needs_labels: bool = False
     ) -> WholeSettings:
-        pairs = PairSettings(
-            dict(settings.get("thresholds", {})), settings.get("share", SHARE), settings.get("k", TOP_K)
-        )
+        """From an oracle's section.
+
+        Raises:
+            UsageError: for a metric that there is not.
+        """
+        metric = settings.get("metric", METRICS[0])
+        if metric not in METRICS:
+            raise UsageError(f"unknown metric {metric!r}; known are {', '.join(METRICS)}")
+        share, k = settings.get("share", SHARE), settings.get("k", TOP_K)
+        pairs = PairSettings(dict(settings.get("thresholds", {})), share, k, metric)
         arbiters = tuple(settings.get("arbiters", ()))
-        localize = settings.get("localize", "auto")
-        return cls(rule, pairs, localize, arbiters, settings.get("batch"), oracle, needs_labels)
+        localize, study = settings.get("localize", "auto"), bool(settings.get("study", False))
+        return cls(rule, pairs, localize, arbiters, settings.get("batch"), oracle, needs_labels, study)
 
 
 @dataclass(frozen=True)
@@ -98,12 +112,10 @@ class Sight:
     measured: list[NodeErrors] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    phases: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, seen: Seen, settings: WholeSettings) -> Sight:
-        ran = seen.ran[0] if seen.ran else {}
-        return cls(seen, settings, model_of(seen.case), exporters_of(ran))
+        return cls(seen, settings, model_of(seen.case), exporters_of(seen))
 
     @property
     def outcomes(self) -> Mapping[str, Outcome]:
@@ -181,12 +193,6 @@ def model_of(case: Case) -> Model:
     raise ValueError(f"a {case.subject.kind} is no model")
 
 
-def exporters_of(ran: Mapping[str, Case]) -> dict[str, str]:
-    """By target, who wrote the file that it ran, where it was exported."""
-    files = {target: case.subject for target, case in ran.items() if isinstance(case.subject, ModelFile)}
-    return {target: file.exporter for target, file in files.items() if file.exporter}
-
-
 def layers_of(seen: Seen) -> Asking[tuple[LayerGraph, Arrays] | str]:
     """Graph and weights of the case's model, read by the first target that can; or why nobody could."""
     file = seen.case.subject
@@ -203,17 +209,3 @@ def layers_of(seen: Seen) -> Asking[tuple[LayerGraph, Arrays] | str]:
         failure = outcome.failure
         problem = f"{target}: {failure.type}: {gist(failure.message)}" if failure else outcome.status.value
     return problem
-
-
-class Clock:
-    """Seconds of a phase, added up: for reports, nothing is decided by them."""
-
-    def __init__(self, phases: dict[str, float], name: str) -> None:
-        self._phases = phases
-        self._name = name
-
-    def __enter__(self) -> None:
-        self._began = time.monotonic()
-
-    def __exit__(self, *_: object) -> None:
-        self._phases[self._name] = self._phases.get(self._name, 0.0) + time.monotonic() - self._began

@@ -12,6 +12,7 @@ from dataclasses import replace
 from ...core.comparison import Comparison
 from ...core.endings import ENDING_KINDS
 from ...core.finding import Class
+from ...core.severity import DIGITS, Severity, severity_of
 from ...core.suspicion import Suspicion
 from ...core.verdict import Judgement, Kind, Verdict
 from ..measure.fusion import AMPLIFIED
@@ -32,6 +33,8 @@ def decide(at: Sight, comparison: Comparison) -> Comparison:
     if verdict.judgement is not Judgement.UNDECIDED or not comparison.instances:
         return comparison
     concerned = _suspicions_of_pair(comparison, at.suspicions, Class.DEFECT)
+    if concerned and _outputs_agree(comparison) and all(_costs_digits(one) for one in concerned):
+        return replace(comparison, verdict=_in_digits(verdict, concerned[0]))
     if concerned:
         return replace(comparison, verdict=_failed_by(verdict, concerned[0]))
     free = next((s.diagnosis for s in at.suspicions if s.diagnosis.klass is Class.SPECIFICATION), None)
@@ -47,6 +50,25 @@ def _suspicions_of_pair(comparison: Comparison, suspicions: Iterable[Suspicion],
     return [s for s in suspicions if s.diagnosis.klass is klass and accusable & set(s.diagnosis.suspects)]
 
 
+def _outputs_agree(comparison: Comparison) -> bool:
+    """No label changed, and outputs differ by fewer digits than a user would call wrong."""
+    return not comparison.labels_changed and comparison.max_rel is not None and comparison.max_rel < DIGITS
+
+
+def _costs_digits(suspicion: Suspicion) -> bool:
+    return severity_of(suspicion.kind, suspicion.diagnosis) is Severity.DIGITS
+
+
+def _in_digits(verdict: Verdict, suspicion: Suspicion) -> Verdict:
+    """The outputs agree, though a layer on the way is less exact than it could be."""
+    diagnosis = suspicion.diagnosis
+    layer = (diagnosis.node or "").partition("#")[0] or "a layer"
+    reason = (
+        f"the outputs agree; {layer} has fewer correct digits than it could have on {', '.join(diagnosis.suspects)}"
+    )
+    return replace(verdict, judgement=Judgement.PASS, reason=reason)
+
+
 def _failed_by(verdict: Verdict, suspicion: Suspicion) -> Verdict:
     diagnosis = suspicion.diagnosis
     layer = (diagnosis.node or "").partition("#")[0] or "the whole"
@@ -59,6 +81,8 @@ def _failed_by(verdict: Verdict, suspicion: Suspicion) -> Verdict:
 def _explain(at: Sight, comparison: Comparison) -> Verdict:
     verdict = comparison.verdict
     missing = _first_unmeasured_layer(at, comparison)
+    if not at.measured:
+        return replace(verdict, reason="outputs differ, and no layer could be run alone to say why")
     if missing:
         return replace(verdict, reason=f"outputs differ, and {missing} could not be compared alone on both")
     unjudged = [errors for errors in at.measured if is_open(at, errors)]

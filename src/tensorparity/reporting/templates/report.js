@@ -50,7 +50,7 @@ function filter(tools) {
 function reveal() {
   const wanted = document.getElementById(location.hash.slice(1));
   if (!wanted) return;
-  const section = wanted.closest("details");
+  const section = wanted.closest("details:not(.plain)");
   if (section) section.open = true;
   if (wanted.matches("tr[data-layer]")) {
     wanted.hidden = false;
@@ -76,4 +76,4 @@ document.querySelectorAll("details.comparison").forEach((section) => {
 });
 window.addEventListener("hashchange", reveal);
 reveal();
-document.documentElement.dataset.ready = "true";
+listFindings().then(() => { document.documentElement.dataset.ready = "true"; });

@@ -22,6 +22,8 @@ def lower(form: str | None, case: Case, calls: str = "") -> tuple[Json, dict[str
     if form is None:
         return None
     if form == "onnx":
+        if case.procedure.population:
+            return "its weights are part of a file, so that each individual of a population would be another file"
         from .onnx import lower_to_onnx
         from .onnx_export import lower_exported
         from .onnx_file import lower_onnx_file

@@ -19,9 +19,10 @@ import numpy as np
 from ...core.arrays import Array, Arrays, dtype_name
 from ...core.case import Case, ModelFile
 from ...core.errors import ModelRefusedError
+from ...core.feeding import has_batch_axis
 from ...core.jsontext import Json
 from ...core.onnx.files import read_verified
-from ...core.onnx.model import OnnxModel, OnnxNode, parse_model
+from ...core.onnx.model import OnnxModel, OnnxNode, Value, parse_model
 from ...core.onnx.wire import Buffer, WireError, messages, read_fields, text
 from ...core.procedure import Goal
 from . import protobuf
@@ -57,9 +58,16 @@ class _Layer:
 
 @dataclass(frozen=True)
 class _Exported:
+    """An exported file that was read.
+
+    Args:
+        items: it has no batch axis: every instance is a run of its own.
+    """
+
     model: OnnxModel
     layers: Mapping[str, _Layer]
     producers: Mapping[str, OnnxNode]
+    items: bool = False
 
 
 def lower_exported(case: Case) -> tuple[Json, dict[str, Array]] | str:
@@ -94,7 +102,13 @@ def _open(file: ModelFile) -> _Exported:
     model = parse_model(read_verified(file).data)
     made = {output: node for node in model.graph.nodes for output in node.outputs if output}
     known = {*made, *(value.name for value in model.graph.inputs)}
-    return _Exported(model, {key: layer for key, layer in _layers(model).items() if _exists(layer, known)}, made)
+    layers = {key: layer for key, layer in _layers(model).items() if _exists(layer, known)}
+    return _Exported(model, layers, made, not has_batch_axis(_sizes(model.graph.inputs), _sizes(model.graph.outputs)))
+
+
+def _sizes(values: Sequence[Value]) -> list[tuple[int | None, ...]]:
+    known = [value.shape for value in values if value.shape is not None]
+    return [tuple(size if isinstance(size, int) else None for size in shape) for shape in known]
 
 
 def _layers(model: OnnxModel) -> dict[str, _Layer]:
@@ -136,8 +150,8 @@ def _forward(exported: _Exported, case: Case) -> tuple[Json, dict[str, Array]]:
     missing = [name for name in names if name not in case.inputs]
     if missing:
         raise Refusal(f"input {missing[0]!r} is missing")
-    size = None if case.procedure.trace else case.procedure.batch_size
-    how = "rows" if size else "whole"
+    size = 1 if exported.items else None if case.procedure.trace else case.procedure.batch_size
+    how = "items" if exported.items else "rows" if size else "whole"
     inputs: list[Json] = [{"tensor": name, "input": name, "cut": how} for name in names]
     outputs: list[Json] = [
         {"tensor": value.name, "group": "outputs", "name": value.name, "join": how} for value in graph.outputs
@@ -145,14 +159,15 @@ def _forward(exported: _Exported, case: Case) -> tuple[Json, dict[str, Array]]:
     model: Buffer = exported.model.data
     if case.procedure.trace:
         model = with_outputs(exported.model, [name for layer in exported.layers.values() for name in layer.outputs])
-        outputs += [_shown(key, index, name) for key, index, name in _shown_layers(exported.layers)]
+        way = "items" if exported.items else "whole"
+        outputs += [_shown(key, index, name, way) for key, index, name in _shown_layers(exported.layers)]
     arrays = {f"inputs:{name}": case.inputs[name] for name in names}
     instances = len(case.inputs[names[0]]) if size else 1
     return _subject(inputs, outputs, instances, size or 1), {**arrays, "weights:model": model_array(model)}
 
 
-def _shown(key: str, index: int, tensor: str) -> Json:
-    return {"tensor": tensor, "group": "nodes", "name": _output_key(key, index), "join": "whole"}
+def _shown(key: str, index: int, tensor: str, join: str) -> Json:
+    return {"tensor": tensor, "group": "nodes", "name": _output_key(key, index), "join": join}
 
 
 def _shown_layers(layers: Mapping[str, _Layer]) -> list[tuple[str, int, str]]:
@@ -165,6 +180,7 @@ class _Pieces:
     def __init__(self, exported: _Exported, inputs: Arrays) -> None:
         self._exported = exported
         self._given = inputs
+        self._way = "items" if exported.items else "whole"
         self._nodes: list[bytes] = []
         self._inputs: list[bytes] = []
         self._fixed: dict[str, Buffer] = {}
@@ -184,7 +200,9 @@ class _Pieces:
         if not self._nodes:
             raise Refusal(f"{', '.join(keys)} cannot be cut out of the exported file")
         arrays = {f"inputs:{item['input']}": self._given[item["input"]] for item in self._entries}
-        return _subject(self._entries, self._outputs), {**arrays, "weights:model": model_array(self._model())}
+        instances = len(next(iter(arrays.values()))) if self._exported.items and arrays else 1
+        subject = _subject(self._entries, self._outputs, instances)
+        return subject, {**arrays, "weights:model": model_array(self._model())}
 
     def _add(self, key: str, layer: _Layer, inputs: Sequence[str]) -> None:
         needed = self._nodes_between(layer.outputs, {*inputs, *layer.shapes})
@@ -200,11 +218,11 @@ class _Pieces:
         for node in needed:
             self._copy(node, renamed, prefix)
         for index, name in enumerate(layer.outputs):
-            self._outputs.append(_shown(key, index, renamed[name]))
+            self._outputs.append(_shown(key, index, renamed[name], self._way))
 
     def _shapes(self, key: str, layer: _Layer) -> dict[str, Array]:
         """Zeros instead of the file's inputs whose sizes alone matter; the inputs given tell sizes that vary."""
-        given = [self._given[f"{key}/{index}"].shape for index in range(len(layer.sizes))] if layer.shapes else []
+        given = [self._shape(f"{key}/{index}") for index in range(len(layer.sizes))] if layer.shapes else []
         pairs = zip(layer.sizes, given, strict=False)
         known = {name: size for sizes, shape in pairs for name, size in zip(sizes, shape, strict=False)}
         try:
@@ -231,10 +249,14 @@ class _Pieces:
     def _feed(self, name: str, tensor: str) -> str:
         if name not in self._given:
             raise Refusal(f"input {name!r} of the replay is missing")
-        array = self._given[name]
-        self._inputs.append(protobuf.value_info(tensor, dtype_name(array), array.shape))
-        self._entries.append({"tensor": tensor, "input": name, "cut": "whole"})
+        self._inputs.append(protobuf.value_info(tensor, dtype_name(self._given[name]), self._shape(name)))
+        self._entries.append({"tensor": tensor, "input": name, "cut": self._way})
         return tensor
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        """Of one run."""
+        shape: tuple[int, ...] = self._given[name].shape
+        return shape[1:] if self._exported.items else shape
 
     def _copy(self, node: OnnxNode, renamed: Mapping[str, str], prefix: str) -> None:
         for name in (*node.inputs, *node.captured):

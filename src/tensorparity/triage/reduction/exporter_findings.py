@@ -202,7 +202,8 @@ def _script(local: LocalRunner, suspicion: Suspicion, exporter: str, outcomes: M
         return Reproducer("", remark=f"no script: there is none for the exporter {exporter}")
     settings, desktop = local.settings, AttachmentFolder()
     names = _output_names(outcomes)
-    how = FileScript(names, _disputed_output(suspicion, names), settings.imports, settings.trust)
+    wanted, paths = _disputed_output(suspicion, names), settings.import_paths
+    how = FileScript(names, wanted, settings.imports, settings.trust, import_paths=paths)
     title = title_of(suspicion, PREFIX + exporter) + "."
     case = suspicion.case
     if case.procedure.goal is Goal.FORWARD and isinstance(case.subject, ModelFile):

@@ -20,7 +20,7 @@ from ...core.endings import DEADLY, ENDING_KINDS
 from ...core.engine import Ask
 from ...core.errors import TensorParityError
 from ...core.evidence import Evidence, observed
-from ...core.finding import Class
+from ...core.finding import Class, Diagnosis
 from ...core.messages import gist
 from ...core.oracle import Judged
 from ...core.outcome import Outcome
@@ -29,6 +29,7 @@ from ...core.progress import Progress, Watcher, unwatched
 from ...core.runner import Runner
 from ...core.signature import Key
 from ...core.suspicion import Suspicion
+from ...core.time_limit import TimeLimit
 from ...core.traits import Traits
 from ...core.verdict import Kind
 from ...oracles.failing_alike import FAILURE
@@ -39,8 +40,12 @@ from ...oracles.operator_error import PRECISION
 from ...oracles.references import references
 from ...targets.runner import LocalRunner
 from ..examine import Examined, Examiner
+from ..explanations import Explanations, first_apart
+from ..guilty_parameters import with_guilty_parameters
+from ..known_differences import KnownDifference
 from ..reproduce.script import Reproducer
 from ..reproduce.scripts import Reproduced, end_scripts, reproduce
+from ..witnesses import with_testimonies
 from .exporter_findings import exporter_of, reduce_exporter, reproduce_exporter
 from .order import elements, node_count
 from .passes import PASSES
@@ -52,8 +57,17 @@ _AT_ONCE = 4
 #: Checks of what ends a process: each costs the start of a worker.
 _DEADLY_CHECKS = 30
 
+#: What was seen to hang with much patience needs less of it when it is reduced.
+_HASTE = 0.25
+
 #: What is quick to judge.
 _ALONE = (CaseKind.LAYER, CaseKind.TRAINED_LAYER, CaseKind.REPLAYED)
+
+#: Evidence about how and where a defect was met; all other is about numbers, and those of the smallest case count.
+_OF_THE_RUN = frozenset(
+    ["affected", "exported-layer", "exporter-doubt", "fused", "layers-unknown", "no-layer-differs", "not-again"]
+    + ["paper-parts", "paper-vote", "right-before-saving", "rounding-carried", "sometimes", "stretch", "two-answers"]
+)
 
 _Alike = tuple[str, ...]
 
@@ -67,12 +81,16 @@ class ReducingSettings:
         seconds: for all defects together; those beyond are filed as they are.
         scripts: also render and execute a reproducer.
         script_seconds: for all scripts together, each of which is executed in a process that imports its library.
+        settings_seconds: after which no other settings are tried for what was filed; 0 tries none.
+        accepted: differences that the user accepts, which explain nothing but themselves.
     """
 
     budget: ReductionBudget = field(default_factory=ReductionBudget)
     seconds: float = 300.0
     scripts: bool = True
     script_seconds: float = math.inf
+    settings_seconds: float = 0.0
+    accepted: tuple[KnownDifference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,6 +100,7 @@ class Prepared:
     Args:
         original: as it was found; its signature is the finding's identity.
         repeated: it is like an earlier one, which was reduced to what it is signed by.
+        explained_by: the defect that it is another sighting of, by the signature of that.
         reduction: None where it was not tried, as ``reproducer`` and ``draft`` (of an upstream report).
     """
 
@@ -92,6 +111,7 @@ class Prepared:
     draft: str | None = None
     repeated: bool = False
     script_seconds: float = 0.0
+    explained_by: str = ""
 
     @property
     def is_reduced(self) -> bool:
@@ -104,12 +124,21 @@ class Preparation:
     """Prepares the suspicions of one run, within its budget; one reduction per distinct defect.
 
     Several are reduced at a time: a reduction waits for workers, and then for its script, most of the time.
+
+    Args:
+        time_limit: of the whole run; what is not reduced by then is prepared as it is.
     """
 
     def __init__(
-        self, local: LocalRunner, examiner: Examiner, settings: ReducingSettings | None, listener: Watcher = unwatched
+        self,
+        local: LocalRunner,
+        examiner: Examiner,
+        settings: ReducingSettings | None,
+        listener: Watcher = unwatched,
+        time_limit: TimeLimit | None = None,
     ) -> None:
         self._local = local
+        self._time_limit = time_limit or TimeLimit()
         self._examiner = examiner
         self._settings = settings
         self._tell = listener
@@ -118,6 +147,7 @@ class Preparation:
         self._seen: dict[_Alike, Prepared] = {}
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
+        self.explanations = Explanations(examiner, settings.accepted if settings else ())
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
         """Every suspicion, reduced where it is a new defect; then what was met on the way, in the same manner."""
@@ -163,17 +193,36 @@ class Preparation:
         done: dict[int, Prepared] = {}
         while waiting := [s for s in reducible if id(s) not in done and not self._is_reduced(s)]:
             heads = list({_alike(suspicion): suspicion for suspicion in reversed(waiting)}.values())[::-1]
-            for suspicion, prepared in zip(heads, self._together(heads), strict=True):
+            for suspicion, prepared in self._explained_or_reduced(heads):
                 done[id(suspicion)] = self._seen[_alike(suspicion)] = prepared
         repeated = {id(s) for s in reducible} - set(done)
         return [done.get(id(s)) or (self._again(s) if id(s) in repeated else Prepared(s, s)) for s in suspicions]
 
+    def _explained_or_reduced(self, heads: Sequence[Suspicion]) -> list[tuple[Suspicion, Prepared]]:
+        """What known defects explain is done; of the others, those are reduced of which none may explain another."""
+        began = time.monotonic()
+        explained = self.explanations.of(heads)
+        self._spent += time.monotonic() - began
+        if explained:
+            return [(s, Prepared(s, s, explained_by=signature)) for s, signature in explained]
+        wave = first_apart(heads)
+        prepared = [self._audited(item) for item in self._together(wave)]
+        self.explanations.learn([item.suspicion for item in prepared if item.is_reduced])
+        return list(zip(wave, prepared, strict=True))
+
+    def _audited(self, item: Prepared) -> Prepared:
+        """What was explained and reduced all the same is still another sighting, if the explanation holds."""
+        signature = self.explanations.audit(item.original, item.suspicion) if item.is_reduced else ""
+        return replace(item, explained_by=signature) if signature else item
+
     def _is_reduced(self, suspicion: Suspicion) -> bool:
         earlier = self._seen.get(_alike(suspicion))
-        return earlier is not None and earlier.reduction is not None
+        return earlier is not None and (earlier.reduction is not None or bool(earlier.explained_by))
 
     def _again(self, suspicion: Suspicion) -> Prepared:
         earlier = self._seen[_alike(suspicion)]
+        if earlier.explained_by:
+            return Prepared(suspicion, suspicion, explained_by=earlier.explained_by)
         return Prepared(_signed_like(suspicion, earlier.suspicion), suspicion, repeated=earlier.is_reduced)
 
     def _together(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
@@ -195,11 +244,14 @@ class Preparation:
         settings = self._settings
         assert settings is not None
         left = settings.seconds - self._spent - (time.monotonic() - began)
+        whole = self._time_limit.left
+        left = left if whole is None else min(left, whole)
         if left <= 0:
             return Prepared(_not_reduced(suspicion, "the time for reducing was used up"), suspicion)
         # the others have the workers for most of the time
         budget = replace(settings.budget, seconds=min(at_once * settings.budget.seconds, left))
-        examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop))
+        haste = _HASTE if suspicion.kind is Kind.HANG else 1.0
+        examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop, haste))
         try:
             scripts = settings.scripts and self._script_seconds < settings.script_seconds
             ready = prepare_one(self._local, examiner, suspicion, budget, scripts, self._tell)
@@ -211,10 +263,15 @@ class Preparation:
 
 @dataclass(frozen=True)
 class _Stoppable:
-    """A runner for work in another thread, which ends with the next case once it is told to stop."""
+    """A runner for work in another thread, which ends with the next case once it is told to stop.
+
+    Args:
+        haste: multiplies deadlines.
+    """
 
     runner: Runner
     stop: threading.Event
+    haste: float = 1.0
 
     @property
     def targets(self) -> Sequence[str]:
@@ -230,7 +287,8 @@ class _Stoppable:
     ) -> list[Outcome]:
         if self.stop.is_set():
             raise RuntimeError("nobody waits for this reduction any more")
-        return self.runner.run_pairs(pairs, fresh=fresh, deadline_factor=deadline_factor, on_outcome=on_outcome)
+        factor = deadline_factor * self.haste
+        return self.runner.run_pairs(pairs, fresh=fresh, deadline_factor=factor, on_outcome=on_outcome)
 
 
 def _in_words(error: Exception) -> str:
@@ -298,13 +356,14 @@ def prepare_one(
     reduction = reduce_suspicion(examiner, suspicion, budget)
     if reduction.suspicion is None:
         return Prepared(_not_reduced(suspicion, reduction.stopped), suspicion, reduction)
-    final = _as_filed(suspicion, reduction)
+    final = with_guilty_parameters(examiner, _as_filed(suspicion, reduction))
     if not scripts or final.diagnosis.klass is not Class.DEFECT:
         return Prepared(final, suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
     began = time.monotonic()
     (shown,) = examiner.examine([_ask_for(suspicion, final.case, suspicion.targets)])
     outcomes = dict(shown.own)
+    (final,) = with_testimonies(examiner, [final], [outcomes])
     ready = _with_script(final, suspicion, reduction, reproduce(local, final, outcomes))
     return replace(ready, script_seconds=time.monotonic() - began)
 
@@ -348,7 +407,9 @@ def _in_file(case: Case, suspicion: Suspicion) -> Case:
 
 
 def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
-    """The reduced case with the words of the first sighting: where it was found, and by how much."""
+    """The reduced case with what was seen on it, so that words, numbers and script agree; of the first sighting what is
+    true of the run: where it was found, that it wavers, what it shows only as a whole.
+    """
     reduced, original = reduction.suspicion, reduction.original
     assert reduced is not None
     diagnosis = suspicion.diagnosis
@@ -364,9 +425,10 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
             features=signed,
             diagnosis=shown,
         )
-    evidence = [*diagnosis.evidence, _ratio(original, reduction)]
+    evidence = [*_evidence(diagnosis, reduced.diagnosis), _ratio(original, reduction)]
     if isinstance(reduction.case.subject, ModelFile):
         evidence.append(observed("file-itself"))
+    measured = reduced.diagnosis if reduced.diagnosis.measure else diagnosis
     return replace(
         reduced,
         reduced=not reduction.stopped,
@@ -380,13 +442,22 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
             # of a case of several layers, who looks at it afresh may not know which one it is
             parameters=reduced.diagnosis.parameters if reduced.diagnosis.api else diagnosis.parameters,
             evidence=tuple(evidence),
-            measure=diagnosis.measure or reduced.diagnosis.measure,
-            threshold=diagnosis.threshold if diagnosis.measure else reduced.diagnosis.threshold,
-            relative=diagnosis.relative if diagnosis.measure else reduced.diagnosis.relative,
+            measure=measured.measure,
+            threshold=measured.threshold,
+            relative=measured.relative,
             wavering=diagnosis.wavering,
             fused=diagnosis.fused,
         ),
     )
+
+
+def _evidence(first: Diagnosis, reduced: Diagnosis) -> list[Evidence]:
+    """What was seen on the reduced case, and of the first sighting what no smaller case could show."""
+    if not reduced.evidence:
+        return list(first.observations)
+    said = {(item.code, item.text) for item in reduced.observations}
+    kept = [item for item in first.observations if item.code in _OF_THE_RUN and (item.code, item.text) not in said]
+    return [*reduced.observations, *kept]
 
 
 def _ratio(original: Case, reduction: Reduction) -> Evidence:

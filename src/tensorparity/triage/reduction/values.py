@@ -49,6 +49,12 @@ def simplify_values(attempts: Attempts) -> None:
     _zeros(attempts)
 
 
+def plain_values(case: Case, groups: Sequence[str]) -> Case | None:
+    """The case with the plainest numbers in all arrays of these groups; None where they do not fit."""
+    places = [place for place in _places(case) if place[0] in groups]
+    return _with_form(case, places, counted_numbers, _natural_weights(case)) if places else case
+
+
 def _is_plain(case: Case, place: _Place, natural: dict[str, float]) -> bool:
     """Already as plain as the first form makes it, or plainer."""
     group, name = place

@@ -54,6 +54,10 @@ class AttachmentFolder:
         stem, suffix = Path(path).stem, Path(path).suffix
         return self._add(f"{_plain(stem)}-{sha256[:8]}{_plain(suffix)}", path=Path(path))
 
+    def module(self, path: Path) -> None:
+        """A module of the user's under its own name, by which the script imports it."""
+        self._add(path.name, path=path)
+
     def data(self, stem: str, suffix: str, data: bytes) -> str:
         return self._add(f"{stem}-{hashlib.sha256(data).hexdigest()[:8]}{suffix}", data=data)
 

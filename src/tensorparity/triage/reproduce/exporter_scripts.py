@@ -21,7 +21,10 @@ from .file_scripts import (
     run_onnx,
     torch_arguments,
     torch_imports,
+    torch_node,
+    torch_output,
     torch_program,
+    user_imports,
 )
 from .keras_scripts import keras_parts
 from .script import MOST_LINES, heading_lines
@@ -55,7 +58,7 @@ def exporter_script(
     elif isinstance(case.subject, ModelFile):
         imports, steps = _keras_file(case, backend, how, desk)
     else:
-        imports, steps = _keras_graph(case, backend, how)
+        imports, steps = _keras_graph(case, backend, how, desk)
     runs = _runs(how)
     checks = _comparison_lines(tolerance)
     if kind is Kind.ERROR:
@@ -68,7 +71,7 @@ def exporter_script(
     return "\n".join(lines) + "\n"
 
 
-def _keras_graph(case: Case, backend: str, how: FileScript) -> tuple[list[str], list[str]]:
+def _keras_graph(case: Case, backend: str, how: FileScript, desk: AttachmentFolder) -> tuple[list[str], list[str]]:
     """The smallest layers, written down."""
     graph = case.subject
     assert isinstance(graph, LayerGraph)
@@ -77,7 +80,7 @@ def _keras_graph(case: Case, backend: str, how: FileScript) -> tuple[list[str], 
     if not last.startswith("observed = model.predict("):
         raise literals.Unprintable("an export of more than a forward pass")
     names = ["x"] if len(graph.inputs) == 1 else [f"x{index}" for index in range(len(graph.inputs))]
-    imports = [*parts.imports, *(f"import {literals.dotted_name(module)}" for module in how.imports)]
+    imports = [*parts.imports, *user_imports(how, desk)]
     return imports, [*steps, last.replace("observed", "expected", 1), *_exported_by_keras(), _given_line(names)]
 
 
@@ -93,7 +96,7 @@ def _keras_file(case: Case, backend: str, how: FileScript, desk: AttachmentFolde
     given = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
     predicted = f"model.predict({given}, verbose=0)"
     lines.append(f"expected = {outcome(predicted, how)}")
-    return keras_imports(backend, how), [*lines, *_exported_by_keras(), _given_line(names)]
+    return keras_imports(backend, how, desk), [*lines, *_exported_by_keras(), _given_line(names)]
 
 
 def _exported_by_keras() -> list[str]:
@@ -101,18 +104,22 @@ def _exported_by_keras() -> list[str]:
 
 
 def _torch(case: Case, how: FileScript, desk: AttachmentFolder) -> tuple[list[str], list[str]]:
-    if case.procedure.nodes:
-        raise literals.Unprintable("one node of a program, which cannot be exported alone")
     names, arrays = inputs(case, desk)
-    lines = [*torch_program(case, desk), *arrays, *torch_arguments(case, names)]
-    run = "program.module()(*given)"
-    picked = f"{run}[{how.position}]" if len(how.outputs) > 1 else run
+    lines = [*torch_program(case, desk), *arrays]
+    if case.procedure.nodes:
+        lines += torch_node(case, names)
+        run, exported = "run(*values)", "run, tuple(values)"
+        given = "values"
+    else:
+        lines += torch_arguments(case, names)
+        run, exported = "program.module()(*args, **kwargs)", "program"
+        given = "given"
     lines += [
-        f"expected = {picked}.detach().numpy()",
-        f"torch.onnx.export(program, dynamo=True, verbose=False).save({_PATH})",
-        "given = [item.numpy() for item in given]",
+        f"expected = {torch_output(run, how)}.detach().numpy()",
+        f"torch.onnx.export({exported}, dynamo=True, verbose=False).save({_PATH})",
+        f"given = [item.numpy() for item in {given}]",
     ]
-    return torch_imports(how), lines
+    return torch_imports(how, desk), lines
 
 
 def _given_line(names: Sequence[str]) -> str:

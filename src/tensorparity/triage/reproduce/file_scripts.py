@@ -6,8 +6,11 @@ the smallest batch that shows it.
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ...core.arrays import Array, Arrays
 from ...core.case import Case, ModelFile
@@ -15,6 +18,7 @@ from ...core.jsontext import Json
 from ...core.procedure import Goal, Mode
 from . import literals
 from .attachments import HERE, AttachmentFolder
+from .onnx_scripts import joined_lines, one_run
 from .script import Parts
 
 KERAS_FORMATS = ("keras", "h5", "hdf5")
@@ -27,7 +31,7 @@ class FileScript:
     Args:
         outputs: names of the outputs, in the model's order.
         wanted: the one that is looked at.
-        imports: the user's modules that the file needs.
+        imports: the user's modules that the file needs; ``import_paths`` is where they are.
         trust: it may run code of its own.
     """
 
@@ -36,6 +40,7 @@ class FileScript:
     imports: Sequence[str] = ()
     trust: bool = False
     watched: bool = False
+    import_paths: Sequence[str] = ()
 
     @property
     def position(self) -> int:
@@ -54,15 +59,42 @@ def keras_file_parts(case: Case, backend: str, how: FileScript, desk: Attachment
     if layer:
         if len(names) != 1:
             raise literals.Unprintable(f"a layer of a file on {len(names)} inputs")
-        return Parts(keras_imports(backend, how), [*steps, f"observed = {outcome(f'layer({names[0]})', how, 'layer')}"])
+        return Parts(
+            keras_imports(backend, how, desk), [*steps, f"observed = {outcome(f'layer({names[0]})', how, 'layer')}"]
+        )
     given = names[0] if len(names) == 1 else _dict_text(case.inputs, names)
     size = f", batch_size={literals.value(case.procedure.batch_size)}" if case.procedure.batch_size else ""
     return Parts(
-        keras_imports(backend, how), [*steps, f"observed = {outcome(f'model.predict({given}{size}, verbose=0)', how)}"]
+        keras_imports(backend, how, desk),
+        [*steps, f"observed = {outcome(f'model.predict({given}{size}, verbose=0)', how)}"],
     )
 
 
-def keras_imports(backend: str, how: FileScript) -> list[str]:
+def user_imports(how: FileScript, desk: AttachmentFolder) -> list[str]:
+    """Lines that import the user's modules, from whatever folder the script is run.
+
+    A module that is one file stands beside the script, where Python looks first; a package stays where it is.
+    """
+    lines: list[str] = []
+    for module in how.imports:
+        name = literals.dotted_name(module)
+        place = next((Path(folder) for folder in how.import_paths if _holds(Path(folder), name)), None)
+        if place is not None and (place / f"{name}.py").is_file():
+            desk.module(place / f"{name}.py")
+        elif place is not None:
+            lines.append(f"sys.path.append({literals.value(str(place.resolve()))})  # where {name} is")
+        lines.append(f"import {name}")
+    return lines
+
+
+def _holds(folder: Path, module: str) -> bool:
+    """Whether a folder of the user's has a module; installed packages need no path."""
+    first = module.partition(".")[0]
+    installed = "site-packages" in folder.parts or "dist-packages" in folder.parts
+    return not installed and ((folder / f"{first}.py").is_file() or (folder / first).is_dir())
+
+
+def keras_imports(backend: str, how: FileScript, desk: AttachmentFolder) -> list[str]:
     return [
         "import os",
         *(["import subprocess"] if how.watched else []),
@@ -72,7 +104,7 @@ def keras_imports(backend: str, how: FileScript) -> list[str]:
         f'os.environ["KERAS_BACKEND"] = {literals.value(backend)}',
         "import keras",
         "import numpy as np",
-        *(f"import {literals.dotted_name(module)}" for module in how.imports),
+        *user_imports(how, desk),
     ]
 
 
@@ -110,25 +142,29 @@ def torch_file_parts(case: Case, flavour: str, how: FileScript, desk: Attachment
         Unprintable: if it is no such program.
     """
     names, lines = inputs(case, desk)
-    compiled = flavour == "compile"
     steps = [*torch_program(case, desk), *lines]
     if case.procedure.goal is Goal.REPLAY:
-        steps += _torch_node(_only_node(case), names)
-        run = "torch.compile(run)(*values)" if compiled else "run(*values)"
+        steps += torch_node(case, names)
+        run, call = "run", "(*values)"
     else:
         steps += torch_arguments(case, names)
-        run = "torch.compile(program.module())(*given)" if compiled else "program.module()(*given)"
-    picked = f"{run}[{how.position}]" if len(how.outputs) > 1 else run
-    return Parts(torch_imports(how), [*steps, f"observed = {picked}.detach().numpy()"])
+        run, call = "program.module()", "(*args, **kwargs)"
+    made = f"torch.compile({run}){call}" if flavour == "compile" else f"{run}{call}"
+    return Parts(torch_imports(how, desk), [*steps, f"observed = {torch_output(made, how)}.detach().numpy()"])
 
 
-def torch_imports(how: FileScript) -> list[str]:
+def torch_output(expression: str, how: FileScript) -> str:
+    """The output that is looked at; a program may return it in a dictionary, beside others."""
+    return f"torch.utils._pytree.tree_leaves({expression})[{how.position}]"
+
+
+def torch_imports(how: FileScript, desk: AttachmentFolder) -> list[str]:
     first = [*(["import subprocess"] if how.watched else []), "import sys", "from pathlib import Path", ""]
     return [
         *first,
         "import numpy as np",
         "import torch",
-        *(f"import {literals.dotted_name(name)}" for name in how.imports),
+        *user_imports(how, desk),
     ]
 
 
@@ -138,25 +174,40 @@ def torch_program(case: Case, desk: AttachmentFolder) -> list[str]:
 
 
 def torch_arguments(case: Case, names: Sequence[str]) -> list[str]:
-    """The program's inputs in its own order."""
+    """The program's inputs in its own order and containers."""
+    if not _with_batch_axis(case):
+        raise literals.Unprintable("a program without a batch axis, as a whole")
     return [
         f"arrays = {_dict_text(case.inputs, names)}",
         "given = [torch.from_numpy(arrays[name]) for name in program.graph_signature.user_inputs]",
+        "args, kwargs = torch.utils._pytree.tree_unflatten(given, program.call_spec.in_spec)",
     ]
 
 
-def _torch_node(name: str, names: Sequence[str]) -> list[str]:
+def _with_batch_axis(case: Case) -> bool:
+    """Whether the arrays of the case are what the program takes, without an axis of instances before it."""
+    with zipfile.ZipFile(_file(case, "torch").path) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("/models/model.json"))
+        described = json.loads(archive.read(name))["graph_module"]["graph"]["tensor_values"]
+    return all(len(described[key]["sizes"]) == array.ndim for key, array in case.inputs.items() if key in described)
+
+
+def torch_node(case: Case, names: Sequence[str]) -> list[str]:
     """One node of the program: what belongs to the program comes from it, what flows in was captured."""
     return [
-        f"node = next(item for item in program.graph.nodes if item.name == {literals.value(name)})",
-        "signature = program.graph_signature",
+        f"node = next(item for item in program.graph.nodes if item.name == {literals.value(_only_node(case))})",
+        "signature, state = program.graph_signature, {**program.state_dict, **program.constants}",
         "own = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}",
+        "own.update(signature.inputs_to_lifted_tensor_constants)",
+        "sources = [s for s in node.all_input_nodes if isinstance(s.meta['val'], torch.Tensor)]",
         f"flowing = iter([{', '.join(f'torch.from_numpy({item})' for item in names)}])",
-        "sources = node.all_input_nodes",
-        "values = [program.state_dict[own[s.name]] if s.name in own else next(flowing) for s in sources]",
+        "values = [state[own[s.name]].detach() if s.name in own else next(flowing) for s in sources]",
+        "pairs = [pair for s, v in zip(sources, values) for pair in zip(s.meta['val'].shape, v.shape)]",
+        "sizes = {size.node.expr: n for size, n in pairs if isinstance(size, torch.SymInt)}",
         "graph = torch.fx.Graph()  # of this node alone",
-        "inside = {source: graph.placeholder(source.name) for source in sources}",
-        "args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), inside.get)",
+        "inside = {s: graph.placeholder(s.name) for s in sources}",
+        "number = lambda s: inside[s] if s in inside else int(s.meta['val'].node.expr.xreplace(sizes))",
+        "args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), number)",
         "graph.output(graph.call_function(node.target, args, kwargs))",
         "run = torch.fx.GraphModule({}, graph)",
     ]
@@ -166,19 +217,19 @@ def onnx_file_parts(runtime: str, subject: Json, arrays: Arrays, how: FileScript
     """An ONNX model that is too long to be written down, run by a runtime.
 
     Raises:
-        Unprintable: if the inputs go in piece by piece, or there is no script for the runtime.
+        Unprintable: if several sets of inputs go in one by one, or there is no script for the runtime.
     """
-    if subject["instances"] > subject["rows"] and any(item["cut"] != "whole" for item in subject["inputs"]):
-        raise literals.Unprintable("a model that takes its inputs one by one")
+    fed = one_run(subject, arrays)
     model = desk.data("model", ".onnx", arrays["weights:model"].tobytes())
     names = [f"x{index}" for index in range(len(subject["inputs"]))]
     steps = [
         HERE,
-        *desk.arrays({n: arrays[f"inputs:{i['input']}"] for n, i in zip(names, subject["inputs"], strict=True)}),
+        *desk.arrays(dict(zip(names, fed.values(), strict=True))),
     ]
     feeds = {item["tensor"]: name for name, item in zip(names, subject["inputs"], strict=True)}
     tensor = next((item["tensor"] for item in subject["outputs"] if item["name"] == how.wanted), None)
     lines = run_onnx(runtime, model, feeds, tensor or subject["outputs"][0]["tensor"])
+    lines += joined_lines(subject, how.wanted)
     first = [*(["import subprocess"] if how.watched else []), "import sys", "from pathlib import Path", ""]
     return Parts([*first, "import numpy as np", RUNTIMES[runtime]], [*steps, *lines])
 

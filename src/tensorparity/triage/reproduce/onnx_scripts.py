@@ -38,7 +38,7 @@ def onnx_parts(
     model = parse_model(arrays["weights:model"].tobytes())
     tensor = next((item["tensor"] for item in subject["outputs"] if item["name"] == output), None)
     tensor = tensor or subject["outputs"][0]["tensor"]
-    feeds = {item["tensor"]: arrays[f"inputs:{item['input']}"] for item in subject["inputs"]}
+    feeds = one_run(subject, arrays)
     run = _RUNTIMES.get(runtime)
     if run is None:
         raise literals.Unprintable(f"a script for {runtime}")
@@ -50,8 +50,27 @@ def onnx_parts(
         _IMPORTS[runtime],
         "from onnx import TensorProto, helper, numpy_helper",
     ]
-    lines = [*_graph(model, tensor, feeds, dtype), *run(tensor, feeds)]
+    lines = [*_graph(model, tensor, feeds, dtype), *run(tensor, feeds), *joined_lines(subject, output)]
     return Parts(imports, _plainly_named(lines, [*feeds, tensor]))
+
+
+def one_run(subject: Json, arrays: Arrays) -> dict[str, Array]:
+    """What the model is fed, by tensor: a set of inputs without a batch axis loses the axis of instances.
+
+    Raises:
+        Unprintable: if it takes several runs.
+    """
+    several = subject.get("instances", 1) > max(1, subject.get("rows", 1))
+    if several and any(item.get("cut", "whole") != "whole" for item in subject["inputs"]):
+        raise literals.Unprintable("a model that takes its inputs one by one")
+    given = {item["tensor"]: (item, arrays[f"inputs:{item['input']}"]) for item in subject["inputs"]}
+    return {tensor: array[0] if item.get("cut") == "items" else array for tensor, (item, array) in given.items()}
+
+
+def joined_lines(subject: Json, output: str) -> list[str]:
+    """What was expected has an axis of instances, where the model has none."""
+    item = next((item for item in subject["outputs"] if item["name"] == output), subject["outputs"][0])
+    return ["observed = observed[None]  # one instance"] if item.get("join") == "items" else []
 
 
 def _plainly_named(lines: list[str], names: list[str]) -> list[str]:

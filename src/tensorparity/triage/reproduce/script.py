@@ -166,7 +166,7 @@ def _guarded_lines(steps: Sequence[str], exception: str) -> list[str]:
 
 def _watched_lines(kind: Kind) -> list[str]:
     """The script runs itself, and looks how that ends; an exception (exit code 1) is no death."""
-    limit, fine = ("120", "code == 0") if kind is Kind.HANG else ("600", "code in (0, 1)")
+    limit, fine = ("60", "code == 0") if kind is Kind.HANG else ("600", "code in (0, 1)")
     wanted = "an end" if kind is Kind.HANG else "an answer or an exception (exit code 0 or 1)"
     return [
         'if sys.argv[1:] != ["child"]:',
@@ -175,7 +175,7 @@ def _watched_lines(kind: Kind) -> list[str]:
         "    except subprocess.TimeoutExpired:",
         f'        code = "still running after {limit} s"',
         f'    print("expected: {wanted}")',
-        '    print("observed:", code)',
+        '    print("observed:", f"killed by signal {-code}" if str(code).startswith("-") else code)',
         f"    sys.exit(0 if {fine} else 1)",
     ]
 

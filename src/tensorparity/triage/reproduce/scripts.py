@@ -31,6 +31,7 @@ from .attachments import HERE, Attachment, AttachmentFolder
 from .calls import composed_parts, torch_parts
 from .claim import Claim
 from .draft import draft
+from .equivalence_scripts import equivalence_script
 from .expectations import claim_of
 from .file_scripts import FileScript, keras_file_parts, onnx_file_parts, torch_file_parts
 from .keras_scripts import keras_parts
@@ -100,6 +101,8 @@ def _script(
         return Reproducer("", remark="no suspect is a target that a script could run")
     if not spec_of(parse_target(suspect)).traits.script_writer:
         return _replaying(runner, suspicion, suspect)
+    if suspicion.case.counterpart is not None and isinstance(suspicion.case.subject, ApiCall):
+        return _two_sides(runner, suspicion, suspect)
     if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
         return Reproducer("", remark="neither a reference nor another target says what the answer should be")
     desktop = AttachmentFolder()
@@ -114,6 +117,19 @@ def _script(
     except KeyError as missing:
         return Reproducer("", remark=f"no script: the case has no {missing}")
     return verify(text, runner.desk(suspect), tuple(desktop.files.values()))
+
+
+def _two_sides(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
+    """A script that computes a call in two ways; around the case file where that takes too many words."""
+    title = title_of(suspicion, suspect) + "."
+    try:
+        if suspicion.kind in (Kind.CRASH, Kind.HANG):
+            raise Unprintable("a process that ends")
+        text = equivalence_script(title, suspicion, parse_target(suspect).flavour)
+    except Unprintable:
+        return _replaying(runner, suspicion, suspect)
+    found = verify(text, runner.desk(suspect), ())
+    return found if found.verified else _replaying(runner, suspicion, suspect)
 
 
 def _replaying(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
@@ -136,7 +152,8 @@ def file_script(runner: LocalRunner, suspicion: Suspicion, claim: Claim | None, 
     settings = runner.settings
     outputs = tuple(own.outputs or own.trace.nodes) if own else ()
     watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
-    return FileScript(outputs, claim.name if claim else "", settings.imports, settings.trust, watched)
+    wanted = claim.name if claim else ""
+    return FileScript(outputs, wanted, settings.imports, settings.trust, watched, settings.import_paths)
 
 
 def render_file(
@@ -261,7 +278,8 @@ def execute(
             library = desk.spec.distributions[0]
             command = [launch.python, "-c", _WITH_FAULT, library, str(fault), str(desk.name), str(script)]
         variables = {**launch.variables, "HOME": folder, "TMPDIR": folder, **desk.import_variables, **(more or {})}
-        return _run(command, folder, variables)
+        left = desk.time_limit.left
+        return _run(command, folder, variables, _SECONDS if left is None else min(_SECONDS, left))
 
 
 #: Scripts that are being executed, by whatever thread.
@@ -276,7 +294,7 @@ def end_scripts() -> None:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _run(command: list[str], folder: str, variables: Mapping[str, str]) -> tuple[int | str, str]:
+def _run(command: list[str], folder: str, variables: Mapping[str, str], seconds: float) -> tuple[int | str, str]:
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -288,11 +306,11 @@ def _run(command: list[str], folder: str, variables: Mapping[str, str]) -> tuple
     )
     _RUNNING.add(process)
     try:
-        output, _ = process.communicate(timeout=_SECONDS)
+        output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
-        return f"no end after {_SECONDS:.0f} s", ""
+        return f"no end after {seconds:.0f} s", ""
     lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
     last = lines[-1][:300] if lines else ""
     code = process.returncode

@@ -1,7 +1,9 @@
 """Calls as they arrive: a public function by name, its arguments JSON values, arrays of the job, or further calls.
 
 ``{"$array": name, "perm": axes, "view": bool}`` is an array with its axes turned; ``{"$call": {...}}`` a call
-within a call. The host has checked names against the enumerated API; where they may begin is checked again here.
+within a call; ``$dtype``, ``$tuple``, ``$complex`` and ``$slice`` are what JSON lacks. The name ``()`` calls the first
+argument, ``.name`` a method of it, ``[]`` picks an item of it, ``[,]`` is the tuple of all. The host has checked names
+against the enumerated API; where they may begin is checked again here.
 """
 
 import numpy as np
@@ -13,17 +15,20 @@ from ..protocol import Bits
 class Expression(object):
     """A job's call, split into its leaves (arrays, by a key) and a function of them."""
 
-    def __init__(self, subject, prefixes, resolve):
+    def __init__(self, subject, prefixes, resolve, dtype=None, made=None):
         self._subject = subject
         self._prefixes = prefixes
         self._resolve = resolve
+        self._dtype = dtype or (lambda name: name)
+        #: What is done with everything that a call gives, before it goes on (a module is cast).
+        self._made = made
         self._functions = {}
         self.leaves = {}
         self._look(subject)
 
     def _look(self, subject):
         # What is not there is found out before a compiler hides it; and compilers do not follow imports.
-        self._functions[subject["api"]] = self._function(subject["api"])
+        self._functions[subject["api"]] = self._named(subject["api"])
         for argument in list(subject["args"]) + list(subject["kwargs"].values()):
             self._look_at(argument)
 
@@ -35,6 +40,18 @@ class Expression(object):
         elif isinstance(argument, (list, tuple)):
             for item in argument:
                 self._look_at(item)
+        elif isinstance(argument, dict):
+            for item in argument.values():
+                self._look_at(item)
+
+    def _named(self, name):
+        if name in _SPECIAL:
+            return _SPECIAL[name]
+        if name.startswith("."):
+            if not name[1:2].isalpha():
+                raise Unsupported("{} is no public method".format(name))
+            return _method(name[1:])
+        return self._function(name)
 
     def tensors(self, inputs, to_tensor):
         """Return the leaves as tensors, by key; ``to_tensor`` takes an array, and axes to turn as a view."""
@@ -54,11 +71,24 @@ class Expression(object):
             value = self._call(self._subject, dict(tensors, **{first: value}))
         return value
 
-    def _call(self, subject, tensors):
+    def with_made(self, made):
+        """Return the same expression, with something done to all that its calls give."""
+        other = Expression(self._subject, self._prefixes, self._resolve, self._dtype, _both(self._made, made))
+        return other
+
+    def with_more(self, tensors, kwargs):
+        """Return the value with further arguments of the outermost call, which are tensors already."""
+        return self._call(self._subject, tensors, kwargs)
+
+    def _call(self, subject, tensors, more=None):
         function = self._functions[subject["api"]]
         args = [self._value(argument, tensors) for argument in subject["args"]]
         kwargs = {key: self._value(argument, tensors) for key, argument in subject["kwargs"].items()}
+        if more:
+            kwargs.update(more)
         value = function(*args, **kwargs)
+        if self._made is not None:
+            value = self._made(value)
         return value if subject.get("pick") is None else value[subject["pick"]]
 
     def _function(self, name):
@@ -76,7 +106,35 @@ class Expression(object):
             return self._call(argument["$call"], tensors)
         if isinstance(argument, (list, tuple)):
             return [self._value(item, tensors) for item in argument]
+        if isinstance(argument, dict):
+            return self._tagged(argument, tensors)
         return argument
+
+    def _tagged(self, argument, tensors):
+        if "$dtype" in argument:
+            return self._dtype(argument["$dtype"])
+        if "$tuple" in argument:
+            return tuple(self._value(item, tensors) for item in argument["$tuple"])
+        if "$complex" in argument:
+            return complex(*argument["$complex"])
+        if "$slice" in argument:
+            return slice(*argument["$slice"])
+        return {key: self._value(item, tensors) for key, item in argument.items()}
+
+
+def _both(first, second):
+    return second if first is None else lambda value: second(first(value))
+
+
+def _method(name):
+    return lambda owner, *args, **kwargs: getattr(owner, name)(*args, **kwargs)
+
+
+_SPECIAL = {
+    "()": lambda called, *args, **kwargs: called(*args, **kwargs),
+    "[]": lambda whole, place: whole[tuple(place) if isinstance(place, list) else place],
+    "[,]": lambda *items: items,
+}
 
 
 class Pack(object):

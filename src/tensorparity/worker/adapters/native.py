@@ -2,8 +2,10 @@
 
 import importlib
 import json
+import types
 
 from ..contract import Adapter, Result, Unsupported
+from .call_runs import CallRuns, is_varied
 from .expressions import Expression, Pack, outputs_of
 
 _KEPT = 64
@@ -22,16 +24,22 @@ class NativeAdapter(Adapter):
         Adapter.__init__(self, flavour, options)
         self._compiled = {}
         self._pack = ("", None)
+        self._runs = CallRuns(self.ways())
         if flavour != self.EAGER:
             self.ABILITIES = self.ABILITIES | frozenset(["pack"])
 
+    def ways(self):
+        """Return how the library runs calls."""
+        raise NotImplementedError
+
     def run(self, job):
         self._check(job)
+        if is_varied(job):
+            return self._runs.run(job)
         with self.context(job):
             expression = self._expression(job.subject)
             values = self.evaluate(expression, self._tensors(expression, job))
-            values = values if isinstance(values, (list, tuple)) else [values]
-            return self._result(job, values)
+            return self._result(job, self._runs.ways.leaves(values))
 
     def run_pack(self, jobs):
         for job in jobs:
@@ -56,7 +64,7 @@ class NativeAdapter(Adapter):
 
     def _result(self, job, values):
         result = Result()
-        result.outputs = outputs_of(job, [self.to_numpy(value) for value in values])
+        result.outputs = outputs_of(job, [self._runs.ways.to_numpy(value) for value in values])
         return result
 
     def _expression(self, subject):
@@ -66,7 +74,7 @@ class NativeAdapter(Adapter):
             if len(self._compiled) >= _KEPT:
                 self._compiled.clear()
                 self.forget()
-            self._compiled[key] = Expression(subject, self.PREFIXES, resolve)
+            self._compiled[key] = Expression(subject, self.PREFIXES, resolve, self._runs.ways.dtype)
         return self._compiled[key]
 
     def _packed(self, subjects):
@@ -74,7 +82,8 @@ class NativeAdapter(Adapter):
         key = json.dumps(subjects, sort_keys=True)
         if self._pack[0] != key:
             self.forget()
-            self._pack = (key, Pack([Expression(subject, self.PREFIXES, resolve) for subject in subjects]))
+            dtype = self._runs.ways.dtype
+            self._pack = (key, Pack([Expression(subject, self.PREFIXES, resolve, dtype) for subject in subjects]))
         return self._pack[1]
 
     def forget(self):
@@ -101,8 +110,15 @@ class NativeAdapter(Adapter):
         raise NotImplementedError
 
 
+#: Whose modules a dotted name may lead through: a library's module also holds those that it imports.
+_ROOTS = ("torch", "tensorflow", "jax", "jaxlib", "keras")
+
+
 def resolve(name):
-    """Return the object behind a dotted name; submodules are imported on the way."""
+    """Return the object behind a dotted name; submodules are imported on the way.
+
+    Raises AttributeError where there is none, or where the name leads out of the library.
+    """
     parts = name.split(".")
     found = importlib.import_module(parts[0])
     for position, part in enumerate(parts[1:], start=2):
@@ -112,4 +128,6 @@ def resolve(name):
             except ImportError:
                 pass
         found = getattr(found, part)
+        if isinstance(found, types.ModuleType) and found.__name__.split(".")[0] not in _ROOTS:
+            raise AttributeError("{} leads out of {}".format(name, parts[0]))
     return found

@@ -6,7 +6,11 @@ import numpy as np
 
 from ..contract import import_library
 from ..protocol import Bits
+from .call_ways_jax import JaxWays
 from .native import NativeAdapter
+
+#: What exists in JAX behind its switch only.
+_WIDE = frozenset(["float64", "complex128"])
 
 
 def make_adapter(flavour, options):
@@ -25,6 +29,9 @@ class JaxAdapter(NativeAdapter):
         self.mode = {"eager": "one operation at a time", "jit": "jax.jit"}[flavour]
         self._functions = {}
 
+    def ways(self):
+        return JaxWays(self)
+
     def start(self):
         import_library("jax", least=(0, 4))
 
@@ -33,7 +40,7 @@ class JaxAdapter(NativeAdapter):
 
         names = [str(getattr(array, "dtype", "")) for array in job.inputs.values()] + [job.option("dtype")]
         stack = contextlib.ExitStack()
-        if "float64" in names:
+        if _WIDE & set(names):
             switch = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
             stack.enter_context(switch(True))
         return stack
@@ -51,7 +58,18 @@ class JaxAdapter(NativeAdapter):
         import jax
 
         self._functions.clear()
-        jax.clear_caches()
+        if self.flavour != self.EAGER:  # what single operations compile is shared by all calls, and worth keeping
+            jax.clear_caches()
+
+    def list_apis(self):
+        from ..apis.jax_apis import list_apis
+
+        return list_apis()
+
+    def list_samples(self, options):
+        from ..apis.jax_samples import list_samples
+
+        return list_samples(options)
 
     def to_tensor(self, array, perm=None):
         import jax.numpy

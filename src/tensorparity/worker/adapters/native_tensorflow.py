@@ -6,10 +6,9 @@ import numpy as np
 
 from ..contract import Unsupported, import_library
 from ..protocol import Bits
+from .call_ways_tensorflow import NOT_COMPILED as _NOT_COMPILED
+from .call_ways_tensorflow import TensorFlowWays
 from .native import NativeAdapter
-
-#: How XLA says that it has no such operation.
-_NOT_COMPILED = "Detected unsupported operations when trying to compile graph"
 
 
 def make_adapter(flavour, options):
@@ -25,6 +24,9 @@ class TensorFlowAdapter(NativeAdapter):
         NativeAdapter.__init__(self, flavour, options)
         self.mode = {"eager": "eager call", "xla": "tf.function(jit_compile=True)"}[flavour]
         self._functions = {}
+
+    def ways(self):
+        return TensorFlowWays(self)
 
     def start(self):
         tensorflow = import_library("tensorflow", least=(2, 12))
@@ -59,6 +61,11 @@ class TensorFlowAdapter(NativeAdapter):
 
     def forget(self):
         self._functions.clear()
+
+    def list_apis(self):
+        from ..apis.tensorflow_apis import list_apis
+
+        return list_apis()
 
     def to_tensor(self, array, perm=None):
         import tensorflow

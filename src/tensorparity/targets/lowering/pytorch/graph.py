@@ -41,6 +41,8 @@ def lower_to_torch(case: Case) -> tuple[Json, dict[str, Array]] | str:
     """The program as a subject and its arrays, or the reason why the case has no counterpart in torch."""
     try:
         graph = _check(case)
+        if case.procedure.population:  # every individual is run alone
+            return _lowered(graph, _first(case, 1))[0], case.arrays()
         sizes = _slices(case)
         if not sizes:
             return _lowered(graph, case)

@@ -8,10 +8,14 @@ import tempfile
 import numpy as np
 
 from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
+from ...population import chromosomes
+from ..call_runs import CallRuns, is_program, is_varied
 from ..expressions import Expression, outputs_of
 from . import program as programs
-from .program import output_key, plain
+from .call_ways import KerasWays
+from .program import output_key, plain, unwatched
 from .recipes import constructed, in_batches, make_loss, make_optimizer, scaled
+from .reloading import reloaded
 from .states import moving_variables, reset_states, set_seeds, silence_random_layers
 
 _DEFAULT_BATCH = 32  # Keras' own default for ``predict``
@@ -32,6 +36,7 @@ class KerasAdapter(Adapter):
     def __init__(self, flavour, options):
         Adapter.__init__(self, flavour, options)
         self._programs = []
+        self._runs = CallRuns(KerasWays(self))
         self.mode = "keras.Model.predict"
 
     def start(self):
@@ -55,7 +60,7 @@ class KerasAdapter(Adapter):
         self.current_node, self.current_stage = None, ""
         self.set_seed(job.seed)
         if job.subject["kind"] == "api-call":
-            return self._call(job)
+            return self._runs.run(job) if is_varied(job) or is_program(job) else self._call(job)
         if job.option("data_format"):
             raise Unsupported("running in another data format is not supported by this target yet")
         with self._floats(job.option("dtype")):
@@ -146,11 +151,13 @@ class KerasAdapter(Adapter):
             raise Unsupported("subject {!r} is not supported by this target".format(job.subject["kind"]))
         if job.option("reload"):
             self.current_node = None  # loading is no longer the work of the layer built last
-            program = programs.load(_save(program.model), job.trust)
+            program = reloaded(program, job.option("variant", ""), job.trust)
         self.current_node, self.current_stage = None, ""
         return program
 
     def _forward(self, program, inputs, job):
+        if job.option("population"):
+            return self._population(program, inputs, job)
         result = Result()
         training = bool(job.option("training"))
         if job.option("trace"):
@@ -178,6 +185,33 @@ class KerasAdapter(Adapter):
         # In the order of the model's own outputs, which sorts a dictionary's.
         for (name, _), output in zip(program.outputs, keras.tree.flatten(outputs)):
             result.outputs[name] = np.asarray(output)
+
+    def _population(self, program, inputs, job):
+        """Run once per individual, each with its own weights; outputs are stacked, a row per individual."""
+        result, population = Result(), job.option("population")
+        call = self.caller(program)
+        each = min(len(array) for array in inputs.values()) > 1
+        found = {}
+        for place, weights in enumerate(chromosomes(population, job.parents, job.weights)):
+            row = place if each else 0
+            outputs = call(weights, {name: array[row : row + 1] for name, array in inputs.items()})
+            for name, array in outputs.items():
+                found.setdefault(name, []).append(array)
+        result.outputs = {name: np.concatenate(arrays) for name, arrays in found.items()}
+        return result
+
+    def caller(self, program):
+        """Return a function of weights and inputs that gives the outputs as arrays: for many calls of one model."""
+        variables = program.weights()
+
+        def call(weights, inputs):
+            for name, array in weights.items():
+                variables[name].assign(array)
+            with self.no_gradients():
+                outputs = program.run(self.to_tensors(inputs), False, unwatched)
+            return {name: self.to_numpy(tensor) for name, tensor in outputs.items()}
+
+        return call
 
     def _eager(self, program, inputs, training, result):
         outputs = program.run(self.to_tensors(inputs), training, lambda key, tensor: tensor, self._at)
@@ -290,12 +324,13 @@ class KerasAdapter(Adapter):
         result = Result()
         expression = Expression(job.subject, _CALLED, self.resolve_api)
         with self.no_gradients():
-            tensors = expression.tensors(job.inputs, self._operand(job.option("dtype")))
+            tensors = expression.tensors(job.inputs, self.operand(job.option("dtype")))
             outputs = [self.to_numpy(output) for output in _flat(expression(tensors))]
         result.outputs = outputs_of(job, outputs)
         return result
 
-    def _operand(self, dtype):
+    def operand(self, dtype):
+        """Return what makes tensors of arrays, in this precision where it is one."""
         import keras
 
         def convert(array, perm=None):
@@ -308,14 +343,24 @@ class KerasAdapter(Adapter):
 
         return convert
 
+    def list_apis(self):
+        from ...apis.keras_apis import list_apis
+
+        return list_apis()
+
+    def list_samples(self, options):
+        from ...apis.keras_samples import list_samples
+
+        return list_samples(options)
+
     def resolve_api(self, name):
         import keras
 
-        if name.startswith("keras.metrics."):
-            return in_batches(getattr(keras.metrics, name[len("keras.metrics.") :]))
         found = keras
         for part in name.split(".")[1:]:
             found = getattr(found, part)
+        if name.startswith("keras.metrics.") and isinstance(found, type):
+            return in_batches(found)
         return constructed(found) if name.startswith("keras.layers.") else found
 
     def import_model(self, path, trust):
@@ -403,7 +448,7 @@ class KerasAdapter(Adapter):
 
 
 #: Where the names of calls begin.
-_CALLED = ("keras.ops.", "keras.metrics.", "keras.activations.", "keras.layers.")
+_CALLED = ("keras.ops.", "keras.metrics.", "keras.activations.", "keras.layers.", "keras.losses.", "keras.utils.")
 
 
 @contextlib.contextmanager
@@ -430,7 +475,7 @@ def is_float(dtype):
 
 def _program_key(job):
     subject = job.subject
-    variant = (job.option("dtype"), bool(job.option("reload")))
+    variant = (job.option("dtype"), bool(job.option("reload")), job.option("variant"))
     if subject["kind"] == "model-file":
         return ("file", subject["sha256"], variant)
     return ("graph", repr(sorted(subject.items(), key=lambda item: item[0])), variant, _static_batch(job))

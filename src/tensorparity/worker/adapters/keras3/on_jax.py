@@ -3,7 +3,7 @@
 from ...contract import Unsupported, import_library
 from ...memory import give_back, resident_bytes
 from .base import KerasAdapter, is_float
-from .program import keep_mask, no_random_initializers, output_key
+from .program import keep_mask, no_random_initializers, output_key, unwatched
 from .recipes import make_optimizer, scaled
 
 
@@ -100,6 +100,36 @@ class JaxAdapter(KerasAdapter):
             value = compute()
         after = {name: scope.get_current_value(variable) for name, variable in variables.items()}
         return value, {name: state[name] if value is None else value for name, value in after.items()}
+
+    def caller(self, program):
+        """Compile the model once, as a function of one vector of weights: an array is dear to hand over."""
+        import jax
+        import numpy as np
+
+        state = self._state(program)
+
+        def compile_for(names):
+            shapes = [tuple(state[name].shape) for name in names]
+            ends = np.cumsum([int(np.prod(shape, dtype=np.int64)) for shape in shapes]).tolist()
+            places = [slice(start, end) for start, end in zip([0] + ends, ends)]
+
+            def compute(vector, rest, tensors):
+                own = {name: vector[place].reshape(shape) for name, place, shape in zip(names, places, shapes)}
+                run = lambda: program.run(tensors, False, unwatched)  # noqa: E731
+                return self._stateless(program, dict(rest, **own), run)[0]
+
+            return jax.jit(compute)
+
+        def call(weights, inputs):
+            names = tuple(weights)
+            kept = program.__dict__.setdefault("compiled", {})
+            if names not in kept:
+                kept[names] = compile_for(names)
+            rest = {name: value for name, value in state.items() if name not in weights}
+            outputs = kept[names](weights.vector, rest, dict(inputs))
+            return {name: self.to_numpy(tensor) for name, tensor in outputs.items()}
+
+        return call
 
     def _trace(self, program, inputs, training, result):
         import jax

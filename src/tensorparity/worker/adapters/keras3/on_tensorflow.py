@@ -5,7 +5,7 @@ import logging
 
 from ...contract import import_library
 from .base import KerasAdapter, is_float
-from .program import output_key
+from .program import output_key, unwatched
 
 
 class TensorFlowAdapter(KerasAdapter):
@@ -64,6 +64,36 @@ class TensorFlowAdapter(KerasAdapter):
         if isinstance(tensor, tf.Tensor) and tensor.dtype == tf.bfloat16 and tensor.shape.rank == 0:
             return KerasAdapter.to_numpy(self, tf.reshape(tensor, [1])).reshape(())
         return KerasAdapter.to_numpy(self, tensor)
+
+    def caller(self, program):
+        """Trace the model once, as a function of one vector of weights: an array is dear to hand over."""
+        import keras
+        import numpy as np
+        import tensorflow as tf
+
+        variables = program.weights()
+
+        def trace(names):
+            shapes = [tuple(variables[name].shape) for name in names]
+            sizes = [int(np.prod(shape, dtype=np.int64)) for shape in shapes]
+
+            def run(vector, tensors):
+                parts = tf.split(vector, sizes) if names else []
+                state = [(variables[n], tf.reshape(part, s)) for n, part, s in zip(names, parts, shapes)]
+                with keras.StatelessScope(state_mapping=state):
+                    return program.run(tensors, False, unwatched)
+
+            return tf.function(run)
+
+        def call(weights, inputs):
+            names = tuple(weights)
+            kept = program.__dict__.setdefault("traced", {})
+            if names not in kept:
+                kept[names] = trace(names)
+            outputs = kept[names](tf.constant(weights.vector), {k: tf.constant(array) for k, array in inputs.items()})
+            return {name: tensor.numpy() for name, tensor in outputs.items()}
+
+        return call
 
     def differentiate(self, program, inputs, labels, loss, training, result):
         import tensorflow as tf

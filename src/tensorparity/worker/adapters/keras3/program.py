@@ -164,6 +164,11 @@ def _parts_of(layer):
     return list(layer._flatten_layers()) if hasattr(layer, "_flatten_layers") else []
 
 
+def unwatched(key, tensor):
+    """Return a node's output as it is: for runs that nobody watches."""
+    return tensor
+
+
 def output_key(key, index):
     return key if index == 0 else "{}.{}".format(key, index)
 
@@ -466,11 +471,16 @@ BY_NAME = "<tensor>"
 
 
 def _public_name(layer):
-    """Return the name of a layer's class; a function's (``x + 3``) with its module: there are layers of that name."""
+    """Return the name of a layer's class; a function's (``x + 3``) with its module: there are layers of that name.
+
+    So has a class of the user's: it may be called like one of Keras' own, and is another.
+    """
     import keras
 
-    name = type(layer).__name__
-    return _PUBLIC.get(name, name) if isinstance(layer, keras.layers.Layer) else "keras.ops." + name
+    name, module = type(layer).__name__, type(layer).__module__
+    if not isinstance(layer, keras.layers.Layer):
+        return "keras.ops." + name
+    return _PUBLIC.get(name, name) if module.partition(".")[0] == "keras" else module + "." + name
 
 
 def _call_params(step):

@@ -5,8 +5,11 @@ import json
 import numpy as np
 
 from ...contract import Adapter, Export, Result, Unsupported, import_library, inspected_path
+from ...protocol import Bits
+from ..call_runs import CallRuns, is_varied
 from ..expressions import Expression, outputs_of
 from ..native import resolve
+from .call_ways import TorchWays
 from .graphs import KIND as GRAPH
 from .tensors import to_numpy, to_tensor
 
@@ -27,6 +30,7 @@ class TorchAdapter(Adapter):
         Adapter.__init__(self, flavour, options)
         self._programs = []
         self._expressions = {}
+        self._runs = CallRuns(TorchWays())
 
     def start(self):
         torch = import_library("torch", least=(2, 5))
@@ -47,20 +51,24 @@ class TorchAdapter(Adapter):
         self.current_node = None
         if job.subject["kind"] == "api-call":
             self.require("api-call")
-            return self._call(job)
+            return self._runs.run(job) if is_varied(job) else self._call(job)
         if job.subject["kind"] == GRAPH:
             torch.manual_seed(job.seed)
             return self.run_graph(job)
         runs = {"forward": self._forward, "replay": self._replay}
         if job.goal not in runs:
             raise Unsupported("torch runs exported programs forward only, not {}".format(job.goal))
-        for option in ("training", "reload", "dtype", "data_format", "mode"):
+        for option in ("training", "reload", "data_format", "mode"):
             if job.option(option):
                 raise Unsupported("an exported program has no option {!r}".format(option))
         program = self.program(job.subject)
+        if job.option("dtype"):
+            return self._widened(program, job)
         torch.manual_seed(job.seed)
         with torch.no_grad():
-            return runs[job.goal](program, job)
+            if not program.whole_sets:
+                return runs[job.goal](program, job.inputs, job)
+            return joined_instances([runs[job.goal](program, inputs, job) for inputs in single_instances(job.inputs)])
 
     def run_graph(self, job):
         """Run layers, which the host has turned into calls of torch's functions."""
@@ -83,23 +91,38 @@ class TorchAdapter(Adapter):
 
         return load_program(path)
 
-    def _forward(self, program, job):
-        tensors = {name: to_tensor(job.inputs[name]) for name in program.inputs}
+    def list_apis(self):
+        from ...apis.torch_apis import list_apis
+
+        return list_apis()
+
+    def list_samples(self, options):
+        from ...apis.torch_samples import list_samples
+
+        return list_samples(options)
+
+    def _forward(self, program, inputs, job):
+        tensors = {name: to_tensor(inputs[name]) for name in program.inputs}
         result = Result()
         if job.option("trace"):
             nodes, outputs = self.trace_program(program, tensors)
             result.nodes = {key: to_numpy(tensor) for key, tensor in nodes.items()}
         else:
-            outputs = self._call_in_batches(program, tensors, job.option("batch_size"))
-        result.outputs = {name: to_numpy(tensor) for name, tensor in outputs.items()}
+            size = None if program.whole_sets else job.option("batch_size")
+            outputs = self._call_in_batches(program, tensors, size)
+        result.outputs = {program.title(name): to_numpy(tensor) for name, tensor in outputs.items()}
         return result
+
+    def _widened(self, program, job):
+        """Run the program in float64, node after node; only eager torch does."""
+        raise Unsupported("an exported program has no option 'dtype' here")
 
     def _call_in_batches(self, program, tensors, size):
         import torch
 
-        count = min(len(tensor) for tensor in tensors.values())
-        if not size or size >= count:
+        if not size or size >= min(len(tensor) for tensor in tensors.values()):
             return self.call_program(program, tensors)
+        count = min(len(tensor) for tensor in tensors.values())
         pieces = []
         for start in range(0, count, size):
             pieces.append(self.call_program(program, {k: v[start : start + size] for k, v in tensors.items()}))
@@ -113,12 +136,12 @@ class TorchAdapter(Adapter):
         """Return (output per node by key, outputs by name)."""
         raise NotImplementedError(type(self).__name__ + ".trace_program")
 
-    def _replay(self, program, job):
+    def _replay(self, program, inputs, job):
         from .isolation import Isolated
 
         if job.cotangents:
             raise Unsupported("torch replays the nodes of a program forward only")
-        given = {name: to_tensor(array) for name, array in job.inputs.items()}
+        given = {name: to_tensor(array) for name, array in inputs.items()}
         isolated = Isolated(program, job.option("nodes", ()), given)
         result = Result()
         values = self.run_isolated(isolated)
@@ -154,9 +177,10 @@ class TorchAdapter(Adapter):
 
         expression = self.expression_of(job.subject)
         tensors = self.tensors_of(expression, job)
+        torch.manual_seed(job.seed)
         with torch.no_grad():
             values = self.call_expression(expression, tensors)
-        return self.result_of(job, values if isinstance(values, (list, tuple)) else [values])
+        return self.result_of(job, self._runs.ways.leaves(values))
 
     def tensors_of(self, expression, job):
         """Return the arrays of a call as tensors, in the dtype the job asks for."""
@@ -171,7 +195,7 @@ class TorchAdapter(Adapter):
 
     def result_of(self, job, values):
         result = Result()
-        result.outputs = outputs_of(job, [to_numpy(value) for value in values])
+        result.outputs = outputs_of(job, [self._runs.ways.to_numpy(value) for value in values])
         return result
 
     def expression_of(self, subject):
@@ -180,9 +204,36 @@ class TorchAdapter(Adapter):
         if key not in self._expressions:
             if len(self._expressions) >= _EXPRESSIONS_KEPT:
                 self._expressions.clear()
-            self._expressions[key] = Expression(subject, ("torch.",), resolve)
+            self._expressions[key] = Expression(subject, ("torch.",), resolve, self._runs.ways.dtype)
         return self._expressions[key]
 
     def call_expression(self, expression, tensors):
         """Return the value of a call, in this flavour."""
         return expression(tensors)
+
+
+def single_instances(inputs):
+    """Return the inputs of each run: one item of every array."""
+    count = min(len(array) for array in inputs.values())
+    return [{name: _item(array, index) for name, array in inputs.items()} for index in range(count)]
+
+
+def _item(array, index):
+    return Bits(array.dtype, array.bits[index]) if isinstance(array, Bits) else array[index]
+
+
+def joined_instances(results):
+    """Return one result of all runs, with an axis of instances before the others."""
+    whole = Result()
+    for group in ("outputs", "nodes"):
+        parts = [getattr(result, group) for result in results]
+        setattr(whole, group, {name: _upon_another([part[name] for part in parts]) for name in parts[0]})
+    return whole
+
+
+def _upon_another(arrays):
+    if isinstance(arrays[0], Bits):
+        return Bits(arrays[0].dtype, np.stack([array.bits for array in arrays]))
+    if len({array.shape for array in arrays}) > 1:
+        raise Unsupported("an output has another shape from instance to instance")
+    return np.stack(arrays)

@@ -57,6 +57,8 @@ class CompiledAdapter(TorchAdapter):
 
         if job.option("mode") == "eager":
             raise Unsupported("eager torch is a target of its own, torch:eager")
+        if job.option("population"):
+            raise Unsupported("torch.compile runs no populations of weights here; torch:eager does")
         if job.goal == "gradients":
             return self._gradients(job)
         if job.goal not in ("forward", "replay"):

@@ -17,7 +17,7 @@ def describe(program):
     return {
         "kind": "layer-graph",
         "name": "program",
-        "inputs": [input_json(program.nodes[name]) for name in program.inputs],
+        "inputs": [input_json(program, program.nodes[name]) for name in program.inputs],
         "nodes": nodes,
         "outputs": [ref for ref in outputs if ref[0] in known],
     }

@@ -1,5 +1,6 @@
 """Eager torch: layers by its functions, an exported program by its own module, node after node."""
 
+from ...contract import Unsupported
 from .base import TorchAdapter
 
 
@@ -30,6 +31,13 @@ class EagerAdapter(TorchAdapter):
         from .stepping import Stepper
 
         return Stepper(isolated.module, lambda node: self._at(node.meta.get("key"))).run(*isolated.arguments)
+
+    def _widened(self, program, job):
+        from .widening import run_wide
+
+        if job.option("dtype") != "float64" or job.goal != "forward" or job.option("trace"):
+            raise Unsupported("an exported program runs in its own dtypes, or forward in float64")
+        return run_wide(program, job)
 
     def _at(self, key):
         if key:

@@ -6,6 +6,7 @@ being that of the program.
 """
 
 from ...contract import Result, Unsupported
+from ...population import chromosomes
 from ..native import resolve
 from .tensors import to_numpy, to_tensor
 
@@ -106,7 +107,8 @@ def _forward(job, at):
 
     result = Result()
     with torch.no_grad():
-        pieces = [_outputs(subject, part, at, result) for subject, part in slices_of(job)]
+        parts = individuals_of(job) if job.option("population") else slices_of(job)
+        pieces = [_outputs(subject, part, at, result) for subject, part in parts]
     result.outputs = joined(pieces)
     return result
 
@@ -120,12 +122,20 @@ def _outputs(subject, job, at, result):
 
 
 class Slice(object):
-    """A part of a job's batch."""
+    """A part of a job's batch, on weights of its own where it is an individual of a population."""
 
-    def __init__(self, job, start, stop):
+    def __init__(self, job, start, stop, weights=None):
         self.inputs = {name: array[start:stop] for name, array in job.inputs.items()}
-        self.weights, self.labels = job.weights, {}
+        self.weights, self.labels = weights or job.weights, {}
         self.option = job.option
+
+
+def individuals_of(job):
+    """Yield (program, job) for each individual: its row, or the one that all share, on its own weights."""
+    each = min(len(array) for array in job.inputs.values()) > 1
+    for place, weights in enumerate(chromosomes(job.option("population"), job.parents, job.weights)):
+        row = place if each else 0
+        yield job.subject, Slice(job, row, row + 1, dict(job.weights, **weights))
 
 
 def slices_of(job):

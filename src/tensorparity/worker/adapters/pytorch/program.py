@@ -28,7 +28,10 @@ class Program(object):
         self._returned = [spec.arg for spec in outputs if spec.kind == OutputKind.USER_OUTPUT]
         self.inputs = [spec.arg.name for spec in self._user if _is_tensor_argument(spec.arg)]
         self.outputs = [arg.name for arg in self._returned if _is_tensor_argument(arg)]
+        self.titles = dict(zip([getattr(arg, "name", "") for arg in self._returned], output_titles(exported)))
         self._state = self._read_state()
+        #: There is no batch axis: an instance is a whole set of inputs.
+        self.whole_sets = not self._has_batch_axis()
         if not self.outputs:
             raise Unsupported("the program returns no tensor")
 
@@ -45,6 +48,17 @@ class Program(object):
                     found[spec.arg.name] = source[spec.target]
                     break
         return found
+
+    def _has_batch_axis(self):
+        """Decide as the host does (``core/feeding``)."""
+        inputs = [shape_of(self.nodes[name].meta["val"]) for name in self.inputs]
+        if any(not sizes for sizes in inputs):
+            return False
+        first = {sizes[0] for sizes in inputs}
+        if len(first) > 1:
+            return False
+        outputs = [shape_of(self.nodes[name].meta["val"]) for name in self.outputs if name in self.nodes]
+        return first == {None} or all(sizes and sizes[0] in first for sizes in outputs)
 
     def is_state(self, node):
         return node.name in self._state
@@ -79,6 +93,10 @@ class Program(object):
                 found.append(tensors[name] if _is_tensor_argument(spec.arg) else _constant(spec.arg))
         return found
 
+    def title(self, output):
+        """Return what users call an output: its place in a dictionary; its own name where there is none."""
+        return self.titles.get(output) or output
+
     def traced_nodes(self):
         """Return the nodes that compute tensors, in order."""
         return [node for node in self.graph.nodes if is_computation(node)]
@@ -99,6 +117,22 @@ def load_program(path):
     import torch
 
     return Program(torch.export.load(path))
+
+
+def output_titles(exported):
+    """Return a name for each leaf that a program returns, ``cache.layers.0.keys``; None unless it has keys."""
+    from torch.utils import _pytree
+
+    spec = exported.call_spec.out_spec
+    if spec is None:
+        return []
+    tree = _pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
+    paths = [path for path, _ in _pytree.tree_flatten_with_path(tree)[0]]
+    return [_title(path) if any(hasattr(part, "key") for part in path) else None for path in paths]
+
+
+def _title(path):
+    return ".".join(str(getattr(part, "key", getattr(part, "idx", part))) for part in path)
 
 
 def is_computation(node):
@@ -147,10 +181,11 @@ def shape_of(tensor):
     return [size if isinstance(size, int) else None for size in tensor.shape]
 
 
-def input_json(node):
+def input_json(program, node):
     """Return the description of a placeholder, without its batch axis."""
     tensor = node.meta["val"]
-    return {"name": node.name, "shape": shape_of(tensor)[1:], "dtype": dtype_name(tensor.dtype)}
+    cut = 0 if program.whole_sets else 1
+    return {"name": node.name, "shape": shape_of(tensor)[cut:], "dtype": dtype_name(tensor.dtype)}
 
 
 def _is_tensor_argument(arg):

@@ -114,7 +114,8 @@ def _rename(graph, counterparts, program):
     made = [output for node in graph for output in node.outputs]
     found = {counterparts[value.name]: value for value in made if value.name in counterparts}
     wanted = {id(value): _tensor_name(key) for key, value in found.items()}
-    wanted.update({id(value): name for value, name in zip(graph.outputs, program.outputs)})
+    titles = [program.title(name) for name in program.outputs]
+    wanted.update({id(value): name for value, name in zip(graph.outputs, titles)})
     taken = {value.name for value in graph.inputs} | set(graph.initializers)
     # what must keep the program's name comes first, what is nobody's counterpart gives way
     for value in sorted(made, key=lambda value: (not value.is_graph_output(), id(value) not in wanted)):

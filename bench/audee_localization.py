@@ -1,0 +1,233 @@
+"""Precision and recall of (layer, parameter) pairs over networks with planted faults, for every localizing rule.
+
+    python bench/audee_localization.py [--networks 100] [--model lenet5] [--seed 0]
+
+Networks are valid variants; in each, a layer drawn by seed is wrong on one target, in a third of them two layers. A
+fault is there while one parameter of its layer has the value that it has in the network, or whatever its parameters
+are: then the answer is (layer, none). What is guilty follows from that; nothing is written by hand. The same table has
+the layers that CRADLE's rule (introduction rate above the third quartile) and the isolated replay accuse.
+
+One fault serves all networks: it reads from a layer's name when that layer is to be wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from searching import calibrated
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.case import Case
+from tensorparity.core.engine import Ask
+from tensorparity.core.graph import LayerGraph, Node, Ref
+from tensorparity.core.oracle import Setup
+from tensorparity.core.procedure import Mode, Procedure
+from tensorparity.core.runner import run_case
+from tensorparity.generators.mutation.variants import valid_variant
+from tensorparity.operators.catalogue import layer
+from tensorparity.oracles.causal import other_values
+from tensorparity.oracles.measure.rates import localization_map
+from tensorparity.targets.catalogue import traits_of
+from tensorparity.targets.faults import Fault
+from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
+from tensorparity.triage.examine import Examiner
+
+CLEAN, FAULTY = "keras:tensorflow", "keras:torch"
+TARGETS = (CLEAN, FAULTY)
+ALWAYS = "always"
+LAYERS = ("Conv2D", "Dense", "MaxPooling2D", "DepthwiseConv2D", "LSTM", "GRU", "SimpleRNN")
+#: Parameters that may switch a fault on; strides that follow another parameter are not their own.
+TRIGGERS = (
+    "padding",
+    "strides",
+    "activation",
+    "use_bias",
+    "dilation_rate",
+    "units",
+    "filters",
+    "kernel_size",
+    "pool_size",
+)
+
+FAULT = """
+import json
+import keras
+
+_call = keras.layers.Layer.__call__
+
+
+def wrong(layer):
+    name = layer.name
+    if "_guilty_" not in name:
+        return False
+    parameter, value = name.split("_guilty_")[1].split("_is_")
+    if parameter == "always":
+        return True
+    config = layer.get_config().get(parameter)
+    return json.dumps(config, default=str).encode().hex() == value
+
+
+def call(self, *args, **kwargs):
+    output = _call(self, *args, **kwargs)
+    if wrong(self) and not isinstance(output, (list, tuple)):
+        return output * 1.25 + 0.125
+    return output
+
+
+keras.layers.Layer.__call__ = call
+"""
+
+
+@dataclass
+class Score:
+    """Counts of one rule over all networks."""
+
+    right: int = 0
+    accused: int = 0
+    guilty: int = 0
+    innocent: int = 0
+    wrongly: int = 0
+    networks: list[int] = field(default_factory=list)
+
+    def add(self, accused: set[tuple[str, ...]], guilty: set[tuple[str, ...]], layers: int) -> None:
+        self.right += len(accused & guilty)
+        self.accused += len(accused)
+        self.guilty += len(guilty)
+        self.innocent += layers - len(guilty)
+        self.wrongly += len(accused - guilty)
+        self.networks.append(len(accused))
+
+    def __str__(self) -> str:
+        precision = self.right / self.accused if self.accused else 1.0
+        recall = self.right / self.guilty if self.guilty else 1.0
+        share = 100.0 * self.wrongly / self.innocent if self.innocent else 0.0
+        mean = float(np.mean(self.networks)) if self.networks else 0.0
+        return f"precision {precision:.3f}, recall {recall:.3f}, {mean:.2f} per network, accuses {share:.1f} % wrongly"
+
+
+def in_config(parameter: str, value: object) -> object:
+    """As Keras writes it into a layer's configuration."""
+    if parameter in ("kernel_size", "pool_size", "strides", "dilation_rate") and isinstance(value, int):
+        return [value, value]
+    return list(value) if isinstance(value, tuple) else value
+
+
+def planted(
+    graph: LayerGraph, weights: dict[str, Array], rng: np.random.Generator
+) -> tuple[Case, set[tuple[str, str]]]:
+    """The network with guilty layers, and the pairs that are guilty."""
+    able = [
+        node for node in graph.nodes if node.op in ("Conv2D", "Dense", "MaxPooling2D", "DepthwiseConv2D", "LSTM", "GRU")
+    ]
+    count = 2 if rng.random() < 1 / 3 else 1
+    chosen = [able[place] for place in rng.permutation(len(able))[:count]]
+    names: dict[str, str] = {}
+    guilty: set[tuple[str, str]] = set()
+    for node in chosen:
+        parameter, value = trigger(node, rng)
+        own = f"{node.name}_guilty_{parameter}_is_{value}"
+        names[node.name] = own
+        guilty.add((f"{own}#0", "" if parameter == ALWAYS else parameter))
+    return renamed(graph, weights, names), guilty
+
+
+def trigger(node: Node, rng: np.random.Generator) -> tuple[str, str]:
+    """A parameter that some other value of the catalogue switches off, or always."""
+    spec = layer(node.op)
+    complete = spec.complete(node.params)
+    known = (
+        "padding",
+        "strides",
+        "activation",
+        "use_bias",
+        "dilation_rate",
+        "units",
+        "filters",
+        "kernel_size",
+        "pool_size",
+    )
+    names = [p.name for p in spec.parameters if p.name in known and other_values(p, complete[p.name])]
+    if not names or rng.random() < 0.2:
+        return ALWAYS, "0"
+    name = names[int(rng.integers(len(names)))]
+    value = complete[name]
+    if name == "activation" and value is None:
+        value = "linear"
+    return name, json.dumps(in_config(name, value)).encode().hex()
+
+
+def renamed(graph: LayerGraph, weights: dict[str, Array], names: dict[str, str]) -> Case:
+    def ref(item: Ref) -> Ref:
+        return Ref(names.get(item.node, item.node), item.index)
+
+    nodes = tuple(
+        replace(
+            node,
+            name=names.get(node.name, node.name),
+            layer=names.get(node.layer, node.layer),
+            inputs=tuple(map(ref, node.inputs)),
+        )
+        for node in graph.nodes
+    )
+    other = replace(graph, nodes=nodes, outputs=tuple(map(ref, graph.outputs)))
+    moved = {
+        f"{names.get(key.split('/')[0], key.split('/')[0])}/{key.split('/', 1)[1]}": w for key, w in weights.items()
+    }
+    return Case(other, weights=moved)
+
+
+def one(
+    runner: LocalRunner, examiner: Examiner, case: Case, guilty: set[tuple[str, str]], scores: dict[str, Score]
+) -> str:
+    (examined,) = examiner.examine([Ask(case, TARGETS, ("causal",))])
+    places = {(place.node, place.parameter) for place in examined.judged.facts.get("places", ())}
+    graph = case.subject
+    assert isinstance(graph, LayerGraph)
+    layers = len(graph.nodes)
+    scores["audee: pairs"].add(places, guilty, layers)  # type: ignore[arg-type]
+    own = {(node,) for node, _ in guilty}
+    scores["isolated replay: layers"].add({(node,) for node, _ in places}, own, layers)  # type: ignore[arg-type]
+    traced = run_case(runner, replace(case, procedure=Procedure(trace=True, mode=Mode.EAGER)), TARGETS)
+    rates = localization_map(graph, *(traced[target].trace.nodes for target in TARGETS), {})
+    red = {(item.key,) for item in rates if item.highlighted}
+    scores["CRADLE's rule: layers"].add(red, own, layers)  # type: ignore[arg-type]
+    return "" if places == guilty else f"{sorted(places)} instead of {sorted(guilty)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", type=int, default=100)
+    parser.add_argument("--model", default="lenet5")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    options = parser.parse_args()
+    graph, weights, inputs = calibrated(options.model)
+    scores = {name: Score() for name in ("audee: pairs", "isolated replay: layers", "CRADLE's rule: layers")}
+    settings = RunnerSettings(cache=None, faults={FAULTY: Fault("wrong-by-name", FAULT)})
+    began = time.monotonic()
+    done = 0
+    with open_runner(TARGETS, settings) as runner:
+        examiner = Examiner(runner, Setup(options.seed, TARGETS, traits_of(TARGETS)))
+        index = -1
+        while done < options.networks and time.monotonic() - began < options.seconds:
+            index += 1
+            rng = np.random.default_rng([options.seed, index])
+            variant = valid_variant(graph, weights, rng, f"{options.model}-{index}")
+            case, guilty = planted(variant.graph, dict(variant.weights), rng)
+            case = replace(case, inputs=inputs)
+            if not all(outcome.completed for outcome in run_case(runner, case, TARGETS).values()):
+                continue  # nothing to compare: TensorFlow has some kernels for one data format only
+            missed = one(runner, examiner, case, guilty, scores)
+            done += 1
+            print(f"network {index}: {missed or 'right'}; pairs so far: {scores['audee: pairs']}", flush=True)
+    print(f"{done} of {options.networks} networks, variants of {options.model}, {time.monotonic() - began:.0f} s")
+    for name, score in scores.items():
+        print(f"{name:26} {score}")
+
+
+if __name__ == "__main__":
+    main()

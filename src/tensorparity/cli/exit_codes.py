@@ -1,0 +1,75 @@
+"""What a command ends with: the same rules for all of them.
+
+1: a new defect, or whatever else ``--fail-on`` names. 3: the run did not do what it was asked for: it was interrupted,
+or a target that was asked for ran nothing. 0 otherwise. (2, a usage error, never comes to a report.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ..core.finding import Class
+from ..core.severity import Severity
+from ..reporting.facts import Facts
+
+UNDECIDED, DIGITS = "undecided", Severity.DIGITS.value
+#: How a target fared that was asked for and ran nothing.
+_NEVER_RAN = ("broken", "missing", "skipped", "unsupported")
+
+
+@dataclass(frozen=True)
+class FailOn:
+    """What makes a run fail.
+
+    Args:
+        undecided: also what could not be decided.
+        digits: also a layer that costs digits in a model whose outputs agree.
+    """
+
+    classes: tuple[Class, ...] = (Class.DEFECT,)
+    undecided: bool = False
+    digits: bool = False
+
+
+class FailOnOption(click.ParamType[FailOn]):
+    """A comma-separated list of diagnosis classes, ``undecided`` and ``digits``; defects always count."""
+
+    name = "what,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> FailOn:
+        if isinstance(value, FailOn):
+            return value
+        names = [part.strip() for part in str(value).split(",") if part.strip()]
+        extra = {name for name in names if name in (UNDECIDED, DIGITS)}
+        try:
+            classes = tuple(Class(name) for name in names if name not in extra)
+        except ValueError:
+            known = ", ".join([*(item.value for item in Class), UNDECIDED, DIGITS])
+            self.fail(f"{value!r} names something unknown; known are {known}", param, ctx)
+        return FailOn(classes if classes or not extra else (Class.DEFECT,), UNDECIDED in extra, DIGITS in extra)
+
+
+def exit_code(facts: Facts, fail_on: FailOn, broken: bool, *, asked: bool = False) -> int:
+    """What this run ends with.
+
+    Args:
+        broken: the command itself says that the run failed.
+        asked: the user named the targets, so that one that ran nothing is a failure.
+    """
+    if _fails(facts, fail_on):
+        return 1
+    silent = asked and any(target.status in _NEVER_RAN for target in facts.targets)
+    return 3 if broken or silent or facts.interrupted else 0
+
+
+def _fails(facts: Facts, fail_on: FailOn) -> bool:
+    remarks = {finding.id for finding in facts.remarks}
+    spared = facts.accepted | (frozenset() if fail_on.digits else remarks)
+    if any(finding.diagnosis.klass in fail_on.classes and finding.id not in spared for finding in facts.findings):
+        return True
+    if fail_on.digits and remarks - facts.accepted:
+        return True
+    return fail_on.undecided and bool(facts.stats.get("undecided"))

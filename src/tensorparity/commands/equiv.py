@@ -1,0 +1,116 @@
+"""``equiv``: equivalence rules over the public functions of libraries."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..campaign.events import Listener, silent
+from ..campaign.filing import target_facts
+from ..campaign.sections import Sections
+from ..core.errors import UsageError
+from ..core.jsontext import Json
+from ..core.oracle import Setup
+from ..engines.eagle.engine import EagleEngine, targets_by_library
+from ..engines.eagle.inputs import listings, questions
+from ..engines.eagle.settings import EagleSettings
+from ..generators.api_inputs import ApiListing
+from ..generators.equivalences.models import model_name
+from ..reporting.facts import Facts
+from ..targets.catalogue import TARGETS, traits_of
+from ..targets.runner import open_runner, with_cache
+from ..targets.selection import installed_target, named_targets
+from .hunt import Hunted, HuntSettings, hunt
+
+#: The technique of this command.
+_ENGINE = EagleEngine.name
+
+
+@dataclass(frozen=True)
+class EquivSettings:
+    """What ``equiv`` is told; ``run`` is what it has in common with other campaigns."""
+
+    run: HuntSettings
+    rules: Sequence[str] = ()
+    apis: Sequence[str] = ()
+    inputs: int = 400
+
+    def hunted(self) -> HuntSettings:
+        """The campaign of one engine; the configuration and ``--set`` have the last word."""
+        told: dict[str, Json] = {"rules": tuple(self.rules), "apis": tuple(self.apis), "inputs": self.inputs}
+        told |= self.run.sections.engine(_ENGINE)
+        EagleSettings.from_mapping(told)
+        sections = Sections({**self.run.sections.engines, _ENGINE: told}, self.run.sections.oracles)
+        return replace(self.run, engines=(_ENGINE,), command="equiv", sections=sections)
+
+
+def equiv(settings: EquivSettings, listener: Listener = silent) -> Hunted:
+    """Run to the end and return what was found.
+
+    Raises:
+        UsageError: for unknown targets, rules or oracles.
+        StoreError: if the store cannot be written.
+    """
+    done = hunt(settings.hunted(), listener)
+    return replace(done, facts=_with_tables(done.facts))
+
+
+def _with_tables(facts: Facts) -> Facts:
+    """The engine's tables as the command's own."""
+    tables = facts.stats.get("engine_tables", {}).get(_ENGINE, {})
+    coverage = tables.get("coverage", {})
+    apis = sum(own["tested"] for own in coverage.values())
+    return replace(facts, stats={**facts.stats, "apis": apis, "equivalences": tables})
+
+
+def choose_libraries(text: str | None) -> list[str]:
+    """Targets by name; the name of a library stands for all its flavours that are installed.
+
+    Raises:
+        UsageError: for an unknown one, or where nothing is installed.
+    """
+    wanted = [part.strip() for part in (text or "tensorflow,torch,jax,keras").split(",") if part.strip()]
+    chosen: list[str] = []
+    for name in wanted:
+        flavours = [target for target in TARGETS.names() if TARGETS.get(target).traits.family == name]
+        if flavours and name not in TARGETS:
+            chosen += [target for target in flavours if installed_target(target)]
+        else:
+            chosen += named_targets(name)
+    if not chosen:
+        raise UsageError(f"none of {', '.join(wanted)} is installed")
+    return list(dict.fromkeys(chosen))
+
+
+def list_equivalences(settings: EquivSettings) -> Facts:
+    """What would be tested, per rule and function: libraries are asked what they offer, and nothing is run.
+
+    Raises:
+        UsageError: for unknown targets or rules.
+    """
+    began, hunted = time.monotonic(), settings.hunted()
+    eagle = EagleSettings.from_mapping(hunted.sections.engine(_ENGINE))
+    setup = Setup(hunted.seed, tuple(hunted.targets), traits_of(hunted.targets))
+    asked = questions(targets_by_library(setup))
+    with open_runner(hunted.targets, hunted.runner) as runner:
+        outcomes = with_cache(runner, hunted.runner).run_pairs(asked)
+        targets = target_facts(runner, hunted.targets, {outcome.target: outcome for outcome in outcomes})
+    known = listings([outcome.reply for outcome in outcomes])
+    apis = tuple(spoken_of(known, eagle))
+    stats: dict[str, Json] = {"apis": len(apis), "seconds": time.monotonic() - began}
+    return Facts("equiv", hunted.seed, targets, stats, apis=apis)
+
+
+def spoken_of(known: Mapping[str, ApiListing], eagle: EagleSettings) -> Iterator[Json]:
+    """Every function that some rule speaks of, by its name; what a rule makes itself is one of them."""
+    rules = eagle.chosen()
+    names = {api: library for library, listing in known.items() for api in listing.apis}
+    for rule in rules:
+        for library in known:
+            own = rule.own_cases(library, eagle.configurations, 0) if library in rule.libraries() else []
+            names.update({model_name(case): library for case in own})
+    for api, library in sorted(names.items()):
+        found = [rule.name for rule in rules if library in rule.libraries() and rule.applies(api)]
+        if found and eagle.wants(api):
+            yield {"api": api, "library": library, "rules": found}

@@ -1,0 +1,103 @@
+"""A search under way: which fitness of which targets it reads, what has failed in it, and whether it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...core.case import Case
+from ...core.engine import Ask, Result
+from ...core.jsontext import Json
+from ...generators.search.genetic import Search
+from ...oracles.measure.individuals import DISTANCE, NAN, NO_DISTANCE, OTHER_LABEL, RANGE, pair_name
+from ...oracles.population import POPULATION
+from .settings import INCONSISTENCY
+
+#: Who judges an individual that failed, on one row, with all of its numbers.
+_JUDGE = "parity"
+#: Individuals of one search that are judged: what fails for one reason fails a hundred times.
+_MOST_JUDGED = 3
+
+
+@dataclass
+class SearchRun:
+    """One search of one variant for one pair of targets, or for NaN on one.
+
+    Args:
+        model: the seed model's name; ``variant`` the network's.
+        generations: it ends after so many.
+        first_failure: it ends with the first failure.
+        failures: how many individuals failed so far.
+        waiting: individuals that failed and have not been judged yet.
+    """
+
+    model: str
+    variant: str
+    goal: str
+    targets: tuple[str, ...]
+    search: Search
+    generations: int
+    first_failure: bool = False
+    failures: int = 0
+    failed_at: int | None = None
+    broken: bool = False
+    judged: int = 0
+    waiting: list[Case] = field(default_factory=list)
+
+    @property
+    def is_over(self) -> bool:
+        ended = self.broken or self.search.generation >= self.generations
+        return ended or (self.first_failure and self.failures > 0)
+
+    def ask(self) -> Ask:
+        return Ask(self.search.next_case(), self.targets, (POPULATION,), counted=False)
+
+    def individuals(self) -> list[Ask]:
+        """What failed, as cases of their own."""
+        asks = [Ask(case, oracles=(_JUDGE,), counted=False) for case in self.waiting]
+        self.waiting = []
+        return asks
+
+    def tell(self, result: Result) -> None:
+        """Select by the fitness of a generation; where a target did not complete it, the search is over."""
+        fitness, failed = self._fitness(result)
+        if fitness is None:
+            self.broken = True
+            self._keep([0])
+            return
+        self._keep(failed)
+        before = self.search.evaluations
+        self.search.tell(fitness)
+        if failed and self.failed_at is None:
+            self.failed_at = before + failed[0] + 1
+        self.failures += len(failed)
+
+    def _fitness(self, result: Result) -> tuple[Sequence[float] | None, list[int]]:
+        if self.goal == INCONSISTENCY:
+            pair = pair_name(*self.targets)
+            distances = result.measures.get(DISTANCE, {}).get(pair)
+            labels = result.measures.get(OTHER_LABEL, {}).get(pair, ())
+            return distances, [row for row, other in enumerate(labels) if other]
+        (target,) = self.targets
+        nan = result.measures.get(NAN, {}).get(target, ())
+        return result.measures.get(RANGE, {}).get(target), [row for row, has in enumerate(nan) if has]
+
+    def _keep(self, failed: Sequence[int]) -> None:
+        for row in failed[: max(0, min(1, _MOST_JUDGED - self.judged))]:
+            self.waiting.append(self.search.individual(row))
+            self.judged += 1
+
+    def curve(self) -> Json:
+        """What a report draws: the best fitness by the number of evaluations."""
+        search = self.search
+        return {
+            "model": self.model,
+            "variant": self.variant,
+            "level": search.level,
+            "goal": self.goal,
+            "targets": list(self.targets),
+            "strategy": search.settings.strategy,
+            "failures": self.failures,
+            "failed_at": self.failed_at,
+            "curve": [[count, value if value > NO_DISTANCE else 0.0] for count, value in search.points],
+        }

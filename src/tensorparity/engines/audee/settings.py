@@ -1,0 +1,91 @@
+"""What ``[engine.audee]`` says, and the paper's own settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from ...core.errors import UsageError
+from ...core.jsontext import Json
+from ...generators.search.genetic import LEVELS, SearchSettings
+
+NET = "net"
+INCONSISTENCY, NAN = "inconsistency", "nan"
+GOALS = (INCONSISTENCY, NAN)
+#: The paper searches for NaN on inputs and weights together only.
+NAN_LEVELS = ("input+weight",)
+
+
+@dataclass(frozen=True)
+class AudeeSettings:
+    """How networks are mutated and searched.
+
+    Args:
+        variants: of every seed model.
+        invalid: the share of them that has one value which its declaration refuses.
+        levels: on which variants that do not fail are searched; none for network mutation alone.
+        goals: what is searched for: other labels, NaN, or both.
+        searched: how many variants of a seed model that did not fail are searched, for each pair or target.
+        generations: of one search; the paper's half an hour, for a clock would teach an engine what differs from run
+            to run.
+        inputs: of the data set, at most.
+        repeats: searches of one network with other seeds (NaN only).
+        first_failure: a search ends with its first failure; else its failures are collected.
+        watch: the layer whose distance or range is the fitness; by default the logits.
+        search: the constants of Algorithm 1.
+    """
+
+    variants: int = 20
+    invalid: float = 0.2
+    levels: tuple[str, ...] = ("input", "weight")
+    goals: tuple[str, ...] = (INCONSISTENCY,)
+    searched: int = 1
+    generations: int = 20
+    inputs: int = 10_000
+    repeats: int = 1
+    first_failure: bool = False
+    watch: str = ""
+    search: SearchSettings = field(default_factory=SearchSettings)
+
+    def __post_init__(self) -> None:
+        for name, known in (("levels", LEVELS), ("goals", GOALS)):
+            unknown = [value for value in getattr(self, name) if value not in known]
+            if unknown:
+                raise UsageError(f"unknown {name[:-1]} {unknown[0]!r}; known are {', '.join(known)}")
+        if self.variants < 0 or not 0.0 <= self.invalid <= 1.0:
+            raise UsageError("audee wants a number of variants and the share of invalid ones")
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Json]) -> AudeeSettings:
+        """From a section of a configuration file.
+
+        Raises:
+            UsageError: for a setting that there is not, or a value that it cannot have.
+        """
+        own = {item.name for item in fields(cls)} - {"search"}
+        of_search = {item.name for item in fields(SearchSettings)}
+        for name in settings:
+            if name not in own | of_search:
+                raise UsageError(f"audee has no setting {name!r}; known are {', '.join(sorted(own | of_search))}")
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
+        }
+        search = replace(SearchSettings(), **{name: given[name] for name in of_search & set(given)})
+        return cls(**{name: given[name] for name in own & set(given)}, search=search)
+
+
+def paper_settings(given: AudeeSettings) -> AudeeSettings:
+    """Sections 3.2 and 3.4: 500 variants, 20 that do not fail are searched, 10,000 inputs, five repeats for NaN.
+
+    The half hour of a search becomes a number of generations that no search here reaches sooner.
+    """
+    return replace(given, variants=500, searched=20, inputs=10_000, repeats=5, generations=1000, first_failure=True)
+
+
+#: All that may be set: of the engine, and of its search.
+SETTING_NAMES = tuple(
+    sorted(
+        ({item.name for item in fields(AudeeSettings)} - {"search"}) | {item.name for item in fields(SearchSettings)}
+    )
+)

@@ -1,0 +1,1 @@
+"""EAGLE: two computations of one library that must agree."""

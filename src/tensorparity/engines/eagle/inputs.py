@@ -1,0 +1,117 @@
+"""Where the inputs of functions come from: what the libraries list and bring along, and what is learned by trying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.arraytext import arrays_from_json
+from ...core.call import ApiCall
+from ...core.case import Case
+from ...core.jsontext import Json
+from ...core.outcome import Outcome, Status
+from ...core.procedure import Goal, Procedure
+from ...generators.api_inputs import ApiInputs, ApiListing, samples_case, shipped_cases
+from .settings import VALUES
+
+#: Which libraries bring inputs along.
+_WITH_SAMPLES = ("torch", "jax", "keras")
+_MOST_ELEMENTS = 4096
+#: Of so many functions, a library is asked for the inputs of those alone.
+_FEW = 200
+
+
+def questions(targets: Mapping[str, tuple[str, ...]], seed: int = 0) -> list[tuple[Case, str]]:
+    """What each library is asked first, and which target answers for it."""
+    return [(Case(ApiCall(library), Procedure(goal=Goal.APIS), seed=seed), own[0]) for library, own in targets.items()]
+
+
+def listings(replies: Sequence[Json]) -> dict[str, ApiListing]:
+    """By library, what it offers."""
+    found = [ApiListing.from_json(reply) for reply in replies if reply is not None]
+    return {listing.library: listing for listing in found}
+
+
+def samples_questions(
+    known: Mapping[str, ApiListing], targets: Mapping[str, tuple[str, ...]], wanted: Callable[[str], bool]
+) -> list[tuple[Case, str]]:
+    """What has the libraries give the inputs inside them; of few functions, of those alone."""
+    found = []
+    for library in _WITH_SAMPLES:
+        names = [api for api in known[library].apis if wanted(api)] if library in known else []
+        if names:
+            few = names if len(names) <= _FEW else []
+            found.append((samples_case(known[library], few), targets[library][0]))
+    return found
+
+
+@dataclass
+class _Library:
+    inputs: ApiInputs
+    shipped: dict[str, list[Case]] = field(default_factory=dict)
+
+
+class InputSource:
+    """Inputs of all functions of all libraries of a run.
+
+    Args:
+        known: what each library offers.
+        replies: the inputs that libraries bring along; None where one did not answer.
+    """
+
+    def __init__(self, known: Mapping[str, ApiListing], replies: Sequence[Json], seed: int) -> None:
+        self._seed = seed
+        self._plain: dict[str, tuple[str, Case]] = {}
+        self._libraries = {library: _Library(ApiInputs(listing, seed)) for library, listing in known.items()}
+        for own in self._libraries.values():
+            for reply in replies:
+                if reply is not None:
+                    arrays = arrays_from_json(reply.get("arrays", {}))
+                    outcome = Outcome("", Status.COMPLETED, outputs=arrays, reply=reply)
+                    own.shipped.update(shipped_cases(outcome, own.inputs.listing))
+
+    def apis(self) -> list[str]:
+        return [api for own in self._libraries.values() for api in own.inputs.listing.apis]
+
+    def enumerated(self) -> dict[str, int]:
+        return {library: len(own.inputs.listing.apis) for library, own in self._libraries.items()}
+
+    def is_raw(self, api: str) -> bool:
+        return ".raw_ops." in api
+
+    def configurations(self, api: str, count: int) -> list[Case]:
+        """Calls of a function, shipped ones first, each with ``VALUES`` inputs."""
+        own = self._libraries[api.partition(".")[0]]
+        shipped = own.shipped.get(api, [])[: max(1, (2 * count) // 3)]
+        cases = [*shipped, *own.inputs.configurations(api, count - len(shipped))]
+        found = []
+        for case in cases:
+            if not case.inputs or sum(array.size for array in case.inputs.values()) > _MOST_ELEMENTS:
+                continue
+            stacked = self._stacked(api, own.inputs, case)
+            self._plain[stacked.digest] = (api, case)
+            found.append(stacked)
+        return found
+
+    def _stacked(self, api: str, inputs: ApiInputs, case: Case) -> Case:
+        """The call with other numbers as well, one row each."""
+        drawn = [case, *inputs.values(api, case, VALUES - 1)]
+        arrays: dict[str, Array] = {
+            name: np.stack([np.asarray(one.inputs[name]) for one in drawn]) for name in case.inputs
+        }
+        return replace(case, procedure=replace(case.procedure, rows=len(drawn)), inputs=arrays, seed=self._seed)
+
+    def learn(self, case: Case, accepted: bool) -> None:
+        """Tell the generator whether a call that it proposed was taken."""
+        api, plain = self._plain.pop(case.digest, ("", None))
+        if plain is not None:
+            self._libraries[api.partition(".")[0]].inputs.learn(api, plain, accepted)
+
+
+def describe(result: Any) -> Json:
+    """The reply of a question; None where there is none."""
+    return next(iter(result.replies.values()), None)

@@ -1,0 +1,78 @@
+"""What ``[engine.eagle]`` says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ...core.errors import UsageError
+from ...core.jsontext import Json
+from ...core.rule import RULES
+from ...generators.equivalences.base import Equivalence
+
+#: Values for one configuration of shape and parameters.
+VALUES = 10
+#: Rules of this cost are run only if they are asked for, or at the end on few configurations.
+COMPILED_BY_C = 3
+
+
+@dataclass(frozen=True)
+class EagleSettings:
+    """Which rules on which functions, and on how many inputs.
+
+    Args:
+        rules: by name or by the paper's number; none means all.
+        apis: globs of public names; none means all.
+        inputs: for each rule and function, ``VALUES`` for every configuration.
+        derivatives: up to which order gradients are compared as well, where a rule speaks of them.
+        few: configurations for rules that a C++ compiler is needed for.
+    """
+
+    rules: tuple[str, ...] = ()
+    apis: tuple[str, ...] = ()
+    inputs: int = 40
+    derivatives: int = 1
+    few: int = 1
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Json]) -> EagleSettings:
+        """From a section of a configuration file.
+
+        Raises:
+            UsageError: for a setting that there is not, or a rule that nobody knows.
+        """
+        known = {item.name for item in fields(cls)}
+        for name in settings:
+            if name not in known:
+                raise UsageError(f"eagle has no setting {name!r}; known are {', '.join(sorted(known))}")
+        lists = {name: tuple(value) for name, value in settings.items() if isinstance(value, list)}
+        given: dict[str, Any] = {**settings, **lists}
+        made = cls(**given)
+        made.chosen()
+        return made
+
+    @property
+    def configurations(self) -> int:
+        return max(1, self.inputs // VALUES)
+
+    def chosen(self) -> list[Equivalence]:
+        """The rules, the cheap ones first.
+
+        Raises:
+            UsageError: for one that nobody knows.
+        """
+        ours = [rule for name in RULES.names() if isinstance(rule := RULES.get(name), Equivalence)]
+        if not self.rules:
+            kept = ours
+        else:
+            kept = [rule for rule in ours if rule.name in self.rules or str(rule.paper) in self.rules]
+            numbers = {str(rule.paper) for rule in ours if rule.paper}
+            for name in self.rules:
+                if name not in RULES and name not in numbers:
+                    raise UsageError(f"unknown rule {name!r}; known are {', '.join(RULES.names())}, and 1 to 16")
+        return sorted(kept, key=lambda rule: (rule.cost, rule.name))
+
+    def wants(self, api: str) -> bool:
+        return not self.apis or any(fnmatchcase(api, pattern) for pattern in self.apis)

@@ -1,0 +1,32 @@
+"""Valid inputs that ship inside a library (``Goal.SAMPLES``), as cases by function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.call import ApiCall, argument_from_json
+from ...core.case import Case
+from ...core.outcome import Outcome
+from ...core.procedure import Goal, Procedure
+from .listing import ApiListing
+
+_CALL = Procedure(goal=Goal.CALL)
+
+
+def samples_case(listing: ApiListing, apis: Sequence[str] = ()) -> Case:
+    """What asks a library for the inputs inside it; with names of functions for theirs alone, which is quicker."""
+    names = [name for api in apis for name in (api, *listing.apis[api].aliases)]
+    return Case(ApiCall(listing.library, (), {"of": names} if names else {}), Procedure(goal=Goal.SAMPLES))
+
+
+def shipped_cases(outcome: Outcome, listing: ApiListing) -> dict[str, list[Case]]:
+    """The calls by the name the function is listed under; what is not listed, or never called, is left out."""
+    found: dict[str, list[Case]] = {}
+    aliases = {alias: api.name for api in listing.apis.values() for alias in (api.name, *api.aliases)}
+    for place, sample in enumerate(outcome.reply["samples"] if outcome.reply else ()):
+        api = aliases.get(sample["of"])
+        if api is not None and all(f"{place}/{name}" in outcome.outputs for name in sample["arrays"]):
+            inputs = {name: outcome.outputs[f"{place}/{name}"] for name in sample["arrays"]}
+            call = argument_from_json({"$call": sample["call"]})
+            found.setdefault(api, []).append(Case(call, _CALL, inputs=inputs))
+    return found

@@ -1,0 +1,100 @@
+"""What the rules have in common: where each applies, what it promises, and how it is shown in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from ...core.call import ApiCall
+from ...core.case import Case, Counterpart
+from ...core.rule import Demands
+
+#: The libraries that rules speak of.
+LIBRARIES = ("tensorflow", "torch", "jax", "keras")
+
+
+class Category(Enum):
+    """The categories of the paper's Table 1, and ours beyond it."""
+
+    OPTIMIZATION = "Optimization"
+    REDUNDANCY = "API Redundancy"
+    STRUCTURE = "Data Structure Equivalence"
+    FORMAT = "Data Format Equivalence"
+    INVERSE = "Inverse Equivalence"
+    EVALUATION = "Model Evaluation Equivalence"
+    BEYOND = "Beyond the paper"
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """A rule; subclasses make the other side.
+
+    Args:
+        paper: its number in the paper's Table 1; 0 for a rule beyond it.
+        statement: what must agree, as the paper writes it.
+        absent: by library, why it does not apply there; it applies to all others.
+        cost: the cheaper, the sooner: 0 plain calls, 1 traced, 2 compiled, 3 compiled by a C++ compiler.
+        derivative: the order up to which gradients are compared as well.
+    """
+
+    name: str
+    paper: int
+    category: Category
+    statement: str
+    absent: Mapping[str, str] = field(default_factory=dict)
+    demands: Demands = field(default_factory=Demands)
+    cost: int = 0
+    derivative: int = 0
+
+    def libraries(self) -> tuple[str, ...]:
+        return tuple(library for library in LIBRARIES if library not in self.absent)
+
+    def applies(self, api: str) -> bool:
+        """Whether it speaks of a public function, as far as its name tells."""
+        return library_of_name(api) in self.libraries()
+
+    def own_cases(self, library: str, count: int, seed: int) -> list[Case]:
+        """Cases made for the rule, where functions called at random would seldom have its form."""
+        return []
+
+    def prepared(self, case: Case) -> Case | None:
+        """A case of a function in the form that the rule is about; None where it says nothing of it."""
+        return case
+
+    def counterpart(self, case: Case) -> Counterpart | None:
+        """The other side."""
+        raise NotImplementedError(type(self).__name__)
+
+    def equivalence(self, case: Case) -> Case | None:
+        """A case of both sides; None where the rule does not apply."""
+        ready = self.prepared(case) if self.applies(api_name(case)) else None
+        other = self.counterpart(ready) if ready is not None else None
+        return replace(ready, counterpart=replace(other, rule=self.name)) if ready and other else None
+
+
+@dataclass(frozen=True)
+class Variant(Equivalence):
+    """A rule whose other side is the same call, run in another way."""
+
+    variant: str = ""
+
+    def counterpart(self, case: Case) -> Counterpart | None:
+        if not isinstance(case.subject, ApiCall) or not case.inputs or library_of(case) in self.absent:
+            return None
+        return Counterpart(procedure=replace(case.procedure, variant=self.variant))
+
+
+def api_name(case: Case) -> str:
+    """The public name that a case is about: of a program, the first from outside that is one."""
+    if not isinstance(case.subject, ApiCall):
+        return ""
+    return next((call.api for call in case.subject.calls() if call.api[:1].isalpha()), "")
+
+
+def library_of_name(api: str) -> str:
+    return api.partition(".")[0]
+
+
+def library_of(case: Case) -> str:
+    return library_of_name(api_name(case))

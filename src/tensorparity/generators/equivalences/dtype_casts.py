@@ -1,0 +1,80 @@
+"""Rule 12, dtype casts: a function of numbers that two types hold exactly, in either of them.
+
+What the wide type answers must fit the narrow one: elements beyond its range are left out. What overflows on the way
+counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...core.arrays import Array, dtype_name, dtype_named
+from ...core.call import ApiCall, DtypeArg, parts_of
+from ...core.case import Case, Counterpart
+from ...core.rule import Demands
+from .base import Category, Equivalence
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+#: Whole numbers up to this size are exact in every type that is compared.
+_LARGEST = 100
+
+
+@dataclass(frozen=True)
+class DtypeCast(Equivalence):
+    """One pair of types."""
+
+    wide: str = "float64"
+    narrow: str = "float32"
+
+    def prepared(self, case: Case) -> Case | None:
+        """Floating inputs as whole numbers in the wide type."""
+        if not isinstance(case.subject, ApiCall) or _names_a_dtype(case.subject):
+            return None
+        names = [name for name, array in case.inputs.items() if dtype_name(array) == "float32"]
+        if not names or any(dtype_name(array) in _FLOATS and name not in names for name, array in case.inputs.items()):
+            return None
+        return replace(case, inputs={n: self._whole(a) if n in names else a for n, a in case.inputs.items()})
+
+    def _whole(self, array: Array) -> Array:
+        with np.errstate(all="ignore"):
+            whole = np.clip(
+                np.rint(np.nan_to_num(array.astype(np.float64) * 4, posinf=7.0, neginf=-7.0)), -_LARGEST, _LARGEST
+            )
+        return (np.abs(whole) if self.narrow.startswith("u") else whole).astype(dtype_named(self.wide))
+
+    def counterpart(self, case: Case) -> Counterpart | None:
+        if not isinstance(case.subject, ApiCall) or _names_a_dtype(case.subject):
+            return None
+        wide = [name for name, array in case.inputs.items() if dtype_name(array) == self.wide]
+        narrow = {name: case.inputs[name].astype(dtype_named(self.narrow)) for name in wide}
+        exact = all(bool((narrow[name].astype(self.wide) == case.inputs[name]).all()) for name in wide)
+        if not wide or not exact:
+            return None
+        return Counterpart(inputs={**case.inputs, **narrow})
+
+
+def _names_a_dtype(call: ApiCall) -> bool:
+    values = (value for inner in call.calls() for value in (*inner.args, *inner.kwargs.values()))
+    return any(isinstance(part, DtypeArg) for value in values for part in parts_of(value))
+
+
+def _pair(wide: str, narrow: str) -> DtypeCast:
+    absent = {}
+    if "64" in wide:
+        absent = {"jax": f"{wide} exists behind a switch only", "keras": "most backends narrow 64 bits by design"}
+    demands = Demands(dtypes=False, optional=True, narrow=True)
+    statement = "F(cast(I, type_X)) = F(cast(I, type_Y))"
+    name = f"cast-{narrow}-{wide}"
+    return DtypeCast(name, 12, Category.FORMAT, statement, absent, demands, wide=wide, narrow=narrow)
+
+
+FLOAT32_FLOAT64 = _pair("float64", "float32")
+FLOAT16_FLOAT32 = _pair("float32", "float16")
+BFLOAT16_FLOAT32 = _pair("float32", "bfloat16")
+INT8_INT16 = _pair("int16", "int8")
+INT16_INT32 = _pair("int32", "int16")
+INT32_INT64 = _pair("int64", "int32")
+UINT8_INT32 = _pair("int32", "uint8")
+INT64_FLOAT64 = _pair("float64", "int64")

@@ -1,0 +1,1 @@
+"""Searching inputs and weights: Audee's Algorithm 1 over populations that are run as one case."""

@@ -1,0 +1,360 @@
+"""Two ways to compute one call that must agree: outputs, gradients, shapes, dtypes, exceptions, row by row.
+
+What differs by more than rounding may be rounding all the same: a sum in another order, a tie, a kink. A run of one
+side in float64, on the input and on inputs moved as far as rounding moves them, says what an answer may be
+(``measure/neighbourhood``), and so which side is wrong. What depends on the seed is drawn, and blames nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.arrays import Array, dtype_name, unit_roundoff
+from ..core.case import Case
+from ..core.channels import is_exact, same
+from ..core.endings import DEADLY, KIND_OF_ENDING, ended_badly
+from ..core.evidence import observed
+from ..core.finding import Class, Diagnosis
+from ..core.messages import gist
+from ..core.oracle import Answer, Check, Judged, Seen
+from ..core.outcome import Failure, Outcome, Status
+from ..core.rows import one_row
+from ..core.rule import Agreement, Demands, demands_of
+from ..core.suspicion import Suspicion
+from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from .base import Asking, Steps, Stepwise
+from .call_rows import Row, rows_of
+from .measure.call_freedoms import freedom_of_call, lacks
+from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
+from .measure.roundoff import SCREEN, output_units
+from .statements import BY_NOTHING, BY_REFERENCE
+from .subjects import api_of, call_parameters
+
+#: So many rows of one case are looked into.
+_LOOKED_INTO = 2
+#: Without a float64 run, only what differs in every digit is called different.
+_GROSS = 1e-2
+SIDES = ("the case", "its counterpart")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs in one row.
+
+    Args:
+        name: of the output or gradient; empty where it is about all.
+        wrong: which side is, where that is known.
+        ended: how the side that gave nothing ended.
+        allowed: absolute, what rounding explains.
+    """
+
+    row: int | None
+    said: str
+    kind: Kind = Kind.EQUIVALENCE
+    name: str = ""
+    apart: float | None = None
+    relative: float | None = None
+    wrong: int | None = None
+    ended: Outcome | None = None
+    klass: Class = Class.DEFECT
+    allowed: float = 0.0
+    judged_by: str = BY_NOTHING
+
+
+class CallEquivalence(Stepwise):
+    """Every target is judged alone: its two answers must agree, whatever the others say."""
+
+    def steps(self, seen: Seen) -> Steps:
+        verdicts: list[Verdict] = []
+        suspicions: list[Suspicion] = []
+        for target in seen.targets:
+            verdict, found = yield from self._target(seen, target)
+            verdicts.append(verdict)
+            suspicions += found
+        return Judged(tuple(verdicts), tuple(suspicions))
+
+    def _target(self, seen: Seen, target: str) -> Asking[tuple[Verdict, list[Suspicion]]]:
+        one, other = (outcomes[target] for outcomes in seen.outcomes)
+        ended = _ended(seen, target, one, other)
+        if ended is not None:
+            return ended
+        first, second = seen.case.sides()
+        demands = demands_of(_rule(seen.case))
+        rows = list(zip(rows_of(first, one), rows_of(second, other), strict=True))
+        if not other.completed and any(row.failure for row, _ in rows):
+            # a way that runs all inputs at once cannot tell which of them is refused
+            reason = f"{target} refuses some of the inputs on both sides"
+            return Verdict(Judgement.UNDECIDED, (target,), reason, stage=Stage.CALL), []
+        places: list[int | None] = list(range(len(rows))) if first.procedure.rows is not None else [None]
+        screened = [(place, compared(place, *pair, demands)) for place, pair in zip(places, rows, strict=True)]
+        doubtful = [difference for _, difference in screened if difference is not None]
+        answered = sum(a.failure is None and b.failure is None for a, b in rows)
+        worst: Difference | None = None
+        for difference in sorted(doubtful, key=_rank)[:_LOOKED_INTO]:
+            pair = rows[difference.row or 0]
+            decided = yield from self._decided(seen, target, difference, pair, demands)
+            worst = decided if worst is None or _rank(decided) < _rank(worst) else worst
+            if worst.klass is Class.DEFECT:
+                break
+        return said_of(seen, target, worst, answered)
+
+    def _decided(
+        self, seen: Seen, target: str, difference: Difference, pair: tuple[Row, Row], demands: Demands
+    ) -> Asking[Difference]:
+        """A difference as what it is: drawn by chance, a freedom, rounding, or a defect."""
+        case = seen.case if difference.row is None else one_row(seen.case, difference.row)
+        free = freedom_of_call(case)
+        if free:
+            return replace(difference, klass=Class.SPECIFICATION, said=f"{difference.said}; {free}")
+        failed = [row.failure for row in pair if row.failure is not None]
+        if failed:
+            return _one_sided(difference, pair, demands)
+        if (yield from _is_drawn(case, target)):
+            return replace(difference, klass=Class.UNSUPPORTED, said="it gives random numbers")
+        if not difference.name or difference.kind in (Kind.SHAPE, Kind.DTYPE) or demands.agreement is Agreement.BITS:
+            return difference
+        found = yield from _by_neighbourhood(case, target, difference, pair, demands)
+        if demands.accused is not None and found.klass is Class.DEFECT and found.wrong != demands.accused:
+            return replace(found, klass=Class.PRECISION, said=f"{found.said}: that side may be")
+        return found
+
+
+def _rule(case: Case) -> str:
+    return case.counterpart.rule if case.counterpart else ""
+
+
+_CLASSES = (Class.DEFECT, Class.PRECISION, Class.SPECIFICATION, Class.UNSUPPORTED, Class.FLAKY)
+
+
+def _rank(difference: Difference) -> tuple[int, int, float]:
+    """Defects first, then what cannot be rounding, then the largest."""
+    certain = difference.kind in (Kind.SHAPE, Kind.DTYPE, Kind.NAN)
+    return _CLASSES.index(difference.klass), 0 if certain else 1, -(difference.apart or 0.0)
+
+
+# Endings
+
+
+def _ended(seen: Seen, target: str, one: Outcome, other: Outcome) -> tuple[Verdict, list[Suspicion]] | None:
+    """What is said where a side gave nothing at all: neither did is no difference, one did is."""
+    if one.completed and other.completed:
+        return None
+    told = "; ".join(f"{name}: {o.status.value}" for name, o in zip(SIDES, (one, other), strict=True))
+    bad = next((o for o in (one, other) if ended_badly(o)), None)
+    if bad is None or not (one.completed or other.completed):
+        reason = f"{target} completes neither side, or cannot ({told})"
+        return Verdict(Judgement.UNDECIDED, (target,), reason, stage=Stage.CALL), []
+    if bad.status is Status.RAISED:
+        return None  # its rows are judged one by one
+    place = 0 if bad is one else 1
+    difference = Difference(None, f"{bad.status.value} on {SIDES[place]} alone", ended=bad, wrong=place)
+    return said_of(seen, target, difference, 0)
+
+
+def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:
+    """Accepted on one side and refused on the other; the library's word that it has no such thing is no defect."""
+    place = 0 if pair[0].failure is not None else 1
+    failure = pair[place].failure
+    assert failure is not None
+    either = demands.narrow  # of two types, a function may take any one
+    by_values = place == 0 and demands.agreement is Agreement.FORM  # who sees no numbers cannot refuse them
+    if by_values or (demands.optional and (place == 1 or either)) or lacks(failure):
+        return replace(difference, klass=Class.UNSUPPORTED)
+    return difference
+
+
+# Comparing
+
+
+def compared(place: int | None, a: Row, b: Row, demands: Demands) -> Difference | None:
+    """What differs at first sight in one row; None where nothing does."""
+    if a.failure or b.failure:
+        return _refused(place, a.failure, b.failure)
+    names = [name for name in a.answers if name in b.answers]
+    missing = set(a.answers) ^ set(b.answers)
+    if any(not name.startswith("gradient:") for name in missing):
+        return Difference(place, f"{len(a.answers)} results on one side, {len(b.answers)} on the other")
+    found = [_of_one(place, name, a.answers[name], b.answers[name], demands) for name in names]
+    return min((difference for difference in found if difference is not None), key=_rank, default=None)
+
+
+def _refused(place: int | None, first: Failure | None, second: Failure | None) -> Difference | None:
+    if first is not None and second is not None:
+        return None
+    side = 0 if first is not None else 1
+    failure = first or second
+    assert failure is not None
+    said = f"{SIDES[side]} alone raises {failure.type}: {gist(failure.message)}"
+    return Difference(place, said, Kind.ERROR, wrong=side)
+
+
+def _of_one(place: int | None, name: str, a: Array, b: Array, demands: Demands) -> Difference | None:
+    if a.shape != b.shape and name.startswith("gradient:"):
+        return None  # with respect to inputs that the two sides have each of their own
+    if a.shape != b.shape:
+        return Difference(place, f"{name}: shapes {a.shape} and {b.shape}", Kind.SHAPE, name)
+    if demands.dtypes and dtype_name(a) != dtype_name(b):
+        return Difference(place, f"{name}: dtypes {dtype_name(a)} and {dtype_name(b)}", Kind.DTYPE, name)
+    if demands.agreement is Agreement.FORM:
+        return None
+    if demands.narrow:
+        a, b = _within_reach(a, b)
+    alike = _same_bits(a, b) if demands.agreement is Agreement.BITS else same(a, b)
+    if alike.all():
+        return None
+    return _of_values(place, name, a, b, demands)
+
+
+def _within_reach(a: Array, b: Array) -> tuple[Array, Array]:
+    """Both answers with what the second's type cannot hold left out: large numbers, and fractions of whole ones."""
+    if b.dtype.kind not in "iu" or a.dtype.kind not in "iuf":
+        return a, b
+    info = np.iinfo(b.dtype)
+    with np.errstate(all="ignore"):
+        fits = (a >= info.min) & (a <= info.max) & (a == np.rint(a) if a.dtype.kind == "f" else True)
+    return np.where(fits, a, 0), np.where(fits, b, 0)
+
+
+def _same_bits(a: Array, b: Array) -> Array:
+    """Equal, and zeros of one sign."""
+    alike = same(a, b)
+    if a.dtype.kind == "f" and b.dtype.kind == "f":
+        alike = alike & ((np.signbit(a) == np.signbit(b)) | np.isnan(a.astype(np.float64)))
+    return alike
+
+
+def _of_values(place: int | None, name: str, a: Array, b: Array, demands: Demands) -> Difference | None:
+    if is_exact(a) and is_exact(b) and a.dtype.kind in "USO":
+        return Difference(place, f"{name}: other text", name=name, apart=1.0)
+    with np.errstate(all="ignore"):
+        x, y = _wide(a), _wide(b)
+        apart = np.where(same(a, b), 0.0, np.abs(x - y))
+        odd = ~np.isfinite(apart)
+        scale = float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) or 1.0
+        most = float(apart[~odd].max(initial=0.0))
+    if odd.any():
+        return Difference(place, f"{name}: NaN or infinity on one side only", Kind.NAN, name, np.inf)
+    exact = demands.agreement is Agreement.BITS
+    if exact and not most:
+        return Difference(place, f"{name}: zeros of another sign", name=name, apart=0.0)
+    if most <= demands.within:
+        return None
+    if not exact and output_units(a, b) <= 1.0:
+        return None
+    said = f"{name}: apart by {most:.3g}, its largest number is {scale:.3g}"
+    return Difference(place, said, name=name, apart=most, relative=most / scale)
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+# Checks
+
+
+def _is_drawn(case: Case, target: str) -> Asking[bool]:
+    """Whether the first side gives something else with another seed."""
+    first = case.sides()[0]
+    other = replace(first, seed=first.seed + 1)
+    answers: Sequence[Answer] = yield [Check(first, (target,)), Check(other, (target,))]
+    one, two = (rows_of(first, answer.outcomes[target])[0] for answer in answers)
+    if one.failure or two.failure:
+        return False
+    return any(
+        name not in two.answers
+        or two.answers[name].shape != array.shape
+        or not bool(same(array, two.answers[name]).all())
+        for name, array in one.answers.items()
+    )
+
+
+def _by_neighbourhood(
+    case: Case, target: str, difference: Difference, pair: tuple[Row, Row], demands: Demands
+) -> Asking[Difference]:
+    """Who lies outside of what rounding explains; both: nobody is blamed; neither: it is rounding."""
+    name = difference.name
+    given = [row.answers[name] for row in pair]
+    wide = in_float64(case.sides()[demands.truth], case.seed)
+    if wide is None:
+        return _between_themselves(difference, given)
+    (answer,) = yield [Check(wide, (target,))]
+    outcome = answer.outcomes[target]
+    rows = rows_of(wide, outcome) if outcome.completed else []
+    values = [row.answers[name] for row in rows if name in row.answers]
+    if len(values) != len(rows) or not rows or values[0].shape != given[0].shape:
+        return _between_themselves(difference, given)
+    around = neighbourhood(values, dtype_name(given[1 - demands.truth]))
+    if around is None:
+        return _between_themselves(difference, given)
+    return _outside(difference, given, around)
+
+
+def _outside(difference: Difference, given: Sequence[Array], around: Neighbourhood) -> Difference:
+    far = [around.excess(array).max(initial=0.0) for array in given]
+    wrong = [place for place, excess in enumerate(far) if excess > 0]
+    found = replace(difference, allowed=around.widest, judged_by=BY_REFERENCE)
+    if not wrong:
+        return replace(found, klass=Class.PRECISION, said=f"{difference.said}: rounding explains it")
+    if len(wrong) == len(given):
+        return replace(found, klass=Class.PRECISION, said=f"{difference.said}: both are off the float64 run")
+    said = f"{difference.said}; {SIDES[wrong[0]]} is off the same function in float64, {SIDES[1 - wrong[0]]} is not"
+    return replace(found, said=said, wrong=wrong[0])
+
+
+def _between_themselves(difference: Difference, given: Sequence[Array]) -> Difference:
+    """Without a float64 run: exact numbers must be equal; others differ where hardly a digit agrees."""
+    a, b = given
+    if is_exact(a) and is_exact(b):
+        return difference
+    unit = max(unit_roundoff(dtype_name(a)), unit_roundoff(dtype_name(b)))
+    gross = max(_GROSS, 64 * SCREEN * unit)
+    if difference.kind is Kind.NAN or (difference.relative or 0.0) > gross:
+        return replace(difference, allowed=gross * (difference.apart or 1.0) / (difference.relative or 1.0))
+    return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: no float64 run says who is wrong")
+
+
+# What is said of a target
+
+
+def said_of(seen: Seen, target: str, worst: Difference | None, answered: int) -> tuple[Verdict, list[Suspicion]]:
+    if worst is None:
+        if not answered:
+            return Verdict(Judgement.UNDECIDED, (target,), f"{target} answers neither side", stage=Stage.CALL), []
+        return Verdict(Judgement.PASS, (target,), f"both sides agree on {answered} inputs", stage=Stage.CALL), []
+    failed = worst.klass is Class.DEFECT
+    judgement = Judgement.FAIL if failed else Judgement.PASS
+    if worst.klass is Class.PRECISION and "both are off" in worst.said:
+        judgement = Judgement.UNDECIDED
+    suspicion = _suspicion(seen, target, worst)
+    measure = suspicion.diagnosis.measure
+    verdict = Verdict(judgement, (target,), worst.said, measure, worst.allowed, suspicion.kind, suspicion.stage)
+    return replace(verdict, judged_by=worst.judged_by), [suspicion] if failed else []
+
+
+def _suspicion(seen: Seen, target: str, worst: Difference) -> Suspicion:
+    case = seen.case
+    stage = Stage.BACKWARD if worst.name.startswith("gradient:") else Stage.CALL
+    evidence = observed("breaks-rule", target=target, rule=_rule(case), how=worst.said)
+    place = observed("differs-at", name=worst.name, allowed=worst.allowed, wrong=worst.wrong)
+    apart = worst.apart if worst.apart is not None else None
+    diagnosis = Diagnosis(
+        worst.klass,
+        (target,),
+        api=api_of(case, seen.traits, (target,)),
+        parameters=call_parameters(case),
+        evidence=(evidence, place),
+        measure=Measure("difference", apart) if apart is not None else None,
+        threshold=worst.allowed,
+        relative=worst.relative,
+    )
+    kind = KIND_OF_ENDING[worst.ended.status] if worst.ended else Kind.EQUIVALENCE
+    kind = kind if kind in DEADLY else Kind.EQUIVALENCE
+    return Suspicion(kind, diagnosis, case, seen.targets, "", stage, row=worst.row)
+
+
+def of_rows(case: Case, outcomes: Mapping[str, Outcome]) -> dict[str, int]:
+    """By target, how many rows of a plain call were answered."""
+    return {target: sum(row.failure is None for row in rows_of(case, o)) for target, o in outcomes.items()}

@@ -1,0 +1,177 @@
+"""A network with one value that its declaration refuses: who refuses it clearly, who stumbles, who computes on.
+
+A clear refusal names the parameter or what is wrong with its value: that is right, whatever the exception's type. A
+raw one (an assertion, a missing key or attribute) is counted apart; it is an error only where another target accepts
+the call. What one target silently computes while the others refuse it is ``accepts-invalid``. What documentation
+rules out by name is judged by it alone (``refusal``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from ..core.evidence import Evidence, observed
+from ..core.finding import Class, Diagnosis
+from ..core.graph import LayerGraph
+from ..core.jsontext import Json
+from ..core.oracle import Judged, Seen, Setup
+from ..core.outcome import Failure, Outcome, Status
+from ..core.suspicion import Suspicion
+from ..core.verdict import Judgement, Kind, Stage, Verdict
+from ..operators.refused import Refused, refused_value
+from .failure_search import ending_of
+from .measure.diagnose import public_name
+from .measure.support import is_refusal
+from .refusal import RefusalOracle
+
+#: The oracle's name, and that of its count of endings.
+INVALID_VALUE = "invalid_value"
+
+#: Exceptions that say that nobody thought of it.
+RAW_TYPES = frozenset(
+    ["AssertionError", "AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError"]
+    + ["ZeroDivisionError", "OverflowError", "StopIteration", "SystemError"]
+)
+_RAW_WORDS = re.compile(
+    r"INTERNAL ASSERT|internal error|please report a bug|Segmentation fault|Check failed:", re.IGNORECASE
+)
+#: How a violated condition is put into words.
+_CONDITION = re.compile(
+    r"must|should|expected|invalid|cannot|can't be|could not|not allowed|not supported|unsupported(?! operand)"
+    r"|unknown|positive|negative|non-negative|greater|less than|at least|at most|out of (?:range|bounds)"
+    r"|too (?:large|small)|received|required|requires|needs? to|has to|only|incompatible|mismatch|wrong"
+    r"|does not match|not a valid",
+    re.IGNORECASE,
+)
+
+
+def is_clear_refusal(failure: Failure, parameter: str) -> bool:
+    """Whether an exception tells a user what to change: it names the parameter, or the condition that is violated."""
+    if failure.type in RAW_TYPES or _RAW_WORDS.search(failure.message):
+        return False
+    named = bool(parameter) and re.search(rf"\b{re.escape(parameter)}\b", failure.message) is not None
+    return named or _CONDITION.search(failure.message) is not None
+
+
+@dataclass
+class Reactions:
+    """How the targets took a value that should be refused."""
+
+    accepted: list[str] = field(default_factory=list)
+    clear: list[str] = field(default_factory=list)
+    raw: list[str] = field(default_factory=list)
+    died: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, outcomes: Mapping[str, Outcome], parameter: str) -> Reactions:
+        found = cls()
+        for target, outcome in outcomes.items():
+            if outcome.completed:
+                found.accepted.append(target)
+            elif outcome.status is Status.CRASHED:
+                found.died.append(target)
+            elif outcome.status is Status.RAISED and outcome.failure is not None:
+                clear = is_clear_refusal(outcome.failure, parameter) or is_refusal(outcome)
+                (found.clear if clear else found.raw).append(target)
+        return found
+
+    def measures(self) -> dict[str, dict[str, list[float]]]:
+        """One number per target, for tables: 1 where it reacted in that way."""
+        named = {"accepts": self.accepted, "refuses": self.clear, "raises-raw": self.raw, "dies": self.died}
+        return {name: {target: [1.0] for target in targets} for name, targets in named.items() if targets}
+
+
+class InvalidValueOracle:
+    """Judges one network with one invalid value."""
+
+    settings: ClassVar[tuple[str, ...]] = ()
+
+    name = INVALID_VALUE
+
+    def __init__(self, setup: Setup) -> None:
+        self._ruled_out = RefusalOracle(setup)
+
+    def judge(self, seen: Seen) -> Judged:
+        graph = seen.case.subject
+        refused = refused_value(graph) if isinstance(graph, LayerGraph) else None
+        if refused is None:
+            return Judged((Verdict(Judgement.UNDECIDED, seen.targets, "nothing in it is ruled out"),))
+        reactions = Reactions.of(seen.own, refused.parameter)
+        if refused.declared and (reactions.accepted or reactions.died):
+            judged = self._ruled_out.judge(seen)
+            return _with_measures(judged, reactions)
+        found = _suspicions(seen, refused, reactions)
+        return Judged(_verdicts(seen, reactions, found), tuple(found), measures=reactions.measures())
+
+
+def _with_measures(judged: Judged, reactions: Reactions) -> Judged:
+    return replace(judged, measures={**judged.measures, **reactions.measures()})
+
+
+def _suspicions(seen: Seen, refused: Refused, reactions: Reactions) -> list[Suspicion]:
+    found = []
+    refusing = [*reactions.clear, *reactions.raw]
+    if reactions.died and (reactions.accepted or refusing):
+        found.append(_suspicion(seen, refused, Kind.CRASH, reactions.died))
+    if reactions.raw and reactions.accepted and not reactions.clear:
+        found.append(_suspicion(seen, refused, Kind.ERROR, reactions.raw))
+    elif reactions.accepted and _outvoted(seen, reactions.accepted, reactions.clear):
+        found.append(_suspicion(seen, refused, Kind.ACCEPTS_INVALID, reactions.accepted))
+    return found
+
+
+def _outvoted(seen: Seen, accepting: Sequence[str], refusing: Sequence[str]) -> bool:
+    """One target alone computes what several independent ones refuse in clear words."""
+    return len(seen.traits.implementations(refusing)) > len(seen.traits.implementations(accepting))
+
+
+def _suspicion(seen: Seen, refused: Refused, kind: Kind, suspects: Sequence[str]) -> Suspicion:
+    worst = seen.own[suspects[0]]
+    others = [target for target in seen.own if target not in suspects]
+    api, parameters = public_name(refused.node.op), _parameters(refused)
+    diagnosis = Diagnosis(
+        Class.DEFECT,
+        tuple(suspects),
+        node=refused.node.key,
+        api=api,
+        parameters=parameters,
+        evidence=(
+            *(_told(seen.own[target], api, parameters) for target in suspects),
+            *(_told(seen.own[target], api, parameters) for target in others if seen.own[target].status in _TELLING),
+        ),
+    )
+    exception = worst.failure.type if worst.failure else ""
+    return Suspicion(kind, diagnosis, seen.case, tuple(seen.own), exception, Stage.BUILD)
+
+
+_TELLING = (Status.COMPLETED, Status.RAISED, Status.CRASHED)
+
+
+def _told(outcome: Outcome, api: str, parameters: Mapping[str, Json]) -> Evidence:
+    if outcome.completed:
+        return observed("accepts", target=outcome.target, parameters=dict(parameters))
+    return ending_of(outcome, api, dict(parameters))
+
+
+def _parameters(refused: Refused) -> dict[str, Json]:
+    if refused.parameter:
+        return {refused.parameter: refused.value}
+    return dict(refused.node.params)
+
+
+def _verdicts(seen: Seen, reactions: Reactions, found: Sequence[Suspicion]) -> tuple[Verdict, ...]:
+    if found:
+        return tuple(
+            Verdict(Judgement.FAIL, s.targets, f"{s.kind.value} on {', '.join(s.diagnosis.suspects)}", kind=s.kind)
+            for s in found
+        )
+    if reactions.accepted and (reactions.clear or reactions.raw):
+        return (Verdict(Judgement.UNDECIDED, seen.targets, "some accept the value and some refuse it"),)
+    if reactions.accepted:
+        return (Verdict(Judgement.PASS, seen.targets, "everybody accepts the value"),)
+    if reactions.raw:
+        return (Verdict(Judgement.PASS, seen.targets, "nobody accepts the value; some do not say why"),)
+    return (Verdict(Judgement.PASS, seen.targets, "everybody refuses the value and says why"),)

@@ -1,0 +1,100 @@
+"""What Audee measures of every row of a population: labels, layer distance, spread of the logits, NaN."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...core.arrays import Array, is_floating
+from ...core.graph import LayerGraph, output_name
+from ...core.outcome import Outcome
+from .distances import as_classes
+
+#: Names of the measures of a population, one number per row.
+DISTANCE, RANGE, OTHER_LABEL, NAN = "layer-distance", "logits-range", "other-label", "nan"
+#: A distance that says nothing: neither side has numbers, so there is no label to compare.
+NO_DISTANCE = -1.0
+
+
+def pair_name(a: str, b: str) -> str:
+    return f"{a}|{b}"
+
+
+def row_distances(a: Array, b: Array) -> Array:
+    """Definition 4 of every row: the mean absolute difference; infinite where one side alone is not finite."""
+    rows_a, rows_b = (_rows(array) for array in (a, b))
+    with np.errstate(all="ignore"):
+        found: Array = np.abs(rows_a - rows_b).mean(axis=1)
+    wrong_a, wrong_b = (~np.isfinite(rows).all(axis=1) for rows in (rows_a, rows_b))
+    found[wrong_a ^ wrong_b] = np.inf
+    found[wrong_a & wrong_b] = NO_DISTANCE
+    return found
+
+
+def row_ranges(array: Array) -> Array:
+    """Max minus min of every row (the NaN fitness of section 2.4.4); infinite where it is no number."""
+    rows = _rows(array)
+    with np.errstate(all="ignore"):
+        found: Array = rows.max(axis=1) - rows.min(axis=1)
+    found[~np.isfinite(found)] = np.inf
+    return found
+
+
+def row_labels(array: Array) -> Array | None:
+    """The class of every row (Definition 1); None of what is no classifier's."""
+    classes = as_classes(np.asarray(array))
+    return None if classes is None else classes.argmax(axis=1)
+
+
+def rows_with_nan(*arrays: Array) -> Array:
+    floats = [array for array in arrays if is_floating(array.dtype.name)]
+    found: Array = np.zeros(len(arrays[0]), dtype=bool)
+    for array in floats:
+        found[np.isnan(_rows(array)).any(axis=1)] = True
+    return found
+
+
+def is_finite_row(array: Array) -> Array:
+    found: Array = np.asarray(np.isfinite(_rows(array)).all(axis=1))
+    return found
+
+
+def _rows(array: Array) -> Array:
+    return array.reshape(len(array), -1).astype(np.float64)
+
+
+def other_labels(a: Array, b: Array) -> Array:
+    """Definition 2 by row: another label, where both sides have numbers."""
+    label_a, label_b = row_labels(a), row_labels(b)
+    if label_a is None or label_b is None:
+        return np.zeros(len(a), dtype=bool)
+    found: Array = np.asarray(label_a != label_b) & is_finite_row(a) & is_finite_row(b)
+    return found
+
+
+def measure_rows(graph: LayerGraph, outcomes: Mapping[str, Outcome], rows: int) -> dict[str, dict[str, list[float]]]:
+    """All measures of a population that some targets have completed.
+
+    The first output of the graph is the answer, the last the layer that is looked at.
+    """
+    names = [output_name(ref) for ref in graph.outputs]
+    label, watched = names[0], names[-1]
+    done = {target: outcome for target, outcome in outcomes.items() if _has_rows(outcome, names, rows)}
+    found: dict[str, dict[str, list[float]]] = {DISTANCE: {}, OTHER_LABEL: {}, RANGE: {}, NAN: {}}
+    for target, outcome in done.items():
+        outputs = outcome.outputs
+        found[RANGE][target] = row_ranges(outputs[watched]).tolist()
+        found[NAN][target] = rows_with_nan(outputs[label], outputs[watched]).astype(float).tolist()
+    for (a, one), (b, other) in itertools.combinations(done.items(), 2):
+        pair = pair_name(a, b)
+        found[DISTANCE][pair] = row_distances(one.outputs[watched], other.outputs[watched]).tolist()
+        labels = other_labels(one.outputs[label], other.outputs[label]) if label != watched else np.zeros(rows)
+        found[OTHER_LABEL][pair] = labels.astype(float).tolist()
+    return {name: by_target for name, by_target in found.items() if by_target}
+
+
+def _has_rows(outcome: Outcome, names: Sequence[str], rows: int) -> bool:
+    outputs = outcome.outputs
+    return outcome.completed and all(name in outputs and len(outputs[name]) == rows for name in names)

@@ -1,0 +1,168 @@
+"""The paper's tables 1 to 4 and figure 4 for the targets of today, and the fitness curves of all searches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..core.jsontext import Json
+from . import charts
+from .facts import Facts
+from .fuzz_tables import Grid
+
+_STRATEGIES = {"net": "NET", "input": "IN", "weight": "WT", "input+weight": "IN-WT"}
+#: Columns of names; the others hold numbers.
+_NAMES = frozenset(["model", "pair", "target", "behaviour", "networks and pairs"])
+#: Curves in one chart, and what stands for a fitness that is infinite.
+_CURVES = 8
+_TOP = 1e38
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class MutateView:
+    """What section 3 of the paper reports, for one run.
+
+    Args:
+        curves: by what was searched for, the best fitness of the searches, generation by generation.
+    """
+
+    grids: Sequence[Grid]
+    lines: Sequence[str]
+    curves: Sequence[Markup]
+
+
+def view(facts: Facts) -> MutateView | None:
+    """None for a run that mutated nothing."""
+    tables: Mapping[str, Json] | None = facts.stats.get("tables")
+    if tables is None or "table1" not in tables:
+        return None
+    made = (_table1, _table2, _table3, _table4, _figure4, _reactions)
+    grids = [grid for make in made if (grid := make(tables)) is not None and grid.rows]
+    return MutateView(grids, notes(facts.stats), curves_of(tables.get("curves", ())))
+
+
+def render(facts: Facts, console: Console) -> None:
+    """Write them on the terminal."""
+    shown = view(facts)
+    if shown is None:
+        return
+    for grid in shown.grids:
+        table = Table(title=grid.title, box=box.SIMPLE, title_justify="left")
+        for column in grid.columns:
+            table.add_column(Text(column), justify="left" if column in _NAMES else "right")
+        for row in grid.rows:
+            table.add_row(*(Text(cell) for cell in row))
+        console.print(table)
+    for line in shown.lines:
+        console.print(Text(line))
+
+
+def _table1(tables: Mapping[str, Json]) -> Grid:
+    rows = [
+        [row["model"], row["pair"], str(row["total"]), *(_searched(row, level) for level in _STRATEGIES)]
+        for row in tables.get("table1") or ()
+    ]
+    return Grid("Table 1: inconsistencies by strategy", ["model", "pair", "Tot", *_STRATEGIES.values()], rows)
+
+
+def _searched(row: Mapping[str, Json], level: str) -> str:
+    """A count, or a dash where no search was made."""
+    return str(row[level]) if level == "net" or row["searches"].get(level) else "-"
+
+
+def _table2(tables: Mapping[str, Json]) -> Grid:
+    rows = []
+    for row in tables.get("table2") or ():
+        innocent = "-" if row["innocent"] is None else f"{100.0 * row['innocent']:.1f} %"
+        accused = f"{row['accused']:.2f}", f"{row['highlighted']:.1f}"
+        rows.append([row["model"], str(row["networks"]), str(row["layers"]), *accused, innocent])
+    columns = ["model", "networks", "layers", "layers accused", "CRADLE's", "of the innocent"]
+    return Grid("Table 2: localization of inconsistent networks", columns, rows)
+
+
+def _table3(tables: Mapping[str, Json]) -> Grid:
+    rows = []
+    for row in tables.get("table3") or ():
+        if row["searched"] or row["net"]:
+            median = "-" if row["evaluations"] is None else f"{row['evaluations']:.0f}"
+            counts = (str(row[name]) for name in ("net", "searched", "nan"))
+            rows.append([row["model"], row["target"], *counts, median])
+    columns = ["model", "target", "NET", "searched", "with NaN", "evaluations (median)"]
+    return Grid("Table 3: NaN", columns, rows)
+
+
+def _table4(tables: Mapping[str, Json]) -> Grid:
+    found = tables.get("table4") or {}
+    suspects = sorted({name for own in found.values() for name in own if name != "total"})
+    rows = [[behaviour, *(str(own.get(name, 0)) for name in (*suspects, "total"))] for behaviour, own in found.items()]
+    return Grid("Table 4: distinct defects by behaviour and suspect", ["behaviour", *suspects, "total"], rows)
+
+
+def _figure4(tables: Mapping[str, Json]) -> Grid:
+    rows = []
+    for row in tables.get("figure4") or ():
+        kind = "inconsistent" if row["inconsistent"] else "consistent"
+        rows.append([row["model"], kind, str(row["cases"]), *(f"{value:.3g}" for value in row["quantiles"])])
+    columns = ["model", "networks and pairs", "cases", "least", "1st quartile", "median", "3rd quartile", "most"]
+    return Grid("Figure 4: top-1 change rates", columns, rows)
+
+
+def _reactions(tables: Mapping[str, Json]) -> Grid:
+    names = ("refuses", "raises-raw", "accepts", "dies")
+    rows = [
+        [row["target"], *(str(row[name]) for name in names)]
+        for row in tables.get("reactions") or ()
+        if any(row[name] for name in names)
+    ]
+    columns = ["target", "refused clearly", "raised raw", "accepted", "died"]
+    return Grid("How invalid values are taken", columns, rows)
+
+
+def notes(stats: Mapping[str, Json]) -> list[str]:
+    """The split of root causes, and how much of the paper's protocol was run."""
+    lines = []
+    causes = stats.get("tables", {}).get("root_causes")
+    if causes:
+        split = ", ".join(f"{count} {name}" for name, count in causes["pairs"].items() if count) or "none"
+        aside = ", ".join(f"{count} {name}" for name, count in causes["set_aside"].items())
+        lines.append(f"Root causes, distinct (layer, parameters) by class: {split}")
+        lines += [f"Counted only, for nobody is to blame: {aside}"] if aside else []
+    fraction = stats.get("fraction")
+    if fraction:
+        lines.append(
+            f"Of the paper's protocol: {fraction['variants']} of {fraction['variants_of_protocol']} variants, "
+            f"{fraction['searches']} searches ({fraction['searched_per_pair']} of "
+            f"{fraction['searched_per_pair_of_protocol']} networks for each pair or target)"
+        )
+    return lines
+
+
+# Curves
+
+
+def curves_of(searches: Sequence[Json]) -> list[Markup]:
+    """The best fitness of every search, on a logarithmic scale, a few in each chart."""
+    drawn = []
+    for goal in dict.fromkeys(search["goal"] for search in searches):
+        own = [search for search in searches if search["goal"] == goal]
+        for start in range(0, len(own), _CURVES):
+            series = {f"{start + n + 1}. {_name(one)}": _values(one) for n, one in enumerate(own[start:][:_CURVES])}
+            drawn.append(charts.lines(series, f"best fitness ({goal}) by generation, log10"))
+    return drawn
+
+
+def _name(search: Mapping[str, Json]) -> str:
+    failed = f", first failure after {search['failed_at']}" if search["failed_at"] else ""
+    return f"{search['variant']}, {search['level']}, {' / '.join(search['targets'])}{failed}"
+
+
+def _values(search: Mapping[str, Json]) -> list[float]:
+    return [math.log10(min(max(float(value), _LEAST), _TOP)) for _, value in search["curve"]]

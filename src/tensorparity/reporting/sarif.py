@@ -1,0 +1,108 @@
+"""The findings of a run as SARIF 2.1.0, which code hosts show beside the code and follow from run to run.
+
+A finding is a result, its kind the rule, its signature the fingerprint by which it is known again. Results have no line
+of a file to point at: they point at the script that shows them, else at the case, else at what was examined. What is
+accepted is there, too, as suppressed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+from .. import __version__
+from ..core import jsontext
+from ..core.finding import Finding
+from ..core.jsontext import Json
+from ..core.severity import Severity
+from ..core.verdict import Kind
+from . import wording, words
+from .facts import Facts
+from .summary import CLASS_MEANINGS
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+#: The name says how the fingerprint is made; a new way gets a new number.
+FINGERPRINT = "tensorparitySignature/v1"
+_LEVELS = {Severity.CRASH: "error", Severity.WRONG: "error", Severity.NAN: "error", Severity.REFUSES_VALID: "warning"}
+_URI = re.compile(r"[a-z][a-z0-9+.-]*:")
+
+
+def render(facts: Facts) -> str:
+    """One document with one run."""
+    results = [_result(facts, finding) for finding in facts.findings]
+    rules = [_rule(kind) for kind in dict.fromkeys(finding.kind for finding in facts.findings)]
+    driver = {"name": "TensorParity", "semanticVersion": __version__, "rules": rules}
+    run = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": f"tensorparity/{facts.command}/{wording.visible(facts.subject)}"},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(facts))}],
+        "properties": {"seed": facts.seed, "targets": [target.name for target in facts.targets]},
+        "results": results,
+    }
+    return jsontext.document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(kind: Kind) -> Json:
+    return {"id": kind.value, "name": "".join(part.title() for part in kind.value.split("-"))}
+
+
+def _result(facts: Facts, finding: Finding) -> Json:
+    diagnosis = finding.diagnosis
+    said = [words.title(finding), *words.sentences(diagnosis)]
+    result: dict[str, Json] = {
+        "ruleId": finding.kind.value,
+        "level": _level(finding),
+        "kind": "fail" if finding.is_defect else "informational",
+        "message": {"text": "\n".join(wording.visible(line) for line in said)},
+        "locations": [_location(facts, finding)],
+        "partialFingerprints": {FINGERPRINT: finding.signature},
+        "properties": {
+            "id": finding.id,
+            "engine": finding.engine,
+            "class": diagnosis.klass.value,
+            "meaning": CLASS_MEANINGS[diagnosis.klass],
+            "severity": finding.severity.value,
+            "suspects": list(diagnosis.suspects),
+        },
+    }
+    suppressions = list(_suppressions(facts, finding))
+    if suppressions:
+        result["suppressions"] = suppressions
+    return result
+
+
+def _level(finding: Finding) -> str:
+    return _LEVELS.get(finding.severity, "note") if finding.is_defect else "none"
+
+
+def _location(facts: Facts, finding: Finding) -> Json:
+    diagnosis = finding.diagnosis
+    where = finding.reproducer or finding.case or facts.subject or "tensorparity.toml"
+    named = [("function", diagnosis.api), ("member", diagnosis.node)]
+    logical = [{"fullyQualifiedName": wording.visible(str(name)), "kind": kind} for kind, name in named if name]
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(where)}, "region": {"startLine": 1}},
+        **({"logicalLocations": logical} if logical else {}),
+    }
+
+
+def _uri(path: str) -> str:
+    """A relative reference: what is before a colon would be read as a scheme."""
+    text = quote(path.replace("\\", "/"), safe="/.-_~")
+    return f"./{text}" if _URI.match(text) else text
+
+
+def _suppressions(facts: Facts, finding: Finding) -> Iterator[Mapping[str, Json]]:
+    for entry in facts.known:
+        if finding.id in entry.findings:
+            yield {"kind": "external", "status": "accepted", "justification": wording.visible(entry.reason)}
+
+
+def _notifications(facts: Facts) -> Iterator[Mapping[str, Json]]:
+    """Targets that gave no answer: a reader of the results should know of them."""
+    for target in facts.targets:
+        if not target.usable:
+            text = f"{target.name}: {target.status}" + (f" ({target.reason})" if target.reason else "")
+            yield {"level": "warning", "message": {"text": wording.visible(text)}}

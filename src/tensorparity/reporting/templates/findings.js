@@ -1,0 +1,111 @@
+// Cards of findings: those of the page as it opened, and thousands more that are unpacked and drawn when looked at.
+const DRAWN_AT_ONCE = 100;
+
+async function unpacked() {
+  const holder = document.getElementById("more-findings");
+  if (!holder) return [];
+  const bytes = Uint8Array.from(atob(holder.content.textContent.trim()), (char) => char.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const cards = JSON.parse(await new Response(stream).text());
+  return cards.map(([markup, api, suspects, kind, text]) => ({ markup, api, suspects, kind, text: text.toLowerCase(), card: null }));
+}
+
+// The markup was escaped where it was made, and the page's policy runs no script in it.
+function cardOf(item) {
+  if (!item.card) {
+    const holder = document.createElement("template");
+    holder.innerHTML = item.markup;
+    item.card = holder.content.firstElementChild;
+  }
+  return item.card;
+}
+
+function shownAtFirst() {
+  return Array.from(document.querySelectorAll("#findings > .finding")).map((card) => ({
+    card, api: card.dataset.api, suspects: card.dataset.suspects, kind: card.dataset.kind, text: card.dataset.text.toLowerCase(),
+  }));
+}
+
+class FindingList {
+  constructor(items) {
+    this.items = items;
+    this.box = document.getElementById("findings");
+    this.tools = document.getElementById("finding-tools");
+    this.button = document.getElementById("more-button");
+    this.limit = DRAWN_AT_ONCE;
+    if (this.button) this.button.addEventListener("click", () => this.grow());
+  }
+
+  offerChoices() {
+    this.tools.hidden = false;
+    this.tools.querySelectorAll("select").forEach((select) => {
+      const by = select.dataset.by;
+      const values = new Set(this.items.flatMap((item) => (by === "suspects" ? item.suspects.split(" ") : [item[by]])));
+      Array.from(values).filter(Boolean).sort().forEach((value) => {
+        const option = element("option", value);
+        option.value = value;
+        select.append(option);
+      });
+    });
+    this.tools.addEventListener("input", () => { this.limit = DRAWN_AT_ONCE; this.draw(); });
+  }
+
+  fitting() {
+    if (!this.tools) return this.items;
+    const words = this.tools.querySelector("input").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = Array.from(this.tools.querySelectorAll("select")).filter((select) => select.value);
+    return this.items.filter((item) => words.every((word) => item.text.includes(word))
+      && wanted.every((select) => item[select.dataset.by].split(" ").includes(select.value)));
+  }
+
+  draw() {
+    const fitting = this.fitting();
+    const shown = fitting.slice(0, this.limit);
+    this.box.replaceChildren(...shown.map(cardOf));
+    if (this.tools) this.tools.querySelector("output").textContent = `${fitting.length} of ${this.items.length}`;
+    if (this.button) this.button.hidden = shown.length === fitting.length;
+  }
+
+  grow() {
+    this.limit += DRAWN_AT_ONCE;
+    this.draw();
+  }
+
+  drawAll() {
+    this.limit = this.items.length;
+    this.draw();
+    this.box.querySelectorAll("details").forEach((part) => { part.open = true; });
+  }
+
+  // A link to a card that was not drawn yet.
+  reveal(id) {
+    const place = this.items.findIndex((item) => item.markup && item.markup.includes(`id="${id}"`));
+    if (place < 0 || document.getElementById(id)) return;
+    this.limit = Math.max(this.limit, place + 1);
+    this.draw();
+  }
+}
+
+async function copyScript(button) {
+  const text = button.parentElement.querySelector("pre").textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch (refused) {
+    getSelection().selectAllChildren(button.parentElement.querySelector("pre"));
+    button.textContent = "Selected: press Ctrl-C";
+  }
+}
+
+async function listFindings() {
+  const box = document.getElementById("findings");
+  if (!box) return;
+  box.addEventListener("click", (event) => { if (event.target.matches(".copy")) copyScript(event.target); });
+  const list = new FindingList(shownAtFirst().concat(await unpacked()));
+  if (list.tools) list.offerChoices();
+  list.reveal(location.hash.slice(1));
+  list.draw();
+  window.addEventListener("hashchange", () => list.reveal(location.hash.slice(1)));
+  window.addEventListener("beforeprint", () => list.drawAll());
+  reveal();
+}

@@ -1,0 +1,282 @@
+"""Explained by: whether a suspicion is another sighting of a defect that has been reduced already.
+
+A reduced defect has a *trigger*: the parameters that reduction had to leave, and what is special about its inputs. A
+suspicion that ends in the same way and holds the same trigger is tried twice, in one round trip:
+
+* *necessary*: with the trigger alone taken away, nothing fails any more, anywhere;
+* *sufficient*: with everything else at its default and plain numbers, it fails with the same key.
+
+Where both hold, the trigger is what is wrong with it, and it need not be reduced. Replacing the layer would prove
+nothing: every defect of a layer goes away with the layer. For the same reason, the trigger of one layer explains
+another layer only where they must share the code that is wrong: they differ in their dimensions alone, they raise the
+same exception in the same words, or the trigger names a function (an activation). A NaN that two activations lose is
+two defects. What ends a process and what answers by chance is not tried,
+because one quiet run says little there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.arrays import Array, dtype_name, is_floating
+from ..core.case import ApiCall, Case
+from ..core.endings import DEADLY
+from ..core.engine import Ask
+from ..core.finding import Class
+from ..core.graph import LayerGraph, Node
+from ..core.jsontext import Json
+from ..core.oracle import Judged
+from ..core.signature import policy_parameter, value_class
+from ..core.suspicion import Suspicion
+from ..core.verdict import Judgement
+from ..operators.catalogue import has_layer, layer
+from ..operators.spec import Parameter
+from ..oracles.kinds import particular_oracle
+from ..oracles.measure.editing import graph_inputs, graph_of, refit, with_arrays, with_params
+from ..oracles.measure.features import features
+from .examine import Examiner
+from .reduction.order import odd_parameters
+from .reduction.values import plain_values
+
+#: How a policy of dtypes is called among the parameters of a layer.
+_POLICY = "dtype"
+#: How parameters end that name a function.
+_FUNCTIONS = ("activation", "regularizer", "constraint", "initializer")
+_DIMENSIONS = re.compile(r"[123]D$")
+#: What takes the place of a special number.
+_PLAIN = 1.0
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """What sets a reduced defect off.
+
+    Args:
+        parameters: those that are not at their default, and words that have none; numbers that a layer cannot be
+            without (how many units) set nothing off.
+        features: what is special about the inputs.
+    """
+
+    parameters: Mapping[str, Json]
+    features: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.parameters or self.features)
+
+    def within(self, other: Trigger) -> bool:
+        """Whether another trigger holds all of this one, its values by their classes."""
+        given = other.parameters
+        held = all(name in given and value_class(given[name]) == value_class(v) for name, v in self.parameters.items())
+        return held and set(self.features) <= set(other.features)
+
+    @property
+    def names_a_function(self) -> bool:
+        """Whether a parameter names code of its own, which is the same inside of whatever layer."""
+        return any(name.endswith(_FUNCTIONS) and isinstance(value, str) for name, value in self.parameters.items())
+
+    def meets(self, other: Trigger) -> bool:
+        """Whether the two have anything in common."""
+        common = {n for n, v in self.parameters.items() if n in other.parameters and other.parameters[n] == v}
+        return bool(common or set(self.features) & set(other.features))
+
+
+def trigger_of(suspicion: Suspicion) -> Trigger | None:
+    """The trigger of a layer or call alone; None where the case is more than that."""
+    case = suspicion.case
+    if case.counterpart is not None:
+        return None
+    special = features(case, suspicion.stage)
+    if isinstance(case.subject, ApiCall):
+        return Trigger({k: v for k, v in suspicion.diagnosis.parameters.items() if k in case.subject.kwargs}, special)
+    node = _single_node(case)
+    if node is None:
+        return None
+    words = {name: value for name, value in node.params.items() if _is_required_word(node, name, value)}
+    policy = policy_parameter(case.procedure.dtype)
+    return Trigger({**odd_parameters(node), **words, **policy}, special)
+
+
+def _single_node(case: Case) -> Node | None:
+    graph = graph_of(case)
+    return graph.nodes[0] if graph is not None and len(graph.nodes) == 1 else None
+
+
+def _parameter(node: Node, name: str) -> Parameter | None:
+    declared = layer(node.op).parameters if has_layer(node.op) else ()
+    return next((parameter for parameter in declared if parameter.name == name), None)
+
+
+def _is_required_word(node: Node, name: str, value: Json) -> bool:
+    parameter = _parameter(node, name)
+    return parameter is not None and parameter.required and isinstance(value, str)
+
+
+def may_explain(reduced: Suspicion, suspicion: Suspicion) -> bool:
+    """Whether a reduced defect could be what is wrong: same ending, same suspects, and its trigger is held."""
+    if not (_is_steady(reduced) and _is_steady(suspicion)) or _ending(reduced) != _ending(suspicion):
+        return False
+    trigger, held = trigger_of(reduced), trigger_of(suspicion)
+    if not trigger or held is None or not trigger.within(held):
+        return False
+    return bool(suspicion.exception) or _family(reduced) == _family(suspicion) or trigger.names_a_function
+
+
+def _family(suspicion: Suspicion) -> str:
+    """The public name without its number of dimensions: what is written once for 1D, 2D and 3D."""
+    return _DIMENSIONS.sub("", suspicion.diagnosis.api or "")
+
+
+def are_apart(one: Suspicion, other: Suspicion) -> bool:
+    """Whether neither of two could turn out to explain the other, so that both can be reduced at once."""
+    if _ending(one) != _ending(other) or not (_is_steady(one) and _is_steady(other)):
+        return True
+    first, second = trigger_of(one), trigger_of(other)
+    return first is None or second is None or not first.meets(second)
+
+
+def _is_steady(suspicion: Suspicion) -> bool:
+    diagnosis = suspicion.diagnosis
+    return diagnosis.klass is Class.DEFECT and suspicion.kind not in DEADLY and not diagnosis.wavering
+
+
+def _ending(suspicion: Suspicion) -> tuple[object, ...]:
+    suspects = tuple(sorted(set(suspicion.diagnosis.suspects)))
+    return suspicion.kind, suspicion.stage, suspicion.exception, suspicion.message, suspects
+
+
+# The two checks
+
+
+def without_trigger(case: Case, trigger: Trigger) -> Case | None:
+    """The case with the trigger alone taken away; None where that cannot be done."""
+    changed = _with_plain_numbers(case, trigger.features)
+    if changed is None:
+        return None
+    if isinstance(case.subject, ApiCall):
+        kwargs = {name: value for name, value in case.subject.kwargs.items() if name not in trigger.parameters}
+        return replace(changed, subject=replace(case.subject, kwargs=kwargs))
+    if _POLICY in trigger.parameters:
+        changed = replace(changed, procedure=replace(changed.procedure, dtype=None))
+    return _with_parameters(changed, {name: None for name in trigger.parameters if name != _POLICY})
+
+
+def trigger_alone(case: Case, trigger: Trigger) -> Case | None:
+    """The case with everything but the trigger at its default, and plain numbers; None where that cannot be done."""
+    if isinstance(case.subject, ApiCall):
+        return case
+    node = _single_node(case)
+    if node is None:
+        return None
+    if _POLICY not in trigger.parameters:
+        case = replace(case, procedure=replace(case.procedure, dtype=None))
+    others = [name for name in odd_parameters(node) if name not in trigger.parameters]
+    bare = _with_parameters(case, dict.fromkeys(others))
+    if bare is None:
+        return None
+    return plain_values(bare, ("weights",) if trigger.features else ("inputs", "weights"))
+
+
+def _with_parameters(case: Case, names: Mapping[str, None]) -> Case | None:
+    """The case with these parameters at their default, or, where they have none, at another value."""
+    graph, node = graph_of(case), _single_node(case)
+    if graph is None or node is None:
+        return None
+    params, call_params = dict(node.params), dict(node.call_params)
+    for name in names:
+        call_params.pop(name, None)
+        old = params.pop(name, None)
+        parameter = _parameter(node, name)
+        if parameter is not None and parameter.required:
+            other = next((value for value in parameter.valid if value != old), None)
+            if other is None:
+                return None
+            params[name] = other
+    changed: LayerGraph = with_params(graph, node, params, call_params)
+    return refit(case, changed, graph_inputs(case))
+
+
+def _with_plain_numbers(case: Case, special: Sequence[str]) -> Case | None:
+    """The case without what is special about its inputs; what is empty cannot be filled."""
+    if "empty" in special:
+        return None
+    if not special:
+        return case
+    inputs = {name: _plain_array(array, special) for name, array in case.inputs.items()}
+    return with_arrays(case, {"inputs": inputs})
+
+
+def _plain_array(array: Array, special: Sequence[str]) -> Array:
+    if array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        return np.where((array == limits.max) | (array == limits.min), 1, array).astype(array.dtype)
+    if not is_floating(dtype_name(array)) or array.dtype.kind == "c":
+        return array
+    if "tie" in special:
+        return (np.arange(1.0, array.size + 1).reshape(array.shape) / 8).astype(array.dtype)
+    wide = np.abs(array.astype(np.float64))
+    ordinary = np.isfinite(wide) & (wide < 1e4) & ((wide == 0) | (wide > 1e-4))
+    return np.where(ordinary, array, np.asarray(_PLAIN, array.dtype)).astype(array.dtype)
+
+
+# Asking
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A suspicion, the defect that may explain it, and the two cases that tell."""
+
+    suspicion: Suspicion
+    reduced: Suspicion
+    necessary: Case
+    sufficient: Case
+
+    def asks(self) -> list[Ask]:
+        oracle = particular_oracle(self.suspicion)
+        named = (oracle,) if oracle else ()
+        return [Ask(case, self.suspicion.targets, named) for case in (self.necessary, self.sufficient)]
+
+
+def explain(
+    examiner: Examiner, suspicions: Sequence[Suspicion], reduced: Sequence[Sequence[Suspicion]]
+) -> dict[int, Suspicion]:
+    """By the place of a suspicion, the first of its candidates that explains it; all checks in one round trip.
+
+    Args:
+        reduced: for each suspicion, the defects that are tried.
+    """
+    questions = {
+        place: [q for defect in candidates if (q := _question(suspicion, defect))]
+        for place, (suspicion, candidates) in enumerate(zip(suspicions, reduced, strict=True))
+    }
+    flat = [question for asked in questions.values() for question in asked]
+    if not flat:
+        return {}
+    answers = iter(examiner.examine([ask for question in flat for ask in question.asks()]))
+    explained: dict[int, Suspicion] = {}
+    for place, asked in questions.items():
+        for question in asked:
+            necessary, sufficient = next(answers).judged, next(answers).judged
+            if _is_quiet(necessary) and sufficient.of_key(question.suspicion.key) is not None:
+                explained.setdefault(place, question.reduced)
+    return explained
+
+
+def _question(suspicion: Suspicion, reduced: Suspicion) -> _Question | None:
+    if not may_explain(reduced, suspicion):
+        return None
+    trigger = trigger_of(reduced)
+    assert trigger is not None
+    necessary, sufficient = without_trigger(suspicion.case, trigger), trigger_alone(suspicion.case, trigger)
+    if necessary is None or sufficient is None or necessary.digest == suspicion.case.digest:
+        return None
+    return _Question(suspicion, reduced, necessary, sufficient)
+
+
+def _is_quiet(judged: Judged) -> bool:
+    """Nothing fails, and somebody could tell: what is undecided shows nothing."""
+    judgements = {verdict.judgement for verdict in judged.verdicts}
+    return not judged.suspicions and judgements == {Judgement.PASS}

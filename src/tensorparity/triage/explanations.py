@@ -1,0 +1,128 @@
+"""What a run knows of its reduced defects: which suspicions they explain, and which of them are one defect."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..core.signature import canonical_cluster
+from ..core.suspicion import Suspicion
+from ..core.traits import Traits
+from .examine import Examiner
+from .explained_by import are_apart, explain, trigger_of
+from .known_differences import KnownDifference
+
+#: One in so many of the explained is reduced in full all the same, to see whether the explanation holds.
+_AUDITED = 20
+
+
+class Explanations:
+    """The reduced defects of a run, in the order in which they were found.
+
+    Args:
+        accepted: differences that the user accepts; such a defect explains what has its own key, and nothing else.
+        explained: how many suspicions were another sighting of a known defect.
+        audited: how many of those were reduced in full all the same.
+        refuted: how many of the audited were reduced to another trigger.
+    """
+
+    def __init__(self, examiner: Examiner, accepted: Sequence[KnownDifference] = ()) -> None:
+        self._examiner = examiner
+        self._accepted = accepted
+        self._defects: dict[str, Suspicion] = {}
+        #: What was explained and is reduced all the same: by digest and signature, the defect that should come out.
+        self._expected: dict[tuple[str, str], Suspicion] = {}
+        self.explained = 0
+        self.audited = 0
+        self.refuted = 0
+
+    def learn(self, reduced: Iterable[Suspicion]) -> None:
+        """Take in defects that were reduced to their end."""
+        for suspicion in reduced:
+            self._defects.setdefault(suspicion.signature, suspicion)
+
+    def of(self, suspicions: Sequence[Suspicion]) -> list[tuple[Suspicion, str]]:
+        """Those that a known defect explains, with its signature; a share of them is left to be reduced."""
+        asked = [s for s in suspicions if _identity(s) not in self._expected]
+        found = explain(self._examiner, asked, [self._candidates(suspicion) for suspicion in asked])
+        told: list[tuple[Suspicion, str]] = []
+        for place, defect in found.items():
+            self.explained += 1
+            if self._is_audited(asked[place]):
+                self._expected[_identity(asked[place])] = defect
+            else:
+                told.append((asked[place], defect.signature))
+        return told
+
+    def _candidates(self, suspicion: Suspicion) -> list[Suspicion]:
+        """The known defects that may explain it; one that is accepted speaks for its own key alone."""
+        return [
+            defect
+            for signature, defect in self._defects.items()
+            if defect.key == suspicion.key or not any(entry.names(signature) for entry in self._accepted)
+        ]
+
+    def _is_audited(self, suspicion: Suspicion) -> bool:
+        drawn = hashlib.sha256(f"{self._examiner.setup.seed}\n{suspicion.case.digest}".encode()).digest()
+        return drawn[0] % _AUDITED == 0
+
+    def audit(self, original: Suspicion, reduced: Suspicion) -> str:
+        """Of what was explained and reduced all the same: whose defect it is, by signature; empty where it is new."""
+        defect = self._expected.get(_identity(original))
+        if defect is None:
+            return ""
+        self.audited += 1
+        if trigger_of(defect) == trigger_of(reduced):
+            return defect.signature
+        self.refuted += 1
+        return ""
+
+    def merged(self) -> dict[str, str]:
+        """By signature, the defect that one of another signature turns out to be: tried in the order of signatures.
+
+        Which of two was reduced first depends on timing; what is one defect does not.
+        """
+        ordered = [self._defects[signature] for signature in sorted(self._defects)]
+        found = explain(self._examiner, ordered, [_all_but(ordered, place) for place in range(len(ordered))])
+        above = {ordered[place].signature: defect.signature for place, defect in sorted(found.items())}
+        return {own: root for own in above if (root := _root(own, above)) != own}
+
+
+def _all_but(ordered: Sequence[Suspicion], place: int) -> list[Suspicion]:
+    return [defect for other, defect in enumerate(ordered) if other != place]
+
+
+def _root(signature: str, above: Mapping[str, str]) -> str:
+    """Where explanations lead; of those that explain each other, the first by signature."""
+    seen = [signature]
+    while (upper := above.get(seen[-1])) is not None:
+        if upper in seen:
+            return min(seen[seen.index(upper) :])
+        seen.append(upper)
+    return seen[-1]
+
+
+def _identity(suspicion: Suspicion) -> tuple[str, str]:
+    return suspicion.case.digest, suspicion.signature
+
+
+def first_apart(suspicions: Sequence[Suspicion]) -> list[Suspicion]:
+    """The first of them, and each that could neither explain nor be explained by those taken before."""
+    taken: list[Suspicion] = []
+    for suspicion in suspicions:
+        if all(are_apart(suspicion, other) for other in taken):
+            taken.append(suspicion)
+    return taken
+
+
+def cluster_of(suspicion: Suspicion, traits: Traits) -> str:
+    """What counts as one defect: API, library, kind, stage, exception and the class of the trigger.
+
+    What was not reduced, and what is more than one layer or call, is a cluster by itself.
+    """
+    trigger = trigger_of(suspicion) if suspicion.reduced else None
+    if trigger is None or suspicion.diagnosis.api is None:
+        return suspicion.signature
+    libraries = sorted({traits[target].library or target for target in suspicion.diagnosis.suspects})
+    ending = (suspicion.kind.value, suspicion.stage.value, suspicion.exception)
+    return canonical_cluster(ending, suspicion.diagnosis.api, libraries, trigger.parameters, trigger.features)

@@ -1,0 +1,32 @@
+"""A script that sets what it needs before any import, and says so where the processor cannot show the defect."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ...core.machine_settings import INSTRUCTION_SETS, Setting, variables_of
+
+#: By convention, of a test that was skipped.
+SKIPPED = 77
+
+
+def with_settings(text: str, settings: Sequence[Setting]) -> str:
+    """The script, with lines right behind its heading that set these."""
+    heading = ast.parse(text).body[0]
+    assert heading.end_lineno is not None
+    lines = text.splitlines()
+    first, rest = lines[: heading.end_lineno], lines[heading.end_lineno :]
+    return "\n".join([*first, "", *_setting_lines(settings), *rest]) + "\n"
+
+
+def _setting_lines(settings: Sequence[Setting]) -> list[str]:
+    found = ["import os", "import sys", ""]
+    needed = [name for name in INSTRUCTION_SETS if any(setting.instruction_set == name for setting in settings)]
+    for name in needed[-1:]:
+        found += [
+            f'if "{INSTRUCTION_SETS[name]}" not in open("/proc/cpuinfo").read():',
+            f'    print("skipped: only processors with {name} show this")',
+            f"    sys.exit({SKIPPED})",
+        ]
+    return [*found, f"os.environ.update({variables_of(settings)!r})  # the defect shows with these settings"]

@@ -1,0 +1,205 @@
+"""Calls in many ways: on one input after another, compiled or mapped or on other memory, pulled back.
+
+A job with ``rows`` holds that many inputs, stacked along the first axis of every array; results are named
+``row/output``, and rows that fail are told in the reply. Adapters say how their library does each thing: see ``Ways``.
+"""
+
+import json
+
+import numpy as np
+
+from ..contract import Result, Unsupported
+from ..protocol import Bits
+from .expressions import Expression
+
+_KEPT = 8
+
+
+class Ways(object):
+    """How a library runs a call; subclasses know the library."""
+
+    #: Where the public names of the library begin.
+    PREFIXES = ()
+    #: By name: a function of (function of tensors, tensors, kept), which returns what the function gives.
+    VARIANTS = {}
+    #: Likewise for all rows at once: (function, list of tensors, kept) to a list of values.
+    MAPPED = {}
+
+    def resolve(self, name):
+        """Return the object behind a public name."""
+        raise NotImplementedError
+
+    def seed(self, number):
+        """Make what the library draws reproducible."""
+
+    def to_tensor(self, array, perm=None):
+        """Return the library's tensor of an array."""
+        raise NotImplementedError
+
+    def to_numpy(self, value):
+        """Return one leaf of a result as an array."""
+        raise NotImplementedError
+
+    def cast(self, tensor, dtype):
+        """Return a floating tensor in another precision, any other as it is."""
+        raise NotImplementedError
+
+    def dtype(self, name):
+        """Return the library's dtype of NumPy's name."""
+        return name
+
+    def made(self, dtype):
+        """Return what is done with everything a call gives, where a job asks for a precision; None for nothing."""
+        return None
+
+    def leaves(self, value):
+        """Return the tensors and numbers of a result, in their order."""
+        return flat(value)
+
+    def pulled_back(self, run, function, tensors, order):
+        """Return (values, gradients by key); ``run`` is the variant."""
+        raise Unsupported("this target pulls no calls back")
+
+    def context(self, job):
+        """Return the context in which a job runs."""
+        raise NotImplementedError
+
+
+class CallRuns(object):
+    """Runs the calls of one library; keeps what was compiled of the last few."""
+
+    def __init__(self, ways):
+        self.ways = ways
+        self._kept = {}
+
+    def run(self, job):
+        """Return the result of a job that says how, or on how many inputs, it is run."""
+        with self.ways.context(job):
+            if job.option("rows") is None:
+                return self._alone(job)
+            return self._stacked(job)
+
+    def _alone(self, job):
+        result = Result()
+        if self._mapped(job) is not None:
+            values, gradients = self._together(job, [job.inputs])[0], {}
+        else:
+            values, gradients = self._once(job, job.inputs)
+        result.outputs = {str(place): value for place, value in enumerate(values)}
+        result.gradients = gradients
+        return result
+
+    def _stacked(self, job):
+        result, failures, first = Result(), {}, None
+        inputs = [
+            {name: row_of(array, row) for name, array in job.inputs.items()} for row in range(int(job.option("rows")))
+        ]
+        answers = self._together(job, inputs) if self._mapped(job) is not None else None
+        for row, own in enumerate(inputs):
+            try:
+                values, gradients = (answers[row], {}) if answers is not None else self._once(job, own)
+            except Exception as error:
+                first = first or error
+                failures[str(row)] = {"type": type(error).__name__, "message": _text(error)[:2000]}
+                continue
+            result.outputs.update({"{}/{}".format(row, place): value for place, value in enumerate(values)})
+            result.gradients.update({"{}/{}".format(row, name): value for name, value in gradients.items()})
+        if len(failures) == len(inputs):
+            raise first
+        result.reply = {"rows": failures}
+        return result
+
+    def _mapped(self, job):
+        return self.ways.MAPPED.get(job.option("variant", ""))
+
+    def _prepared(self, job, inputs):
+        expression, kept = self._expression(job)
+        tensors = expression.tensors(inputs, self.ways.to_tensor)
+        dtype = job.option("dtype")
+        if dtype:
+            tensors = {key: self.ways.cast(tensor, dtype) for key, tensor in tensors.items()}
+        self.ways.seed(job.seed)
+        return expression, tensors, kept
+
+    def _once(self, job, inputs):
+        expression, tensors, kept = self._prepared(job, inputs)
+        run, order = self._variant(job), job.option("derivative", 0)
+        gradients = {}
+        if order:
+            values, found = self.ways.pulled_back(lambda f, t: run(f, t, kept), expression, tensors, order)
+            gradients = {"input:" + name: self.ways.to_numpy(value) for name, value in found.items()}
+        else:
+            values = run(expression, tensors, kept)
+        return self._arrays(values), gradients
+
+    def _together(self, job, inputs):
+        prepared = [self._prepared(job, own) for own in inputs]
+        expression, _, kept = prepared[0]
+        found = self._mapped(job)(expression, [tensors for _, tensors, _ in prepared], kept)
+        return [self._arrays(values) for values in found]
+
+    def _arrays(self, values):
+        found = [self.ways.to_numpy(leaf) for leaf in self.ways.leaves(values)]
+        if not found:
+            raise Unsupported("the call gives no numbers")
+        return found
+
+    def _variant(self, job):
+        name = job.option("variant", "")
+        if not name:
+            return lambda function, tensors, kept: function(tensors)
+        if name not in self.ways.VARIANTS:
+            raise Unsupported("this target does not run calls in the way {!r}".format(name))
+        return self.ways.VARIANTS[name]
+
+    def _expression(self, job):
+        """Return the expression, and what was compiled of it."""
+        key = json.dumps([job.subject, job.option("variant"), job.option("derivative"), job.option("dtype")])
+        if key not in self._kept:
+            if len(self._kept) >= _KEPT:
+                self._kept.clear()
+            ways = self.ways
+            made = ways.made(job.option("dtype"))
+            self._kept[key] = (Expression(job.subject, ways.PREFIXES, ways.resolve, ways.dtype, made), {})
+        return self._kept[key]
+
+
+def is_varied(job):
+    """Tell whether a job says how, or on how many inputs, its call is run."""
+    return bool(job.option("variant") or job.option("derivative") or job.option("rows") is not None)
+
+
+def is_program(job):
+    """Tell whether a job's outermost call is no function, but one of an object that another call made."""
+    return not job.subject["api"][0].isalpha()
+
+
+def row_of(array, row):
+    """Return one of the stacked arrays."""
+    return Bits(array.dtype, array.bits[row]) if isinstance(array, Bits) else np.asarray(array)[row]
+
+
+def flat(value):
+    """Return the leaves of nested lists, tuples and mappings; what is None is no leaf."""
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        value = [value[key] for key in value]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [leaf for item in value for leaf in flat(item)]
+    return [value]
+
+
+def cotangent(shape):
+    """Return what a result of this shape is pulled back with: quarters from 1 to 2, exact in every precision."""
+    count = 1
+    for size in shape:
+        count *= int(size)
+    return (1.0 + 0.25 * (np.arange(count) % 5)).reshape([int(size) for size in shape])
+
+
+def _text(error):
+    try:
+        return str(error)
+    except Exception:
+        return "(it does not say)"

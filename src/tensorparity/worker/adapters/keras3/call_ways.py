@@ -1,0 +1,107 @@
+"""The ways in which Keras runs a call: as its backend does, symbolically, and as a model of symbolic tensors."""
+
+import contextlib
+
+import numpy as np
+
+from ...contract import Unsupported
+from ..call_runs import Ways, flat
+from ..native import resolve
+
+
+def _announced(function, tensors, kept):
+    """Return zeros of the shapes and dtypes that Keras announces."""
+    import keras
+
+    found = flat(function({key: _symbol(tensor) for key, tensor in tensors.items()}))
+    if not all(isinstance(leaf, keras.KerasTensor) for leaf in found):
+        raise Unsupported("the call gives something else than tensors")
+    if any(None in leaf.shape for leaf in found):
+        raise Unsupported("the sizes are left open")
+    return [keras.ops.zeros(leaf.shape, dtype=leaf.dtype) for leaf in found]
+
+
+def _model(function, tensors, kept):
+    """Build a model of symbolic tensors out of the call, and run that."""
+    import keras
+
+    names = list(tensors)
+    if "model" not in kept:
+        symbols = [_symbol(tensors[name]) for name in names]
+        kept["model"] = keras.Function(symbols, function(dict(zip(names, symbols))))
+    return kept["model"]([tensors[name] for name in names])
+
+
+def _symbol(tensor):
+    import keras
+
+    return keras.KerasTensor(tuple(tensor.shape), keras.backend.standardize_dtype(tensor.dtype))
+
+
+#: By backend: what ``jit_compile=True`` of a model is there, in the backend's own words.
+_JIT = {"tensorflow": "xla", "jax": "jax.jit", "torch": "inductor"}
+
+
+class KerasWays(Ways):
+    PREFIXES = ("keras.",)
+
+    def __init__(self, adapter):
+        self._adapter = adapter
+        self._backend = _backend_ways(adapter)
+        self.VARIANTS = {"symbolic": _announced, "functional": _model}
+        self.MAPPED = {}
+        if self._backend is not None:
+            own = dict(self._backend.VARIANTS)
+            self.VARIANTS = dict(own, jit_compile=own[_JIT[adapter.flavour]], **self.VARIANTS)
+            self.MAPPED = self._backend.MAPPED
+
+    def resolve(self, name):
+        return resolve(name)
+
+    def context(self, job):
+        return contextlib.ExitStack() if job.option("derivative") else self._adapter.no_gradients()
+
+    def seed(self, number):
+        self._adapter.set_seed(number)
+
+    def to_tensor(self, array, perm=None):
+        return self._adapter.operand(None)(array, perm)
+
+    def cast(self, tensor, dtype):
+        import keras
+
+        floating = keras.backend.is_float_dtype(keras.backend.standardize_dtype(tensor.dtype))
+        return keras.ops.cast(tensor, dtype) if floating else tensor
+
+    def made(self, dtype):
+        return None
+
+    def to_numpy(self, value):
+        import keras
+
+        if isinstance(value, (bool, int, float, complex, str, np.ndarray, np.generic)):
+            return np.array(value)
+        if not keras.ops.is_tensor(value) and not isinstance(value, keras.Variable):
+            raise Unsupported("the call gives a {}, no tensor".format(type(value).__name__))
+        return self._adapter.to_numpy(value)
+
+    def pulled_back(self, run, function, tensors, order):
+        if self._backend is None:
+            raise Unsupported("this backend has no gradients")
+        return self._backend.pulled_back(run, function, tensors, order)
+
+
+def _backend_ways(adapter):
+    if adapter.flavour == "tensorflow":
+        from ..call_ways_tensorflow import TensorFlowWays
+
+        return TensorFlowWays(adapter)
+    if adapter.flavour == "jax":
+        from ..call_ways_jax import JaxWays
+
+        return JaxWays(adapter)
+    if adapter.flavour == "torch":
+        from ..pytorch.call_ways import TorchWays
+
+        return TorchWays()
+    return None

@@ -1,0 +1,321 @@
+"""The ways in which torch runs a call: compiled, traced, exported, mapped, on other memory, without memory."""
+
+import contextlib
+
+import numpy as np
+
+from ...contract import Unsupported
+from ..call_runs import Ways, cotangent, flat
+from ..native import resolve
+from .tensors import to_numpy, to_tensor
+
+
+def _compiled(backend):
+    def run(function, tensors, kept):
+        import torch
+
+        if "compiled" not in kept:
+            torch._dynamo.reset()  # all expressions are one function to it, which it recompiles a few times only
+            kept["compiled"] = torch.compile(lambda given: function(given), backend=backend, dynamic=False)
+        return kept["compiled"](tensors)
+
+    return run
+
+
+def _captured(backend):
+    """Return a way that has all inputs as constants of one compiled function."""
+
+    def run(function, rows, kept):
+        import torch
+
+        torch._dynamo.reset()
+        return torch.compile(lambda: [function(tensors) for tensors in rows], backend=backend, dynamic=False)()
+
+    return run
+
+
+def _traced(function, tensors, kept):
+    import torch
+
+    names = list(tensors)
+    if "traced" not in kept:
+        example = tuple(tensors[name].clone() for name in names)  # some functions change what they are given
+        kept["traced"] = torch.jit.trace(
+            lambda *given: function(dict(zip(names, given))), example, check_trace=False, strict=False
+        )
+    return kept["traced"](*[tensors[name] for name in names])
+
+
+def _exported(function, tensors, kept):
+    import torch
+
+    class Whole(torch.nn.Module):
+        def forward(self, given):
+            return function(given)
+
+    if "exported" not in kept:
+        kept["exported"] = torch.export.export(Whole(), (tensors,)).module()
+    return kept["exported"](tensors)
+
+
+def _on(change):
+    """Return a way that gives the function other tensors of the same numbers."""
+
+    def run(function, tensors, kept):
+        return function({key: change(tensor) for key, tensor in tensors.items()})
+
+    return run
+
+
+def _strided(tensor):
+    if not tensor.ndim:
+        return tensor
+    wide = tensor.new_zeros(tuple(tensor.shape[:-1]) + (2 * tensor.shape[-1] + 1,))
+    wide[..., 1::2] = tensor
+    return wide[..., 1::2]
+
+
+def _turned(tensor):
+    axes = list(range(tensor.ndim))[::-1]
+    return tensor.permute(axes).contiguous().permute(axes)
+
+
+def _shifted(tensor):
+    """Return the tensor in memory that does not begin where vectors do."""
+    wide = tensor.new_zeros(tensor.numel() + 1)
+    wide[1:] = tensor.reshape(-1)
+    return wide[1:].view(tensor.shape)
+
+
+def _expanded(tensor):
+    """Return the tensor with its first axis expanded from one row; the rule sees to it that all rows are alike."""
+    return tensor[:1].expand(tensor.shape) if tensor.ndim and len(tensor) else tensor
+
+
+def _channels_last(tensor):
+    import torch
+
+    if tensor.ndim not in (4, 5):
+        return tensor
+    return tensor.contiguous(memory_format=torch.channels_last if tensor.ndim == 4 else torch.channels_last_3d)
+
+
+def _without_memory(function, tensors, kept):
+    import torch
+
+    found = function({key: tensor.to("meta") for key, tensor in tensors.items()})
+    return [_zeros(leaf.shape, leaf.dtype) if isinstance(leaf, torch.Tensor) else leaf for leaf in flat(found)]
+
+
+def _zeros(shape, dtype):
+    import torch
+
+    return torch.zeros(tuple(shape), dtype=dtype)
+
+
+def _fake(function, tensors, kept):
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode() as mode:
+        found = function({key: mode.from_tensor(tensor) for key, tensor in tensors.items()})
+        forms = [(tuple(leaf.shape), leaf.dtype) if isinstance(leaf, torch.Tensor) else leaf for leaf in flat(found)]
+    return [torch.zeros(form[0], dtype=form[1]) if isinstance(form, tuple) else form for form in forms]
+
+
+def _into_out(function, tensors, kept):
+    import torch
+
+    given = flat(function({key: tensor.clone() for key, tensor in tensors.items()}))
+    out = [torch.full_like(leaf, 77 if leaf.dtype is not torch.bool else True) for leaf in given]
+    function.with_more(tensors, {"out": out[0] if len(out) == 1 else tuple(out)})
+    return out
+
+
+def _vmap(function, rows, kept):
+    import torch
+
+    stacked = {key: torch.stack([tensors[key] for tensors in rows]) for key in rows[0]}
+    found = flat(torch.vmap(function)(stacked) if stacked else [function({}) for _ in rows])
+    return [[leaf[place] for leaf in found] for place in range(len(rows))]
+
+
+def _loader(function, rows, kept):
+    import torch
+
+    class Rows(torch.utils.data.Dataset):
+        def __len__(self):
+            return len(rows)
+
+        def __getitem__(self, place):
+            return function(rows[place])
+
+    return list(torch.utils.data.DataLoader(Rows(), batch_size=None, shuffle=False))
+
+
+def _reloaded(change):
+    """Return a way that runs a copy of every module, made by saving and loading it."""
+
+    def run(function, tensors, kept):
+        import torch
+
+        return function.with_made(lambda v: change(v) if isinstance(v, torch.nn.Module) else v)(tensors)
+
+    return run
+
+
+def _by_state(module):
+    import copy
+    import io
+
+    import torch
+
+    stream = io.BytesIO()
+    torch.save(module.state_dict(), stream)
+    stream.seek(0)
+    fresh = copy.deepcopy(module)
+    with torch.no_grad():
+        for tensor in list(fresh.parameters()) + list(fresh.buffers()):
+            tensor.zero_()
+    fresh.load_state_dict(torch.load(stream, weights_only=True))
+    return fresh
+
+
+def _by_file(module):
+    import io
+
+    import torch
+
+    stream = io.BytesIO()
+    torch.save(module, stream)
+    stream.seek(0)
+    return torch.load(stream, weights_only=False)
+
+
+def _by_copy(module):
+    import copy
+
+    return copy.deepcopy(module)
+
+
+def _in_batches(size):
+    def run(function, tensors, kept):
+        import torch
+
+        count = min((len(tensor) for tensor in tensors.values() if tensor.ndim), default=0)
+        if count <= size:
+            raise Unsupported("a batch of {} is no batch of more".format(count))
+        state = torch.get_rng_state()
+        pieces = []
+        for start in range(0, count, size):
+            torch.set_rng_state(state)  # a program makes its modules, and so draws its weights, anew
+            pieces.append(function({key: tensor[start : start + size] for key, tensor in tensors.items()}))
+        return torch.cat(pieces)
+
+    return run
+
+
+class TorchWays(Ways):
+    PREFIXES = ("torch.",)
+    VARIANTS = {
+        "inductor": _compiled("inductor"),
+        "aot_eager": _compiled("aot_eager"),
+        "jit.trace": _traced,
+        "export": _exported,
+        "strided": _on(_strided),
+        "turned": _on(_turned),
+        "shifted": _on(_shifted),
+        "expanded": _on(_expanded),
+        "channels_last": _on(_channels_last),
+        "meta": _without_memory,
+        "fake": _fake,
+        "out": _into_out,
+        "state_dict": _reloaded(_by_state),
+        "torch.save": _reloaded(_by_file),
+        "deep copy": _reloaded(_by_copy),
+        "batches of 1": _in_batches(1),
+        "batches of 3": _in_batches(3),
+    }
+    MAPPED = {
+        "vmap": _vmap,
+        "dataset": _loader,
+        "inductor captured": _captured("inductor"),
+        "aot_eager captured": _captured("aot_eager"),
+    }
+
+    def resolve(self, name):
+        return resolve(name)
+
+    def seed(self, number):
+        import torch
+
+        torch.manual_seed(number)
+
+    def to_tensor(self, array, perm=None):
+        return to_tensor(array, perm)
+
+    def to_numpy(self, value):
+        import torch
+
+        if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
+            value = value.to_dense()
+        if isinstance(value, (torch.dtype, torch.Size, torch.device, torch.layout)):
+            value = str(value)
+        if not isinstance(value, (torch.Tensor, bool, int, float, complex, str, np.ndarray, np.generic)):
+            raise Unsupported("the call gives a {}, no tensor".format(type(value).__name__))
+        return to_numpy(value)
+
+    def cast(self, tensor, dtype):
+        import torch
+
+        wanted = getattr(torch, dtype)
+        if tensor.is_complex():
+            return tensor.to(torch.complex128) if dtype == "float64" else tensor
+        return tensor.to(wanted) if tensor.is_floating_point() else tensor
+
+    def dtype(self, name):
+        import torch
+
+        return getattr(torch, name)
+
+    def made(self, dtype):
+        import torch
+
+        if not dtype:
+            return None
+        wanted = getattr(torch, dtype)
+        return lambda value: value.to(wanted) if isinstance(value, torch.nn.Module) else value
+
+    def context(self, job):
+        import torch
+
+        return contextlib.ExitStack() if job.option("derivative") else torch.no_grad()
+
+    def pulled_back(self, run, function, tensors, order):
+
+        leaves = {
+            key: tensor.detach().clone().requires_grad_(True)
+            for key, tensor in tensors.items()
+            if tensor.is_floating_point() or tensor.is_complex()
+        }
+        if not leaves:
+            raise Unsupported("none of its arguments is differentiable")
+        values = flat(run(function, dict(tensors, **leaves)))
+        found = _gradients(values, leaves, order > 1)
+        if order == 1:
+            return values, found
+        second = _gradients(list(found.values()), leaves, False)
+        return values, dict(found, **{"second " + key: value for key, value in second.items()})
+
+
+def _gradients(values, leaves, again):
+    import torch
+
+    ends = [value for value in values if isinstance(value, torch.Tensor) and value.requires_grad]
+    if not ends:
+        raise Unsupported("what the call gives does not depend differentiably on its arguments")
+    weights = [torch.from_numpy(cotangent(end.shape)).to(end.dtype) for end in ends]
+    found = torch.autograd.grad(
+        ends, list(leaves.values()), weights, create_graph=again, allow_unused=True, retain_graph=again
+    )
+    return {key: value for key, value in zip(leaves, found) if value is not None}

@@ -1,0 +1,141 @@
+"""What is never called: decided by names, arguments and documentation, before the first call.
+
+Only modules that a listing names are looked at; of those, what touches files, network, processes, devices or code
+is left out by what it is called and by what it must be given. Optional arguments of that kind are never set.
+"""
+
+import re
+
+#: Words of a function's own name; they are compared as whole words, CamelCase and underscores alike.
+_NAMES = {
+    "touches files": "file files save load read write restore dump checkpoint memmap mmap tofile fromfile download "
+    "path glob directory folder tempdir pickle fromstring savez savetxt loadtxt genfromtxt npz hub shard immutable",
+    "touches the network or other processes": "url http socket server rpc distributed fork spawn process thread "
+    "threads session service collective allreduce broker nccl abort wait multiprocessing",
+    "touches devices": "cuda gpu tpu device devices xpu mps mtia ipu hip accelerator stream pin memory dlpack "
+    "sharding layout autocast mesh infeed outfeed",
+    "runs code": "exec eval compile script tracing jit pyfunc callback function vmap hessian jacobian jacrev vjp "
+    "jvp custom derivative export while scan cond switch map foldl foldr call callable lambda apply vectorize "
+    "piecewise fromfunction hook import wrap decorator ir schema comment unify control enter exit merge iteration "
+    "loop reinforce",
+    "changes or reads the library's settings": "set enabled available symbolic enable disable config seed "
+    "initialize register unregister reset clear get use printoptions setprintoptions backend manual policy init "
+    "placeholder print debug assert deterministic errstate doctor summary profiler flags version typename",
+    "has a state or a handle": "queue barrier variable resource handle iterator dataset temporary mutex accumulator "
+    "anonymous ref assign hook param",
+    "frees or shares memory": "share shared untyped storage owner retain refine names rename requires ptr",
+    "is about strings, or other hardware": "coo csr csc bsr bsc crow ccol qint strings string unicode regex proto "
+    "csv sstable jagged mkldnn fbgemm cudnn miopen tensorlist optional variant",
+}
+#: Words that are also of everyday use; a name that this is found in is harmless.
+_HARMLESS = re.compile(
+    r"(linalg\.cond$|linalg_cond$|SetOperation|SetSize|set_?(diff|xor|diag)|DataFormatDimMap|CrossMapLRN|"
+    r"PiecewiseConstant|map_coordinates|get_?(shape|item)|IntegerLookup|embedding_lookup|is_jpeg|dynamic_stitch|"
+    r"batch_norm_with_global|AccumulatorNothing|shard_index|image\.resize|trace$)"
+)
+_RANDOM = re.compile(
+    r"(^|_|\.)(rand|randn|randint|randperm|random|multinomial|bernoulli|poisson(?!_nll)|normal_?$|dropout|alpha_dropout|"
+    r"feature_dropout|rrelu|gumbel|(?<!pixel_)(?<!channel_)shuffle|uniform|exponential_?$|geometric_?$|cauchy_?$|log_normal|stateless|"
+    r"sampled_softmax|nce_loss|fractional_max|truncated_normal|categorical$|permutation|choice|candidate_sampler)",
+    re.IGNORECASE,
+)
+_DEPRECATED = re.compile(r"deprecated|will be removed", re.IGNORECASE)
+#: Arguments that have to be given and say what a function does to the world.
+_ARGUMENTS = {
+    "runs inside a mapped function": "axis_name axis_names",
+    "takes encoded bytes": "contents input_bytes",
+    "takes a path": "path paths file files filename filenames fname filepath file_name directory folder dirname "
+    "file_pattern prefix basename fp out_file save_dir model_dir log_dir root_dir dest dst_path tar_file archive",
+    "takes an address": "url urls host hostname port address uri endpoint master service",
+    "takes a device": "device devices sharding mesh device_ids stream device_type layout",
+    "takes code": "fn func function callable f body cond cond_fun body_fun body_fn cond_fn callback hook init_fun "
+    "predicate true_fn false_fn branches closure forward_fn map_fn loop_fun pred_fn computation script comparator "
+    "cls model layer layers module cell cells fun funcs op operator strategy target_class converter",
+    "takes a handle or a resource": "handle resource dataset iterator queue session storage generator tensor_list "
+    "container element_spec out_sharding memory_space process_group optimizer optimizers modules policy config "
+    "custom_objects memory_region_name",
+}
+_BY_ARGUMENT = {word: reason for reason, words in _ARGUMENTS.items() for word in words.split()}
+_BY_NAME = {word: reason for reason, words in _NAMES.items() for word in words.split()}
+_TYPES = re.compile(r"Callable|Generator|Path|IO\[|resource|variant|Module\b|Device|Sharding")
+#: Never set although they may be: who sets them asks for another device, a file, a place to write.
+NEVER_SET = frozenset(
+    [
+        "device",
+        "out",
+        "name",
+        "layout",
+        "pin_memory",
+        "requires_grad",
+        "generator",
+        "out_sharding",
+        "sharding",
+        "memory_format",
+        "file",
+        "callback",
+        "axis_name",
+        "axis_index_groups",
+        "abstracted_axes",
+        "autotune",
+        "jit_compile",
+        "backend",
+        "kwargs",
+        "extra_categorical",
+        "compile",
+        "where",
+        "initial",
+        "debug",
+        "infer_shape",
+        "ragged_batch",
+        "use_gpu",
+    ]
+)
+
+
+def reason(name, doc, parameters, call=None):
+    """Return why a public name is never called, or an empty string."""
+    return (
+        _by_name(name)
+        or _by_arguments(list(parameters or ()) + list(call or ()))
+        or ("random" if _is_random(name, parameters) else "")
+        or ("deprecated" if _DEPRECATED.search(" ".join(doc.split("\n\n")[:2])) else "")
+    )
+
+
+def words_of(name):
+    """Return the words of a name: ``tf.io.ReadFile`` has read and file."""
+    last = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.rsplit(".", 1)[-1])
+    last = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", last)
+    return [word for word in re.split(r"[_\d]+", last.lower()) if word]
+
+
+def _by_name(name):
+    if _HARMLESS.search(name):
+        return ""
+    for word in words_of(name):
+        if word in _BY_NAME:
+            return _BY_NAME[word]
+    return ""
+
+
+def _by_arguments(parameters):
+    for parameter in parameters:
+        if "default" in parameter or parameter.get("any"):
+            continue
+        if "Array" in parameter.get("type", "") and "Callable" not in parameter["type"]:
+            continue
+        if parameter["name"].lower() in _BY_ARGUMENT:
+            return _BY_ARGUMENT[parameter["name"].lower()]
+        if _TYPES.search(parameter.get("type", "")):
+            return "takes code" if "Callable" in parameter["type"] else "takes a handle or a resource"
+    return ""
+
+
+def _is_random(name, parameters):
+    last = name.rsplit(".", 1)[-1]
+    last = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", last)
+    if _RANDOM.search(last) or name.startswith(("jax.random.", "keras.random.", "tensorflow.random.")):
+        return True
+    names = [parameter["name"] for parameter in parameters or ()]
+    drawn = any(item in ("seed", "seed2", "rng_key") for item in names)
+    return drawn and not any("dropout" in item for item in names)  # a dropout that is off by default draws nothing

@@ -1,0 +1,74 @@
+"""Exit codes follow one rule for every command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+import pytest
+
+from tensorparity.cli.exit_codes import FailOn, FailOnOption, exit_code
+from tensorparity.core.comparison import Comparison
+from tensorparity.core.finding import Class, Diagnosis, Finding
+from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
+from tensorparity.reporting.facts import Facts, TargetFacts
+from tensorparity.reporting.summary import Tone, summarize
+
+A, B = "keras:jax", "keras:torch"
+FACTS = Facts("compare", 0, (TargetFacts(A, status="completed"), TargetFacts(B, status="completed")), {})
+OFF = Finding(
+    "cradle-1",
+    "cradle",
+    Kind.INCONSISTENCY,
+    Stage.FORWARD,
+    (A, B),
+    Diagnosis(Class.DEFECT, (B,), api="keras.layers.Activation", relative=1e-7),
+    "signature",
+)
+
+
+def pair(judgement: Judgement, labels_changed: int | None = 0) -> Comparison:
+    return Comparison(A, B, "y", Verdict(judgement, (A, B), ""), 32, labels_changed=labels_changed)
+
+
+def test_digits_are_a_remark_where_the_outputs_agree() -> None:
+    agreeing = replace(FACTS, findings=(OFF,), comparisons=(pair(Judgement.PASS),))
+    assert exit_code(agreeing, FailOn(), False) == 0
+    assert exit_code(agreeing, FailOn(digits=True), False) == 1
+    assert summarize(agreeing).headline == "The model is the same on keras:jax and keras:torch."
+    assert agreeing.defects == ()
+    differing = replace(agreeing, comparisons=(pair(Judgement.FAIL),))
+    assert exit_code(differing, FailOn(), False) == 1
+
+
+def test_digits_are_a_defect_of_an_operator() -> None:
+    assert exit_code(replace(FACTS, findings=(OFF,)), FailOn(), False) == 1
+
+
+def test_what_is_wrong_is_no_remark() -> None:
+    wrong = replace(OFF, diagnosis=replace(OFF.diagnosis, relative=0.1))
+    assert exit_code(replace(FACTS, findings=(wrong,), comparisons=(pair(Judgement.PASS),)), FailOn(), False) == 1
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("undecided", 1), ("defect", 0), ("flaky,undecided", 1)])
+def test_undecided_fails_where_it_is_asked_for(fail_on: str, code: int) -> None:
+    undecided = replace(FACTS, stats={"undecided": 1}, comparisons=(pair(Judgement.UNDECIDED),))
+    assert exit_code(undecided, FailOnOption().convert(fail_on, None, None), False) == code
+    assert summarize(undecided).tone is Tone.UNDECIDED
+
+
+@pytest.mark.parametrize(("status", "asked", "code"), [("unsupported", True, 3), ("unsupported", False, 0)])
+def test_a_target_that_was_asked_for_and_ran_nothing_is_a_failure(status: str, asked: bool, code: int) -> None:
+    facts = replace(FACTS, targets=(TargetFacts(A, status="completed"), TargetFacts(B, status=status)))
+    assert exit_code(facts, FailOn(), False, asked=asked) == code
+
+
+def test_an_interrupted_run_did_not_do_what_it_was_asked_for() -> None:
+    assert exit_code(replace(FACTS, interrupted=True), FailOn(), False) == 3
+    assert exit_code(replace(FACTS, interrupted=True, findings=(OFF,)), FailOn(), False) == 1
+
+
+def test_defects_always_count() -> None:
+    assert FailOnOption().convert("undecided,digits", None, None) == FailOn((Class.DEFECT,), True, True)
+    with pytest.raises(click.BadParameter, match="known are defect"):
+        FailOnOption().convert("crimes", None, None)

@@ -1,0 +1,109 @@
+"""``mutate``: what is made of its findings, what it prints, and that a run can be gone on with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+
+from tensorparity.commands.root_causes import bug_table, root_causes
+from tensorparity.core.finding import Class, Diagnosis, Finding
+from tensorparity.core.verdict import Kind, Stage
+from tensorparity.reporting.facts import Facts
+from tensorparity.reporting.html import render as render_html
+from tensorparity.reporting.mutate_tables import render, view
+
+
+def finding(name: str, kind: Kind, klass: Class, suspects: tuple[str, ...], **params: Any) -> Finding:
+    diagnosis = Diagnosis(klass, suspects, api="keras.layers.Conv2D", parameters=params)
+    return Finding(name, "audee", kind, Stage.FORWARD, ("a", "b"), diagnosis, name)
+
+
+FINDINGS = (
+    finding("1", Kind.ERROR, Class.DEFECT, ("a",), padding="same"),
+    finding("2", Kind.CRASH, Class.DEFECT, ("a", "b"), strides=0),
+    finding("3", Kind.NAN, Class.DEFECT, ("b",)),
+    finding("4", Kind.INCONSISTENCY, Class.DEFECT, ("b",), padding="same"),
+    finding("5", Kind.INCONSISTENCY, Class.PRECISION, ()),
+)
+
+
+def test_table_4_counts_defects_by_behaviour_and_suspect() -> None:
+    table = bug_table(FINDINGS, ("a", "b"))
+    assert table == {
+        "crash": {"a": 2, "b": 1, "total": 2},
+        "inconsistency": {"b": 1, "total": 1},
+        "nan": {"b": 1, "total": 1},
+    }
+
+
+def test_root_causes_are_distinct_layers_and_parameters_by_class() -> None:
+    split = root_causes(FINDINGS, {"precision": 7})
+    assert split["pairs"]["defect"] == 3, "padding is one pair, whoever shows it"
+    assert split["pairs"]["precision"] == 1
+    assert split["set_aside"] == {"precision": 7}
+
+
+def facts() -> Facts:
+    curve = {"model": "small", "variant": "small-v1", "level": "input", "goal": "inconsistency", "targets": ["a", "b"]}
+    tables = {
+        "models": {"small": {"layers": 3, "inputs": 5, "valid": 3, "invalid": 1}},
+        "table1": [
+            {
+                "model": "small",
+                "pair": "a / b",
+                "total": 3,
+                "net": 2,
+                "input": 1,
+                "weight": 0,
+                "input+weight": 0,
+                "searches": {"input": 1},
+            }
+        ],
+        "table2": [
+            {"model": "small", "networks": 2, "layers": 3, "accused": 1.5, "highlighted": 1.0, "innocent": 0.25}
+        ],
+        "table3": [{"model": "small", "target": "a", "net": 1, "searched": 2, "nan": 1, "evaluations": 40.0}],
+        "table4": bug_table(FINDINGS, ("a", "b")),
+        "figure4": [{"model": "small", "inconsistent": True, "cases": 2, "quantiles": [1.0, 2.0, 3.0, 4.0, 5.0]}],
+        "reactions": [{"target": "a", "refuses": 1, "raises-raw": 0, "accepts": 0, "dies": 0}],
+        "root_causes": root_causes(FINDINGS, {"precision": 7}),
+        "curves": [{**curve, "failed_at": 9, "failures": 2, "strategy": "genetic", "curve": [[6, 0.5], [10, 1e300]]}],
+    }
+    fraction = {
+        "variants": 4,
+        "variants_of_protocol": 500,
+        "searches": 1,
+        "searched_per_pair": 1,
+        "searched_per_pair_of_protocol": 20,
+    }
+    return Facts("mutate", 0, (), {"cases": 4, "undecided": 0, "tables": tables, "fraction": fraction})
+
+
+def test_all_tables_are_printed_and_say_the_fraction_that_was_run() -> None:
+    console = Console(width=200, record=True)
+    render(facts(), console)
+    text = console.export_text()
+    for title in ("Table 1", "Table 2", "Table 3", "Table 4", "Figure 4", "How invalid values are taken"):
+        assert title in text
+    assert "4 of 500 variants" in text
+    assert "3 defect, 1 precision" in text
+    assert "7 precision" in text
+
+
+def test_a_strategy_without_a_search_has_a_dash() -> None:
+    shown = view(facts())
+    assert shown is not None
+    assert shown.grids[0].rows[0] == ["small", "a / b", "3", "2", "1", "-", "-"]
+
+
+def test_the_page_has_the_tables_and_the_curves() -> None:
+    page = render_html(facts())
+    assert "Table 1: inconsistencies by strategy" in page
+    assert "<polyline" in page
+    assert "small-v1, input, a / b, first failure after 9" in page
+
+
+def test_another_command_has_none_of_it() -> None:
+    assert view(replace(facts(), stats={"cases": 1})) is None

@@ -1,0 +1,76 @@
+"""Stress: the worst input within the range of the data, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.campaign.loop import result_of
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.jsontext import Json
+from tensorparity.core.oracle import Setup
+from tensorparity.engines.audee.stress import StressEngine, StressSettings, data_range
+from tensorparity.operators.reference.evaluate import draw_weights
+from tensorparity.reporting.words import under_stress
+from tensorparity.targets.catalogue import traits_of
+from tensorparity.triage.examine import Examiner
+
+TARGETS = ("fake:a", "fake:b")
+
+
+def stressed(runner: Any, generations: int = 4) -> tuple[Json, list[Any]]:
+    build = GraphBuilder("small")
+    x = build.add("Dense", build.input("x", (4,)), name="hidden", units=3, activation="tanh")
+    graph = build.build(build.add("Softmax", build.add("Dense", x, name="logits", units=2), name="classes"))
+    rng = np.random.default_rng(0)
+    inputs = {"x": rng.uniform(0.0, 1.0, (6, 4)).astype(np.float32)}
+    weights = draw_weights(graph, rng)
+    engine = StressEngine(graph, weights, inputs, TARGETS, StressSettings(generations), 0)
+    examiner = Examiner(runner, Setup(0, TARGETS, traits_of(TARGETS)))
+    cases = []
+    while asks := engine.ask():
+        found = examiner.examine(asks)
+        cases += [item.case for item in found]
+        engine.tell([result_of(place, item) for place, item in enumerate(found)])
+    (pair,) = engine.tables()["stress"]
+    return pair, cases
+
+
+def test_no_input_leaves_the_range_of_the_data(fake_runner: Any) -> None:
+    _, cases = stressed(fake_runner(targets=TARGETS))
+    assert all(0.0 <= case.inputs["x"].min() <= case.inputs["x"].max() <= 1.0 for case in cases)
+
+
+def test_weights_stay_as_they_are_without_a_tolerance(fake_runner: Any) -> None:
+    _, cases = stressed(fake_runner(targets=TARGETS))
+    assert all(case.procedure.population is None for case in cases)
+
+
+def test_it_says_how_far_through_which_layer_and_after_how_many(fake_runner: Any) -> None:
+    runner = fake_runner(targets=TARGETS, planted={"fake:b": {"hidden": lambda y: y * np.float32(1.5)}})
+    pair, _ = stressed(runner)
+    assert pair["distance"] > 0.1
+    assert pair["layer"] == "hidden#0"
+    assert pair["evaluations"] == 2 * (64 + 3 * 56)
+    said = under_stress(pair)
+    assert "a lower bound, not the worst there is" in said
+    assert "hidden#0" in said
+    assert "464 inputs" in said
+
+
+def test_a_change_of_label_is_counted(fake_runner: Any) -> None:
+    pair, _ = stressed(fake_runner(targets=TARGETS, planted={"fake:b": {"logits": lambda y: -y}}), generations=1)
+    assert pair["labels_changed"] == pair["evaluations"] == 128
+    assert "the label changed for 128 of them" in under_stress(pair)
+
+
+def test_the_range_is_that_of_each_input() -> None:
+    assert data_range({"x": np.array([[1.0, -2.0]]), "y": np.array([[5.0]])}) == {"x": (-2.0, 1.0), "y": (5.0, 5.0)}
+
+
+@pytest.mark.parametrize("changed", [0, 3])
+def test_it_never_says_that_there_is_none(changed: int) -> None:
+    pair = {"a": "a", "b": "b", "distance": 0.0, "labels_changed": changed, "evaluations": 9, "layer": ""}
+    assert "lower bound" in under_stress(pair)

@@ -1,0 +1,97 @@
+"""The engine: what libraries list is tried, what is accepted is held against every rule, and everything is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tensorparity.core.engine import Ask, Result
+from tensorparity.core.errors import UsageError
+from tensorparity.core.jsontext import Json
+from tensorparity.core.oracle import Setup
+from tensorparity.core.outcome import Status
+from tensorparity.core.procedure import Goal
+from tensorparity.core.verdict import Judgement, Verdict
+from tensorparity.engines.eagle.engine import EagleEngine
+from tensorparity.targets.catalogue import traits_of
+
+TARGETS = ("torch:eager", "torch:compile")
+PARAMETER = {"name": "input"}
+LISTED = {
+    "library": "torch",
+    "apis": [
+        {"name": f"torch.{name}", "kind": "function", "aliases": [], "parameters": [PARAMETER], "doc": "input (Tensor)"}
+        for name in ("tanh", "sin", "exp")
+    ],
+    "excluded": {},
+}
+
+
+def engine(seed: int = 0, **settings: Json) -> EagleEngine:
+    told = {"rules": ["strided", "inductor"], "inputs": 80, "derivatives": 0, **settings}
+    return EagleEngine(Setup(seed, TARGETS, traits_of(TARGETS), told))
+
+
+def told(ask: Ask, verdict: Judgement = Judgement.PASS, accept: bool = True) -> Result:
+    replies: Mapping[str, Json] = {"torch:eager": {"rows": {}}}
+    if ask.case.procedure.goal is Goal.APIS:
+        replies = {"torch:eager": LISTED}
+    if ask.case.procedure.goal is Goal.SAMPLES:
+        replies = {"torch:eager": {"samples": [], "missing": [], "unwritten": 0}}
+    verdicts = (Verdict(verdict, ("torch:eager",), "so"),) if ask.case.counterpart else ()
+    status = Status.COMPLETED if accept else Status.RAISED
+    return Result(0, ask.case.digest, verdicts, {"torch:eager": status}, replies=replies)
+
+
+def run(eagle: EagleEngine, **how: object) -> list[Ask]:
+    found: list[Ask] = []
+    while asks := eagle.ask():
+        found += asks
+        eagle.tell([told(ask, **how) for ask in asks])  # type: ignore[arg-type]
+    return found
+
+
+def test_a_library_is_asked_what_it_offers_by_the_flavour_that_compiles_nothing() -> None:
+    (first, *_) = engine().ask()
+    assert first.case.procedure.goal is Goal.APIS
+    assert first.targets == ("torch:eager",)
+
+
+def test_what_is_accepted_is_held_against_the_rules_the_dear_ones_last() -> None:
+    asks = run(engine())
+    rules = [ask.case.counterpart.rule for ask in asks if ask.case.counterpart]
+    assert set(rules) == {"strided", "inductor"}
+    assert rules == sorted(rules, key=lambda rule: rule == "inductor")
+    assert rules.count("inductor") == 3  # few=1 of each function
+
+
+def test_what_is_refused_is_held_against_nothing() -> None:
+    assert not any(ask.case.counterpart for ask in run(engine(), accept=False))
+
+
+def test_functions_are_chosen_by_glob() -> None:
+    apis = {ask.case.subject.api for ask in run(engine(apis=["torch.t*"])) if ask.case.counterpart}  # type: ignore[union-attr]
+    assert apis == {"torch.tanh"}
+
+
+def test_the_seed_decides_the_order() -> None:
+    streams = [[ask.case.digest for ask in run(engine(seed))] for seed in (1, 1, 2)]
+    assert streams[0] == streams[1] != streams[2]
+
+
+def test_tables_count_pairs_inputs_and_bugs_by_category() -> None:
+    eagle = engine(rules=["strided"])
+    run(eagle, verdict=Judgement.FAIL)
+    tables = eagle.tables()
+    assert tables["pairs"] == 3
+    assert tables["inputs"] == tables["inconsistencies"] * 10
+    assert tables["table_2"]["Beyond the paper"] == {"torch": 3}
+    assert tables["coverage"]["torch"]["enumerated"] == 3
+    assert tables["coverage"]["torch"]["accepted_share"] == 1.0
+
+
+@pytest.mark.parametrize("settings", [{"rules": ["17"]}, {"rules": ["nonsense"]}, {"colour": "red"}])
+def test_what_nobody_knows_is_refused(settings: dict[str, Json]) -> None:
+    with pytest.raises(UsageError):
+        engine(**settings)

@@ -1,0 +1,116 @@
+"""The rules by name: all sixteen are there, each says where it applies, and its other side is made anew at will."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tensorparity.core.call import ApiCall, ArrayArg
+from tensorparity.core.case import Case
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.rows import one_row
+from tensorparity.core.rule import RULES, with_counterpart
+from tensorparity.generators.equivalences.base import LIBRARIES, Equivalence
+from tensorparity.generators.equivalences.dilated_by_conv import _with_zeros
+from tensorparity.generators.equivalences.documented_formula import FORMULAS
+from tensorparity.generators.equivalences.windows import same_padding
+
+OURS = [rule for name in RULES.names() if isinstance(rule := RULES.get(name), Equivalence)]
+PLAIN = Case(
+    ApiCall("torch.tanh", (ArrayArg("x"),)), Procedure(goal=Goal.CALL, rows=2), {"x": np.ones((2, 3, 4), np.float32)}
+)
+
+
+def test_all_sixteen_rules_of_the_paper_are_there() -> None:
+    assert {rule.paper for rule in OURS} >= set(range(1, 17))
+
+
+@pytest.mark.parametrize("rule", OURS, ids=lambda rule: rule.name)
+class TestEveryRule:
+    def test_it_is_known_by_its_name_and_says_why_it_is_not_elsewhere(self, rule: Equivalence) -> None:
+        assert RULES.get(rule.name) is rule
+        assert rule.libraries()
+        assert all(rule.absent[library] for library in LIBRARIES if library not in rule.libraries())
+
+    def test_its_own_cases_have_another_side_that_is_made_anew(self, rule: Equivalence) -> None:
+        if rule.paper in (15, 16):
+            return  # networks take long to make: see below
+        for library in rule.libraries():
+            made = [rule.equivalence(case) for case in rule.own_cases(library, 6, 0)]
+            for case in filter(None, made):
+                again = with_counterpart(case)
+                assert again is not None
+                assert again.digest == case.digest
+            assert not made or any(made)
+
+    def test_its_cases_depend_on_the_seed_alone(self, rule: Equivalence) -> None:
+        if rule.paper in (15, 16):
+            return
+        for library in rule.libraries():
+            digests = [[case.digest for case in rule.own_cases(library, 4, seed)] for seed in (1, 1, 2)]
+            assert digests[0] == digests[1]
+            assert not digests[0] or digests[0] != digests[2]
+
+
+def test_a_row_of_an_equivalence_is_one() -> None:
+    rule = RULES.get("explicit-padding")
+    case = next(filter(None, map(rule.equivalence, rule.own_cases("torch", 9, 0))))  # type: ignore[attr-defined]
+    alone = one_row(case, 3)
+    again = with_counterpart(alone)
+    assert again is not None
+    assert again.digest == alone.digest
+
+
+def test_a_model_is_reloaded_and_fed_in_batches() -> None:
+    (case, *_) = RULES.get("save-h5").own_cases("keras", 1, 0)  # type: ignore[attr-defined]
+    saved = RULES.get("save-h5").counterpart(case)
+    assert saved is not None
+    assert saved.procedure is not None
+    assert (saved.procedure.reload, saved.procedure.variant) == (True, "h5")
+    fed = RULES.get("batches-of-1").counterpart(case)
+    assert fed is not None
+    assert fed.procedure is not None
+    assert fed.procedure.batch_size == 1
+
+
+def test_a_way_of_running_is_the_only_difference() -> None:
+    made = RULES.get("jit-trace").equivalence(PLAIN)  # type: ignore[attr-defined]
+    first, second = made.sides()
+    assert second == replace(first, procedure=replace(first.procedure, variant="jit.trace"))
+    assert RULES.get("xla").equivalence(PLAIN) is None  # type: ignore[attr-defined]
+
+
+def test_zeros_are_inserted_between_the_elements_of_a_kernel() -> None:
+    wide = _with_zeros(np.asarray([[1.0, 2.0], [3.0, 4.0]]), (0, 1), (2, 3))
+    assert wide.tolist() == [[1, 0, 0, 2], [0, 0, 0, 0], [3, 0, 0, 4]]
+
+
+def test_same_padding_puts_the_odd_one_behind() -> None:
+    assert same_padding((5, 6, 4), (2, 3, 1), (1, 2, 2)) == [(0, 1), (0, 1), (0, 0)]
+
+
+def test_casts_take_whole_numbers_that_both_types_hold() -> None:
+    rule = RULES.get("cast-int8-int16")
+    values = replace(PLAIN, inputs={"x": np.asarray([[-1e9, 0.3, np.nan], [2.0, np.inf, 30.0]], np.float32)})
+    first, second = rule.equivalence(values).sides()  # type: ignore[attr-defined]
+    assert (first.inputs["x"].dtype, second.inputs["x"].dtype) == (np.int16, np.int8)
+    assert first.inputs["x"].tolist() == second.inputs["x"].tolist() == [[-100, 1, 0], [8, 7, 100]]
+
+
+def test_expanded_rows_are_alike_or_there_is_no_other_side() -> None:
+    rule = RULES.get("expanded")
+    assert rule.equivalence(PLAIN) is not None  # type: ignore[attr-defined]
+    uneven = replace(PLAIN, inputs={"x": np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)})
+    assert rule.counterpart(uneven) is None
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_name_functions_that_exist_in_the_words_of_every_library(name: str) -> None:
+    for module in ("torch", "tensorflow.math", "jax.numpy", "keras.ops"):
+        case = replace(PLAIN, subject=ApiCall(f"{module}.{name}", (ArrayArg("x"),)))
+        made = RULES.get("documented-formula").counterpart(case)
+        assert made is not None
+        assert isinstance(made.subject, ApiCall)
+        assert all(call.api.partition(".")[0] == module.partition(".")[0] for call in made.subject.calls())

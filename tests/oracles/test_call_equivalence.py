@@ -1,0 +1,178 @@
+"""A call in two ways: what is a difference, what is rounding, and what blames nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tensorparity.core.arrays import Array
+from tensorparity.core.call import ApiCall, ArrayArg
+from tensorparity.core.case import Case, Counterpart
+from tensorparity.core.oracle import Answer, Judged, Seen, Setup
+from tensorparity.core.outcome import Failure, Outcome, Status, Trace
+from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.verdict import Judgement
+from tensorparity.oracles.kinds import make_oracle
+
+T = "torch:eager"
+X = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)
+Function = Callable[[Array], Array]
+
+
+def case(rule: str = "strided", api: str = "torch.mystery", **procedure: object) -> Case:
+    plain = Procedure(goal=Goal.CALL, rows=2, **procedure)  # type: ignore[arg-type]
+    other = Counterpart(procedure=replace(plain, variant=rule), rule=rule)
+    return Case(ApiCall(api, (ArrayArg("x"),)), plain, {"x": X}, counterpart=other)
+
+
+def answered(given: Case, function: Function, noise: bool = False) -> Outcome:
+    """What a library of this function answers to a case, row by row."""
+    rows = given.inputs["x"] if given.procedure.rows is not None else given.inputs["x"][None]
+    names = [f"{row}/0" if given.procedure.rows is not None else "0" for row in range(len(rows))]
+    outputs = {name: np.asarray(function(row)) for name, row in zip(names, rows, strict=True)}
+    if noise:
+        outputs = {name: array + given.seed for name, array in outputs.items()}
+    return Outcome(T, Status.COMPLETED, outputs, reply={"rows": {}})
+
+
+def judged(
+    equivalence: Case, first: Function, second: Function, oracle: str = "equivalence", noise: bool = False
+) -> Judged:
+    sides = equivalence.sides()
+    outcomes = ({T: answered(sides[0], first, noise)}, {T: answered(sides[1], second, noise)})
+    seen = Seen(equivalence, outcomes, ({T: sides[0]}, {T: sides[1]}))
+    judge = make_oracle(oracle, Setup(targets=(T,)))
+    found = judge.judge(seen)
+    while found.checks:
+        answers = tuple(Answer(check, {T: answered(check.case, first, noise)}) for check in found.checks)
+        seen = replace(seen, answers=(*seen.answers, *answers))
+        found = judge.judge(seen)
+    return found
+
+
+def test_two_sides_that_agree_pass() -> None:
+    (verdict,) = judged(case(), np.exp, np.exp).verdicts
+    assert verdict.judgement is Judgement.PASS
+
+
+def test_a_last_bit_is_rounding() -> None:
+    (verdict,) = judged(case(), np.exp, lambda x: (np.exp(x) * (1 + 3e-7)).astype(np.float32)).verdicts
+    assert verdict.judgement is Judgement.PASS
+
+
+def test_the_side_that_is_off_the_float64_run_is_wrong() -> None:
+    found = judged(case(), np.exp, lambda x: (np.exp(x) * 1.01).astype(np.float32))
+    (suspicion,) = found.suspicions
+    assert found.verdicts[0].judgement is Judgement.FAIL
+    assert suspicion.row == 1  # the row in which the difference is largest
+    assert suspicion.diagnosis.observations[1].data["wrong"] == 1
+
+
+def test_a_jump_excuses_both_sides() -> None:
+    """Halves may be rounded either way; but not to a third number."""
+    halves = replace(case(), inputs={"x": np.asarray([[0.5, 2.5], [1.5, 3.5]], np.float32)})
+    assert not judged(halves, np.rint, np.ceil).suspicions
+    assert judged(halves, np.rint, lambda x: np.ceil(x) + 1).suspicions
+
+
+def test_what_depends_on_the_seed_is_drawn() -> None:
+    found = judged(case(), np.exp, lambda x: np.exp(x) + 1, noise=True)
+    assert not found.suspicions
+
+
+def test_another_dtype_is_a_difference() -> None:
+    assert judged(case(), np.exp, lambda x: np.exp(x).astype(np.float64)).suspicions
+
+
+def test_forms_alone_are_compared_where_a_rule_promises_no_more() -> None:
+    assert not judged(case("meta"), np.exp, np.zeros_like).suspicions
+    assert judged(case("meta"), np.exp, lambda x: np.zeros(2, np.float32)).suspicions
+
+
+def test_every_bit_counts_where_nothing_is_computed() -> None:
+    zeros = replace(case("pad-unpad"), inputs={"x": np.zeros((2, 3), np.float32)})
+    assert judged(zeros, np.abs, np.negative).suspicions
+    assert not judged(
+        replace(zeros, counterpart=replace(zeros.counterpart, rule="strided")), np.abs, np.negative
+    ).suspicions
+
+
+@pytest.mark.parametrize(("message", "found"), [("index out of bounds", 1), ("not implemented for 'Half'", 0)])
+def test_refused_on_one_side_alone_is_a_difference_unless_it_is_a_lack(message: str, found: int) -> None:
+    equivalence = case()
+    sides = equivalence.sides()
+    refused = Outcome(T, Status.RAISED, failure=Failure("RuntimeError", message))
+    seen = Seen(equivalence, ({T: answered(sides[0], np.exp)}, {T: refused}))
+    assert len(make_oracle("equivalence", Setup(targets=(T,))).judge(seen).suspicions) == found
+
+
+def test_refused_on_both_sides_says_nothing() -> None:
+    refused = Outcome(T, Status.RAISED, failure=Failure("ValueError", "no"))
+    seen = Seen(case(), ({T: refused}, {T: refused}))
+    (verdict,) = make_oracle("equivalence", Setup(targets=(T,))).judge(seen).verdicts
+    assert verdict.judgement is Judgement.UNDECIDED
+
+
+def test_gradients_are_compared_as_well() -> None:
+    equivalence = case(derivative=1)
+    sides = equivalence.sides()
+
+    def with_gradients(side: Case, factor: float) -> Outcome:
+        plain = answered(side, np.sin)
+        rows = side.inputs["x"] if side.procedure.rows is not None else side.inputs["x"][None]
+        start = [f"{row}/" if side.procedure.rows is not None else "" for row in range(len(rows))]
+        pulled = {f"{s}input:x": (np.cos(row) * factor).astype(row.dtype) for s, row in zip(start, rows, strict=True)}
+        return replace(plain, trace=Trace(gradients=pulled))
+
+    seen = Seen(equivalence, ({T: with_gradients(sides[0], 1.0)}, {T: with_gradients(sides[1], 2.0)}))
+    judge = make_oracle("equivalence", Setup(targets=(T,)))
+    found = judge.judge(seen)
+    while found.checks:
+        answers = tuple(Answer(check, {T: with_gradients(check.case, 1.0)}) for check in found.checks)
+        seen = replace(seen, answers=(*seen.answers, *answers))
+        found = judge.judge(seen)
+    assert found.suspicions[0].stage.value == "backward"
+
+
+def test_the_papers_threshold_is_an_absolute_one() -> None:
+    near = judged(case(), np.exp, lambda x: np.exp(x) + 0.009, "eagle")
+    far = judged(case(), np.exp, lambda x: np.exp(x) + 0.011, "eagle")
+    assert not near.suspicions
+    assert far.suspicions
+
+
+def test_only_the_function_can_be_accused_of_its_formula() -> None:
+    rule = case("documented-formula", "torch.exp2")
+    assert not judged(rule, np.exp, lambda x: (np.exp(x) * 1.01).astype(np.float32)).suspicions
+
+
+def test_fractions_that_whole_numbers_cannot_hold_are_left_out() -> None:
+    """A mean of integers may be rounded; one of whole numbers is what it is."""
+    whole = replace(case("cast-int64-float64"), inputs={"x": np.asarray([[1.0, 2.0], [2.0, 4.0]])})
+    assert not judged(whole, lambda x: x / 2, lambda x: x.astype(np.int64) // 2).suspicions
+    assert judged(whole, lambda x: x / 2, lambda x: x.astype(np.int64) // 2 + 1).suspicions
+
+
+def test_a_function_may_take_one_of_two_types_alone() -> None:
+    equivalence = case("cast-float32-float64")
+    refused = Outcome(T, Status.RAISED, failure=Failure("RuntimeError", "expected scalar type Float but found Double"))
+    seen = Seen(equivalence, ({T: refused}, {T: answered(equivalence.sides()[1], np.exp)}))
+    assert not make_oracle("equivalence", Setup(targets=(T,))).judge(seen).suspicions
+
+
+def test_who_sees_no_numbers_cannot_refuse_them() -> None:
+    equivalence = case("meta")
+    refused = Outcome(T, Status.RAISED, failure=Failure("RuntimeError", "all elements should be between 0 and 1"))
+    seen = Seen(equivalence, ({T: refused}, {T: answered(equivalence.sides()[1], np.exp)}))
+    assert not make_oracle("equivalence", Setup(targets=(T,))).judge(seen).suspicions
+
+
+def test_a_way_that_runs_all_inputs_at_once_fails_with_one_of_them() -> None:
+    equivalence = case("dataset")
+    some = replace(answered(equivalence.sides()[0], np.exp), reply={"rows": {"1": {"type": "E", "message": "no"}}})
+    refused = Outcome(T, Status.RAISED, failure=Failure("E", "no"))
+    found = make_oracle("equivalence", Setup(targets=(T,))).judge(Seen(equivalence, ({T: some}, {T: refused})))
+    assert found.verdicts[0].judgement is Judgement.UNDECIDED

@@ -1,0 +1,122 @@
+"""A value that should be refused: who says why, who stumbles, who computes on, and who is to blame for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorparity.core.case import Case
+from tensorparity.core.graph import GraphBuilder
+from tensorparity.core.jsontext import Json
+from tensorparity.core.oracle import Judged, Seen, Setup
+from tensorparity.core.outcome import Failure, Outcome, Status
+from tensorparity.core.verdict import Judgement, Kind
+from tensorparity.operators.refused import refused_value
+from tensorparity.oracles.invalid_value import InvalidValueOracle, is_clear_refusal
+from tensorparity.targets.catalogue import traits_of
+
+TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
+
+
+def case(units: Json = (2, 2)) -> Case:
+    build = GraphBuilder()
+    graph = build.build(build.add("Dense", build.input("x", (3,)), name="d", units=units))
+    return Case(graph, inputs={"x": np.ones((1, 3), np.float32)})
+
+
+def raised(target: str, kind: str, message: str) -> Outcome:
+    return Outcome(target, Status.RAISED, failure=Failure(kind, message))
+
+
+def completed(target: str) -> Outcome:
+    return Outcome(target, Status.COMPLETED)
+
+
+def crashed(target: str) -> Outcome:
+    return Outcome(target, Status.CRASHED, failure=Failure("SIGFPE", "signal 8"))
+
+
+def clear(target: str) -> Outcome:
+    return raised(target, "ValueError", "units must be a positive integer. Received: units=(2, 2)")
+
+
+def raw(target: str) -> Outcome:
+    return raised(target, "AttributeError", "'NoneType' object has no attribute 'lower'")
+
+
+def judged(*outcomes: Outcome, units: Json = (2, 2)) -> Judged:
+    seen = Seen(case(units), ({outcome.target: outcome for outcome in outcomes},), traits=traits_of(TARGETS))
+    return InvalidValueOracle(Setup(targets=TARGETS, traits=traits_of(TARGETS))).judge(seen)
+
+
+def test_the_declaration_says_which_value_it_is() -> None:
+    graph = case().subject
+    refused = refused_value(graph)  # type: ignore[arg-type]
+    assert refused is not None
+    assert (refused.node.key, refused.parameter, refused.value, refused.declared) == ("d#0", "units", (2, 2), False)
+    declared = refused_value(case(0).subject)  # type: ignore[arg-type]
+    assert declared is not None
+    assert declared.declared
+
+
+def test_all_refuse_and_say_why() -> None:
+    found = judged(*map(clear, TARGETS))
+    assert not found.suspicions
+    assert found.verdicts[0].judgement is Judgement.PASS
+    assert set(found.measures["refuses"]) == set(TARGETS)
+
+
+def test_raw_errors_of_all_are_counted_and_blame_nobody() -> None:
+    found = judged(*map(raw, TARGETS))
+    assert not found.suspicions
+    assert set(found.measures["raises-raw"]) == set(TARGETS)
+
+
+def test_a_raw_error_is_one_where_another_target_accepts() -> None:
+    found = judged(completed("keras:tensorflow"), completed("keras:jax"), raw("keras:torch"))
+    (suspicion,) = found.suspicions
+    assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.ERROR, ("keras:torch",))
+    assert suspicion.diagnosis.parameters == {"units": (2, 2)}
+
+
+def test_who_computes_what_the_others_refuse_accepts_it() -> None:
+    found = judged(clear("keras:tensorflow"), clear("keras:jax"), completed("keras:torch"))
+    (suspicion,) = found.suspicions
+    assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.ACCEPTS_INVALID, ("keras:torch",))
+    assert suspicion.diagnosis.api == "keras.layers.Dense"
+
+
+def test_one_clear_refusal_against_many_convicts_nobody() -> None:
+    found = judged(clear("keras:tensorflow"), completed("keras:jax"), completed("keras:torch"))
+    assert not found.suspicions
+    assert found.verdicts[0].judgement is Judgement.UNDECIDED
+
+
+def test_what_all_accept_is_no_finding_unless_documentation_rules_it_out() -> None:
+    assert not judged(*map(completed, TARGETS)).suspicions
+    (suspicion,) = judged(*map(completed, TARGETS), units=0).suspicions
+    assert suspicion.kind is Kind.ACCEPTS_INVALID
+
+
+def test_dying_of_it_is_a_crash() -> None:
+    found = judged(clear("keras:tensorflow"), clear("keras:jax"), crashed("keras:torch"))
+    (suspicion,) = found.suspicions
+    assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.CRASH, ("keras:torch",))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "is_clear"),
+    [
+        ("ValueError", "The argument `kernel_size` cannot contain 0(s).", True),
+        ("InvalidArgumentError", "Sliding window strides field must be positive", True),
+        ("TypeError", "conv2d(): argument 'dilation' must be tuple of ints", True),
+        ("RuntimeError", "weird things about units", True),
+        ("TypeError", "unsupported operand type(s) for +: 'NoneType' and 'int'", False),
+        ("AssertionError", "units must be positive", False),
+        ("ZeroDivisionError", "integer division or modulo by zero", False),
+        ("RuntimeError", "x.size() == 3 INTERNAL ASSERT FAILED, expected something", False),
+        ("KeyError", "'units'", False),
+    ],
+)
+def test_what_is_clear(kind: str, message: str, is_clear: bool) -> None:
+    assert is_clear_refusal(Failure(kind, message), "units") is is_clear

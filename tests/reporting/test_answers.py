@@ -1,0 +1,91 @@
+"""An answer never flatters: "the same" only where all is decided and no label changed, a planted fault on top."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import numpy as np
+from rich.console import Console
+
+from tensorparity.core.comparison import Comparison, LayerDeviation
+from tensorparity.core.finding import Class, Diagnosis, Finding
+from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
+from tensorparity.generators.inputs.models import Data
+from tensorparity.reporting import words
+from tensorparity.reporting.facts import Facts, TargetFacts
+from tensorparity.reporting.html import render as render_html
+from tensorparity.reporting.markdown import render as render_markdown
+from tensorparity.reporting.summary import Tone, summarize
+from tensorparity.reporting.terminal import render as render_terminal
+
+A, B = "keras:jax", "onnxruntime"
+LAYERS = (LayerDeviation("conv", 0, "Conv2D", isolated_error=3.0), LayerDeviation("dense", 0, "Dense"))
+PASSING = Comparison(A, B, "y", Verdict(Judgement.PASS, (A, B), "rounding"), 32, labels_changed=0)
+FACTS = Facts(
+    "compare",
+    0,
+    tuple(TargetFacts(name, status="completed") for name in (A, B)),
+    {},
+    comparisons=(PASSING,),
+    subject="m.keras",
+)
+
+
+def headline(**changes: object) -> str:
+    facts = replace(FACTS, comparisons=(replace(PASSING, **changes),))  # type: ignore[arg-type]
+    return summarize(facts).headline
+
+
+def test_the_same_is_said_where_all_is_decided_and_no_label_changed() -> None:
+    assert headline() == "m.keras is the same on keras:jax and onnxruntime."
+
+
+def test_a_label_that_changed_is_said_with_why_it_passes() -> None:
+    measured = tuple(replace(layer, isolated_error=2.5) for layer in LAYERS)
+    assert headline(labels_changed=1, layers=measured) == (
+        "m.keras: 1 of 32 labels changed between keras:jax and onnxruntime; "
+        "all 2 layers agree alone to 2.5 units of rounding, so this is rounding carried along."
+    )
+
+
+def test_every_layer_is_said_of_those_that_were_measured() -> None:
+    said = headline(labels_changed=1, layers=LAYERS)
+    assert "1 of 2 layers could be run alone, and those agree." in said
+    assert "its layers could not be read" in headline(labels_changed=1)
+
+
+def test_a_planted_fault_is_on_top_and_called_out_where_it_changed_nothing() -> None:
+    planted = replace(FACTS, planted={B: "avgpool-counts-padding"})
+    alerts = summarize(planted).alerts
+    assert alerts == (
+        "Fault avgpool-counts-padding is planted in onnxruntime.",
+        "The fault avgpool-counts-padding that is planted in onnxruntime changed nothing that was compared.",
+    )
+    stream = io.StringIO()
+    render_terminal(planted, Console(file=stream, width=200))
+    assert stream.getvalue().splitlines()[:2] == list(alerts)
+    assert render_html(planted).index(alerts[0]) < render_html(planted).index('id="headline"')
+    assert f"> **{alerts[1]}**" in render_markdown(planted)
+    assert planted.document()["planted"] == {B: "avgpool-counts-padding"}
+    seen = Finding("c-1", "cradle", Kind.NAN, Stage.FORWARD, (A, B), Diagnosis(Class.DEFECT, (B,)), "s")
+    assert len(summarize(replace(planted, findings=(seen,))).alerts) == 1
+
+
+def test_a_case_that_was_replayed_without_the_accused_is_not_fixed() -> None:
+    facts = Facts("replay", 0, FACTS.targets, {}, subject="case.tpcase")
+    assert summarize(facts).headline == "case.tpcase does not fail here: it is fixed."
+    elsewhere = summarize(replace(facts, accused=("keras:torch",)))
+    assert elsewhere.headline == "case.tpcase does not fail on keras:jax and onnxruntime; it was found on keras:torch."
+    assert elsewhere.tone is Tone.UNDECIDED
+
+
+def test_nan_in_the_users_data_is_said_first() -> None:
+    x = np.array([[1.0, np.nan], [np.inf, 0.0]], np.float32)
+    given = Data({"x": x, "ids": np.ones((2, 1), np.int64)}, given=True)
+    assert given.not_finite == {"x": 2}
+    assert Data({"x": x}).not_finite == {}, "nobody but ourselves is to blame for what we draw"
+    alert = words.not_finite(given.not_finite)[0]
+    assert alert.startswith("The data holds NaN or infinite values (2 in x)")
+    assert summarize(replace(FACTS, alerts=(alert,))).alerts == (alert,)
+    assert words.not_finite({}) == []

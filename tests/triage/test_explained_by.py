@@ -1,0 +1,242 @@
+"""Which suspicions are another sighting of a reduced defect: the trigger, the two checks, and what they prevent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorparity.core.case import Case
+from tensorparity.core.finding import Class
+from tensorparity.core.graph import GraphBuilder, Node
+from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.verdict import Kind
+from tensorparity.operators.reference.evaluate import draw_weights
+from tensorparity.targets.catalogue import traits_of
+from tensorparity.triage.explained_by import (
+    Trigger,
+    explain,
+    may_explain,
+    trigger_alone,
+    trigger_of,
+    without_trigger,
+)
+from tensorparity.triage.explanations import Explanations, cluster_of, first_apart
+from tensorparity.triage.known_differences import KnownDifference
+
+from ..examining import examiner_for
+
+TARGETS = ("keras:jax", "keras:tensorflow", "keras:torch")
+TORCH = TARGETS[-1]
+When = Callable[[Node], bool]
+
+
+def one_layer(op: str, shape: tuple[int, ...], special: float | None = None, **params: Any) -> Case:
+    build = GraphBuilder(op)
+    graph = build.build(build.add(op, build.input("x", shape), name="layer", **params))
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((2, *shape)).astype(np.float32)
+    if special is not None:
+        x.reshape(-1)[5] = special
+    return Case(graph, inputs={"x": x}, weights=draw_weights(graph, rng))
+
+
+@pytest.fixture
+def faulty(fake_runner: Any) -> Callable[..., Any]:
+    """A runner in which torch adds a tenth to what ``when`` says."""
+
+    class Faulty(fake_runner):  # type: ignore[misc]
+        when: When
+
+        def _nodes(self, case: Case, target: str, healthy: bool) -> Any:
+            found = super()._nodes(case, target, healthy)
+            wrong = [node for node in case.subject.nodes if target == TORCH and self.when(node, case)]  # type: ignore[union-attr]
+            return {key: value + 0.1 * any(node.key == key for node in wrong) for key, value in found.items()}
+
+    def make(when: Callable[[Node, Case], bool]) -> Any:
+        runner = Faulty(targets=TARGETS)
+        runner.when = when
+        return runner
+
+    return make
+
+
+def convicted(runner: Any, case: Case) -> Suspicion:
+    from tensorparity.core.engine import Ask
+
+    (examined,) = examiner_for(runner, TARGETS).examine([Ask(case, TARGETS)])
+    (suspicion,) = [s for s in examined.judged.suspicions if s.diagnosis.klass is Class.DEFECT]
+    return suspicion
+
+
+def has_elu(node: Node, case: Case) -> bool:
+    return node.params.get("activation") == "elu"
+
+
+def explained(runner: Any, suspicion: Suspicion, *reduced: Suspicion) -> Suspicion | None:
+    return explain(examiner_for(runner, TARGETS), [suspicion], [reduced]).get(0)
+
+
+DENSE = {"units": 3, "activation": "elu"}
+CONV = {"filters": 2, "kernel_size": [2, 2], "padding": "same", "activation": "elu"}
+
+
+def test_the_trigger_is_what_reduction_left(faulty: Any) -> None:
+    trigger = trigger_of(convicted(faulty(has_elu), one_layer("Dense", (4,), **DENSE)))
+    assert trigger == Trigger({"activation": "elu"}, ())
+
+
+def test_words_without_a_default_set_off_and_numbers_do_not(faulty: Any) -> None:
+    case = one_layer("Activation", (4,), activation="elu")
+    trigger = trigger_of(convicted(faulty(has_elu), case))
+    assert trigger is not None
+    assert trigger.parameters == {"activation": "elu"}
+
+
+def test_one_activation_inside_two_layers_is_one_defect(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    assert conv.key != dense.key
+    assert explained(runner, conv, dense) is dense
+
+
+def test_what_fails_without_the_trigger_as_well_is_another_defect(faulty: Any) -> None:
+    runner = faulty(lambda node, case: has_elu(node, case) or node.params.get("padding") == "same")
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    assert may_explain(dense, conv)
+    assert explained(runner, conv, dense) is None
+
+
+def test_what_needs_more_than_the_trigger_is_another_defect(faulty: Any) -> None:
+    runner = faulty(lambda node, case: has_elu(node, case) and (node.op == "Dense" or "padding" in node.params))
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    assert explained(runner, conv, dense) is None
+
+
+def test_an_edge_value_explains_only_what_holds_it(faulty: Any) -> None:
+    runner = faulty(lambda node, case: bool(np.isinf(case.inputs["x"]).any()))
+    one = convicted(runner, one_layer("MaxPooling1D", (6, 2), np.inf))
+    other = convicted(runner, one_layer("MaxPooling2D", (6, 4, 2), np.inf))
+    assert trigger_of(one) == Trigger({}, ("infinity",))
+    assert explained(runner, other, one) is one
+    plain = convicted(faulty(lambda node, case: True), one_layer("MaxPooling2D", (6, 4, 2)))
+    assert not may_explain(one, plain)
+
+
+def test_two_functions_that_share_an_edge_value_or_a_mode_are_two_defects(faulty: Any) -> None:
+    runner = faulty(lambda node, case: bool(np.isinf(case.inputs["x"]).any()) or node.params.get("padding") == "same")
+    relu, elu = (convicted(runner, one_layer(op, (6,), np.inf)) for op in ("ReLU", "ELU"))
+    assert not may_explain(relu, elu)
+    pool = convicted(runner, one_layer("AveragePooling2D", (5, 5, 3), pool_size=[2, 2], padding="same"))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), filters=2, kernel_size=[2, 2], padding="same"))
+    assert not may_explain(pool, conv)
+    raised = [replace(s, exception="ValueError", message="no") for s in (pool, conv)]
+    assert may_explain(*raised)
+
+
+@pytest.mark.parametrize("change", [{"kind": Kind.CRASH}, {"exception": "ValueError"}, {"message": "no"}])
+def test_only_what_ends_alike_is_explained(faulty: Any, change: dict[str, Any]) -> None:
+    runner = faulty(has_elu)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    assert may_explain(dense, conv)
+    assert not may_explain(replace(dense, **change), conv)
+
+
+def test_what_ends_a_process_is_not_explained(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    assert not may_explain(replace(dense, kind=Kind.CRASH), replace(conv, kind=Kind.CRASH))
+
+
+def test_answers_by_chance_explain_nothing(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    wavering = replace(conv, diagnosis=replace(conv.diagnosis, wavering=(TORCH,)))
+    assert not may_explain(dense, wavering)
+
+
+def test_the_checks_change_nothing_else() -> None:
+    case = one_layer("Conv2D", (5, 5, 3), np.nan, **CONV)
+    trigger = Trigger({"activation": "elu"}, ("NaN",))
+    necessary, sufficient = without_trigger(case, trigger), trigger_alone(case, trigger)
+    assert necessary is not None
+    assert sufficient is not None
+    assert dict(necessary.subject.nodes[0].params) == {k: v for k, v in CONV.items() if k != "activation"}  # type: ignore[union-attr]
+    assert np.isfinite(necessary.inputs["x"]).all()
+    assert (necessary.inputs["x"] == case.inputs["x"]).sum() == case.inputs["x"].size - 1
+    assert set(sufficient.subject.nodes[0].params) == {"filters", "kernel_size", "activation"}  # type: ignore[union-attr]
+    assert np.isnan(sufficient.inputs["x"]).any()
+
+
+def test_those_that_may_explain_each_other_are_not_reduced_together(faulty: Any) -> None:
+    runner = faulty(lambda node, case: True)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    plain = convicted(runner, one_layer("ReLU", (6,)))
+    assert first_apart([dense, conv, plain]) == [dense, plain]
+
+
+def test_a_share_of_the_explained_is_reduced_all_the_same(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    explanations = Explanations(examiner_for(runner, TARGETS))
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    explanations.learn([dense])
+    sizes = range(3, 63)
+    seen = [convicted(runner, one_layer("Conv2D", (size, 3, 3), **CONV)) for size in sizes]
+    told = explanations.of(seen)
+    assert explanations.explained == len(seen)
+    assert {signature for _, signature in told} == {dense.signature}
+    left = [s for s in seen if s not in [one for one, _ in told]]
+    assert 0 < len(left) < len(seen) / 5
+    assert explanations.of(left) == []  # they are reduced now
+    assert explanations.audit(left[0], dense) == dense.signature
+    strange = replace(dense, case=one_layer("Dense", (4,), units=3))
+    assert explanations.audit(left[0], strange) == ""
+    assert (explanations.audited, explanations.refuted) == (2, 1)
+
+
+def test_an_accepted_difference_explains_its_own_key_alone(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **CONV))
+    wide = convicted(runner, one_layer("Dense", (7,), **{**DENSE, "use_bias": False}))
+    accepted = KnownDifference("as we like it", signature=dense.signature)
+    explanations = Explanations(examiner_for(runner, TARGETS), [accepted])
+    explanations.learn([dense])
+    assert [one for one, _ in explanations.of([conv, wide])] == [wide]
+
+
+def test_merging_does_not_depend_on_what_was_reduced_first(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    dense = convicted(runner, one_layer("Dense", (4,), **DENSE))
+    conv = convicted(runner, one_layer("Conv2D", (5, 5, 3), **{**CONV, "padding": "valid"}))
+    found = []
+    for order in ([dense, conv], [conv, dense]):
+        explanations = Explanations(examiner_for(runner, TARGETS))
+        explanations.learn(order)
+        found.append(explanations.merged())
+    first, last = sorted([dense.signature, conv.signature])
+    assert found == [{last: first}] * 2
+
+
+def test_a_cluster_is_known_by_its_trigger(faulty: Any) -> None:
+    runner = faulty(has_elu)
+    traits = traits_of(TARGETS)
+    few, many = (
+        replace(convicted(runner, one_layer("Dense", (4,), **{**DENSE, "units": units})), reduced=True)
+        for units in (1, 4)
+    )
+    assert few.signature != many.signature
+    assert cluster_of(few, traits) == cluster_of(many, traits)
+    assert cluster_of(replace(many, reduced=False), traits) == many.signature
+    renamed = replace(many, diagnosis=replace(many.diagnosis, api="keras.layers.EinsumDense"))
+    assert cluster_of(renamed, traits) != cluster_of(many, traits)

@@ -1,0 +1,57 @@
+"""What is never called, by name, by argument and by documentation."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorparity.worker.apis.denied import reason, words_of
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("tensorflow.raw_ops.ReadFile", "touches files"),
+        ("tensorflow.raw_ops.Abort", "touches the network or other processes"),
+        ("tensorflow.raw_ops.ImmutableConst", "touches files"),
+        ("torch.from_file", "touches files"),
+        ("torch.Tensor.cuda", "touches devices"),
+        ("torch.set_default_dtype", "changes or reads the library's settings"),
+        ("jax.numpy.fromfunction", "runs code"),
+        ("tensorflow.py_function", "runs code"),
+        ("torch.randn", "random"),
+        ("keras.utils.get_file", "touches files"),
+    ],
+)
+def test_names(name: str, why: str) -> None:
+    assert reason(name, "", [{"name": "x"}]) in (why, "changes or reads the library's settings")
+
+
+@pytest.mark.parametrize(
+    ("argument", "why"),
+    [
+        ("filename", "takes a path"),
+        ("url", "takes an address"),
+        ("device", "takes a device"),
+        ("fn", "takes code"),
+        ("resource", "takes a handle or a resource"),
+    ],
+)
+def test_arguments_that_must_be_given(argument: str, why: str) -> None:
+    assert reason("some.thing", "", [{"name": "x"}, {"name": argument}]) == why
+    assert reason("some.thing", "", [{"name": "x"}, {"name": argument, "default": None}]) == ""
+
+
+def test_an_array_that_is_called_f_is_no_code() -> None:
+    assert reason("some.gradient", "", [{"name": "f", "type": "ArrayLike"}]) == ""
+    assert reason("some.gradient", "", [{"name": "f", "type": "Callable"}]) == "takes code"
+
+
+def test_deprecated_and_harmless() -> None:
+    assert reason("some.thing", "Old. Deprecated since 2.0.", []) == "deprecated"
+    assert reason("torch.linalg.cond", "", [{"name": "A"}]) == ""
+    assert reason("torch.nn.functional.poisson_nll_loss", "", [{"name": "input"}]) == ""
+
+
+def test_words() -> None:
+    assert words_of("tf.raw_ops.ReadFile") == ["read", "file"]
+    assert words_of("torch.from_file") == ["from", "file"]
