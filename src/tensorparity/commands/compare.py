@@ -140,6 +140,7 @@ class _Run:
         self._findings: tuple[Finding, ...] = ()
         self._stop = StopReason.CASES
         self._open: list[str] = []
+        self._suspected: tuple[tuple[str, ...], ...] = ()
         #: By pair, how far apart the model came under stress, and notes.
         self.stressed: tuple[list[Json], list[str]] = ([], [])
 
@@ -159,6 +160,7 @@ class _Run:
             store.finish_campaign(campaign, "completed" if stop is StopReason.CASES else stop.value)
         self._findings = tuple(session.findings.values())
         self._open = session.open_questions()
+        self._suspected = session.suspected()
 
     def compared(self, source: ModelSource, data: Data, seconds: float) -> Compared:
         """What came of it.
@@ -210,6 +212,7 @@ class _Run:
             self_agreement=examined.self_agreement,
             interrupted=self._stop is StopReason.INTERRUPTED,
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
+            suspected=self._suspected,
             training=examined.training,
             high_precision=examined.high_precision,
             scripts=tally.scripts,

@@ -114,6 +114,11 @@ _PLACES = {
 }
 
 
+def not_confirmed(count: int) -> str:
+    """Of suspicions that the time did not suffice for."""
+    return f"{wording.count(count, 'suspicion')} could not be confirmed in the time that was left"
+
+
 def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mapping[str, int]]) -> list[str]:
     """What a campaign leaves open, a sentence each.
 
@@ -124,7 +129,7 @@ def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mappi
     """
     said = []
     if unconfirmed:
-        said.append(f"{wording.count(unconfirmed, 'suspicion')} could not be confirmed in the time that was left")
+        said.append(not_confirmed(unconfirmed))
     said += [f"{name} did not answer in time, and there was no time left to make sure that it hangs" for name in hangs]
     for target, parts in spared.items():
         for part, count in parts.items():
