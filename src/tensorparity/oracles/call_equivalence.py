@@ -26,7 +26,7 @@ from ..core.rule import Agreement, Demands, demands_of
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from .base import Asking, Steps, Stepwise
-from .call_rows import Row, rows_of
+from .call_rows import ONE_SIDED, Row, one_sided, rows_of
 from .measure.call_freedoms import freedom_of_call, lacks
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
 from .measure.roundoff import SCREEN, output_units
@@ -74,7 +74,7 @@ class CallEquivalence(Stepwise):
             verdict, found = yield from self._target(seen, target)
             verdicts.append(verdict)
             suspicions += found
-        return Judged(tuple(verdicts), tuple(suspicions))
+        return Judged(tuple(verdicts), tuple(suspicions), told={ONE_SIDED: _one_sided_rows(seen)})
 
     def _target(self, seen: Seen, target: str) -> Asking[tuple[Verdict, list[Suspicion]]]:
         one, other = (outcomes[target] for outcomes in seen.outcomes)
@@ -120,6 +120,15 @@ class CallEquivalence(Stepwise):
         if demands.accused is not None and found.klass is Class.DEFECT and found.wrong != demands.accused:
             return replace(found, klass=Class.PRECISION, said=f"{found.said}: that side may be")
         return found
+
+
+def _one_sided_rows(seen: Seen) -> int:
+    sides = seen.case.sides()
+    found = 0
+    for target in seen.targets:
+        rows = [rows_of(side, outcomes[target]) for side, outcomes in zip(sides, seen.outcomes, strict=True)]
+        found += one_sided(list(zip(*rows, strict=True)))
+    return found
 
 
 def _rule(case: Case) -> str:

@@ -496,6 +496,10 @@ def _not_again(data: Data) -> str:
     return "did not fail again in fresh processes"
 
 
+def _only_together(data: Data) -> str:
+    return "only together: it shows where the calls are compiled as one unit, and not where each is compiled alone"
+
+
 def _two_answers(data: Data) -> str:
     return f"{data['target']} gives two different answers on the same case"
 
@@ -752,6 +756,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "unsupported": _unsupported_text,
     "freedom": _freedom,
     "not-again": _not_again,
+    "only-together": _only_together,
     "two-answers": _two_answers,
     "settings": _settings,
     "both-ways": _both_ways,

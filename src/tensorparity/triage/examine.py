@@ -28,6 +28,7 @@ from ..core.verdict import Judgement, Kind, Verdict
 from ..operators.functions.native import shared_inputs
 from ..oracles.kinds import chosen_instead, make_oracle, oracle_of
 from .confirm import HANG_FACTOR, SOMETIMES, flaky, run_fresh, seen_again
+from .together import companions_of, only_together, programs_of
 
 #: What each target is really given of a case: a file that was exported for it, as much of a step as it can run.
 Deliver = Callable[[Case, str], Case]
@@ -377,6 +378,8 @@ class Examiner:
         Args:
             shown: by digest, what the targets did when they were convicted, where that is known.
         """
+        packs = {place: pack for place, s in enumerate(suspicions) if (pack := companions_of(self._runner, s))}
+        whole = {place: suspicions[place] for place in packs}
         suspicions = self.cut_out(suspicions)
         defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
         jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), _patience(s), s.key) for s in defects]
@@ -391,7 +394,23 @@ class Examiner:
                 found.append((self._seen_again(suspicion, job, before), job.outcomes[0]))
             else:
                 found.append((suspicion, before or {}))
-        return found
+        alone = {place: s for place, s in whole.items() if found[place][0].diagnosis.klass is Class.FLAKY}
+        return [
+            self._together(alone[place], packs[place]) or item if place in alone else item
+            for place, item in enumerate(found)
+        ]
+
+    def _together(self, suspicion: Suspicion, pack: Sequence[Case]) -> tuple[Suspicion, Outcomes] | None:
+        """What does not show alone, as a program of the calls it was compiled with; None where that shows nothing."""
+        oracle = suspicion.oracle or oracle_of(suspicion.case)
+        jobs = [_Job(case, suspicion.targets, oracle) for case in programs_of(suspicion, pack)]
+        self._run(jobs, fresh=True)
+        self._settle(jobs, True, {})
+        for job in jobs:
+            for again in _defects(job.judged):
+                (cut,) = self.cut_out([replace(again, oracle=oracle, known_by=suspicion.known_by)])
+                return only_together(cut), job.outcomes[0]
+        return None
 
     def _seen_again(self, suspicion: Suspicion, job: _Job, before: Outcomes | None) -> Suspicion:
         return seen_again(suspicion, before, job.judged, job.outcomes[0], self._families(suspicion))

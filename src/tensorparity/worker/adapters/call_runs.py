@@ -10,6 +10,7 @@ import numpy as np
 
 from ..contract import Result, Unsupported
 from ..protocol import Bits
+from .call_packs import PackedCalls
 from .expressions import Expression
 
 _KEPT = 8
@@ -79,6 +80,22 @@ class CallRuns(object):
                 return self._alone(job)
             return self._stacked(job)
 
+    def run_pack(self, jobs):
+        """Return the results of jobs that are run in one way, compiled as one unit."""
+        first, ways = jobs[0], self.ways
+        with ways.context(first):
+            expressions = [self._new_expression(job) for job in jobs]
+            ways.seed(first.seed)
+            pack = PackedCalls(ways, jobs, expressions, self._tensors_of_row, self._arrays)
+            if self._mapped(first) is not None:
+                return pack.in_one_list(self._mapped(first))
+            return pack.in_one_function(self._variant(first), first.option("derivative", 0))
+
+    def _tensors_of_row(self, expression, job, row):
+        stacked = job.option("rows") is not None
+        inputs = {name: row_of(array, row) if stacked else array for name, array in job.inputs.items()}
+        return self._tensors(expression, job, inputs)
+
     def _alone(self, job):
         result = Result()
         if self._mapped(job) is not None:
@@ -114,12 +131,15 @@ class CallRuns(object):
 
     def _prepared(self, job, inputs):
         expression, kept = self._expression(job)
-        tensors = expression.tensors(inputs, self.ways.to_tensor)
-        dtype = job.option("dtype")
-        if dtype:
-            tensors = {key: self.ways.cast(tensor, dtype) for key, tensor in tensors.items()}
+        tensors = self._tensors(expression, job, inputs)
         self.ways.seed(job.seed)
         return expression, tensors, kept
+
+    def _tensors(self, expression, job, inputs):
+        tensors, dtype = expression.tensors(inputs, self.ways.to_tensor), job.option("dtype")
+        if dtype:
+            tensors = {key: self.ways.cast(tensor, dtype) for key, tensor in tensors.items()}
+        return tensors
 
     def _once(self, job, inputs):
         expression, tensors, kept = self._prepared(job, inputs)
@@ -158,10 +178,12 @@ class CallRuns(object):
         if key not in self._kept:
             if len(self._kept) >= _KEPT:
                 self._kept.clear()
-            ways = self.ways
-            made = ways.made(job.option("dtype"))
-            self._kept[key] = (Expression(job.subject, ways.PREFIXES, ways.resolve, ways.dtype, made), {})
+            self._kept[key] = (self._new_expression(job), {})
         return self._kept[key]
+
+    def _new_expression(self, job):
+        ways = self.ways
+        return Expression(job.subject, ways.PREFIXES, ways.resolve, ways.dtype, ways.made(job.option("dtype")))
 
 
 def is_varied(job):

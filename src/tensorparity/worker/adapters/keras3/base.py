@@ -27,7 +27,7 @@ class KerasAdapter(Adapter):
 
     ABILITIES = frozenset(
         ["forward", "gradients", "update", "fit", "replay", "call", "trace", "import", "train"]
-        + ["layer-graph", "model-file", "api-call", "reload", "batch_size", "dtype", "mode:eager"]
+        + ["layer-graph", "model-file", "api-call", "reload", "batch_size", "dtype", "mode:eager", "pack"]
     )
     LIBRARY = ""
     #: Who writes the file when Keras exports to ONNX on this backend; empty where nobody does.
@@ -65,6 +65,11 @@ class KerasAdapter(Adapter):
             raise Unsupported("running in another data format is not supported by this target yet")
         with self._floats(job.option("dtype")):
             return self._run_program(job)
+
+    def run_pack(self, jobs):
+        if not all(job.subject["kind"] == "api-call" and is_varied(job) for job in jobs):
+            raise Unsupported("only calls that are compiled are packed")
+        return self._runs.run_pack(jobs)
 
     def _run_program(self, job):
         program = self.program(job)

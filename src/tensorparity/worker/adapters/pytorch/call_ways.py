@@ -1,6 +1,8 @@
 """The ways in which torch runs a call: compiled, traced, exported, mapped, on other memory, without memory."""
 
 import contextlib
+import os
+import shutil
 
 import numpy as np
 
@@ -10,10 +12,19 @@ from ..native import resolve
 from .tensors import to_numpy, to_tensor
 
 
+def require_compiler():
+    """Refuse what inductor is needed for, where it would find no C++ compiler."""
+    wanted = os.environ.get("CXX")
+    if not any(shutil.which(name) for name in ([wanted] if wanted else ["g++", "clang++", "c++"])):
+        raise Unsupported("torch.compile needs a C++ compiler, and there is no {}".format(wanted or "g++ or clang++"))
+
+
 def _compiled(backend):
     def run(function, tensors, kept):
         import torch
 
+        if backend == "inductor":
+            require_compiler()
         if "compiled" not in kept:
             torch._dynamo.reset()  # all expressions are one function to it, which it recompiles a few times only
             kept["compiled"] = torch.compile(lambda given: function(given), backend=backend, dynamic=False)
@@ -28,6 +39,8 @@ def _captured(backend):
     def run(function, rows, kept):
         import torch
 
+        if backend == "inductor":
+            require_compiler()
         torch._dynamo.reset()
         return torch.compile(lambda: [function(tensors) for tensors in rows], backend=backend, dynamic=False)()
 
