@@ -206,6 +206,7 @@ class AudeeEngine:
                     search,
                     self._settings.generations,
                     self._settings.first_failure,
+                    self._settings.search_seconds,
                 )
                 self._pending.append(run)
 
