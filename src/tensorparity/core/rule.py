@@ -36,6 +36,7 @@ class Demands:
         decibels: two pictures need to be no closer than this peak signal-to-noise ratio; 0 where that says nothing.
         only: of the answers, those whose names begin so.
         freedoms: what libraries leave open of the functions may differ between the two sides.
+        lacking: a way of running may be lacking, in words that of plain calls would be a fault.
     """
 
     agreement: Agreement = Agreement.ROUNDING
@@ -49,6 +50,7 @@ class Demands:
     decibels: float = 0.0
     only: str = ""
     freedoms: bool = True
+    lacking: bool = True
 
 
 class Rule(Protocol):
@@ -122,6 +124,18 @@ _OURS: dict[str, str] = {
     "torch-save": f"{_EQUIVALENCES}.save_and_load:PICKLE",
     "deep-copy": f"{_EQUIVALENCES}.save_and_load:DEEP_COPY",
     "module-export": f"{_EQUIVALENCES}.save_and_load:MODULE_EXPORT",
+    "whole-keras": f"{_EQUIVALENCES}.lives:WHOLE_KERAS",
+    "whole-h5": f"{_EQUIVALENCES}.lives:WHOLE_H5",
+    "model-keras": f"{_EQUIVALENCES}.lives:MODEL_KERAS",
+    "model-config": f"{_EQUIVALENCES}.lives:MODEL_CONFIG",
+    "model-clone": f"{_EQUIVALENCES}.lives:MODEL_CLONE",
+    "model-json": f"{_EQUIVALENCES}.lives:MODEL_JSON",
+    "model-weights": f"{_EQUIVALENCES}.lives:MODEL_WEIGHTS",
+    "evaluated-by-7": f"{_EQUIVALENCES}.lives:EVALUATED_BY_7",
+    "evaluated-by-100": f"{_EQUIVALENCES}.lives:EVALUATED_BY_100",
+    "optimizer-state": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_STATE",
+    "optimizer-copy": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_COPY",
+    "optimizer-file": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_FILE",
     "strided": f"{_EQUIVALENCES}.memory:STRIDED",
     "turned": f"{_EQUIVALENCES}.memory:TURNED",
     "shifted": f"{_EQUIVALENCES}.memory:SHIFTED",

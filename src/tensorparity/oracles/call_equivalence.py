@@ -161,7 +161,7 @@ def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) 
     assert failure is not None
     either = demands.narrow  # of two types, a function may take any one
     by_values = place == 0 and demands.agreement is Agreement.FORM  # who sees no numbers cannot refuse them
-    if by_values or (demands.optional and (place == 1 or either)) or lacks(failure):
+    if by_values or (demands.optional and (place == 1 or either)) or (demands.lacking and lacks(failure)):
         return replace(difference, klass=Class.UNSUPPORTED)
     return difference
 
@@ -250,8 +250,9 @@ def _of_values(place: int | None, name: str, a: Array, b: Array, demands: Demand
 
 def _is_close_picture(apart: Array, decibels: float) -> bool:
     """Whether two pictures of 256 levels are within a peak signal-to-noise ratio."""
-    error = float(np.mean(np.square(apart))) if decibels and apart.size else np.inf
-    return error == 0.0 or 10.0 * np.log10(255.0**2 / error) >= decibels > 0
+    if not decibels or not apart.size:
+        return False
+    return float(np.mean(np.square(apart))) <= 255.0**2 / 10.0 ** (decibels / 10.0)
 
 
 def _wide(array: Array) -> Array:

@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ...core.case import Case, Counterpart
-from . import depthwise_by_conv, dilated_by_conv, documented_formula, explicit_padding, higher_dimension
-from . import memory, optimization, time_major, ways
+from . import (
+    depthwise_by_conv,
+    dilated_by_conv,
+    documented_formula,
+    explicit_padding,
+    higher_dimension,
+    memory,
+    optimization,
+    time_major,
+    ways,
+)
 from .base import LIBRARIES, Category, Equivalence, Variant, library_of
 
 #: Between the names of ways that are taken one inside the other, as workers read it.

@@ -130,8 +130,8 @@ CONFIGURATION = Configuration(
     Category.BEYOND,
     "config(M) = config(from_config(config(M)))",
     _OTHERS,
-    Demands(agreement=Agreement.BITS),
+    Demands(agreement=Agreement.BITS, lacking=False),
 )
 CONFIGURED_AGAIN = ConfiguredAgain(
-    "configured-again", 0, Category.BEYOND, "M(I) = from_config(config(M))(I)", _OTHERS, Demands()
+    "configured-again", 0, Category.BEYOND, "M(I) = from_config(config(M))(I)", _OTHERS, Demands(lacking=False)
 )

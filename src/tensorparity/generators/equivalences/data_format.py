@@ -19,7 +19,10 @@ X, W = ArrayArg("x"), ArrayArg("w")
 _TURN = {"keras": "keras.ops.transpose", "tensorflow": "tensorflow.transpose"}
 _N = "tensorflow.nn."
 #: By library: functions of a picture, of the size of a window and of strides; and how the formats are called.
-_POOLS = {"keras": ("keras.ops.max_pool", "keras.ops.average_pool"), "tensorflow": (f"{_N}max_pool2d", f"{_N}avg_pool2d")}  # fmt: skip
+_POOLS = {
+    "keras": ("keras.ops.max_pool", "keras.ops.average_pool"),
+    "tensorflow": (f"{_N}max_pool2d", f"{_N}avg_pool2d"),
+}
 _FORMATS = {"keras": ("channels_last", "channels_first"), "tensorflow": ("NHWC", "NCHW")}
 _SIDE = ("SAME", "VALID")
 
@@ -55,8 +58,18 @@ def _pictures(library: str, rng: np.random.Generator) -> Iterator[tuple[ApiCall,
         yield ApiCall(f"{at}resize", (X, (5, 7)), {"interpolation": how}), arrays
     for name in ("rgb_to_grayscale", "rgb_to_hsv", "hsv_to_rgb"):
         yield ApiCall(at + name, (X,)), arrays
-    yield ApiCall(f"{at}crop_images", (X,), {"top_cropping": 1, "left_cropping": 0, "target_height": 1, "target_width": 2}), arrays  # fmt: skip
-    yield ApiCall(f"{at}pad_images", (X,), {"top_padding": 1, "left_padding": 2, "target_height": 12, "target_width": 12}), arrays  # fmt: skip
+    yield (
+        ApiCall(
+            f"{at}crop_images", (X,), {"top_cropping": 1, "left_cropping": 0, "target_height": 1, "target_width": 2}
+        ),
+        arrays,
+    )
+    yield (
+        ApiCall(
+            f"{at}pad_images", (X,), {"top_padding": 1, "left_padding": 2, "target_height": 12, "target_width": 12}
+        ),
+        arrays,
+    )
     yield ApiCall(f"{at}gaussian_blur", (X,)), arrays
     yield ApiCall(f"{at}extract_patches", (X, 2)), arrays
 

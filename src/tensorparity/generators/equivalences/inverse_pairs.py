@@ -178,14 +178,26 @@ _MOVED: Mapping[str, tuple[Pair, ...]] = {
         (ApiCall(_T + "roll", (ApiCall(_T + "roll", (X, 2, 1)), -2, 1)), _numbers("int16")),
         (ApiCall(_T + "rot90", (ApiCall(_T + "rot90", (X, 1)), -1)), _numbers()),
         (_chain(_T + "view_as_complex", _T + "view_as_real"), lambda rng: _numbers()(rng)[..., :1].repeat(2, -1)),
-        (ApiCall(_F + "pixel_unshuffle", (ApiCall(_F + "pixel_shuffle", (ApiCall(".movedim", (X, 3, 1)), 2)), 2)), _picture),
-        (ApiCall(_F + "pixel_shuffle", (ApiCall(_F + "pixel_unshuffle", (X, 2)), 2)), lambda rng: _picture(rng)[..., :4]),
+        (
+            ApiCall(_F + "pixel_unshuffle", (ApiCall(_F + "pixel_shuffle", (ApiCall(".movedim", (X, 3, 1)), 2)), 2)),
+            _picture,
+        ),
+        (
+            ApiCall(_F + "pixel_shuffle", (ApiCall(_F + "pixel_unshuffle", (X, 2)), 2)),
+            lambda rng: _picture(rng)[..., :4],
+        ),
         (ApiCall(_T + "stack", (ApiCall(_T + "unbind", (X,)),)), _numbers("uint8")),
         (ApiCall(_T + "cat", (ApiCall(_T + "split", (X, 2)),)), _numbers()),
         (ApiCall(_T + "hstack", (ApiCall(_T + "tensor_split", (X, 3, 1)),)), _numbers()),
         (ApiCall(_T + "squeeze", (ApiCall(_T + "unsqueeze", (X, 1)), 1)), _numbers("int32")),
         (_chain(_T + "fft.fftshift", _T + "fft.ifftshift"), _numbers()),
-        (ApiCall(_T + "ldexp", (ApiCall("[]", (ApiCall(_T + "frexp", (X,)), 0)), ApiCall("[]", (ApiCall(_T + "frexp", (X,)), 1)))), _numbers()),
+        (
+            ApiCall(
+                _T + "ldexp",
+                (ApiCall("[]", (ApiCall(_T + "frexp", (X,)), 0)), ApiCall("[]", (ApiCall(_T + "frexp", (X,)), 1))),
+            ),
+            _numbers(),
+        ),
         (ApiCall(_T + "add", (ApiCall(_T + "triu", (X, 1)), ApiCall(_T + "tril", (X,)))), _numbers("int32")),
     ),
     "tensorflow": (
@@ -197,7 +209,13 @@ _MOVED: Mapping[str, tuple[Pair, ...]] = {
         (ApiCall("tensorflow.roll", (ApiCall("tensorflow.roll", (X, 2, 1)), -2, 1)), _numbers("int32")),
         (ApiCall("tensorflow.nn.depth_to_space", (ApiCall("tensorflow.nn.space_to_depth", (X, 2)), 2)), _picture),
         (ApiCall("tensorflow.nn.space_to_depth", (ApiCall("tensorflow.nn.depth_to_space", (X, 2)), 2)), _picture),
-        (ApiCall("tensorflow.batch_to_space", (ApiCall("tensorflow.space_to_batch", (X, (2, 2), ((0, 0), (0, 0)))), (2, 2), ((0, 0), (0, 0)))), _picture),
+        (
+            ApiCall(
+                "tensorflow.batch_to_space",
+                (ApiCall("tensorflow.space_to_batch", (X, (2, 2), ((0, 0), (0, 0)))), (2, 2), ((0, 0), (0, 0))),
+            ),
+            _picture,
+        ),
         (ApiCall("tensorflow.stack", (ApiCall("tensorflow.unstack", (X,)),)), _numbers("uint8")),
         (ApiCall("tensorflow.squeeze", (ApiCall("tensorflow.expand_dims", (X, 1)), (1,))), _numbers("int32")),
         (_chain("tensorflow.signal.fftshift", "tensorflow.signal.ifftshift"), _numbers()),
@@ -212,8 +230,17 @@ _MOVED: Mapping[str, tuple[Pair, ...]] = {
         (ApiCall(_J + "rot90", (ApiCall(_J + "rot90", (X, 1)), -1)), _numbers()),
         (ApiCall(_J + "hstack", (ApiCall(_J + "array_split", (X, 3, 1)),)), _numbers()),
         (_chain(_J + "fft.fftshift", _J + "fft.ifftshift"), _numbers()),
-        (ApiCall(_J + "ldexp", (ApiCall("[]", (ApiCall(_J + "frexp", (X,)), 0)), ApiCall("[]", (ApiCall(_J + "frexp", (X,)), 1)))), _numbers()),
-        (ApiCall(_J + "unpackbits", (ApiCall(_J + "packbits", (ApiCall(_J + "ravel", (X,)),)),), {"count": 4}), lambda rng: rng.integers(0, 2, (VALUES, 4)).astype(np.uint8)),
+        (
+            ApiCall(
+                _J + "ldexp",
+                (ApiCall("[]", (ApiCall(_J + "frexp", (X,)), 0)), ApiCall("[]", (ApiCall(_J + "frexp", (X,)), 1))),
+            ),
+            _numbers(),
+        ),
+        (
+            ApiCall(_J + "unpackbits", (ApiCall(_J + "packbits", (ApiCall(_J + "ravel", (X,)),)),), {"count": 4}),
+            lambda rng: rng.integers(0, 2, (VALUES, 4)).astype(np.uint8),
+        ),
     ),
     "keras": (
         (_chain(_K + "bitwise_not", _K + "bitwise_not"), _numbers("int32")),
@@ -226,7 +253,7 @@ _MOVED: Mapping[str, tuple[Pair, ...]] = {
         (ApiCall(_K + "stack", (ApiCall(_K + "unstack", (X,)),)), _numbers()),
         (ApiCall(_K + "concatenate", (ApiCall(_K + "array_split", (X, 3, 1)),), {"axis": 1}), _numbers()),
     ),
-}  # fmt: skip
+}
 
 
 def moved(library: str) -> tuple[Pair, ...]:

@@ -1,4 +1,4 @@
-"""Rule 13, encode and decode, with loss: a smooth picture comes back from JPEG within a stated signal-to-noise ratio."""
+"""Rule 13, encode and decode, with loss: a smooth picture comes back from JPEG within a stated ratio to the noise."""
 
 from __future__ import annotations
 

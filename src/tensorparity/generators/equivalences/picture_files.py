@@ -79,7 +79,9 @@ def bmp_bytes(picture: Array, *, top_down: bool = False) -> bytes:
     table = b"".join(bytes([shade, shade, shade, 0]) for shade in range(256)) if channels == 1 else b""
     start = _BMP_HEAD + _BMP_INFO + len(table)
     head = b"BM" + struct.pack("<IHHI", start + len(data), 0, 0, start)
-    info = struct.pack("<IiiHHIIiiII", _BMP_INFO, width, -height if top_down else height, 1, 8 * channels, 0, len(data), 0, 0, 0, 0)  # fmt: skip
+    info = struct.pack(
+        "<IiiHHIIiiII", _BMP_INFO, width, -height if top_down else height, 1, 8 * channels, 0, len(data), 0, 0, 0, 0
+    )
     return head + info + table + data
 
 

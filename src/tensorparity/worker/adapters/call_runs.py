@@ -27,6 +27,8 @@ class Ways(object):
     PREFIXES = ()
     #: By name: a function of (function of tensors, tensors, kept), which returns what the function gives.
     VARIANTS = {}
+    #: By the beginning of a name: a function of (rest of the name), which returns such a function.
+    PREFIXED = {}
     #: Likewise for all rows at once: (function, list of tensors, kept) to a list of values.
     MAPPED = {}
 
@@ -133,11 +135,20 @@ class CallRuns(object):
             return None
         if job.option("derivative", 0) != 1:
             raise Unsupported("first derivatives only")
-        if job.option("variant") == "forward mode":
-            return self.ways.pushed_forward
         from .slopes import by_slopes
 
-        return lambda function, tensors: by_slopes(self.ways, function, tensors)
+        way = self._pushed_forward if job.option("variant") == "forward mode" else by_slopes
+        return lambda function, tensors: way(self.ways, function, tensors)
+
+    def _pushed_forward(self, ways, function, tensors):
+        from .slopes import filled
+
+        values, pushed = ways.pushed_forward(function, tensors)
+        _, pulled = ways.pulled_back(lambda f, t: f(t), function, tensors, 1)
+        arrays = [{key: ways.to_numpy(value) for key, value in found.items()} for found in (pushed, pulled)]
+        if any(isinstance(array, Bits) for found in arrays for array in found.values()):
+            raise Unsupported("its gradients are not of NumPy's numbers")
+        return values, filled(*arrays)
 
     def _prepared(self, job, inputs):
         expression, kept = self._expression(job)
@@ -154,7 +165,7 @@ class CallRuns(object):
         gradients, other = {}, self._gradients(job)
         if other is not None:
             values, found = other(expression, tensors)
-            gradients = {"input:" + name: self.ways.to_numpy(value) for name, value in found.items()}
+            gradients = {"input:" + name: np.asarray(value) for name, value in found.items()}
         elif order:
             values, found = self.ways.pulled_back(lambda f, t: run(f, t, kept), expression, tensors, order)
             gradients = {"input:" + name: self.ways.to_numpy(value) for name, value in found.items()}
@@ -196,6 +207,9 @@ class CallRuns(object):
     def _one_way(self, name):
         if name in self.ways.VARIANTS:
             return self.ways.VARIANTS[name]
+        for start, made in self.ways.PREFIXED.items():
+            if name.startswith(start):
+                return made(name[len(start) :])
         if name not in COMMON:
             raise Unsupported("this target does not run calls in the way {!r}".format(name))
         return lambda function, tensors, kept: COMMON[name](self.ways, function, tensors, kept)

@@ -96,7 +96,7 @@ def _cuts(arrays):
     """Return which tensors may be cut along their first axis together: the first alone, or all of its length."""
     keys = list(arrays)
     first = arrays[keys[0]]
-    if not first.ndim or not 1 <= first.size or len(first) > _MOST:
+    if not first.ndim or not first.size >= 1 or len(first) > _MOST:
         return []
     same = [key for key in keys if arrays[key].ndim and len(arrays[key]) == len(first)]
     return [same, keys[:1]] if len(same) > 1 else [same]

@@ -10,7 +10,9 @@ _MOST = 64
 #: Steps in terms of the element, or of the largest one; the wider one tells whether the slope is one at all.
 _STEP, _WIDER = 2.0**-26, 16.0
 #: What differences in float64 are good for.
-_RELATIVE, _OF_LARGEST = 1e-4, 1e-6
+_RELATIVE, _OF_LARGEST, _NOISE = 1e-4, 1e-6, 2.0**-49
+#: An element far below the largest one is moved in terms of that one, and none by less than this.
+_FAR_BELOW, _LEAST = 1e-3, 1e-30
 
 
 def by_slopes(ways, function, tensors):
@@ -30,8 +32,17 @@ def by_slopes(ways, function, tensors):
     for key, gradient in found.items():
         scale = np.abs(arrays[key][np.isfinite(arrays[key])]).max() if np.isfinite(arrays[key]).any() else 1.0
         slopes = [_both_slopes(total, key, arrays[key], place, scale or 1.0) for place in range(gradient.size)]
-        found[key] = _borne_out(gradient, slopes)
+        noise = _NOISE * total.size(key, arrays[key]) / (_STEP * max(_FAR_BELOW * (scale or 1.0), _LEAST))
+        found[key] = _borne_out(gradient, slopes, noise)
     return values, found
+
+
+def filled(pushed, pulled):
+    """Return what was pushed forward, with what was pulled back in the place of what is no number.
+
+    A direction of one element is zero in all others, and zero times infinity is none.
+    """
+    return {key: np.where(np.isfinite(array), array, pulled[key]) for key, array in pushed.items() if key in pulled}
 
 
 class _Total(object):
@@ -47,13 +58,18 @@ class _Total(object):
             raise Unsupported("slopes of complex numbers")
         return [leaf for leaf in leaves if leaf.dtype.kind == "f"]
 
+    def size(self, key, array):
+        """Return how large the results are: differences are no better than that size's last bits."""
+        finite = [np.abs(np.where(np.isfinite(leaf), leaf, 0.0)).sum() for leaf in self(key, array)]
+        return float(sum(finite))
+
 
 def _both_slopes(total, key, array, place, scale):
     """Return (left, right), each at two steps; NaN where there is none."""
     x = array.reshape(-1)[place]
     if not np.isfinite(x):
         return np.full((2, 2), np.nan)
-    step = _STEP * (abs(x) or scale)
+    step = _STEP * max(abs(x), _FAR_BELOW * scale, _LEAST)
     middle = total(key, array)
     found = np.zeros((2, 2))
     for side, sign in enumerate((-1.0, 1.0)):
@@ -72,12 +88,12 @@ def _weighed(before, after):
         return float(sum((cotangent(a.shape) * (b - a)).sum() for a, b in zip(before, after)))
 
 
-def _borne_out(gradient, slopes):
+def _borne_out(gradient, slopes, noise):
     flat = np.array(gradient).reshape(-1)
     known = np.array([pair for pair in slopes if np.isfinite(pair).all()]).reshape(-1)
     largest = float(np.abs(known).max()) if known.size else 0.0
     for place, pair in enumerate(slopes):
-        slack = _RELATIVE * np.abs(pair).max() + _OF_LARGEST * largest
+        slack = _RELATIVE * np.abs(pair).max() + _OF_LARGEST * largest + noise
         if not np.isfinite(pair).all() or (np.abs(pair[:, 0] - pair[:, 1]) > slack).any():
             continue
         low, high = pair[:, 0].min() - slack, pair[:, 0].max() + slack

@@ -8,6 +8,7 @@ from ...contract import Unsupported
 from ..call_runs import Ways, basis, cotangent, flat
 from ..expressions import Expression
 from ..native import resolve
+from .optimizers import trained
 from .tensors import to_numpy, to_tensor
 
 
@@ -271,6 +272,7 @@ class TorchWays(Ways):
         "batches of 1": _in_batches(1),
         "batches of 3": _in_batches(3),
     }
+    PREFIXED = {"trained ": trained}
     MAPPED = {
         "vmap": _vmap,
         "dataset": _loader,
