@@ -484,6 +484,10 @@ def _freedom(data: Data) -> str:
     return f"documented freedom{name}: {data['words']} ({data['source']})"
 
 
+def _defined(data: Data) -> str:
+    return f"{data['target']} answers as the library that defines the function: {data['words']}"
+
+
 # --- repeats ----------------------------------------------------------------------------------------
 
 
@@ -746,6 +750,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "accepted": _accepted_text,
     "unsupported": _unsupported_text,
     "freedom": _freedom,
+    "defined": _defined,
     "not-again": _not_again,
     "two-answers": _two_answers,
     "settings": _settings,
