@@ -497,6 +497,10 @@ def _freedom(data: Data) -> str:
     return f"documented freedom{name}: {data['words']} ({data['source']})"
 
 
+def _defined(data: Data) -> str:
+    return f"{data['target']} answers as the library that defines the function: {data['words']}"
+
+
 # --- repeats ----------------------------------------------------------------------------------------
 
 
@@ -774,6 +778,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "accepted": _accepted_text,
     "unsupported": _unsupported_text,
     "freedom": _freedom,
+    "defined": _defined,
     "not-again": _not_again,
     "only-together": _only_together,
     "two-answers": _two_answers,
