@@ -261,7 +261,8 @@ def _is_close_picture(apart: Array, decibels: float) -> bool:
     """Whether two pictures of 256 levels are within a peak signal-to-noise ratio."""
     if not decibels or not apart.size:
         return False
-    return float(np.mean(np.square(apart))) <= 255.0**2 / 10.0 ** (decibels / 10.0)
+    most = 255.0**2 / 10.0 ** (decibels / 10.0)
+    return float(np.mean(np.square(apart))) <= float(most)
 
 
 def _wide(array: Array) -> Array:
