@@ -11,12 +11,22 @@ from ..core.errors import UsageError
 from .options import DEFAULT_OUT, FORMATS, write_files
 
 if TYPE_CHECKING:
+    from ..reporting.base import Rendered
+    from ..reporting.facts import Facts
     from ..store.database import Store
 
 
 @click.command("report")
 @click.argument("run", required=False)
 @click.option("--issue", "identity", metavar="ID", help="The draft of a bug report for this finding instead.")
+@click.option(
+    "--diff",
+    "pair",
+    nargs=2,
+    metavar="A B",
+    help="What run B has that run A has not: new, fixed, still there. Each is a number, last, or a store's folder.",
+)
+@click.option("--redact", is_flag=True, help="Leave out inputs, what they gave, and scripts.")
 @click.option("--store", metavar="URL", help="Where the runs are kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @click.option("--format", "output_format", metavar="NAME", help=f"{FORMATS}  [default: text; markdown for --issue]")
@@ -25,6 +35,8 @@ if TYPE_CHECKING:
 def command(
     run: str | None,
     identity: str | None,
+    pair: tuple[str, str] | None,
+    redact: bool,
     store: str | None,
     out: Path,
     output_format: str | None,
@@ -35,20 +47,18 @@ def command(
 
     Known differences are applied as they are now. Exits 0 whatever is in it: nothing is judged anew.
     """
-    from ..commands.known_differences import with_known
-    from ..commands.report import stored_facts
-    from ..reporting.base import Rendered, report_named
-    from ..store.database import open_store
+    from ..reporting.base import report_named
+    from ..reporting.redaction import redacted
 
+    if pair and (run or identity):
+        raise UsageError("--diff names two runs; leave out RUN and --issue")
     text: Rendered
-    if run and not run.isdecimal() and run != "last":
-        store, run = run, None
-    with open_store(store or out, folder=out if store and "://" in store else None, create=False) as opened:
-        if identity is not None:
-            text = _issue(opened, identity, output_format or "markdown", run)
-        else:
-            report = report_named(output_format or "text")
-            text = report.render(with_known(stored_facts(opened, run)))
+    if identity is not None:
+        text = _issue(identity, output_format or "markdown", run, store, out)
+    else:
+        report = report_named(output_format or "text")
+        facts = _difference(pair, store, out) if pair else _stored(run, store, out)
+        text = report.render(redacted(facts) if redact else facts)
     if not isinstance(text, str):
         write_files(text, output or out)
     elif output is None:
@@ -58,7 +68,45 @@ def command(
     return 0
 
 
-def _issue(store: Store, identity: str, output_format: str, run: str | None) -> str:
+def _opened(run: str | None, store: str | None, out: Path) -> tuple[Store, str | None]:
+    """The store of a run, and the run in it: a number, ``last``, or the folder of a store with all of its runs."""
+    from ..store.database import open_store
+
+    if run and not run.isdecimal() and run != "last":
+        store, run = run, None
+    return open_store(store or out, folder=out if store and "://" in store else None, create=False), run
+
+
+def _stored(run: str | None, store: str | None, out: Path) -> Facts:
+    from ..commands.known_differences import with_known
+    from ..commands.report import stored_facts
+
+    opened, chosen = _opened(run, store, out)
+    with opened:
+        return with_known(stored_facts(opened, chosen))
+
+
+def _difference(pair: tuple[str, str], store: str | None, out: Path) -> Facts:
+    from ..commands.known_differences import with_known
+    from ..commands.report import run_difference
+
+    before, after = (_opened(side, store, out) for side in pair)
+    with before[0], after[0]:
+        return with_known(run_difference(before, after))
+
+
+def _issue(identity: str, output_format: str, run: str | None, store: str | None, out: Path) -> str:
+    """The draft of a bug report.
+
+    Raises:
+        UsageError: if there is none, or it is asked for otherwise.
+    """
+    opened, chosen = _opened(run, store, out)
+    with opened:
+        return _draft(opened, identity, output_format, chosen)
+
+
+def _draft(store: Store, identity: str, output_format: str, run: str | None) -> str:
     from ..commands.known_differences import find_finding
     from ..reporting.facts import Facts
     from ..reporting.json_document import render
