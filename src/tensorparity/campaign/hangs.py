@@ -33,9 +33,14 @@ _Key = tuple[str, ...]
 def split_hangs(examined: Examined) -> tuple[list[Suspicion], Examined]:
     """The hangs among the suspicions of a case, and the case with the others."""
     found = examined.judged.suspicions
-    hangs = [s for s in found if s.kind is Kind.HANG and s.diagnosis.klass is Class.DEFECT]
+    hangs = of_hangs(found)
     rest = tuple(s for s in found if s not in hangs)
     return hangs, replace(examined, judged=replace(examined.judged, suspicions=rest)) if hangs else examined
+
+
+def of_hangs(suspicions: Iterable[Suspicion]) -> list[Suspicion]:
+    """Those of what never answered and should have."""
+    return [s for s in suspicions if s.kind is Kind.HANG and s.diagnosis.klass is Class.DEFECT]
 
 
 @dataclass

@@ -30,7 +30,7 @@ from ..triage.witnesses import with_testimonies
 from .distinct import Distinct
 from .events import Confirmed, FindingFiled, Listener
 from .filing import file_findings, make_finding, scripts_of
-from .hangs import HangConfirmations, names_of
+from .hangs import HangConfirmations, names_of, of_hangs
 
 #: Convictions wait for each other, because fresh workers are dear; but not for longer than this many cases.
 CONFIRM_EVERY = 200
@@ -119,6 +119,8 @@ class CampaignSession:
 
     def __post_init__(self) -> None:
         self.hangs = HangConfirmations(self.examiner, self.local)
+        if self.selection.hangs_apart:
+            self.examiner.when_convicted = self._begin_early
         self.time_limit = self.local.settings.time_limit if self.local else TimeLimit()
         if self.store is not None:
             self.findings = {finding.id: finding for finding in self.store.findings(self.campaign)}
@@ -158,6 +160,10 @@ class CampaignSession:
     def is_due(self, waiting: int) -> bool:
         """Whether what was convicted in so many cases is confirmed and filed now."""
         return self.selection.is_due(waiting)
+
+    def _begin_early(self, suspicions: Sequence[Suspicion]) -> None:
+        """A hang is confirmed by waiting, which should not wait for the other cases of its round."""
+        self.hangs.begin(of_hangs(suspicions))
 
     def begin_hangs(self, hangs: Sequence[Suspicion]) -> None:
         """Have these looked at again while everything goes on; ``take_hangs`` takes them up."""

@@ -10,7 +10,7 @@ from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
 from ..core.verdict import Judgement, Kind, Stage
 from . import wording, words
-from .facts import Facts, TargetFacts
+from .facts import Facts, RunDifference, TargetFacts
 
 
 class Tone(Enum):
@@ -64,6 +64,8 @@ def summarize(facts: Facts) -> Summary:
         sentence, tone = _comparison(facts, facts.comparisons)
     elif facts.command == "zoo":
         sentence, tone = _zoo(facts)
+    elif facts.difference is not None:
+        sentence, tone = _difference_of_runs(facts.difference)
     elif facts.command == "report":
         sentence, tone = _stored_line(facts)
     elif facts.command in ("replay", "reduce", "localize"):
@@ -318,6 +320,12 @@ def _stored_line(facts: Facts) -> tuple[str, Tone]:
     amount = tally(facts)
     where = f" in {facts.subject}" if facts.subject else ""
     return f"{amount[:1].upper()}{amount[1:]}{where}.", Tone.FAIL if facts.defects else Tone.PASS
+
+
+def _difference_of_runs(found: RunDifference) -> tuple[str, Tone]:
+    tone = Tone.FAIL if found.new else Tone.PASS
+    sizes = (len(found.new), len(found.gone), len(found.still_there))
+    return words.beside_earlier(found.before, found.after, *sizes, is_fixed=found.is_fixed), tone
 
 
 def _one_case(facts: Facts) -> tuple[str, Tone]:

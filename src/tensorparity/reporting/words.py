@@ -146,6 +146,16 @@ def before_sending() -> str:
     )
 
 
+def beside_earlier(before: str, after: str, new: int, gone: int, still_there: int, *, is_fixed: bool) -> str:
+    """What a run has found beside an earlier one: ``2 new, 1 fixed, 5 still there: run 2 beside run 1.``"""
+    return f"{new} new, {gone} {gone_as(is_fixed)}, {still_there} still there: {after} beside {before}."
+
+
+def gone_as(is_fixed: bool) -> str:
+    """What is said of what an earlier run has found and a later one has not."""
+    return "fixed" if is_fixed else "not seen again"
+
+
 def clock(spent: float, budget: float | None) -> str:
     """How long a run has taken, and what is left of its time."""
     if budget is None:

@@ -32,6 +32,7 @@ from .together import companions_of, only_together, programs_of
 
 #: What each target is really given of a case: a file that was exported for it, as much of a step as it can run.
 Deliver = Callable[[Case, str], Case]
+_Tell = Callable[[Sequence[Suspicion]], None]
 
 #: A key convicted so often says nothing new; what only shares all but its last part may be another defect, though not
 #: more than so many convictions tell.
@@ -131,6 +132,8 @@ class Examiner:
         self._settings = settings or {}
         self._oracles: dict[str, Oracle] = {}
         self._convicted: Counter[tuple[str, ...]] = Counter()
+        #: Told what is convicted in a round while others of it are still examined.
+        self.when_convicted: _Tell = _nobody
 
     @property
     def runner(self) -> Runner:
@@ -175,7 +178,7 @@ class Examiner:
         jobs = list(begun.jobs)
         pairs = list(self._pairs(jobs))
         self._take(jobs, dict(zip(map(_place, pairs), begun.pending.outcomes(), strict=True)))
-        return self._examine_jobs(begun.asks, jobs, fresh=False, before=before)
+        return self._examine_jobs(begun.asks, jobs, fresh=False, before=before, tell=self.when_convicted)
 
     def judge_known(self, ask: Ask, outcomes: Outcomes, claim: Key | None = None) -> Examined:
         """Judge a case that somebody has run, as it is, on all of these targets; what else has to be run is."""
@@ -198,9 +201,10 @@ class Examiner:
         jobs: Sequence[_Job],
         fresh: bool,
         before: Sequence[Sequence[tuple[str, ...]]] = (),
+        tell: _Tell | None = None,
     ) -> list[Examined]:
         shown: dict[str, Outcomes] = {}
-        self._settle(jobs, fresh, shown)
+        self._settle(jobs, fresh, shown, tell)
         waiting = iter(jobs)
         found = []
         for position, ask in enumerate(asks):
@@ -252,7 +256,7 @@ class Examiner:
             self._convicted[key] += 1
             self._convicted[key[:-1]] += 1
 
-    def _settle(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes]) -> None:
+    def _settle(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes], tell: _Tell | None = None) -> None:
         """Ask the oracles, run their checks together, and ask again, until none of them wants more."""
         active = list(jobs)
         while active:
@@ -260,6 +264,8 @@ class Examiner:
                 began = time.monotonic()
                 job.judged = self._judge(job)
                 job.time = job.time.plus(time.monotonic() - began, is_first=not job.answers)
+            if tell is not None:
+                tell([s for job in active if not job.judged.checks for s in job.judged.suspicions])
             active = [job for job in active if job.judged.checks]
             began = time.monotonic()
             self._answer(active, fresh, shown)
@@ -432,6 +438,10 @@ class Examiner:
         if suspicion.diagnosis.klass is not Class.DEFECT:
             return suspicion
         return seen_again(suspicion, first.own, other.judged, other.own, self._families(suspicion), SOMETIMES)
+
+
+def _nobody(suspicions: Sequence[Suspicion]) -> None:
+    """Nobody listens."""
 
 
 def _defects(judged: Judged) -> list[Suspicion]:
