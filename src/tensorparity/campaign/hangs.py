@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from ..core.errors import OutOfTimeError
 from ..core.finding import Class
 from ..core.suspicion import Suspicion
+from ..core.time_limit import TimeLimit
 from ..core.verdict import Kind
 from ..targets.hanging import HangMemory
+from ..targets.runner import LocalRunner
 from ..triage.examine import Examined, Examiner
 from ..triage.reduction.order import sort_key
 from ..triage.reduction.preparation import needed_targets
@@ -49,12 +51,15 @@ class HangConfirmations:
     """The hangs of one campaign.
 
     Args:
-        memory: what the targets answer from memory; what does not hang again is forgotten there.
+        local: whose memory of hangs the targets answer from; what does not hang again is forgotten there.
     """
 
-    def __init__(self, examiner: Examiner, memory: HangMemory | None = None) -> None:
+    def __init__(self, examiner: Examiner, local: LocalRunner | None = None) -> None:
         self._examiner = examiner
-        self._memory = memory or HangMemory()
+        self._memory = local.hanging if local else HangMemory()
+        #: When they are given up: a phase of the campaign that ends does not end what goes on beside it.
+        self.time_limit = TimeLimit()
+        self._runner = local.within(self.time_limit) if local else examiner.runner
         self._pending: dict[_Key, _Asked] = {}
         self._attempts: Counter[_Key] = Counter()
         self._slots = threading.Semaphore(_AT_ONCE)
@@ -81,7 +86,7 @@ class HangConfirmations:
         needed = tuple(needed_targets(suspicion, self._examiner.setup.traits))
         with self._slots:
             try:
-                examiner = self._examiner.on(self._examiner.runner)
+                examiner = self._examiner.on(self._runner)
                 (again,) = examiner.confirm_all([replace(suspicion, targets=needed)])
             except OutOfTimeError:
                 return

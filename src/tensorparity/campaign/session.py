@@ -17,6 +17,7 @@ from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.time_limit import TimeLimit
+from ..core.verdict import Kind
 from ..operators.functions.catalogue import operator_of
 from ..oracles.kinds import CaseKind, kind_of
 from ..reporting import words
@@ -113,11 +114,11 @@ class CampaignSession:
     _filed: dict[str, Prepared] = field(default_factory=dict)
     #: What each target did last, for its versions.
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    #: How many suspicions there was no time to confirm.
-    unconfirmed: int = 0
+    #: Suspicions that there was no time to confirm; ``hangs`` has its own.
+    unconfirmed: list[Suspicion] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.hangs = HangConfirmations(self.examiner, self.local.hanging if self.local else None)
+        self.hangs = HangConfirmations(self.examiner, self.local)
         self.time_limit = self.local.settings.time_limit if self.local else TimeLimit()
         if self.store is not None:
             self.findings = {finding.id: finding for finding in self.store.findings(self.campaign)}
@@ -177,7 +178,17 @@ class CampaignSession:
     def open_questions(self) -> list[str]:
         """What the time did not suffice for, and what was left out because it hangs; in words."""
         spared = self.local.hanging.spared() if self.local else {}
-        return words.left_open(self.unconfirmed, names_of(self.hangs.open), spared)
+        return words.left_open(len(self.unconfirmed), names_of(self.hangs.open), spared)
+
+    def suspected(self) -> tuple[tuple[str, ...], ...]:
+        """Of each suspicion that there was no time to confirm, whom it accuses."""
+        seen = [s.diagnosis.suspects for s in (*self.unconfirmed, *self.hangs.open)]
+        known = {name for suspects in seen for name in suspects} | self._found_hanging()
+        hanging = self.local.hanging.hanging() if self.local else {}
+        return (*seen, *((target,) for target, parts in hanging.items() for _ in parts if target not in known))
+
+    def _found_hanging(self) -> set[str]:
+        return {name for f in self.findings.values() if f.kind is Kind.HANG for name in f.diagnosis.suspects}
 
     def confirm(self, examined: Sequence[Examined]) -> None:
         """See suspicions again in fresh processes; they wait for ``file`` then, because Ctrl-C may come in between."""

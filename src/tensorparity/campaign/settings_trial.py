@@ -7,12 +7,15 @@ instruction set, it says so and exits with 77.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.endings import DEADLY
-from ..core.engine import Ask
+from ..core.engine import Ask, Engine
+from ..core.errors import OutOfTimeError
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Finding
 from ..core.machine_settings import Setting, Tried
@@ -26,12 +29,17 @@ from ..targets.environments import available_instruction_set
 from ..targets.runner import LocalRunner
 from ..targets.varied import Round, VariedRunner, rounds_of
 from ..triage.examine import Examiner
-from ..triage.reduction.preparation import Prepared
+from ..triage.reduction.preparation import Prepared, ReducingSettings
 from ..triage.reproduce.pinned import with_settings
 from ..triage.reproduce.script import Reproducer
 from ..triage.reproduce.scripts import verify
+from .budget import StopReason, latest_end
 from .events import Listener
+from .loop import run_engines
 from .session import CampaignSession
+
+#: Of a campaign's time, what is kept for trying settings.
+_KEPT = 1 / 10
 
 _Shown = dict[Setting, bool]
 
@@ -53,10 +61,50 @@ class _Defect:
         return [t for t in self.suspicion.targets if t in suspects or families[t] in suspects]
 
 
-def try_settings(session: CampaignSession, runner: LocalRunner, tell: Listener, seconds: float) -> None:
-    """Try what was filed, and keep what comes of it; no round is begun after so many seconds, and none in 0."""
-    if not seconds:
+def run_and_try_settings(
+    session: CampaignSession,
+    engines: Sequence[Engine],
+    tell: Listener,
+    reducing: ReducingSettings | None,
+    *,
+    seconds: float | None,
+    cases: int | None,
+    began: float,
+) -> StopReason:
+    """Run engines, and try what they found under other settings, all of it in the time there is.
+
+    Args:
+        seconds: the whole time on the wall; None where only the cases count.
+        began: when it began to count, on the monotonic clock.
+    """
+    trying = reducing.settings_seconds if reducing and session.local else 0.0
+    kept = _KEPT * seconds if seconds is not None and 0 < trying < math.inf else 0.0
+    left = None if seconds is None else seconds - kept
+    stop = run_engines(session, engines, seconds=left, cases=cases, began=began)
+    if trying and session.local and stop is not StopReason.INTERRUPTED:
+        ends = began + latest_end(seconds) if kept and seconds is not None else math.inf
+        try_settings(session, session.local, tell, trying, ends)
+    return stop
+
+
+def try_settings(
+    session: CampaignSession, runner: LocalRunner, tell: Listener, seconds: float, ends: float = math.inf
+) -> None:
+    """Try what was filed, and keep what comes of it; no round is begun after so many seconds, and none in 0.
+
+    Args:
+        ends: when all of it is given up, on the monotonic clock.
+    """
+    if not seconds or time.monotonic() >= ends:
         return
+    limit = runner.settings.time_limit
+    limit.at = ends
+    with contextlib.suppress(OutOfTimeError):
+        _try_rounds(session, runner, tell, seconds)
+    limit.at = math.inf
+
+
+def _try_rounds(session: CampaignSession, runner: LocalRunner, tell: Listener, seconds: float) -> None:
     defects = [_Defect(finding, item) for finding, item in session.filed() if _can_be_tried(finding, item)]
     traits = session.examiner.setup.traits
     shown: dict[str, _Shown] = {defect.finding.id: {} for defect in defects}
@@ -66,7 +114,10 @@ def try_settings(session: CampaignSession, runner: LocalRunner, tell: Listener, 
         if time.monotonic() - began > seconds:
             break
         tell(Progress("trying settings", number, None, ", ".join(dict.fromkeys(map(str, round_.values())))))
-        _try_round(session.examiner, runner, round_, defects, shown)
+        with contextlib.suppress(OutOfTimeError):  # what was seen until then counts
+            _try_round(session.examiner, runner, round_, defects, shown)
+        if runner.settings.time_limit.is_over:
+            break
     for defect in defects:
         if shown[defect.finding.id]:
             _keep(session, runner, defect, Tried(shown[defect.finding.id], available_instruction_set()))

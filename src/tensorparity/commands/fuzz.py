@@ -13,10 +13,9 @@ from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import CaseDone, Event, Listener, Progress, silent, to_all
 from ..campaign.filing import target_facts
-from ..campaign.loop import run_engines
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession, open_campaign
-from ..campaign.settings_trial import try_settings
+from ..campaign.settings_trial import run_and_try_settings
 from ..campaign.tally import CampaignTally, EngineTally
 from ..core.errors import UsageError
 from ..core.jsontext import Json
@@ -282,9 +281,15 @@ class Fuzz:
         """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
         settings = self._settings
         seconds = None if settings.models is not None else settings.budget
-        self.stop = run_engines(self.session, [self._engine], seconds=seconds, cases=settings.models, began=self._began)
-        if settings.reducing and self.stop is not StopReason.INTERRUPTED:
-            try_settings(self.session, self._runner, self._tell, settings.reducing.settings_seconds)
+        self.stop = run_and_try_settings(
+            self.session,
+            [self._engine],
+            self._tell,
+            settings.reducing,
+            seconds=seconds,
+            cases=settings.models,
+            began=self._began,
+        )
         if settings.runner.lines and self.stop is not StopReason.INTERRUPTED:
             self._count_lines()
         self._store.finish_campaign(self._campaign, self.stop.value)
@@ -366,6 +371,7 @@ class Fuzz:
             isolated_threshold=K,
             interrupted=self.stop is StopReason.INTERRUPTED,
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
+            suspected=self.session.suspected(),
             undecided=dict(tally.undecided),
             unsupported=printed.get("unsupported_reasons", {}),
         )

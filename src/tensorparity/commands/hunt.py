@@ -12,10 +12,9 @@ from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import Listener, silent, to_all
 from ..campaign.filing import target_facts
-from ..campaign.loop import run_engines
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession, open_campaign
-from ..campaign.settings_trial import try_settings
+from ..campaign.settings_trial import run_and_try_settings
 from ..campaign.tally import CampaignTally
 from ..core.engine import Engine, calls_functions
 from ..core.jsontext import Json
@@ -124,9 +123,15 @@ class Hunt:
         settings = self._settings
         seconds = None if settings.cases is not None else settings.budget
         engines = [self._engine(name) for name in settings.engines or ENGINES.names()]
-        self.stop = run_engines(self.session, engines, seconds=seconds, cases=settings.cases, began=self._began)
-        if settings.reducing and self.stop is not StopReason.INTERRUPTED:
-            try_settings(self.session, self._runner, self._tell, settings.reducing.settings_seconds)
+        self.stop = run_and_try_settings(
+            self.session,
+            engines,
+            self._tell,
+            settings.reducing,
+            seconds=seconds,
+            cases=settings.cases,
+            began=self._began,
+        )
         assert self.session.store is not None
         self.session.store.finish_campaign(self.campaign, self.stop.value)
 
@@ -161,6 +166,7 @@ class Hunt:
             isolated_threshold=K,
             interrupted=self.stop is StopReason.INTERRUPTED,
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
+            suspected=self.session.suspected(),
             undecided=tally.undecided,
             unsupported=tally.unsupported,
             scripts=tally.scripts,

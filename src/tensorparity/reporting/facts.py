@@ -125,6 +125,7 @@ class Facts:
         alerts: what has to be known before anything else is read.
         apis: functions and the rules that speak of them (``equiv --list``).
         interrupted: by the user, so that it did not do all that it was asked for.
+        suspected: of each suspicion that there was no time to confirm, whom it accuses.
         accused: of a case file, whom it was filed against, where nobody of them has run it.
     """
 
@@ -149,6 +150,7 @@ class Facts:
     scripts: Mapping[str, str] = field(default_factory=dict)
     planted: Mapping[str, str] = field(default_factory=dict)
     alerts: tuple[str, ...] = ()
+    suspected: tuple[tuple[str, ...], ...] = ()
     accused: tuple[str, ...] = ()
     interrupted: bool = False
     apis: tuple[Json, ...] | None = None

@@ -86,6 +86,7 @@ def _shows(facts: Facts, target: str) -> bool:
     """Whether anything that was found may be what was planted in this target."""
     names = {item.name for item in facts.targets}
     accused = {suspect for finding in facts.findings for suspect in finding.diagnosis.suspects}
+    accused |= {suspect for suspects in facts.suspected for suspect in suspects}
     by_name = target in accused or any(_is_shared(suspect, names) for suspect in accused)
     differs = (c for c in facts.comparisons or () if target in (c.a, c.b))
     return by_name or any(c.verdict.judgement is not Judgement.PASS for c in differs)
@@ -256,6 +257,8 @@ def _agreement(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, To
     if changed.labels_changed:
         return _changed_labels(facts, changed, _undecided(facts, comparisons))
     open_ends = _undecided(facts, comparisons)
+    if facts.suspected:
+        open_ends.append(words.not_confirmed(len(facts.suspected)))
     if open_ends:
         return f"{_subject(facts)}: {_targets(passing)} agree, but {'; '.join(open_ends)}.", Tone.UNDECIDED
     return f"{_subject(facts)} is the same on {_targets(passing)}.", Tone.PASS
@@ -302,8 +305,12 @@ def _campaign(facts: Facts) -> tuple[str, Tone]:
     targets = wording.names(target.name for target in facts.targets)
     amount = tally(facts)
     sentence = f"{amount[:1].upper()}{amount[1:]} in {wording.count(cases, 'case')}"
-    tone = Tone.FAIL if facts.defects else (Tone.PASS if cases else Tone.UNDECIDED)
-    return (f"{sentence} on {targets}." if targets else f"{sentence}."), tone
+    sentence = f"{sentence} on {targets}" if targets else sentence
+    if facts.defects:
+        return f"{sentence}.", Tone.FAIL
+    if facts.suspected:
+        return f"{sentence}; {words.not_confirmed(len(facts.suspected))}.", Tone.UNDECIDED
+    return f"{sentence}.", Tone.PASS if cases else Tone.UNDECIDED
 
 
 def _stored_line(facts: Facts) -> tuple[str, Tone]:

@@ -114,6 +114,11 @@ _PLACES = {
 }
 
 
+def not_confirmed(count: int) -> str:
+    """Of suspicions that the time did not suffice for."""
+    return f"{wording.count(count, 'suspicion')} could not be confirmed in the time that was left"
+
+
 def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mapping[str, int]]) -> list[str]:
     """What a campaign leaves open, a sentence each.
 
@@ -124,7 +129,7 @@ def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mappi
     """
     said = []
     if unconfirmed:
-        said.append(f"{wording.count(unconfirmed, 'suspicion')} could not be confirmed in the time that was left")
+        said.append(not_confirmed(unconfirmed))
     said += [f"{name} did not answer in time, and there was no time left to make sure that it hangs" for name in hangs]
     for target, parts in spared.items():
         for part, count in parts.items():
@@ -687,14 +692,25 @@ def _paper_labels(data: Data) -> str:
 
 def under_stress(pair: Data) -> str:
     """How far apart two targets came on inputs within the range of the data; never that there is nothing further."""
+    both = f"stress: {pair['a']} and {pair['b']}"
+    if not pair["evaluations"]:
+        return f"{both} were not searched: {pair['trouble'] or 'there was no time'}"
     changed = (
         f"the label changed for {pair['labels_changed']} of them" if pair["labels_changed"] else "no label changed"
     )
+    where = f"in {pair['watched']}" if pair["watched"] else "in the output"
     through = f", most of it through {pair['layer']}" if pair["layer"] else ""
+    moved = "inputs" if pair["level"] == "input" else "inputs and weights"
+    kept = f"; the worst is kept in {pair['case']}" if pair.get("case") else ""
     return (
-        f"stress: {pair['a']} and {pair['b']} came {pair['distance']:.3g} apart in the logits{through}, in "
-        f"{pair['evaluations']} inputs within the range of the data; {changed}: a lower bound, not the worst there is"
+        f"{both} came {pair['distance']:.3g} apart {where}{through}, in {pair['evaluations']} {moved} within the range "
+        f"of the data; {changed}: a lower bound, not the worst there is{kept}"
     )
+
+
+def weights_stay(targets: Sequence[str]) -> str:
+    """Why ``--weight-tolerance`` moves nothing on some targets."""
+    return f"stress: no weights are moved for {wording.names(targets)}, to which other weights are another model"
 
 
 def _paper_places(data: Data) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import hashlib
 import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -247,6 +248,12 @@ class LocalRunner:
             hanging=hanging,
             time_limit=self._settings.time_limit,
         )
+
+    def within(self, limit: TimeLimit) -> LocalRunner:
+        """The same workers; what is run in fresh ones ends by a limit of its own."""
+        other = copy.copy(self)
+        other._settings = replace(self._settings, time_limit=limit)
+        return other
 
     def __enter__(self) -> LocalRunner:
         return self

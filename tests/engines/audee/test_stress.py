@@ -27,7 +27,7 @@ def stressed(runner: Any, generations: int = 4) -> tuple[Json, list[Any]]:
     rng = np.random.default_rng(0)
     inputs = {"x": rng.uniform(0.0, 1.0, (6, 4)).astype(np.float32)}
     weights = draw_weights(graph, rng)
-    engine = StressEngine(graph, weights, inputs, TARGETS, StressSettings(generations), 0)
+    engine = StressEngine(graph, weights, inputs, TARGETS, StressSettings(generations), traits_of(TARGETS))
     examiner = Examiner(runner, Setup(0, TARGETS, traits_of(TARGETS)))
     cases = []
     while asks := engine.ask():
@@ -72,5 +72,14 @@ def test_the_range_is_that_of_each_input() -> None:
 
 @pytest.mark.parametrize("changed", [0, 3])
 def test_it_never_says_that_there_is_none(changed: int) -> None:
-    pair = {"a": "a", "b": "b", "distance": 0.0, "labels_changed": changed, "evaluations": 9, "layer": ""}
+    pair = {
+        "a": "a",
+        "b": "b",
+        "distance": 0.0,
+        "labels_changed": changed,
+        "evaluations": 9,
+        "layer": "",
+        "watched": "",
+        "level": "input",
+    }
     assert "lower bound" in under_stress(pair)

@@ -13,6 +13,7 @@ from ..call_runs import CallRuns, is_program, is_varied
 from ..expressions import Expression, outputs_of
 from . import program as programs
 from .call_ways import KerasWays
+from .lives import LIVED, live
 from .program import output_key, plain, unwatched
 from .recipes import constructed, in_batches, make_loss, make_optimizer, scaled
 from .reloading import reloaded
@@ -282,6 +283,9 @@ class KerasAdapter(Adapter):
         """Train the way users do, ``train_on_batch`` with the model compiled, a batch a step."""
         import keras
 
+        if job.option("variant", "").startswith(LIVED):
+            self._programs = []  # it is not the model it was
+            return live(program, inputs, job)
         result = Result()
         loss, optimizer = job.option("loss"), job.option("optimizer")
         program.model.compile(
