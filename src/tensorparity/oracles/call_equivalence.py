@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..core.arrays import Array, dtype_name, unit_roundoff
+from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
 from ..core.case import Case
 from ..core.channels import is_exact, same
 from ..core.endings import DEADLY, KIND_OF_ENDING, ended_badly
@@ -112,6 +112,8 @@ class CallEquivalence(Stepwise):
         failed = [row.failure for row in pair if row.failure is not None]
         if failed:
             return _one_sided(difference, pair, demands)
+        if demands.narrow and _rounds_its_inputs(case, difference.name, pair):
+            return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: its inputs are rounded first")
         if (yield from _is_drawn(case, target)):
             return replace(difference, klass=Class.UNSUPPORTED, said="it gives random numbers")
         if not difference.name or difference.kind in (Kind.SHAPE, Kind.DTYPE) or demands.agreement is Agreement.BITS:
@@ -161,6 +163,16 @@ def _ended(seen: Seen, target: str, one: Outcome, other: Outcome) -> tuple[Verdi
     place = 0 if bad is one else 1
     difference = Difference(None, f"{bad.status.value} on {SIDES[place]} alone", ended=bad, wrong=place)
     return said_of(seen, target, difference, 0)
+
+
+def _rounds_its_inputs(case: Case, name: str, pair: tuple[Row, Row]) -> bool:
+    """Whether the second side turns whole numbers into floats that do not hold all of their digits."""
+    answer = pair[1].answers.get(name)
+    if answer is None or not is_floating(dtype_name(answer)):
+        return False
+    most = 1 / unit_roundoff(dtype_name(answer))
+    given = (array for array in case.sides()[1].inputs.values() if array.dtype.kind in "iu" and array.size)
+    return any(float(np.abs(array.astype(np.float64)).max()) > most for array in given)
 
 
 def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:

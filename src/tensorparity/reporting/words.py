@@ -285,6 +285,8 @@ def symptom(kind: Kind, diagnosis: Diagnosis) -> str:
         return f"{verb} {how}" if how and verb else plain
     if kind is Kind.NAN:
         return _nan_symptom(diagnosis)
+    if kind is Kind.EQUIVALENCE:
+        return _rule_symptom(diagnosis)
     if kind in _SYMPTOMS:
         return _SYMPTOMS[kind]
     if diagnosis.klass is Class.PRECISION or severity_of(kind, diagnosis) is Severity.DIGITS:
@@ -303,8 +305,14 @@ _SYMPTOMS = {
     Kind.DTYPE: "gives another dtype",
     Kind.ACCEPTS_INVALID: "is accepted, though the documentation rules it out",
     Kind.PRECISION: "gives inexact numbers",
-    Kind.EQUIVALENCE: "gives another result than an equivalent model",
 }
+
+
+def _rule_symptom(diagnosis: Diagnosis) -> str:
+    """Two computations of one thing that disagree, by the rule that says they agree."""
+    rule = next((str(item.data["rule"]) for item in diagnosis.observations if item.code == "breaks-rule"), "")
+    by = f" by the rule {rule!r}" if rule else ""
+    return f"gives another result than an equivalent computation{by}"
 
 
 def _nan_symptom(diagnosis: Diagnosis) -> str:
@@ -685,7 +693,9 @@ def _breaks_rule(data: Data) -> str:
 
 def _differs_at(data: Data) -> str:
     of = {0: "the first side", 1: "the second side"}.get(data["wrong"], "one side")
-    what = data["name"] or "the call"
+    name = str(data["name"])
+    of_input = name.removeprefix("gradient:").removeprefix("input:")
+    what = f"result {name}" if name.isdigit() else f"the gradient by {of_input}" if name != of_input else "the call"
     return f"{what}: {of} is held to be wrong; rounding explains a difference of {data['allowed']:.3g}"
 
 

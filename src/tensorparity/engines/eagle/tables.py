@@ -87,6 +87,7 @@ class EagleTally:
             "inputs": sum(self.inputs.values()),
             "inconsistencies": sum(self.inconsistencies.values()),
             "inconsistent": [list(key) for key in sorted(self.inconsistencies)],
+            "paired": sorted({api for _, api in self.pairs}),
             "table_2": self._by_category(rules),
             "one_sided": {f"{rule}|{api}": count for (rule, api), count in sorted(self.one_sided.items())},
             "table_3": self._by_library(),
