@@ -96,3 +96,19 @@ def test_a_hunt_runs_the_engine(tensorparity: Any, folder: Path, valid: Callable
     hunted = tensorparity("hunt", *options, "--format", "json", "--out", folder / "hunted")
     assert hunted.code in (0, 1), hunted.stderr
     assert valid(hunted.document)["stats"]["per_engine"]["audee"]["cases"] == 3
+
+
+@pytest.mark.slow
+def test_the_papers_protocol_is_gone_on_with_and_says_the_fraction(
+    tensorparity: Any, model: Path, folder: Path, valid: Callable[[Any], Any]
+) -> None:
+    options = ("--protocol", "paper", "--no-reduce", "--seed-model", model, "--targets", TARGETS, "--format", "json")
+    runs = []
+    for more in ((), ("--resume",)):
+        ran = tensorparity("mutate", *options, "--budget", "60s", "--out", folder / "paper", *more, timeout=400)
+        assert ran.code in (0, 1), ran.stderr
+        runs.append(valid(ran.document)["stats"])
+    first, again = runs
+    assert first["fraction"]["variants_of_protocol"] == 500
+    assert 0 < first["fraction"]["variants"] < again["fraction"]["variants"] <= 500
+    assert again["per_engine"]["audee"]["resumed"] > 0

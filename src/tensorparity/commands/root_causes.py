@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ..core.evidence import Evidence
 from ..core.finding import Class, Diagnosis, Finding
 from ..core.jsontext import Json
 from ..core.verdict import Kind
@@ -36,7 +37,7 @@ def bug_table(findings: Sequence[Finding], targets: Sequence[str]) -> dict[str, 
 def _places(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """The layer with each of its guilty parameters; where nobody looked for them, with those that reduction left."""
     api = diagnosis.api or "a model"
-    looked = [said for said in diagnosis.evidence if said.code == _GUILTY]
+    looked = [said for said in diagnosis.evidence if isinstance(said, Evidence) and said.code == _GUILTY]
     if not looked:
         return [(api, ", ".join(sorted(diagnosis.parameters)))]
     guilty = [str(one["parameter"]) for said in looked for one in said.data["guilty"]]
