@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.tensorflow]
 TARGETS = "keras:tensorflow,keras:torch"
 
 MODEL = """
-x = keras.Input((6, 6, 2))
+x = keras.Input((5, 5, 2))
 y = keras.layers.Conv2D(3, 3, padding="same", activation="relu", name="conv")(x)
 y = keras.layers.AveragePooling2D(2, padding="same", name="pool")(y)
 y = keras.layers.Dense(3, name="logits")(keras.layers.Flatten(name="flat")(y))
@@ -53,8 +53,8 @@ def test_a_fault_is_found_and_blamed_on_its_parameter(
 ) -> None:
     """Average pooling that counts the padding is wrong where there is padding: nothing but ``padding`` ends it."""
     out = folder / "guilty"
-    only = ("--variants", 2, "--invalid", 0, "--level", "net", "--inputs", 4, "--targets", TARGETS)
-    fault = ("--fault", "keras:torch=avgpool-counts-padding", "--seed", 1)
+    only = ("--variants", 1, "--invalid", 0, "--level", "net", "--inputs", 4, "--targets", TARGETS)
+    fault = ("--fault", "keras:torch=avgpool-counts-padding", "--seed", 7)
     found = tensorparity("mutate", "--seed-model", model, *only, *fault, "--format", "json", "--out", out)
     assert found.code == 1, found.stderr
     (finding,) = [one for one in valid(found.document)["findings"] if one["api"] == "keras.layers.AveragePooling2D"]
@@ -96,3 +96,19 @@ def test_a_hunt_runs_the_engine(tensorparity: Any, folder: Path, valid: Callable
     hunted = tensorparity("hunt", *options, "--format", "json", "--out", folder / "hunted")
     assert hunted.code in (0, 1), hunted.stderr
     assert valid(hunted.document)["stats"]["per_engine"]["audee"]["cases"] == 3
+
+
+@pytest.mark.slow
+def test_the_papers_protocol_is_gone_on_with_and_says_the_fraction(
+    tensorparity: Any, model: Path, folder: Path, valid: Callable[[Any], Any]
+) -> None:
+    options = ("--protocol", "paper", "--no-reduce", "--seed-model", model, "--targets", TARGETS, "--format", "json")
+    runs = []
+    for more in ((), ("--resume",)):
+        ran = tensorparity("mutate", *options, "--budget", "60s", "--out", folder / "paper", *more, timeout=400)
+        assert ran.code in (0, 1), ran.stderr
+        runs.append(valid(ran.document)["stats"])
+    first, again = runs
+    assert first["fraction"]["variants_of_protocol"] == 500
+    assert 0 < first["fraction"]["variants"] < again["fraction"]["variants"] <= 500
+    assert again["per_engine"]["audee"]["resumed"] > 0

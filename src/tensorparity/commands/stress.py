@@ -83,6 +83,8 @@ class Stress:
         engine = StressEngine(
             subject, weights, self.data.inputs, self.targets, self.settings, traits, self.seed, self.model.batch
         )
+        if engine.embedded:
+            notes.append("stress: what the embeddings give is moved within its range, which no token may give")
         unable = [target for target in self.targets if not runs_populations(traits[target])]
         if self.settings.tolerance and isinstance(subject, ModelFile):
             notes.append("stress: only inputs are moved, for the weights of a file cannot be")

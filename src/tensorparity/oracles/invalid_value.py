@@ -1,8 +1,8 @@
 """A network with one value that its declaration refuses: who refuses it clearly, who stumbles, who computes on.
 
 A clear refusal names the parameter or what is wrong with its value: that is right, whatever the exception's type. A
-raw one (an assertion, a missing key or attribute) is counted apart; it is an error only where another target accepts
-the call. What one target silently computes while the others refuse it is ``accepts-invalid``, if one of them names
+raw one (an assertion, a missing key or attribute) is counted apart; it is an error only where more others accept the
+call. What one target silently computes while the others refuse it is ``accepts-invalid``, if one of them names
 the parameter: else they only stumbled over the value, and nobody says what it should be. What documentation rules out
 by name is judged by it alone (``refusal``).
 """
@@ -42,7 +42,11 @@ _RAW_WORDS = re.compile(
     re.IGNORECASE,
 )
 #: What Keras puts around any exception of a layer, whatever it says; and the colours of a terminal.
-_AROUND = re.compile(r"Exception encountered when calling [\w.]+\(\)\.|Arguments received by .*|\x1b\[\d*m", re.DOTALL)
+_AROUND = re.compile(
+    r"Error when deserializing class .*?Exception encountered: |Exception encountered when calling [\w.]+\(\)\."
+    r"|Arguments received by .*|\x1b\[\d*m",
+    re.DOTALL,
+)
 #: How a violated condition is put into words.
 _CONDITION = re.compile(
     r"must|should|expected|invalid|cannot|can't be|could not|not allowed|not supported|unsupported"
@@ -138,16 +142,16 @@ def _suspicions(seen: Seen, refused: Refused, reactions: Reactions) -> list[Susp
     refusing = [*reactions.clear, *reactions.raw]
     if reactions.died and (reactions.accepted or refusing):
         found.append(_suspicion(seen, refused, Kind.CRASH, reactions.died))
-    if reactions.raw and reactions.accepted and not reactions.clear:
+    if reactions.raw and not reactions.clear and _outvoted(seen, reactions.raw, reactions.accepted):
         found.append(_suspicion(seen, refused, Kind.ERROR, reactions.raw))
     elif reactions.accepted and reactions.named and _outvoted(seen, reactions.accepted, reactions.clear):
         found.append(_suspicion(seen, refused, Kind.ACCEPTS_INVALID, reactions.accepted))
     return found
 
 
-def _outvoted(seen: Seen, accepting: Sequence[str], refusing: Sequence[str]) -> bool:
-    """One target alone computes what several independent ones refuse in clear words."""
-    return len(seen.traits.implementations(refusing)) > len(seen.traits.implementations(accepting))
+def _outvoted(seen: Seen, some: Sequence[str], others: Sequence[str]) -> bool:
+    """More independent implementations take the value in another way."""
+    return len(seen.traits.implementations(others)) > len(seen.traits.implementations(some))
 
 
 def _suspicion(seen: Seen, refused: Refused, kind: Kind, suspects: Sequence[str]) -> Suspicion:

@@ -112,9 +112,10 @@ def test_every_kind_of_wrong_value_is_there() -> None:
 
 
 def test_a_huge_size_of_the_output_is_no_wrong_value_but_a_question_of_memory() -> None:
-    build = GraphBuilder()
-    graph = build.build(build.add("UpSampling1D", build.input("x", (4, 2)), name="up", size=2))
-    assert variant_with_value(graph, graph.nodes[0], "size", HUGE, {}, "grown") is None
+    for op, name in (("UpSampling1D", "size"), ("AdaptiveAveragePooling1D", "output_size")):
+        build = GraphBuilder()
+        graph = build.build(build.add(op, build.input("x", (4, 2)), name="grown", **{name: 2}))
+        assert variant_with_value(graph, graph.nodes[0], name, HUGE, {}, "grown") is None
     build = GraphBuilder()
     graph = build.build(build.add("MaxPooling1D", build.input("x", (4, 2)), name="pool", pool_size=2))
     assert variant_with_value(graph, graph.nodes[0], "pool_size", HUGE, {}, "pooled") is not None

@@ -137,9 +137,12 @@ class StressEngine:
         seed: int = 0,
         batch_size: int | None = None,
     ) -> None:
+        #: Whether what embeddings give is moved, in the place of tokens.
+        self.embedded = False
         if isinstance(subject, LayerGraph):
-            subject, weights, inputs = without_embeddings(subject, weights, inputs)
-            model = expose(subject, weights)
+            behind, weights, inputs = without_embeddings(subject, weights, inputs)
+            self.embedded = behind is not subject
+            model = expose(behind, weights)
         else:
             model = expose_file(subject, batch_size)
         bounds = Bounds(data_range(inputs), reach=settings.tolerance or None)
