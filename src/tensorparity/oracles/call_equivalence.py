@@ -173,12 +173,20 @@ def compared(place: int | None, a: Row, b: Row, demands: Demands) -> Difference 
     """What differs at first sight in one row; None where nothing does."""
     if a.failure or b.failure:
         return _refused(place, a.failure, b.failure)
+    if demands.only and any(
+        _overflows(array) for name, array in a.answers.items() if not name.startswith(demands.only)
+    ):
+        return None  # where a result leaves its type's range, there is nothing to be pulled back
     names = [name for name in a.answers if name in b.answers and name.startswith(demands.only)]
     missing = {name for name in set(a.answers) ^ set(b.answers) if name.startswith(demands.only)}
     if any(not name.startswith("gradient:") for name in missing):
         return Difference(place, f"{len(a.answers)} results on one side, {len(b.answers)} on the other")
     found = [_of_one(place, name, a.answers[name], b.answers[name], demands) for name in names]
     return min((difference for difference in found if difference is not None), key=_rank, default=None)
+
+
+def _overflows(array: Array) -> bool:
+    return array.dtype.kind not in "USOb" and not bool(np.isfinite(_wide(array)).all())
 
 
 def _refused(place: int | None, first: Failure | None, second: Failure | None) -> Difference | None:
@@ -252,7 +260,7 @@ def _is_close_picture(apart: Array, decibels: float) -> bool:
     """Whether two pictures of 256 levels are within a peak signal-to-noise ratio."""
     if not decibels or not apart.size:
         return False
-    return float(np.mean(np.square(apart))) <= 255.0**2 / 10.0 ** (decibels / 10.0)
+    return bool(np.mean(np.square(apart)) <= 255.0**2 / 10.0 ** (decibels / 10.0))
 
 
 def _wide(array: Array) -> Array:

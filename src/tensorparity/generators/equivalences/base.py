@@ -36,6 +36,7 @@ class Equivalence:
         absent: by library, why it does not apply there; it applies to all others.
         cost: the cheaper, the sooner: 0 plain calls, 1 traced, 2 compiled, 3 compiled by a C++ compiler.
         derivative: the order up to which gradients are compared as well.
+        oracle: who judges its cases, where that is not the oracle of two sides.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Equivalence:
     demands: Demands = field(default_factory=Demands)
     cost: int = 0
     derivative: int = 0
+    oracle: str = ""
 
     def libraries(self) -> tuple[str, ...]:
         return tuple(library for library in LIBRARIES if library not in self.absent)

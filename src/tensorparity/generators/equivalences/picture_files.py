@@ -40,7 +40,8 @@ def _compressed(pixels: Sequence[int]) -> Iterator[tuple[int, int]]:
     clear, width = 256, 9
     yield clear, width
     known: dict[tuple[int, ...], int] = {(shade,): shade for shade in range(256)}
-    following, run = clear + 2, ()
+    following = clear + 2
+    run: tuple[int, ...] = ()
     for pixel in pixels:
         longer = (*run, pixel)
         if longer in known:
@@ -128,9 +129,11 @@ def read_gif(data: bytes) -> Array:
 
 
 def _expanded(packed: bytes, count: int) -> list[int]:
-    number, place, found = int.from_bytes(packed, "little"), 0, []
+    number, place = int.from_bytes(packed, "little"), 0
+    found: list[int] = []
     known: dict[int, tuple[int, ...]] = {}
-    following, width, before = 258, 9, ()
+    before: tuple[int, ...] = ()
+    following, width = 258, 9
     while len(found) < count and place < 8 * len(packed):
         code = (number >> place) & ((1 << width) - 1)
         place += width
