@@ -150,6 +150,7 @@ _OURS: dict[str, str] = {
     "defaults-written": f"{_EQUIVALENCES}.other_words:DEFAULTS",
     "alias": f"{_EQUIVALENCES}.other_words:ALIAS",
     "method": f"{_EQUIVALENCES}.other_words:METHOD",
+    "other-backends": f"{_EQUIVALENCES}.other_backends:OTHER_BACKENDS",
     "numpy-twin": f"{_EQUIVALENCES}.numpy_twin:NUMPY_TWIN",
     "slopes": f"{_EQUIVALENCES}.other_gradients:SLOPES",
     "forward-mode": f"{_EQUIVALENCES}.other_gradients:FORWARD_MODE",

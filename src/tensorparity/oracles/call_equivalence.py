@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
+from ..core.arrays import Array, dtype_name, unit_roundoff
 from ..core.case import Case
 from ..core.channels import is_exact, same
 from ..core.endings import DEADLY, KIND_OF_ENDING, ended_badly
@@ -26,7 +26,7 @@ from ..core.rule import Agreement, Demands, demands_of
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from .base import Asking, Steps, Stepwise
-from .call_rows import ONE_SIDED, Row, one_sided, rows_of
+from .call_rows import Row, rows_of
 from .measure.call_freedoms import freedom_of_call, lacks
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
 from .measure.roundoff import SCREEN, output_units
@@ -74,7 +74,7 @@ class CallEquivalence(Stepwise):
             verdict, found = yield from self._target(seen, target)
             verdicts.append(verdict)
             suspicions += found
-        return Judged(tuple(verdicts), tuple(suspicions), told={ONE_SIDED: _one_sided_rows(seen)})
+        return Judged(tuple(verdicts), tuple(suspicions))
 
     def _target(self, seen: Seen, target: str) -> Asking[tuple[Verdict, list[Suspicion]]]:
         one, other = (outcomes[target] for outcomes in seen.outcomes)
@@ -112,8 +112,6 @@ class CallEquivalence(Stepwise):
         failed = [row.failure for row in pair if row.failure is not None]
         if failed:
             return _one_sided(difference, pair, demands)
-        if demands.narrow and _rounds_its_inputs(case, difference.name, pair):
-            return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: its inputs are rounded first")
         if (yield from _is_drawn(case, target)):
             return replace(difference, klass=Class.UNSUPPORTED, said="it gives random numbers")
         if not difference.name or difference.kind in (Kind.SHAPE, Kind.DTYPE) or demands.agreement is Agreement.BITS:
@@ -122,15 +120,6 @@ class CallEquivalence(Stepwise):
         if demands.accused is not None and found.klass is Class.DEFECT and found.wrong != demands.accused:
             return replace(found, klass=Class.PRECISION, said=f"{found.said}: that side may be")
         return found
-
-
-def _one_sided_rows(seen: Seen) -> int:
-    sides = seen.case.sides()
-    found = 0
-    for target in seen.targets:
-        rows = [rows_of(side, outcomes[target]) for side, outcomes in zip(sides, seen.outcomes, strict=True)]
-        found += one_sided(list(zip(*rows, strict=True)))
-    return found
 
 
 def _rule(case: Case) -> str:
@@ -165,16 +154,6 @@ def _ended(seen: Seen, target: str, one: Outcome, other: Outcome) -> tuple[Verdi
     return said_of(seen, target, difference, 0)
 
 
-def _rounds_its_inputs(case: Case, name: str, pair: tuple[Row, Row]) -> bool:
-    """Whether the second side turns whole numbers into floats that do not hold all of their digits."""
-    answer = pair[1].answers.get(name)
-    if answer is None or not is_floating(dtype_name(answer)):
-        return False
-    most = 1 / unit_roundoff(dtype_name(answer))
-    given = (array for array in case.sides()[1].inputs.values() if array.dtype.kind in "iu" and array.size)
-    return any(float(np.abs(array.astype(np.float64)).max()) > most for array in given)
-
-
 def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:
     """Accepted on one side and refused on the other; the library's word that it has no such thing is no defect."""
     place = 0 if pair[0].failure is not None else 1
@@ -194,12 +173,20 @@ def compared(place: int | None, a: Row, b: Row, demands: Demands) -> Difference 
     """What differs at first sight in one row; None where nothing does."""
     if a.failure or b.failure:
         return _refused(place, a.failure, b.failure)
+    if demands.only and any(
+        _overflows(array) for name, array in a.answers.items() if not name.startswith(demands.only)
+    ):
+        return None  # where a result leaves its type's range, there is nothing to be pulled back
     names = [name for name in a.answers if name in b.answers and name.startswith(demands.only)]
     missing = {name for name in set(a.answers) ^ set(b.answers) if name.startswith(demands.only)}
     if any(not name.startswith("gradient:") for name in missing):
         return Difference(place, f"{len(a.answers)} results on one side, {len(b.answers)} on the other")
     found = [_of_one(place, name, a.answers[name], b.answers[name], demands) for name in names]
     return min((difference for difference in found if difference is not None), key=_rank, default=None)
+
+
+def _overflows(array: Array) -> bool:
+    return array.dtype.kind not in "USOb" and not bool(np.isfinite(_wide(array)).all())
 
 
 def _refused(place: int | None, first: Failure | None, second: Failure | None) -> Difference | None:
@@ -273,8 +260,7 @@ def _is_close_picture(apart: Array, decibels: float) -> bool:
     """Whether two pictures of 256 levels are within a peak signal-to-noise ratio."""
     if not decibels or not apart.size:
         return False
-    most = 255.0**2 / 10.0 ** (decibels / 10.0)
-    return float(np.mean(np.square(apart))) <= float(most)
+    return bool(np.mean(np.square(apart)) <= 255.0**2 / 10.0 ** (decibels / 10.0))
 
 
 def _wide(array: Array) -> Array:

@@ -95,7 +95,7 @@ class EagleEngine:
         targets = self._targets[library_of_name(item.api)]
         if item.rule is None:
             return Ask(item.case, targets, (OUTCOMES,), counted=False)
-        return Ask(item.case, targets)
+        return Ask(item.case, targets, (item.rule.oracle,) if item.rule.oracle else ())
 
     def _pairs(self) -> list[_Asked]:
         waiting = self._plan.pairs

@@ -179,8 +179,8 @@ _MOVED: Mapping[str, tuple[Pair, ...]] = {
         (ApiCall(_T + "rot90", (ApiCall(_T + "rot90", (X, 1)), -1)), _numbers()),
         (_chain(_T + "view_as_complex", _T + "view_as_real"), lambda rng: _numbers()(rng)[..., :1].repeat(2, -1)),
         (
-            ApiCall(_F + "pixel_unshuffle", (ApiCall(_F + "pixel_shuffle", (ApiCall(".movedim", (X, 3, 1)), 2)), 2)),
-            _picture,
+            ApiCall(_F + "pixel_unshuffle", (ApiCall(_F + "pixel_shuffle", (X, 2)), 2)),
+            lambda rng: np.moveaxis(_picture(rng), -1, 2).copy(),
         ),
         (
             ApiCall(_F + "pixel_shuffle", (ApiCall(_F + "pixel_unshuffle", (X, 2)), 2)),

@@ -6,10 +6,22 @@ trial on tame numbers shows that it means the same. Integers of other widths and
 
 from __future__ import annotations
 
-from ...core.rule import Demands
-from .base import Category, Variant
+from dataclasses import dataclass
 
-NUMPY_TWIN = Variant(
+from ...core.case import Case
+from ...core.rule import Demands
+from .base import Category, Variant, without_subnormals
+
+
+@dataclass(frozen=True)
+class NumpyTwin(Variant):
+    """NumPy knows numbers below the smallest normal one; not every library does."""
+
+    def prepared(self, case: Case) -> Case | None:
+        return without_subnormals(case)
+
+
+NUMPY_TWIN = NumpyTwin(
     "numpy-twin",
     0,
     Category.BEYOND,

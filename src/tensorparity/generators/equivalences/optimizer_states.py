@@ -10,21 +10,10 @@ from .base import Category
 from .models import ModelRule, modules
 
 #: In the order of their turns; one that a release does not have is unsupported there.
-OPTIMIZERS = [
-    "SGD",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "NAdam",
-    "RAdam",
-    "Adagrad",
-    "Adadelta",
-    "RMSprop",
-    "Rprop",
-    "ASGD",
-    "Adafactor",
-    "Muon",
-]
+OPTIMIZERS = (
+    *("SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad"),
+    *("Adadelta", "RMSprop", "Rprop", "ASGD", "Adafactor", "Muon"),
+)
 _TRAINED = "trained "
 
 

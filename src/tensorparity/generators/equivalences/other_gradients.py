@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...core.case import Case, Counterpart
 from ...core.rule import Demands
-from .base import Category, Variant, api_name
+from .base import Category, Variant, api_name, without_subnormals
 
 #: What reads one triangle of a matrix that it takes for symmetric, and what hides from gradients on purpose.
 _NOT_BY_SLOPES = re.compile(
@@ -29,7 +29,7 @@ class OtherGradient(Variant):
         return super().applies(api) and not (self.dtype and _NOT_BY_SLOPES.search(api.rpartition(".")[2].lower()))
 
     def prepared(self, case: Case) -> Case | None:
-        return case if case.procedure.derivative == 1 else None
+        return without_subnormals(case) if case.procedure.derivative == 1 else None
 
     def counterpart(self, case: Case) -> Counterpart | None:
         other = super().counterpart(case)

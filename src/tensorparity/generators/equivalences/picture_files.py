@@ -131,8 +131,8 @@ def read_gif(data: bytes) -> Array:
 def _expanded(packed: bytes, count: int) -> list[int]:
     number, place = int.from_bytes(packed, "little"), 0
     found: list[int] = []
-    before: tuple[int, ...] = ()
     known: dict[int, tuple[int, ...]] = {}
+    before: tuple[int, ...] = ()
     following, width = 258, 9
     while len(found) < count and place < 8 * len(packed):
         code = (number >> place) & ((1 << width) - 1)

@@ -132,6 +132,8 @@ class JaxWays(Ways):
         if any(jnp.issubdtype(tensor.dtype, jnp.complexfloating) for tensor in tensors.values()):
             raise Unsupported("complex numbers are pulled back only")
         found, values = {}, _plain(function(tensors))
+        if any(jnp.issubdtype(jnp.result_type(value), jnp.complexfloating) for value in values):
+            raise Unsupported("complex numbers are pulled back only")
         for key, tensor in tensors.items():
             if not jnp.issubdtype(tensor.dtype, jnp.floating):
                 continue

@@ -190,6 +190,8 @@ class TensorFlowWays(Ways):
         if any(tensor.dtype.is_complex for tensor in tensors.values()):
             raise Unsupported("complex numbers are pulled back only")
         found, values = {}, _plain(function(tensors))
+        if any(value.dtype.is_complex for value in values):
+            raise Unsupported("complex numbers are pulled back only")
         for key, tensor in tensors.items():
             if not tensor.dtype.is_floating:
                 continue

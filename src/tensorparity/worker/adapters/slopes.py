@@ -13,6 +13,8 @@ _STEP, _WIDER = 2.0**-26, 16.0
 _RELATIVE, _OF_LARGEST, _NOISE = 1e-4, 1e-6, 2.0**-49
 #: An element far below the largest one is moved in terms of that one, and none by less than this.
 _FAR_BELOW, _LEAST = 1e-3, 1e-30
+#: Beyond it neighbouring numbers are too far apart for what rounds or has a period.
+_LARGEST = 1e6
 
 
 def by_slopes(ways, function, tensors):
@@ -67,7 +69,7 @@ class _Total(object):
 def _both_slopes(total, key, array, place, scale):
     """Return (left, right), each at two steps; NaN where there is none."""
     x = array.reshape(-1)[place]
-    if not np.isfinite(x):
+    if not abs(x) <= _LARGEST:
         return np.full((2, 2), np.nan)
     step = _STEP * max(abs(x), _FAR_BELOW * scale, _LEAST)
     middle = total(key, array)

@@ -365,6 +365,8 @@ class TorchWays(Ways):
             raise Unsupported("complex numbers are pulled back only")
         found = {}
         values = flat(function(tensors))
+        if any(isinstance(value, torch.Tensor) and value.is_complex() for value in values):
+            raise Unsupported("complex numbers are pulled back only")
         for key, tensor in tensors.items():
             if not tensor.is_floating_point():
                 continue
