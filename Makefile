@@ -7,7 +7,7 @@ BUDGET ?= 5m
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
-.PHONY: install hunt test lint unit museum slow quality conformance references false-alarms papers trophies-index bench clean
+.PHONY: install hunt test lint unit museum slow quality conformance references false-alarms papers trophies trophies-index bench clean
 
 install: $(INSTALLED)
 
@@ -65,6 +65,11 @@ false-alarms: install
 # Every symbol that a claim of docs/papers.md is about, changed: the test that the page names must fail.
 papers: install
 	$(BIN)/python tests/papers/hold.py --jobs $(JOBS) --write docs/papers_held.md
+
+# Every trophy's script with oneDNN on and off, with two instruction sets; rewrites trophies/settings.md.
+# TROPHIES="NAME NAME" runs these alone.
+trophies: install
+	$(BIN)/python trophies/run_all.py --jobs $(JOBS) $(TROPHIES)
 
 # The index of defects found, from the trophies' own pages; a test fails where it is stale.
 trophies-index:

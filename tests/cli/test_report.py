@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 
+from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.engine import Result
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.outcome import Status
 from tensorparity.core.verdict import Judgement, Kind, Stage, Verdict
 from tensorparity.reporting.json_document import load_schema
+from tensorparity.store.casefile import CaseFile
 from tensorparity.store.database import open_store
 
 TORCH, JAX = "keras:torch", "keras:jax"
@@ -130,3 +133,23 @@ def test_a_store_that_is_not_there(tensorparity: Any, tmp_path: Path) -> None:
     ended = tensorparity("report", "--out", tmp_path / "nothing")
     assert ended.code in (2, 3)
     assert len(ended.complaints) == 1
+
+
+def test_a_bundle_has_a_file_for_each_library(tensorparity: Any, store: Path, tmp_path: Path) -> None:
+    own = replace(finding("muffin-2"), signature="s", cluster="s")
+    case = CaseFile(Case(ApiCall("torch.erf", (ArrayArg("x"),)), inputs={"x": np.ones(1, np.float32)}))
+    with open_store(store) as opened:
+        opened.add_finding(2, own, case, draft="# Dense is off\n\nSo.\n")
+    ended = tensorparity("report", "--out", store, "--bundle", tmp_path / "bundle")
+    assert ended.code == 0
+    assert ended.stdout.strip() == str(tmp_path / "bundle" / "keras.md")
+    page = (tmp_path / "bundle" / "keras.md").read_text()
+    assert page.startswith("# keras: 3 defects in 3 reports\n")
+    assert "## Dense is off\n\nSo." in page
+    assert '````python\nprint("```")\n````' in page
+
+
+def test_a_bundle_is_not_also_something_else(tensorparity: Any, store: Path, tmp_path: Path) -> None:
+    ended = tensorparity("report", "--out", store, "--bundle", tmp_path, "--format", "json")
+    assert ended.code == 2
+    assert "leave out --format" in ended.stderr

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 @click.command("report")
 @click.argument("run", required=False)
 @click.option("--issue", "identity", metavar="ID", help="The draft of a bug report for this finding instead.")
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write drafts of bug reports there: a Markdown file per library, minor defects of a kind in one report.",
+)
 @click.option("--store", metavar="URL", help="Where the runs are kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @click.option("--format", "output_format", metavar="NAME", help=f"{FORMATS}  [default: text; markdown for --issue]")
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 def command(
     run: str | None,
     identity: str | None,
+    bundle: Path | None,
     store: str | None,
     out: Path,
     output_format: str | None,
@@ -38,24 +45,38 @@ def command(
     from ..commands.known_differences import with_known
     from ..commands.report import stored_facts
     from ..reporting.base import Rendered, report_named
+    from ..reporting.bundle import render as render_bundle
     from ..store.database import open_store
 
     text: Rendered
+    if bundle is not None:
+        _check_bundle(identity, output_format, output)
     if run and not run.isdecimal() and run != "last":
         store, run = run, None
     with open_store(store or out, folder=out if store and "://" in store else None, create=False) as opened:
         if identity is not None:
             text = _issue(opened, identity, output_format or "markdown", run)
+        elif bundle is not None:
+            text = render_bundle(with_known(stored_facts(opened, run)))
         else:
             report = report_named(output_format or "text")
             text = report.render(with_known(stored_facts(opened, run)))
     if not isinstance(text, str):
-        write_files(text, output or out)
+        write_files(text, bundle or output or out)
+        if bundle is not None and not text:
+            click.echo("no new defects: nothing to report", err=True)
     elif output is None:
         click.echo(text if text.endswith("\n") else text + "\n", nl=False)
     else:
         _write(output, text)
     return 0
+
+
+def _check_bundle(identity: str | None, output_format: str | None, output: Path | None) -> None:
+    besides = {"--issue": identity, "--format": output_format, "--output": output}
+    given = [name for name, value in besides.items() if value is not None]
+    if given:
+        raise UsageError(f"--bundle writes Markdown files into its folder; leave out {' and '.join(given)}")
 
 
 def _issue(store: Store, identity: str, output_format: str, run: str | None) -> str:

@@ -306,6 +306,7 @@ class Fuzz:
         """Stages that were asked for and that no target comes to."""
         traits = traits_of(self._settings.targets)
         reached = {traits[target].max_goal for target in self._settings.targets}
+        reached |= {Goal.UPDATE for target in self._settings.targets if traits[target].optimizers}
         return [
             stage.value for stage in self._settings.stages if stage in _NEEDED and not reached & set(_NEEDED[stage])
         ]

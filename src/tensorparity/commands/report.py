@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.finding import Finding
@@ -42,7 +43,8 @@ def stored_facts(store: Store, run: str | None = None) -> Facts:
         findings=findings,
         subject=_subject(campaigns),
         notes=tuple(_campaign_line(campaign) for campaign in campaigns),
-        scripts=_scripts(store, findings),
+        scripts=_texts(findings, store.script_path),
+        drafts=_texts(findings, store.draft_path),
     )
 
 
@@ -117,6 +119,6 @@ def _seconds(campaign: Campaign) -> float:
     return (datetime.fromisoformat(campaign.finished) - datetime.fromisoformat(campaign.started)).total_seconds()
 
 
-def _scripts(store: Store, findings: Iterable[Finding]) -> dict[str, str]:
-    paths = {finding.id: store.script_path(finding) for finding in findings}
+def _texts(findings: Iterable[Finding], path_of: Callable[[Finding], Path | None]) -> dict[str, str]:
+    paths = {finding.id: path_of(finding) for finding in findings}
     return {name: path.read_text(encoding="utf-8") for name, path in paths.items() if path and path.is_file()}

@@ -120,6 +120,7 @@ class Facts:
         models: those of the zoo (``zoo``).
         known: the known differences; what they accept is no defect of this run.
         scripts: reproducers by finding, for reports that show their text.
+        drafts: of upstream reports, by finding.
         precision: the largest errors of operators (``precision``).
         planted: by target, the fault that was planted in it.
         alerts: what has to be known before anything else is read.
@@ -148,6 +149,7 @@ class Facts:
     precision: Precision | None = None
     known: tuple[KnownFacts, ...] = ()
     scripts: Mapping[str, str] = field(default_factory=dict)
+    drafts: Mapping[str, str] = field(default_factory=dict)
     planted: Mapping[str, str] = field(default_factory=dict)
     alerts: tuple[str, ...] = ()
     suspected: tuple[tuple[str, ...], ...] = ()

@@ -51,11 +51,11 @@ def _defect(facts: Facts, defect: Finding) -> str:
     lines += [f"- case: {text(defect.case)}"] if defect.case else []
     script = facts.scripts.get(defect.id)
     if script:
-        lines += ["", *_code_fence(script)]
+        lines += ["", *code_fence(script)]
     return "\n".join(lines)
 
 
-def _code_fence(script: str) -> list[str]:
+def code_fence(script: str) -> list[str]:
     """In a fence that is longer than any in it."""
     fence = "```"
     while fence in script:

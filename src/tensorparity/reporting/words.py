@@ -138,6 +138,14 @@ def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mappi
     return said
 
 
+def before_sending() -> str:
+    """What a page of drafts says first: nobody sends anything but the reader."""
+    return (
+        "Drafts for the library's own tracker, the worst first; nothing of this was sent anywhere. Before a report is "
+        "filed: see whether the newest release still shows it, and search the tracker for it."
+    )
+
+
 def clock(spent: float, budget: float | None) -> str:
     """How long a run has taken, and what is left of its time."""
     if budget is None:
@@ -489,6 +497,10 @@ def _freedom(data: Data) -> str:
     return f"documented freedom{name}: {data['words']} ({data['source']})"
 
 
+def _defined(data: Data) -> str:
+    return f"{data['target']} answers as the library that defines the function: {data['words']}"
+
+
 # --- repeats ----------------------------------------------------------------------------------------
 
 
@@ -766,6 +778,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "accepted": _accepted_text,
     "unsupported": _unsupported_text,
     "freedom": _freedom,
+    "defined": _defined,
     "not-again": _not_again,
     "only-together": _only_together,
     "two-answers": _two_answers,
