@@ -12,6 +12,7 @@ from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
+from ..oracles.documentation import suspecting_documentation
 from ..oracles.kinds import particular_oracle
 from ..reporting.facts import TargetFacts
 from ..reporting.words import with_words
@@ -54,7 +55,7 @@ def make_finding(
         kind=suspicion.kind,
         stage=suspicion.stage,
         targets=suspicion.targets,
-        diagnosis=suspicion.diagnosis,
+        diagnosis=suspecting_documentation(suspicion),
         signature=suspicion.signature,
         cluster=cluster_of(suspicion, traits or Traits()),
         versions={target: dict(outcome.record.versions) for target, outcome in outcomes.items()},

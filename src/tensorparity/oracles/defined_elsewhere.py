@@ -43,7 +43,7 @@ def defined_elsewhere(
 def _by_reference_evaluator(
     operator: Operator, case: Case, outputs: Mapping[str, Array], accused: str, traits: Traits
 ) -> Evidence | None:
-    """ONNX says what its operators are by an evaluator of its own, which may run beside the others as a target."""
+    """ONNX says what its operators are by an evaluator of its own, where that is among the targets."""
     own = traits.implementation(accused, operator.name)
     for other, output in outputs.items():
         defines = traits.implementation(other, operator.name) == ONNX != own

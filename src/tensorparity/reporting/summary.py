@@ -216,6 +216,8 @@ def _suspects(defect: Finding) -> str:
     def spelled(suspect: str) -> str:
         if suspect.startswith("exporter:"):
             return f"the exporter {suspect.removeprefix('exporter:')}"
+        if suspect.endswith(":documentation"):
+            return f"{_possessive(suspect.removesuffix(':documentation'))} documentation"
         return f"{_possessive(suspect)} shared code" if _is_shared(suspect, defect.targets) else suspect
 
     text = wording.names(spelled(suspect) for suspect in defect.diagnosis.suspects)

@@ -21,6 +21,8 @@ from . import wording
 Data = Mapping[str, Json]
 
 _EXPORTER = "exporter:"
+#: ... and how the name of one ends that is what a library says of itself.
+_DOCUMENTATION = ":documentation"
 #: So many parameters are part of a title, each as long as this.
 _MOST_PARAMETERS, _LONGEST_PARAMETER = 4, 60
 
@@ -340,6 +342,9 @@ def _on(suspects: Sequence[str], targets: Sequence[str]) -> str:
     """Where; code that all targets of a family share is accused by the family's name."""
     if not suspects:
         return ""
+    if suspects[0].endswith(_DOCUMENTATION):
+        library = suspects[0].removesuffix(_DOCUMENTATION).capitalize()
+        return f" on every {library} backend, as in its tests: the documentation is the suspect"
     family = suspects[0] if len(suspects) == 1 and suspects[0] not in targets else ""
     if family and any(target.startswith(f"{family}:") for target in targets):
         return f" on every {family.capitalize()} backend"
@@ -513,6 +518,13 @@ def _unsupported_text(data: Data) -> str:
 def _freedom(data: Data) -> str:
     name = f" ({data['name']})" if data.get("name") else ""
     return f"documented freedom{name}: {data['words']} ({data['source']})"
+
+
+def _documentation(data: Data) -> str:
+    return (
+        f"a test that {str(data['library']).capitalize()} ships expects what all backends do with {data['api']} "
+        f"({data['test']}); its documentation says otherwise, and is the suspect"
+    )
 
 
 def _defined(data: Data) -> str:
@@ -799,6 +811,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "unsupported": _unsupported_text,
     "freedom": _freedom,
     "defined": _defined,
+    "documentation": _documentation,
     "not-again": _not_again,
     "only-together": _only_together,
     "two-answers": _two_answers,

@@ -19,6 +19,7 @@ from typing import Any
 from ..core.errors import UsageError
 from ..core.finding import Finding
 from ..core.traits import base_name
+from ..oracles.documentation import DOCUMENTATION
 
 CONFIG = Path("tensorparity.toml")
 _TABLE = "known"
@@ -46,7 +47,7 @@ class KnownCoverage:
 
 def _covers(run: KnownCoverage, suspect: str) -> bool:
     """A target is covered by itself, in whatever environment; shared code by any target of its family."""
-    bases = set(map(base_name, run.targets))
+    bases, suspect = set(map(base_name, run.targets)), suspect.removesuffix(DOCUMENTATION)
     return len(bases) > 1 if suspect.startswith("exporter:") else suspect in bases | run.families
 
 

@@ -20,6 +20,7 @@ from ...core.outcome import Outcome
 from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
 from ...operators.functions.catalogue import operator_of
+from ...oracles.documentation import suspecting_documentation
 from ...oracles.kinds import particular_oracle
 from ...reporting import words
 from ...store.casefile import SUFFIX, CaseFile, write_case
@@ -85,7 +86,7 @@ def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, 
     script = _script(runner, suspicion, suspect, claim, outcomes)
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = suspect or ", ".join(suspicion.diagnosis.suspects)
-    said, traits = words.sentences(suspicion.diagnosis), traits_of([name])[name]
+    said, traits = words.sentences(suspecting_documentation(suspicion)), traits_of([name])[name]
     report = draft(title_of(suspicion, name), name, suspicion, claim, script, records, said, traits)
     return Reproduced(script, report)
 
