@@ -28,6 +28,7 @@ _OURS = {
     "equivalence": f"{_HERE}.equivalence:EquivalenceOracle",
     "eagle": f"{_HERE}.eagle:Eagle",
     "call": f"{_HERE}.call:CallOracle",
+    "function": f"{_HERE}.function_alone:FunctionOracle",
     "layer": f"{_HERE}.layer:LayerOracle",
     "layers": f"{_HERE}.layers:LayersOracle",
     "trained_layer": f"{_HERE}.trained_layer:TrainedLayerOracle",
