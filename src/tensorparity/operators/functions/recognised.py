@@ -143,21 +143,24 @@ def _declared_operands(
     bound = _bound(operator, library, params, _sizes(operator, in_order))
     if bound is None:
         return None
-    places = [value for value in bound.args if isinstance(value, Tensor)]
-    given = [value for value in call.args if isinstance(value, ArrayArg)]
     found: dict[str, Array] = {}
-    for tensor, argument in [
-        *zip(places, given, strict=False),
-        *((bound.kwargs[name], call.kwargs[name]) for name in bound.kwargs if name in call.kwargs),
-    ]:
-        if not (isinstance(tensor, Tensor) and isinstance(argument, ArrayArg)):
-            continue
+    for tensor, argument in _pairs(bound, call):
         array = inputs[argument.name]
         if tensor.perm and len(tensor.perm) != array.ndim:
             return None
         found[tensor.name] = np.transpose(array, np.argsort(tensor.perm)) if tensor.perm else array
     names = [operand.name for operand in operator.operands]
     return tuple(found[name] for name in names) if sorted(found) == sorted(names) else None
+
+
+def _pairs(bound: Call, call: ApiCall) -> list[tuple[Tensor, ArrayArg]]:
+    """The operands of a declaration with the arguments in their places; by name, where both give one."""
+    named = {name: value for name, value in bound.kwargs.items() if isinstance(value, Tensor)}
+    loose = [value for value in call.args if isinstance(value, ArrayArg)]
+    by_name = {name: value for name, value in call.kwargs.items() if isinstance(value, ArrayArg)}
+    loose += [value for name, value in by_name.items() if name not in named]
+    places = [value for value in bound.args if isinstance(value, Tensor)]
+    return [*zip(places, loose, strict=False), *((named[name], by_name[name]) for name in named if name in by_name)]
 
 
 def _sizes(operator: Operator, arrays: Sequence[Array]) -> dict[str, Sizes]:
