@@ -40,10 +40,12 @@ def make_finding(
     subject: str,
     original: Suspicion | None = None,
     traits: Traits | None = None,
+    above: Suspicion | None = None,
 ) -> Finding:
     """A finding with an identity that survives a resume: what it was when it was found, and of what.
 
     Args:
+        above: the layer through which users meet it, where ``suspicion`` is about a function below that.
         original: as it was found, where ``suspicion`` is what reduction made of it. How far reduction got
             depends on the time it had, and must not make another finding of it.
     """
@@ -62,6 +64,8 @@ def make_finding(
         reduced=suspicion.reduced,
         not_reduced=suspicion.not_reduced,
         settings=_settings(suspicion, outcomes),
+        reached_through=(above.diagnosis.api,) if above and above.diagnosis.api else (),
+        aliases=(above.signature,) if above else (),
     )
     return with_words(finding)
 

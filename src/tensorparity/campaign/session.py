@@ -267,7 +267,7 @@ class CampaignSession:
             done, original = (self.selection.complete(first.suspicion, s) for s in (item.suspicion, item.original))
             item = replace(item, suspicion=done, original=original)
         traits = self.examiner.setup.traits
-        return make_finding(item.suspicion, engine, self.outcomes, name, item.original, traits), item
+        return make_finding(item.suspicion, engine, self.outcomes, name, item.original, traits, item.above), item
 
     # At the end
 
@@ -289,7 +289,9 @@ class CampaignSession:
         again = self.distinct.again.get(finding.signature, 0)
         names = self.distinct.reached_through.get(finding.signature, set()) - {finding.diagnosis.api}
         through = tuple(sorted(names | set(finding.reached_through)))
-        return replace(finding, sightings=max(finding.sightings, 1 + again), reached_through=through)
+        aliases = tuple(sorted({*finding.aliases, *self.distinct.aliases.get(finding.signature, ())}))
+        sightings = max(finding.sightings, 1 + again)
+        return replace(finding, sightings=sightings, reached_through=through, aliases=aliases)
 
     def _update(self, finding: Finding) -> None:
         if self.findings[finding.id] != finding:

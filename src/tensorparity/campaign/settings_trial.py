@@ -18,7 +18,7 @@ from ..core.engine import Ask, Engine
 from ..core.errors import OutOfTimeError
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Finding
-from ..core.machine_settings import Setting, Tried
+from ..core.machine_settings import ONEDNN_SWITCHES, Setting, Tried
 from ..core.progress import Progress
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
@@ -162,11 +162,23 @@ def _keep(session: CampaignSession, runner: LocalRunner, defect: _Defect, tried:
         needed=[str(item) for item in tried.needed],
     )
     diagnosis = defect.finding.diagnosis
-    told = replace(diagnosis, evidence=(*diagnosis.evidence, said))
+    told = replace(diagnosis, evidence=(*diagnosis.evidence, said, *_by_onednn(defect, tried)))
     settings = {**defect.finding.settings, **tried.to_json()}
     finding = with_words(replace(defect.finding, diagnosis=told, settings=settings))
     script = _pinned(runner, defect, tried)
     session.change(finding, script=script.marked_text if script else None, remark=_remark(said))
+
+
+def _by_onednn(defect: _Defect, tried: Tried) -> list[Evidence]:
+    """Of a library's own function, oneDNN is to blame where its switch alone changes the answer."""
+    api = defect.finding.diagnosis.api or ""
+    below = [item for item in defect.finding.diagnosis.observations if item.code == "descended"]
+    of_library = any(not api.startswith("keras.") for _ in below)
+    states = {setting.value: seen for setting, seen in tried.shown.items() if setting.name in ONEDNN_SWITCHES}
+    gone = next((value for value, seen in states.items() if not seen), None)
+    if not of_library or gone is None or not any(states.values()):
+        return []
+    return [observed("by-onednn", api=api, gone="off" if gone == "0" else "on")]
 
 
 def _pinned(runner: LocalRunner, defect: _Defect, tried: Tried) -> Reproducer | None:

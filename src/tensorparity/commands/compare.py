@@ -30,7 +30,7 @@ from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cache
-from ..targets.selection import arbiters_for
+from ..targets.selection import arbiters_for, functions_below
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 from .sources.models import Context, ModelSource, open_source
 from .sources.open_sizes import fitting_draws
@@ -104,7 +104,8 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
     began = time.monotonic()
     check_choice(settings.oracle)
     arbiters = arbiters_for(settings.targets)
-    with open_runner([*settings.targets, *arbiters], settings.runner) as runner, ExitStack() as opened:
+    everybody = list(dict.fromkeys([*settings.targets, *arbiters, *functions_below(settings.targets)]))
+    with open_runner(everybody, settings.runner) as runner, ExitStack() as opened:
         context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
         source = open_source(model, context)
         draws = settings.draws

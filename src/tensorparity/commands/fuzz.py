@@ -35,7 +35,7 @@ from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.line_coverage import line_coverage
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from ..targets.selection import witnesses_for
+from ..targets.selection import functions_below, witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 from .voted_layers import VotedRun, VotedShelf
@@ -408,10 +408,11 @@ def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
     """
     began = time.monotonic()
     workers = settings.runner.workers or len(settings.targets)
-    witnesses = witnesses_for(settings.targets)
+    witnesses, below = witnesses_for(settings.targets), functions_below(settings.targets)
+    everybody = list(dict.fromkeys([*settings.targets, *witnesses, *below]))
     with (
         open_store(settings.store, folder=settings.folder) as store,
-        open_runner([*settings.targets, *witnesses], replace(settings.runner, workers=workers)) as runner,
+        open_runner(everybody, replace(settings.runner, workers=workers)) as runner,
     ):
         campaign = Fuzz(settings, runner, store, listener, began)
         campaign.run()

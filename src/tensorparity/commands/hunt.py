@@ -27,7 +27,7 @@ from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cache
-from ..targets.selection import witnesses_for
+from ..targets.selection import functions_below, witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 
@@ -189,7 +189,8 @@ class Hunt:
 
 def _everybody(settings: HuntSettings) -> list[str]:
     """Whoever may be asked for something; a library may be a witness as well."""
-    return list(dict.fromkeys([*settings.targets, *witnesses_for(settings.targets), *settings.libraries]))
+    others = [*witnesses_for(settings.targets), *functions_below(settings.targets)]
+    return list(dict.fromkeys([*settings.targets, *others, *settings.libraries]))
 
 
 def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:

@@ -29,6 +29,7 @@ _OURS = {
     "eagle": f"{_HERE}.eagle:Eagle",
     "call": f"{_HERE}.call:CallOracle",
     "same_call": f"{_HERE}.same_call:SameCall",
+    "function": f"{_HERE}.function_alone:FunctionOracle",
     "layer": f"{_HERE}.layer:LayerOracle",
     "layers": f"{_HERE}.layers:LayersOracle",
     "trained_layer": f"{_HERE}.trained_layer:TrainedLayerOracle",

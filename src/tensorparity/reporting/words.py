@@ -788,6 +788,23 @@ def _witness(data: Data) -> str:
     return f"{data['target']}, which runs without Keras, {answer} the same layer on the same numbers{ratio}"
 
 
+#: Whose code it is, by the package of the lowest function that is wrong.
+_OWNERS = {"keras": "Keras", "torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+
+
+def _descended(data: Data) -> str:
+    owner = _OWNERS.get(data["package"], data["package"])
+    right = f"; {', '.join(data['right'])} below it gave the right answers" if data["right"] else ""
+    return (
+        f"{data['layer']} is wrong because it calls {data['api']} like this: with the right answer of {data['api']} in "
+        f"its place, {data['layer']} is right on {data['target']}; the code that is wrong is {owner}'s{right}"
+    )
+
+
+def _by_onednn(data: Data) -> str:
+    return f"it is oneDNN's: with oneDNN switched {data['gone']}, {data['api']} gives the right answer"
+
+
 #: The sentence of every code.
 SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "off": _off,
@@ -848,6 +865,8 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "paper-labels": _paper_labels,
     "paper-places": _paper_places,
     "guilty-parameters": _guilty_parameters,
+    "descended": _descended,
+    "by-onednn": _by_onednn,
     "sometimes": _sometimes,
     "witness-runs": _witness_runs,
     "witness": _witness,

@@ -134,6 +134,8 @@ _WITH_JAX = (
     *("STFTSpectrogram", "MelSpectrogram", "TimeDistributed", "SpectralNormalization", "Bidirectional"),
     *("conv1d", "conv2d", "conv3d", "depthwise_conv2d", "conv1d_transpose", "conv2d_transpose", "conv3d_transpose"),
     *("max_pool1d", "pooling", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"),
+    *(f"keras.ops.{name}" for name in ("conv", "depthwise_conv", "separable_conv", "conv_transpose")),
+    *(f"keras.ops.{name}" for name in ("max_pool", "average_pool", "stft", "istft", "rfft", "irfft", "fft", "fft2")),
 )
 # OpenVINO's backend compiles every operation of its own, and borrows no kernel.
 KERAS_NUMPY = _with(

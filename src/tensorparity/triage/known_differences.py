@@ -73,8 +73,12 @@ class KnownDifference:
         return self.signature or self.pattern
 
     def matches(self, finding: Finding) -> bool:
-        """By its own signature: a pattern for one API does not accept all of a cluster; the cluster's name does."""
-        return self.names(finding.signature) or bool(self.signature and self.signature == finding.cluster)
+        """By its own signature, or one that it has under another name through which users meet it.
+
+        A pattern for one API does not accept all of a cluster; the cluster's name does.
+        """
+        named = any(map(self.names, (finding.signature, *finding.aliases)))
+        return named or bool(self.signature and self.signature == finding.cluster)
 
     def names(self, signature: str) -> bool:
         return signature == self.signature if self.signature else fnmatchcase(signature, self.pattern)

@@ -29,7 +29,7 @@ from ...targets.lowering import lower
 from ...targets.names import TargetName, parse_target
 from ...targets.runner import LocalRunner, PreparedTarget
 from .attachments import HERE, Attachment, AttachmentFolder
-from .calls import composed_parts, torch_parts
+from .calls import composed_parts, native_parts, torch_parts
 from .claim import Claim
 from .draft import draft
 from .equivalence_scripts import equivalence_script
@@ -221,6 +221,8 @@ def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> 
         return torch_graph_parts(*program, name.flavour, claim, watched=watched)
     if spec_of(name).traits.script_writer == "torch":
         return torch_parts(case, name.flavour, claim, watched=watched)
+    if isinstance(case.subject, ApiCall) and name.flavour == "eager":
+        return native_parts(case, spec_of(name).traits.calls, claim, watched=watched)
     lowered = lower("onnx", case, "onnx")
     if not isinstance(lowered, tuple):
         raise Unprintable(lowered or "the case has no ONNX model")

@@ -16,6 +16,7 @@ from .call_ways import KerasWays
 from .lives import LIVED, live
 from .program import output_key, plain, unwatched
 from .recipes import constructed, in_batches, make_loss, make_optimizer, scaled
+from .recorded import Recorder
 from .reloading import reloaded
 from .states import moving_variables, reset_states, set_seeds, silence_random_layers
 
@@ -87,7 +88,7 @@ class KerasAdapter(Adapter):
         set_seeds(program, job.seed)
         reset_states(program)
         with self._unchanged(program):
-            result = run(program, inputs, job)
+            result = self._recorded(program, inputs, job) if job.option("calls") else run(program, inputs, job)
         if job.subject["kind"] == "layer-graph":  # of a file nobody knows whether it is fed what it declares
             result.symbolic = program.symbolic()
         return result
@@ -251,6 +252,31 @@ class KerasAdapter(Adapter):
             else:
                 self.replay_forward(program, key, arrays, training, result)
         return result
+
+    def _recorded(self, program, inputs, job):
+        """Run forward, eagerly, and tell which public functions the layers call; what they raise ends no recording."""
+        result, training = Result(), bool(job.option("training"))
+        layers = [part for layer in program.layers.values() for part in programs.parts_of(layer)]
+        answers = {name: plain(array) for name, array in job.answers.items()}
+        with self.no_gradients(), Recorder(self.flavour, layers, self.to_tensor, self.to_numpy, answers) as recorder:
+            try:
+                self._run_recorded(program, inputs, training, job, result)
+            except Exception:
+                if answers:
+                    raise
+        if not answers:
+            result.reply = recorder.reply()
+            result.nodes.update({"call:" + name: array for name, array in recorder.arrays.items()})
+        return result
+
+    def _run_recorded(self, program, inputs, training, job, result):
+        if job.goal == "replay":
+            for key in job.option("nodes", ()):
+                KerasAdapter.replay_forward(self, program, key, replay_inputs(inputs, key), training, result)
+        elif job.goal == "forward":
+            KerasAdapter._eager(self, program, inputs, training, result)
+        else:
+            raise Unsupported("calls are recorded forward only")
 
     def replay_forward(self, program, key, arrays, training, result):
         tensors = [self.to_tensor(array) for array in arrays]
