@@ -7,12 +7,14 @@ instruction set, it says so and exits with 77.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.endings import DEADLY
 from ..core.engine import Ask
+from ..core.errors import OutOfTimeError
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Finding
 from ..core.machine_settings import Setting, Tried
@@ -53,23 +55,45 @@ class _Defect:
         return [t for t in self.suspicion.targets if t in suspects or families[t] in suspects]
 
 
-def try_settings(session: CampaignSession, runner: LocalRunner, tell: Listener, seconds: float) -> None:
-    """Try what was filed, and keep what comes of it; no round is begun after so many seconds, and none in 0."""
+def without_trial(seconds: float | None, reserved: float) -> float | None:
+    """What is left of a budget for searching; None where only the cases count, and settings have the time they take."""
+    return seconds if seconds is None or reserved == math.inf else seconds - reserved
+
+
+def try_settings(session: CampaignSession, runner: LocalRunner, tell: Listener, seconds: float) -> bool:
+    """Try what was filed for so many seconds, and keep what comes of it; in 0, nothing is tried.
+
+    Returns:
+        False where the user interrupted it.
+    """
     if not seconds:
-        return
+        return True
     defects = [_Defect(finding, item) for finding, item in session.filed() if _can_be_tried(finding, item)]
-    traits = session.examiner.setup.traits
     shown: dict[str, _Shown] = {defect.finding.id: {} for defect in defects}
-    accused = dict.fromkeys(target for defect in defects for target in defect.accused(traits))
-    began = time.monotonic()
-    for number, round_ in enumerate(rounds_of(accused, traits)):
-        if time.monotonic() - began > seconds:
-            break
-        tell(Progress("trying settings", number, None, ", ".join(dict.fromkeys(map(str, round_.values())))))
-        _try_round(session.examiner, runner, round_, defects, shown)
+    limit = runner.settings.time_limit
+    limit.at = time.monotonic() + seconds
+    try:
+        _try_rounds(session.examiner, runner, tell, defects, shown)
+    except OutOfTimeError:
+        pass  # what was tried counts
+    except KeyboardInterrupt:
+        return False
+    finally:
+        limit.at = math.inf
     for defect in defects:
         if shown[defect.finding.id]:
             _keep(session, runner, defect, Tried(shown[defect.finding.id], available_instruction_set()))
+    return True
+
+
+def _try_rounds(
+    examiner: Examiner, runner: LocalRunner, tell: Listener, defects: Sequence[_Defect], shown: Mapping[str, _Shown]
+) -> None:
+    traits = examiner.setup.traits
+    accused = dict.fromkeys(target for defect in defects for target in defect.accused(traits))
+    for number, round_ in enumerate(rounds_of(accused, traits)):
+        tell(Progress("trying settings", number, None, ", ".join(dict.fromkeys(map(str, round_.values())))))
+        _try_round(examiner, runner, round_, defects, shown)
 
 
 def _can_be_tried(finding: Finding, item: Prepared) -> bool:
@@ -87,20 +111,34 @@ def _try_round(
             concerned = [target for target in defect.accused(examiner.setup.traits) if target in round_]
             if not concerned:
                 continue
-            seen = _is_seen(other, defect.suspicion)
-            if seen is not None:
-                shown[defect.finding.id].update({round_[target]: seen for target in concerned})
+            seen = _seen_on(other, defect.suspicion, concerned)
+            shown[defect.finding.id].update({round_[target]: seen[target] for target in concerned if target in seen})
 
 
-def _is_seen(examiner: Examiner, suspicion: Suspicion) -> bool | None:
-    """Whether the same is said of the case; None where a target could not be asked."""
+def _seen_on(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str]) -> dict[str, bool]:
+    """On which of the targets the same is seen; without those that nothing can be said of.
+
+    Each may run under a setting of its own, so that one may be right now and the others still wrong.
+    """
     oracle = particular_oracle(suspicion)
     ask = Ask(suspicion.case, suspicion.targets, (oracle,) if oracle else ())
     (examined,) = examiner.examine([ask], claim=suspicion.key)
     if examined.judged.of_key(suspicion.key, Class.DEFECT) is not None:
-        return True
+        return dict.fromkeys(targets, True)
+    families = examiner.setup.traits.families(suspicion.targets)
+    accused = {name for other in examined.judged.suspicions if _is_alike(suspicion, other) for name in _suspects(other)}
+    seen = {target: bool({target, families[target]} & accused) for target in targets}
     ended = {outcome.status for outcome in examined.own.values() if not outcome.completed}
-    return None if ended and suspicion.kind not in (*DEADLY, Kind.ERROR) else False
+    unasked = bool(ended) and suspicion.kind not in (*DEADLY, Kind.ERROR)
+    return {target: found for target, found in seen.items() if found or not unasked}
+
+
+def _is_alike(suspicion: Suspicion, other: Suspicion) -> bool:
+    return other.diagnosis.klass is Class.DEFECT and (other.kind, other.stage) == (suspicion.kind, suspicion.stage)
+
+
+def _suspects(suspicion: Suspicion) -> tuple[str, ...]:
+    return suspicion.diagnosis.suspects
 
 
 def _keep(session: CampaignSession, runner: LocalRunner, defect: _Defect, tried: Tried) -> None:

@@ -16,7 +16,7 @@ from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession, open_campaign
-from ..campaign.settings_trial import try_settings
+from ..campaign.settings_trial import try_settings, without_trial
 from ..campaign.tally import CampaignTally, EngineTally
 from ..core.errors import UsageError
 from ..core.jsontext import Json
@@ -282,9 +282,12 @@ class Fuzz:
         """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
         settings = self._settings
         seconds = None if settings.models is not None else settings.budget
+        trying = settings.reducing.settings_seconds if settings.reducing else 0.0
+        seconds = without_trial(seconds, trying)
         self.stop = run_engines(self.session, [self._engine], seconds=seconds, cases=settings.models, began=self._began)
-        if settings.reducing and self.stop is not StopReason.INTERRUPTED:
-            try_settings(self.session, self._runner, self._tell, settings.reducing.settings_seconds)
+        interrupted = self.stop is StopReason.INTERRUPTED
+        if not interrupted and not try_settings(self.session, self._runner, self._tell, trying):
+            self.stop = StopReason.INTERRUPTED
         if settings.runner.lines and self.stop is not StopReason.INTERRUPTED:
             self._count_lines()
         self._store.finish_campaign(self._campaign, self.stop.value)

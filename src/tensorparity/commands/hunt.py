@@ -15,7 +15,7 @@ from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession, open_campaign
-from ..campaign.settings_trial import try_settings
+from ..campaign.settings_trial import try_settings, without_trial
 from ..campaign.tally import CampaignTally
 from ..core.engine import Engine, calls_functions
 from ..core.jsontext import Json
@@ -123,10 +123,13 @@ class Hunt:
         """Run every engine for its share of the budget; Ctrl-C ends the hunt, not the report."""
         settings = self._settings
         seconds = None if settings.cases is not None else settings.budget
+        trying = settings.reducing.settings_seconds if settings.reducing else 0.0
+        seconds = without_trial(seconds, trying)
         engines = [self._engine(name) for name in settings.engines or ENGINES.names()]
         self.stop = run_engines(self.session, engines, seconds=seconds, cases=settings.cases, began=self._began)
-        if settings.reducing and self.stop is not StopReason.INTERRUPTED:
-            try_settings(self.session, self._runner, self._tell, settings.reducing.settings_seconds)
+        interrupted = self.stop is StopReason.INTERRUPTED
+        if not interrupted and not try_settings(self.session, self._runner, self._tell, trying):
+            self.stop = StopReason.INTERRUPTED
         assert self.session.store is not None
         self.session.store.finish_campaign(self.campaign, self.stop.value)
 

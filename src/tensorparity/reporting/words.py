@@ -527,8 +527,13 @@ def _settings(data: Data) -> str:
     if not missing:
         return f"seen always: as libraries are installed, and with {wording.names(tried)}"
     only = f"seen only with {wording.names(needed)}" if needed else "seen as libraries are installed"
-    also = [setting for setting in tried if setting not in missing and setting not in needed]
-    return f"{only}{f', also with {wording.names(also)}' if also else ''}; not seen with {wording.names(missing)}"
+    matter = {setting.partition("=")[0] for setting in missing}
+    same = [setting for setting in tried if setting not in missing and setting not in needed]
+    more = [setting for setting in same if setting.partition("=")[0] in matter]
+    also = f", also with {wording.names(more)}" if more else ""
+    rest = [setting for setting in same if setting not in more]
+    other = f"; no difference with {wording.names(rest)}" if rest else ""
+    return f"{only}{also}; not seen with {wording.names(missing)}{other}"
 
 
 # --- exported files ---------------------------------------------------------------------------------
