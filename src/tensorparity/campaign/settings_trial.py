@@ -27,7 +27,7 @@ from ..reporting.words import sentence, with_words
 from ..targets.environments import available_instruction_set
 from ..targets.runner import LocalRunner
 from ..targets.varied import Round, VariedRunner, rounds_of
-from ..triage.examine import Examiner
+from ..triage.examine import Examined, Examiner
 from ..triage.reduction.preparation import Prepared
 from ..triage.reproduce.pinned import with_settings
 from ..triage.reproduce.script import Reproducer
@@ -111,25 +111,31 @@ def _try_round(
             concerned = [target for target in defect.accused(examiner.setup.traits) if target in round_]
             if not concerned:
                 continue
-            seen = _seen_on(other, defect.suspicion, concerned)
+            families = examiner.setup.traits.families(defect.suspicion.targets)
+            seen = seen_on(_examined(other, defect.suspicion), defect.suspicion, families, concerned)
             shown[defect.finding.id].update({round_[target]: seen[target] for target in concerned if target in seen})
 
 
-def _seen_on(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str]) -> dict[str, bool]:
+def _examined(examiner: Examiner, suspicion: Suspicion) -> Examined:
+    oracle = particular_oracle(suspicion)
+    ask = Ask(suspicion.case, suspicion.targets, (oracle,) if oracle else ())
+    (examined,) = examiner.examine([ask], claim=suspicion.key)
+    return examined
+
+
+def seen_on(
+    examined: Examined, suspicion: Suspicion, families: Mapping[str, str], targets: Sequence[str]
+) -> dict[str, bool]:
     """On which of the targets the same is seen; without those that nothing can be said of.
 
     Each may run under a setting of its own, so that one may be right now and the others still wrong.
     """
-    oracle = particular_oracle(suspicion)
-    ask = Ask(suspicion.case, suspicion.targets, (oracle,) if oracle else ())
-    (examined,) = examiner.examine([ask], claim=suspicion.key)
     if examined.judged.of_key(suspicion.key, Class.DEFECT) is not None:
         return dict.fromkeys(targets, True)
-    families = examiner.setup.traits.families(suspicion.targets)
     accused = {name for other in examined.judged.suspicions if _is_alike(suspicion, other) for name in _suspects(other)}
     seen = {target: bool({target, families[target]} & accused) for target in targets}
-    ended = {outcome.status for outcome in examined.own.values() if not outcome.completed}
-    unasked = bool(ended) and suspicion.kind not in (*DEADLY, Kind.ERROR)
+    ended = any(not outcome.completed for outcome in examined.own.values())
+    unasked = ended and suspicion.kind not in (*DEADLY, Kind.ERROR)
     return {target: found for target, found in seen.items() if found or not unasked}
 
 
