@@ -298,7 +298,7 @@ def try_scripts(root: Path, start: Start, scripts: Sequence[str], timeout: float
 def _note(row: Row, column: Sequence[str | None], ended: Ended) -> None:
     row.codes.append(ended.code)
     if ended.code == SKIPPED:
-        row.reason = ended.said or "no reason printed"
+        row.reason = ended.said
     elif ended.code != SHOWS:
         row.trouble.append(f"{row.script} {column}: {ended.code}: {ended.said}")
 

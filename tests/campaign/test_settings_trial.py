@@ -10,18 +10,22 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.filing import make_finding
-from tensorparity.campaign.settings_trial import try_settings
+from tensorparity.campaign.settings_trial import seen_on, try_settings, without_trial
+from tensorparity.cli.options import settings_seconds
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
-from tensorparity.core.finding import Finding
-from tensorparity.core.oracle import Setup
+from tensorparity.core.finding import Class, Diagnosis, Finding
+from tensorparity.core.oracle import Judged, Setup
+from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
+from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.verdict import Kind
 from tensorparity.operators.functions.catalogue import OPERATORS
 from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import parse_faults
 from tensorparity.targets.runner import RunnerSettings, open_runner
-from tensorparity.triage.examine import Examiner
+from tensorparity.triage.examine import Examined, Examiner
 from tensorparity.triage.reduction.preparation import Prepared
 
 TARGETS = ("torch:eager", "onnxruntime")
@@ -33,6 +37,55 @@ _tanh = torch.tanh
 if os.environ.get("OMP_NUM_THREADS") == "1":
     torch.tanh = lambda x: _tanh(x) * 2
 """
+
+
+TF, TORCH = "keras:tensorflow", "keras:torch"
+TANH = OPERATORS.get("tanh").api_call({})
+
+
+def suspicion(*suspects: str, kind: Kind = Kind.INCONSISTENCY) -> Suspicion:
+    case = Case(TANH, Procedure(goal=Goal.CALL), inputs={"x": np.ones((1, 1), np.float32)})
+    return Suspicion(kind, Diagnosis(Class.DEFECT, suspects, api=TANH.api), case, (TF, TORCH))
+
+
+def examined(*suspicions: Suspicion, status: Status = Status.COMPLETED) -> Examined:
+    outcomes = {TF: Outcome(TF, Status.COMPLETED), TORCH: Outcome(TORCH, status)}
+    return Examined(Ask(suspicion().case), (outcomes,), Judged(suspicions=suspicions))
+
+
+@pytest.mark.parametrize(
+    ("now", "seen"),
+    [
+        (examined(suspicion(TF, TORCH)), {TF: True, TORCH: True}),
+        (examined(suspicion(TORCH)), {TF: False, TORCH: True}),
+        (examined(), {TF: False, TORCH: False}),
+        (examined(suspicion(TORCH, kind=Kind.SHAPE)), {TF: False, TORCH: False}),
+        (examined(suspicion(TF), status=Status.RAISED), {TF: True}),
+        (examined(status=Status.RAISED), {}),
+    ],
+)
+def test_each_target_is_looked_at_by_itself(now: Examined, seen: dict[str, bool]) -> None:
+    """Both were wrong; each runs under a setting of its own now."""
+    families = {TF: "keras", TORCH: "keras"}
+    assert seen_on(now, suspicion(TF, TORCH), families, [TF, TORCH]) == seen
+
+
+@pytest.mark.parametrize(
+    ("asked", "budget", "seconds"),
+    [
+        (None, 60.0, 0.0),
+        (None, 300.0, 60.0),
+        (True, 60.0, 12.0),
+        (False, 300.0, 0.0),
+        (None, None, 0.0),
+        (True, None, math.inf),
+        (True, math.inf, math.inf),
+    ],
+)
+def test_trying_is_part_of_the_budget(asked: bool | None, budget: float | None, seconds: float) -> None:
+    assert settings_seconds(asked, budget) == seconds
+    left = without_trial(budget, seconds)
+    assert left == (None if budget is None else budget if math.isinf(seconds) else budget - seconds)
 
 
 @dataclass
@@ -66,7 +119,8 @@ def test_a_defect_of_one_thread(tmp_path: Path) -> None:
         finding = make_finding(suspicion, "test", examined.own, "tanh")
         assert finding.settings["threads"] == 1
         session = Session(examiner, [(finding, Prepared(suspicion, suspicion))])
-        try_settings(session, runner, lambda event: None, math.inf)  # type: ignore[arg-type]
+        assert try_settings(session, runner, lambda event: None, math.inf)  # type: ignore[arg-type]
+        assert runner.settings.time_limit.left is None
     (changed,) = session.changed
     assert changed.settings["shown"] == "only with some"
     assert changed.settings["needs"] == ["threads=1"]

@@ -63,6 +63,13 @@ def test_what_a_script_needs_is_what_it_was_seen_with() -> None:
     assert found["not_with"] == sorted(map(str, (ONEDNN_OFF, SSE, SCALAR, TWO)))
 
 
+def test_of_instruction_sets_the_smallest_is_enough() -> None:
+    """It is seen with AVX2 and with what the processor has, AVX-512: more processors have AVX2."""
+    wide = Setting("ATEN_CPU_CAPABILITY", "avx2")
+    assert Tried({SCALAR: False, wide: True}, "AVX512_CORE").needed == (wide,)
+    assert Tried({SCALAR: False, wide: False}, "AVX512_CORE").needed == (Setting("ATEN_CPU_CAPABILITY", "avx512"),)
+
+
 def test_a_setting_with_one_value_that_hides_it_needs_nothing_that_was_not_seen() -> None:
     assert Tried({ONEDNN_OFF: False, ONEDNN_ON: False}, "AVX2").needed == ()
 

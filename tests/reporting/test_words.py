@@ -118,6 +118,9 @@ def finding(kind: Kind, *evidence: Evidence, stage: Stage = Stage.FORWARD, **cha
 
 RAISED = observed("ended", target=TORCH, status="raised", type="ValueError", message="no")
 INSTEAD = observed("not-finite", target=TORCH, index=[0], observed=3.0, expected="NaN", **WHERE)
+LOST = observed("not-finite", target=TORCH, index=[0], observed="NaN", expected=3.0, **WHERE)
+OVER = observed("not-finite", target=TORCH, index=[0], observed=float("-inf"), expected=-3.0, **WHERE)
+OTHER = observed("not-finite", target=TORCH, index=[0], observed=float("nan"), expected="Infinity", **WHERE)
 CROP = "keras.layers.CenterCrop with data_format='channels_first'"
 
 
@@ -131,6 +134,9 @@ class TestTitles:
             (finding(Kind.HANG), f"{CROP} never ends on keras:torch"),
             (finding(Kind.NAN), f"{CROP} gives NaN or infinity on keras:torch"),
             (finding(Kind.NAN, INSTEAD), f"{CROP} gives a number where NaN is right on keras:torch"),
+            (finding(Kind.NAN, LOST), f"{CROP} gives NaN on keras:torch"),
+            (finding(Kind.NAN, OVER), f"{CROP} gives -infinity on keras:torch"),
+            (finding(Kind.NAN, OTHER), f"{CROP} gives NaN where infinity is right on keras:torch"),
             (finding(Kind.INCONSISTENCY, suspects=("keras",)), f"{CROP} gives wrong numbers on every Keras backend"),
             (finding(Kind.INCONSISTENCY, relative=1e-5), f"{CROP} gives inexact numbers on keras:torch"),
             (
@@ -202,3 +208,20 @@ class TestStored:
             "",
             f"{CROP} raises an exception on keras:torch",
         )
+
+
+@pytest.mark.parametrize(
+    ("tried", "missing", "needed", "said"),
+    [
+        (["threads=2"], [], [], "seen always: as libraries are installed, and with threads=2"),
+        (
+            ["A=0", "A=1", "A=2", "threads=2"],
+            ["A=0"],
+            ["A=1"],
+            "seen only with A=1, also with A=2; not seen with A=0; no difference with threads=2",
+        ),
+        (["A=0"], ["A=0"], [], "seen as libraries are installed; not seen with A=0"),
+    ],
+)
+def test_under_which_settings_it_is_seen(tried: list[str], missing: list[str], needed: list[str], said: str) -> None:
+    assert sentence(observed("settings", tried=tried, missing=missing, needed=needed)) == said

@@ -271,6 +271,17 @@ def test_finding_with_case(store: Store, campaign: int) -> None:
     assert store.case_path(store.add_finding(campaign, finding("bare"))) is None
 
 
+def test_a_draft_shows_the_script_that_is_kept(store: Store, campaign: int) -> None:
+    draft = "# So\n\n```python\nprint(1)\n```\n"
+    kept = store.add_finding(campaign, finding(), case_file(), reproducer="print(1)\n", draft=draft)
+    store.change_texts(campaign, kept, script="print(2)\n", remark="## Settings\n\nalways\n")
+    script, told = store.script_path(kept), store.draft_path(kept)
+    assert script is not None
+    assert told is not None
+    assert script.read_text() == "print(2)\n"
+    assert told.read_text() == "# So\n\n```python\nprint(2)\n```\n\n## Settings\n\nalways\n"
+
+
 def test_findings_are_idempotent_on_their_id(store: Store, campaign: int) -> None:
     kept = store.add_finding(campaign, finding(), case_file())
     again = store.add_finding(campaign, finding(klass=Class.FLAKY), case_file(2.0))

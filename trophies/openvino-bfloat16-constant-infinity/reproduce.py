@@ -1,3 +1,6 @@
+import os
+
+os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"  # with instructions for bfloat16 it is right
 import numpy as np
 import openvino as ov
 import openvino.opset13 as op

@@ -1,5 +1,8 @@
+import os
 import subprocess
 import sys
+
+os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"  # the kernel for AVX-512 is right
 
 CHILD = """
 import numpy as np, openvino

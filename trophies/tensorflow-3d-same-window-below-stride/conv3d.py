@@ -3,6 +3,7 @@
 import os
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # TensorFlow's own kernel; oneDNN's is right
 import numpy as np
 import tensorflow as tf
 

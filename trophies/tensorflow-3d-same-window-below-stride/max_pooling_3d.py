@@ -1,6 +1,7 @@
 import os
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # TensorFlow's own kernel; oneDNN's is right
 import keras
 import numpy as np
 

@@ -3,6 +3,7 @@
 import os
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"], os.environ["CUDA_VISIBLE_DEVICES"] = "3", "-1"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # oneDNN's kernel takes NCHW, TensorFlow's own does not
 import tensorflow as tf
 
 try:

@@ -1,6 +1,7 @@
 import os
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # oneDNN's kernel ends the process before there is a gradient
 import keras
 import numpy as np
 import tensorflow as tf

@@ -1,3 +1,6 @@
+import os
+
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"  # oneDNN's kernel; TensorFlow's own is right
 import numpy as np
 import tensorflow as tf
 

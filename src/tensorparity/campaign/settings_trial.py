@@ -7,7 +7,6 @@ instruction set, it says so and exits with 77.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from ..core.engine import Ask, Engine
 from ..core.errors import OutOfTimeError
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Finding
-from ..core.machine_settings import ONEDNN_SWITCHES, Setting, Tried
+from ..core.machine_settings import Setting, Tried
 from ..core.progress import Progress
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
@@ -28,7 +27,7 @@ from ..reporting.words import sentence, with_words
 from ..targets.environments import available_instruction_set
 from ..targets.runner import LocalRunner
 from ..targets.varied import Round, VariedRunner, rounds_of
-from ..triage.examine import Examiner
+from ..triage.examine import Examined, Examiner
 from ..triage.reduction.preparation import Prepared, ReducingSettings
 from ..triage.reproduce.pinned import with_settings
 from ..triage.reproduce.script import Reproducer
@@ -61,6 +60,11 @@ class _Defect:
         return [t for t in self.suspicion.targets if t in suspects or families[t] in suspects]
 
 
+def without_trial(seconds: float | None, reserved: float) -> float | None:
+    """What is left of a budget for searching; None where only the cases count, and settings have the time they take."""
+    return seconds if seconds is None or reserved == math.inf else seconds - reserved
+
+
 def run_and_try_settings(
     session: CampaignSession,
     engines: Sequence[Engine],
@@ -83,44 +87,50 @@ def run_and_try_settings(
     stop = run_engines(session, engines, seconds=left, cases=cases, began=began)
     if trying and session.local and stop is not StopReason.INTERRUPTED:
         ends = began + latest_end(seconds) if kept and seconds is not None else math.inf
-        try_settings(session, session.local, tell, trying, ends)
+        if not try_settings(session, session.local, tell, trying, ends):
+            return StopReason.INTERRUPTED
     return stop
 
 
 def try_settings(
     session: CampaignSession, runner: LocalRunner, tell: Listener, seconds: float, ends: float = math.inf
-) -> None:
-    """Try what was filed, and keep what comes of it; no round is begun after so many seconds, and none in 0.
+) -> bool:
+    """Try what was filed for so many seconds, and keep what comes of it; in 0, nothing is tried.
 
     Args:
         ends: when all of it is given up, on the monotonic clock.
+
+    Returns:
+        False where the user interrupted it.
     """
     if not seconds or time.monotonic() >= ends:
-        return
-    limit = runner.settings.time_limit
-    limit.at = ends
-    with contextlib.suppress(OutOfTimeError):
-        _try_rounds(session, runner, tell, seconds)
-    limit.at = math.inf
-
-
-def _try_rounds(session: CampaignSession, runner: LocalRunner, tell: Listener, seconds: float) -> None:
+        return True
     defects = [_Defect(finding, item) for finding, item in session.filed() if _can_be_tried(finding, item)]
-    traits = session.examiner.setup.traits
     shown: dict[str, _Shown] = {defect.finding.id: {} for defect in defects}
-    accused = dict.fromkeys(target for defect in defects for target in defect.accused(traits))
-    began = time.monotonic()
-    for number, round_ in enumerate(rounds_of(accused, traits)):
-        if time.monotonic() - began > seconds:
-            break
-        tell(Progress("trying settings", number, None, ", ".join(dict.fromkeys(map(str, round_.values())))))
-        with contextlib.suppress(OutOfTimeError):  # what was seen until then counts
-            _try_round(session.examiner, runner, round_, defects, shown)
-        if runner.settings.time_limit.is_over:
-            break
+    limit = runner.settings.time_limit
+    limit.at = min(time.monotonic() + seconds, ends)
+    try:
+        _try_rounds(session.examiner, runner, tell, defects, shown)
+    except OutOfTimeError:
+        pass  # what was tried counts
+    except KeyboardInterrupt:
+        return False
+    finally:
+        limit.at = math.inf
     for defect in defects:
         if shown[defect.finding.id]:
             _keep(session, runner, defect, Tried(shown[defect.finding.id], available_instruction_set()))
+    return True
+
+
+def _try_rounds(
+    examiner: Examiner, runner: LocalRunner, tell: Listener, defects: Sequence[_Defect], shown: Mapping[str, _Shown]
+) -> None:
+    traits = examiner.setup.traits
+    accused = dict.fromkeys(target for defect in defects for target in defect.accused(traits))
+    for number, round_ in enumerate(rounds_of(accused, traits)):
+        tell(Progress("trying settings", number, None, ", ".join(dict.fromkeys(map(str, round_.values())))))
+        _try_round(examiner, runner, round_, defects, shown)
 
 
 def _can_be_tried(finding: Finding, item: Prepared) -> bool:
@@ -138,20 +148,40 @@ def _try_round(
             concerned = [target for target in defect.accused(examiner.setup.traits) if target in round_]
             if not concerned:
                 continue
-            seen = _is_seen(other, defect.suspicion)
-            if seen is not None:
-                shown[defect.finding.id].update({round_[target]: seen for target in concerned})
+            families = examiner.setup.traits.families(defect.suspicion.targets)
+            seen = seen_on(_examined(other, defect.suspicion), defect.suspicion, families, concerned)
+            shown[defect.finding.id].update({round_[target]: seen[target] for target in concerned if target in seen})
 
 
-def _is_seen(examiner: Examiner, suspicion: Suspicion) -> bool | None:
-    """Whether the same is said of the case; None where a target could not be asked."""
+def _examined(examiner: Examiner, suspicion: Suspicion) -> Examined:
     oracle = particular_oracle(suspicion)
     ask = Ask(suspicion.case, suspicion.targets, (oracle,) if oracle else ())
     (examined,) = examiner.examine([ask], claim=suspicion.key)
+    return examined
+
+
+def seen_on(
+    examined: Examined, suspicion: Suspicion, families: Mapping[str, str], targets: Sequence[str]
+) -> dict[str, bool]:
+    """On which of the targets the same is seen; without those that nothing can be said of.
+
+    Each may run under a setting of its own, so that one may be right now and the others still wrong.
+    """
     if examined.judged.of_key(suspicion.key, Class.DEFECT) is not None:
-        return True
-    ended = {outcome.status for outcome in examined.own.values() if not outcome.completed}
-    return None if ended and suspicion.kind not in (*DEADLY, Kind.ERROR) else False
+        return dict.fromkeys(targets, True)
+    accused = {name for other in examined.judged.suspicions if _is_alike(suspicion, other) for name in _suspects(other)}
+    seen = {target: bool({target, families[target]} & accused) for target in targets}
+    ended = any(not outcome.completed for outcome in examined.own.values())
+    unasked = ended and suspicion.kind not in (*DEADLY, Kind.ERROR)
+    return {target: found for target, found in seen.items() if found or not unasked}
+
+
+def _is_alike(suspicion: Suspicion, other: Suspicion) -> bool:
+    return other.diagnosis.klass is Class.DEFECT and (other.kind, other.stage) == (suspicion.kind, suspicion.stage)
+
+
+def _suspects(suspicion: Suspicion) -> tuple[str, ...]:
+    return suspicion.diagnosis.suspects
 
 
 def _keep(session: CampaignSession, runner: LocalRunner, defect: _Defect, tried: Tried) -> None:
@@ -162,23 +192,11 @@ def _keep(session: CampaignSession, runner: LocalRunner, defect: _Defect, tried:
         needed=[str(item) for item in tried.needed],
     )
     diagnosis = defect.finding.diagnosis
-    told = replace(diagnosis, evidence=(*diagnosis.evidence, said, *_by_onednn(defect, tried)))
+    told = replace(diagnosis, evidence=(*diagnosis.evidence, said))
     settings = {**defect.finding.settings, **tried.to_json()}
     finding = with_words(replace(defect.finding, diagnosis=told, settings=settings))
     script = _pinned(runner, defect, tried)
     session.change(finding, script=script.marked_text if script else None, remark=_remark(said))
-
-
-def _by_onednn(defect: _Defect, tried: Tried) -> list[Evidence]:
-    """Of a library's own function, oneDNN is to blame where its switch alone changes the answer."""
-    api = defect.finding.diagnosis.api or ""
-    below = [item for item in defect.finding.diagnosis.observations if item.code == "descended"]
-    of_library = any(not api.startswith("keras.") for _ in below)
-    states = {setting.value: seen for setting, seen in tried.shown.items() if setting.name in ONEDNN_SWITCHES}
-    gone = next((value for value, seen in states.items() if not seen), None)
-    if not of_library or gone is None or not any(states.values()):
-        return []
-    return [observed("by-onednn", api=api, gone="off" if gone == "0" else "on")]
 
 
 def _pinned(runner: LocalRunner, defect: _Defect, tried: Tried) -> Reproducer | None:

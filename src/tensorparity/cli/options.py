@@ -219,8 +219,8 @@ def settings_option(function: F) -> F:
         "--settings/--no-settings",
         "try_settings",
         default=None,
-        help="Try each defect with oneDNN on and off, other instruction sets and two threads.  [default: where the "
-        "budget is 2m or more]",
+        help="Try each defect with oneDNN on and off, other instruction sets and two threads, in a fifth of the "
+        "budget.  [default: where that is 2m or more]",
     )(function)
 
 
@@ -244,10 +244,11 @@ def reducing_settings(
 
 
 def settings_seconds(try_settings: bool | None, budget: float | None) -> float:
-    """How long other settings are tried: as long as it takes where that is asked for, else a fifth of a long budget."""
-    if try_settings is not None:
+    """How long other settings are tried: a fifth of a budget; without one, as long as it takes, where asked for."""
+    if budget is None or math.isinf(budget):
         return math.inf if try_settings else 0.0
-    return budget / 5 if budget is not None and _LONG_BUDGET <= budget < math.inf else 0.0
+    wanted = budget >= _LONG_BUDGET if try_settings is None else try_settings
+    return budget / 5 if wanted else 0.0
 
 
 def format_option(function: F) -> F:

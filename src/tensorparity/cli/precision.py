@@ -10,7 +10,17 @@ import click
 
 from ..core.errors import UsageError
 from .exit_codes import FailOn, exit_code
-from .options import DEFAULT_OUT, Duration, OutFolder, runner_settings, running_options, show, write_report
+from .options import (
+    DEFAULT_OUT,
+    Duration,
+    OutFolder,
+    runner_settings,
+    running_options,
+    settings_option,
+    settings_seconds,
+    show,
+    write_report,
+)
 
 _STRATEGIES = (
     "guided; one source of it: normal, wide, exponents, moderate, critical, overflow, cancellation, special; the "
@@ -51,6 +61,7 @@ _STRATEGIES = (
 )
 @click.option("--store", metavar="URL", help="Where findings are kept.  [default: the --out folder]")
 @click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
+@settings_option
 @running_options
 def command(
     operators: tuple[str, ...],
@@ -67,6 +78,7 @@ def command(
     protocol: str | None,
     models: bool | None,
     budget: float | None,
+    try_settings: bool | None,
     store: str | None,
     out: Path,
     targets: str | None,
@@ -114,6 +126,7 @@ def command(
         params=dict(_param(text) for text in params),
         seed=seed,
         budget=budget,
+        settings_seconds=settings_seconds(try_settings, budget),
         models=TABLE_3 if with_models else (),
         store=store or out,
         folder=out if store and "://" in store else None,  # a database keeps no files

@@ -15,6 +15,7 @@ from ..campaign.loop import run_engines
 from ..campaign.phases import PartTimes
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession
+from ..campaign.settings_trial import try_settings, without_trial
 from ..core.engine import Engine, Phased
 from ..core.errors import UsageError
 from ..core.finding import Finding
@@ -70,6 +71,7 @@ class PrecisionSettings:
         params: of the operators' other parameters, those that are not drawn.
         models: also compare these models (Table 3).
         budget: seconds, for everything.
+        settings_seconds: after which no other settings are tried for what was found; 0 tries none.
         sections: settings of engines and oracles.
     """
 
@@ -86,6 +88,7 @@ class PrecisionSettings:
     params: Mapping[str, Json] = field(default_factory=dict)
     seed: int = 0
     budget: float | None = None
+    settings_seconds: float = 0.0
     models: tuple[str, ...] = ()
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
@@ -191,6 +194,7 @@ class _Run:
         try:
             self._search()
             if self._stop is not StopReason.INTERRUPTED:
+                self._try_settings()
                 self._models(models)
         except KeyboardInterrupt:
             self._stop = StopReason.INTERRUPTED
@@ -235,8 +239,14 @@ class _Run:
 
     def _search(self) -> None:
         """Run the engine to its end; what it finds is filed a piece at a time, or in the end."""
-        stop = run_engines(self._session, [self._engine], seconds=self._settings.budget, began=self._began)
+        seconds = without_trial(self._settings.budget, self._settings.settings_seconds)
+        stop = run_engines(self._session, [self._engine], seconds=seconds, began=self._began)
         self._stop = None if stop is StopReason.CASES else stop
+
+    def _try_settings(self) -> None:
+        """What was found, under other settings; Ctrl-C ends this alone, and with it the run."""
+        if not try_settings(self._session, self._runner, self._tell, self._settings.settings_seconds):
+            raise KeyboardInterrupt
 
     def _rows(self, worst: WorstInputs) -> tuple[list[PaperRun], list[OperatorRun]]:
         """The rows of the engine's tables, with their worst inputs kept, and what was left open."""

@@ -87,7 +87,8 @@ class Tried:
     def needed(self) -> tuple[Setting, ...]:
         """What a script has to set so that it is seen whatever its surroundings set.
 
-        Of each setting that matters, one value under which it was seen.
+        Of each setting that matters, one value under which it was seen; of instruction sets the smallest, which most
+        processors have.
         """
         return tuple(
             needed for name in dict.fromkeys(item.name for item in self.missing) if (needed := self._needed(name))
@@ -96,7 +97,8 @@ class Tried:
     def _needed(self, name: str) -> Setting | None:
         seen = [setting for setting, found in self.shown.items() if setting.name == name and found]
         if name in ISA_VARIABLES and self.instruction_set:
-            return Setting(name, ISA_VARIABLES[name][self.instruction_set])  # what the plain run had
+            plain = Setting(name, ISA_VARIABLES[name][self.instruction_set])
+            return min([*seen, plain], key=lambda setting: list(INSTRUCTION_SETS).index(setting.instruction_set))
         if name == THREADS:
             return Setting(THREADS, "1")
         return seen[0] if seen else None

@@ -322,9 +322,17 @@ def _nan_symptom(diagnosis: Diagnosis) -> str:
         return "gives NaN in some places and numbers in others, for the same input"
     placed = (item.data for item in diagnosis.observations if item.code in ("not-finite", "says"))
     place = next(placed, None)
-    if place is None or not _is_finite(place["observed"]):
+    if place is None:
         return "gives NaN or infinity"
-    return f"gives a number where {_value(place['expected'])} is right"
+    given, right = _is_finite(place["observed"]), _is_finite(place["expected"])
+    said = "a number" if given else _special(place["observed"])
+    return f"gives {said}" if right and not given else f"gives {said} where {_special(place['expected'])} is right"
+
+
+def _special(value: Json) -> str:
+    """What is no number, in words."""
+    number = float(value)
+    return "NaN" if math.isnan(number) else "infinity" if number > 0 else "-infinity"
 
 
 def _with(parameters: Mapping[str, Json]) -> str:
@@ -549,7 +557,8 @@ def _two_answers(data: Data) -> str:
 def _says(data: Data) -> str:
     """``sin(1e+06) = -0.349993502, and jax:jit says -0.35 in float32: 80 times what rounding explains``."""
     said, true = (f"{float(data[name]):.9g}" for name in ("observed", "expected"))
-    ratio = "" if data["ratio"] is None else f": {float(data['ratio']):.3g} times what rounding explains"
+    units = data["ratio"] if data["ratio"] is not None and math.isfinite(float(data["ratio"])) else None
+    ratio = "" if units is None else f": {float(units):.3g} times what rounding explains"
     return f"{data['called']} = {true}, and {data['target']} says {said} in {data['dtype']}{ratio}"
 
 
@@ -570,8 +579,13 @@ def _settings(data: Data) -> str:
     if not missing:
         return f"seen always: as libraries are installed, and with {wording.names(tried)}"
     only = f"seen only with {wording.names(needed)}" if needed else "seen as libraries are installed"
-    also = [setting for setting in tried if setting not in missing and setting not in needed]
-    return f"{only}{f', also with {wording.names(also)}' if also else ''}; not seen with {wording.names(missing)}"
+    matter = {setting.partition("=")[0] for setting in missing}
+    same = [setting for setting in tried if setting not in missing and setting not in needed]
+    more = [setting for setting in same if setting.partition("=")[0] in matter]
+    also = f", also with {wording.names(more)}" if more else ""
+    rest = [setting for setting in same if setting not in more]
+    other = f"; no difference with {wording.names(rest)}" if rest else ""
+    return f"{only}{also}; not seen with {wording.names(missing)}{other}"
 
 
 # --- exported files ---------------------------------------------------------------------------------

@@ -297,14 +297,16 @@ class Store:
         """Keep what became known of a finding in its files.
 
         Args:
-            script: the text that replaces its reproducer.
-            remark: a section that the draft of its report ends with.
+            script: the text that replaces its reproducer, also where the draft of its report shows it.
+            remark: a section that the draft ends with.
         """
         place, draft = self.script_path(finding), self.draft_path(finding)
+        told = draft.read_text(encoding="utf-8") if draft is not None else ""
         if script is not None and place is not None:
+            told = told.replace(place.read_text(encoding="utf-8"), script)
             self._keep_text(campaign, place.name, script)
-        if remark and draft is not None:
-            self._keep_text(campaign, draft.name, f"{draft.read_text().rstrip()}\n\n{remark}")
+        if draft is not None and (remark or script is not None):
+            self._keep_text(campaign, draft.name, f"{told.rstrip()}\n\n{remark}" if remark else told)
 
     def findings(self, campaign: int | None = None) -> list[Finding]:
         """The findings of one campaign, or of all, in the order they were added."""

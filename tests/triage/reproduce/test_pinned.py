@@ -36,6 +36,12 @@ def test_what_it_needs_is_set_whatever_its_surroundings_set(tmp_path: Path) -> N
     assert _run(text, tmp_path) == (1, "observed: 1 1")
 
 
+def test_nothing_is_imported_twice() -> None:
+    text = with_settings(SCRIPT, [Setting("TF_ENABLE_ONEDNN_OPTS", "1")])
+    assert text.count("import os\n") == text.count("import sys\n") == 1
+    assert "settings\n\nprint(" in text
+
+
 def test_a_processor_that_cannot_show_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(INSTRUCTION_SETS, "AVX2", "no_such_flag")  # type: ignore[arg-type]
     text = with_settings(SCRIPT, [Setting("ONEDNN_MAX_CPU_ISA", "AVX2")])

@@ -77,7 +77,7 @@ OF_AXIS: Mapping[str, tuple[str, Along]] = {
         ),
     ),
 }
-_EPSILON = {"tensorflow": 1e-12, "torch": 1e-12, "jax": 1e-12, "keras": 1e-12}
+_EPSILON: dict[str, float] = {"tensorflow": 1e-12, "torch": 1e-12, "jax": 1e-12, "keras": 1e-12}
 #: Where the axis has to be given, or means all axes: that is another formula.
 _WANTS_AXIS = frozenset(["softmax", "softmin", "log_softmax"])
 

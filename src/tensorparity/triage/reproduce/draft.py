@@ -64,7 +64,7 @@ def _summary(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
     params = ", ".join(f"`{name}={value!r}`" for name, value in diagnosis.parameters.items())
     what = f"`{diagnosis.api}`" if diagnosis.api else "The model"
     lines = [f"{what} {'with ' + params + ' ' if params else ''}on {suspect}: {suspicion.kind.value}."]
-    if claim is not None and claim.off is not None:
+    if claim is not None and claim.off is not None and np.isfinite(claim.off):
         lines.append(f"The result is off by {claim.off:.3g}; rounding explains at most {claim.tolerance:.2g}.")
     return " ".join(lines)
 
@@ -143,6 +143,8 @@ def _tested_dtype(claim: Claim) -> str:
 
 def _baseline(claim: Claim) -> str:
     if not claim.precise:
+        if claim.source.startswith("what "):
+            return f"- Baseline: {claim.source}."
         gives = "give" if " and " in claim.source else "gives"
         return f"- Baseline: what {claim.source} {gives} on the same inputs, in {_tested_dtype(claim)} as well."
     how = ", evaluated in float64 from the documented formula on the same inputs" if claim.formula else ""

@@ -17,7 +17,14 @@ def with_settings(text: str, settings: Sequence[Setting]) -> str:
     assert heading.end_lineno is not None
     lines = text.splitlines()
     first, rest = lines[: heading.end_lineno], lines[heading.end_lineno :]
-    return "\n".join([*first, "", *_setting_lines(settings), *rest]) + "\n"
+    added = _setting_lines(settings)
+    body = [line for line in rest if not (line.startswith("import ") and line in added)]
+    return "\n".join([*first, "", *added, "", *_without_empty(body)]) + "\n"
+
+
+def _without_empty(lines: list[str]) -> list[str]:
+    """From the first line on that says something."""
+    return lines[next((place for place, line in enumerate(lines) if line.strip()), 0) :]
 
 
 def _setting_lines(settings: Sequence[Setting]) -> list[str]:
