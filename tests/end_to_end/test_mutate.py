@@ -98,6 +98,13 @@ def test_a_hunt_runs_the_engine(tensorparity: Any, folder: Path, valid: Callable
     assert valid(hunted.document)["stats"]["per_engine"]["audee"]["cases"] == 3
 
 
+def test_a_count_of_cases_is_exact(tensorparity: Any, model: Path, folder: Path, valid: Callable[[Any], Any]) -> None:
+    options = ("--seed-model", model, "--cases", 3, "--no-reduce", "--targets", TARGETS, "--format", "json")
+    ran = tensorparity("mutate", *options, "--out", folder / "counted")
+    assert ran.code in (0, 1), ran.stderr
+    assert valid(ran.document)["stats"]["per_engine"]["audee"]["cases"] == 3
+
+
 @pytest.mark.slow
 def test_the_papers_protocol_is_gone_on_with_and_says_the_fraction(
     tensorparity: Any, model: Path, folder: Path, valid: Callable[[Any], Any]

@@ -89,6 +89,7 @@ _LEVELS = ("net", "input", "weight", "input+weight", "all")
     help="The paper's settings: 500 variants, 20 searched, half an hour each.",
 )
 @click.option("--budget", type=Duration(), help="Time for all of it; without one it runs to its end.")
+@click.option("--cases", type=click.IntRange(min=0), help="Exactly so many cases, instead of a budget.")
 @click.option("--resume", is_flag=True, help="Go on with the last run of this seed and these settings.")
 @click.option("--oracle", default="", metavar="NAME", help="Who judges; audee is the paper's rule.  [default: parity]")
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
@@ -102,6 +103,7 @@ def command(
     protocol: str | None,
     data: Path | None,
     budget: float | None,
+    cases: int | None,
     resume: bool,
     oracle: str,
     store: str | None,
@@ -133,6 +135,7 @@ def command(
         audee=audee,
         seed=seed,
         budget=budget,
+        cases=cases,
         data=data,
         oracle=oracle,
         store=store or out,
@@ -142,7 +145,7 @@ def command(
         runner=runner_settings(**rest),
         sections=sections,
     )
-    with progress(quiet, budget=budget, targets=settings.targets) as listener:
+    with progress(quiet, budget=budget if cases is None else None, targets=settings.targets) as listener:
         mutated = mutate(settings, listener)
     facts = with_known(mutated.facts)
     report = write_report(facts, out)

@@ -57,6 +57,7 @@ class MutateSettings:
         models: seed models: ``zoo:``, ``app:`` or a file.
         audee: how networks are mutated and searched.
         budget: seconds; None runs to the end.
+        cases: exactly so many, instead of a budget.
         data: of the user's, for all seed models.
         resume: go on with the last run of the same seed, settings and versions in the store.
         reducing: how much work goes into reducing what is found; None files it as it is.
@@ -67,6 +68,7 @@ class MutateSettings:
     audee: AudeeSettings = field(default_factory=AudeeSettings)
     seed: int = 0
     budget: float | None = None
+    cases: int | None = None
     data: Path | None = None
     oracle: str = ""
     store: str | Path = "tensorparity-out"
@@ -138,8 +140,9 @@ class Mutate:
 
     def run(self) -> None:
         """Until everything is searched or the budget is used up; Ctrl-C ends the run, not the report."""
+        seconds = None if self._settings.cases is not None else self._settings.budget
         self.stop = run_engines(
-            self.session, [self._engine], seconds=self._settings.budget, cases=None, searching=_SEARCHING
+            self.session, [self._engine], seconds=seconds, cases=self._settings.cases, searching=_SEARCHING
         )
         self._store.finish_campaign(self._campaign, self.stop.value)
 
