@@ -23,7 +23,10 @@ OURS = frozenset(
 _ALSO_THEIRS = re.compile(
     r"(mixed|half|single|in|relative|absolute|instead of relative) precision|precision near|target (size|shape)"
 )
-_DATED = re.compile(r"none found on \d{4}-\d\d-\d\d|#\d+\].*searched on \d{4}-\d\d-\d\d")
+_NONE_FOUND = re.compile(r"none found on \d{4}-\d\d-\d\d( \((?=.*[\w-]+/[\w.-]+#\d)[^A-Z].*\))?")
+_FOUND = re.compile(r"\[.+\]\(.+\).*; searched on \d{4}-\d\d-\d\d")
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
+_THREAD = re.compile(r"([\w-]+/[\w.-]+)#(\d+)")
 
 
 def prose_of(folder: Path) -> str:
@@ -41,10 +44,19 @@ def test_there_are_some() -> None:
 @pytest.mark.parametrize("trophy", TROPHIES, ids=lambda path: path.name)
 def test_the_page_is_whole(trophy: Path) -> None:
     read = read_trophy(trophy)
-    assert _DATED.search(read.fields["Upstream"]), read.fields["Upstream"]
     assert re.search(r"\d+\.\d+", read.fields["Seen in"]), read.fields["Seen in"]
     assert re.search(r"\d+\.\d+", read.fields["Newest tried"]), read.fields["Newest tried"]
     assert not read.title.endswith(".")
+
+
+@pytest.mark.parametrize("trophy", TROPHIES, ids=lambda path: path.name)
+def test_upstream_threads_were_searched(trophy: Path) -> None:
+    upstream = read_trophy(trophy).fields["Upstream"]
+    assert _NONE_FOUND.fullmatch(upstream) or _FOUND.fullmatch(upstream), upstream
+    for text, address in _LINK.findall(upstream):
+        thread = _THREAD.fullmatch(text)
+        assert thread, text
+        assert re.fullmatch(rf"https://github\.com/{thread[1]}/(issues|pull)/{thread[2]}", address), address
 
 
 @pytest.mark.parametrize("trophy", TROPHIES, ids=lambda path: path.name)
