@@ -356,7 +356,7 @@ def prepare_one(
     reduction = reduce_suspicion(examiner, suspicion, budget)
     if reduction.suspicion is None:
         return Prepared(_not_reduced(suspicion, reduction.stopped), suspicion, reduction)
-    final = with_guilty_parameters(examiner, _as_filed(suspicion, reduction))
+    final = with_guilty_parameters(examiner, _as_filed(suspicion, reduction), suspicion)
     if not scripts or final.diagnosis.klass is not Class.DEFECT:
         return Prepared(final, suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))
