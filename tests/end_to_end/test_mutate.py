@@ -48,6 +48,7 @@ def test_variants_and_searches_of_a_users_model(
     assert again.document["stats"]["per_engine"]["audee"]["resumed"] == 5
 
 
+@pytest.mark.slow
 def test_a_fault_is_found_and_blamed_on_its_parameter(
     tensorparity: Any, model: Path, folder: Path, valid: Callable[[Any], Any]
 ) -> None:
