@@ -48,6 +48,7 @@ def test_variants_and_searches_of_a_users_model(
     assert again.document["stats"]["per_engine"]["audee"]["resumed"] == 5
 
 
+@pytest.mark.slow
 def test_a_fault_is_found_and_blamed_on_its_parameter(
     tensorparity: Any, model: Path, folder: Path, valid: Callable[[Any], Any]
 ) -> None:
@@ -65,8 +66,9 @@ def test_a_fault_is_found_and_blamed_on_its_parameter(
     assert valid(found.document)["stats"]["tables"]["root_causes"]["pairs"]["defect"] >= 1
 
     case = out / finding["case"]
+    as_found = case.with_name(f"{finding['id']}.original{case.suffix}")
     options = ("--by", "audee", "--format", "json", "--out", folder / "localized", *fault)
-    localized = tensorparity("localize", case, *options)
+    localized = tensorparity("localize", as_found, *options)
     assert localized.code == 1, localized.stderr
     places = valid(localized.document)["stats"]["places"]
     assert "padding" in {place["parameter"] for place in places}

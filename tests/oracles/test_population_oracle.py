@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tensorparity.core.case import Case
+from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Seen, Setup
 from tensorparity.core.outcome import Outcome, Status
@@ -68,3 +68,21 @@ def test_who_gives_another_number_of_rows_is_left_out() -> None:
     found = PopulationOracle(Setup()).judge(Seen(Case(graph, inputs={"x": np.ones((4, 2), np.float32)}), (outcomes,)))
     assert set(found.measures["logits-range"]) == {"a"}
     assert found.verdicts[0].judgement is Judgement.UNDECIDED
+
+
+def judged_file(**values: np.ndarray) -> dict[str, dict[str, list[float]]]:  # type: ignore[type-arg]
+    """What is measured of a file whose layers nobody reads, on two targets."""
+    outcomes = {name: Outcome(name, Status.COMPLETED, {"out": value}) for name, value in values.items()}
+    case = Case(ModelFile("m.onnx", "0" * 64, "onnx"), inputs={"x": np.ones((4, 2), np.float32)})
+    return PopulationOracle(Setup()).judge(Seen(case, (outcomes,))).measures  # type: ignore[return-value]
+
+
+def test_of_a_file_the_outputs_are_looked_at() -> None:
+    found = judged_file(a=A, b=B)
+    assert found["layer-distance"]["a|b"] == [1.5, 0.25, np.inf, NO_DISTANCE]
+    assert found["other-label"]["a|b"] == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_one_number_that_nothing_squashed_is_no_chance_of_a_class() -> None:
+    found = judged_file(a=np.full((4, 1), 0.4), b=np.full((4, 1), 0.6))
+    assert found["other-label"]["a|b"] == [0.0, 0.0, 0.0, 0.0]

@@ -5,25 +5,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..core.case import Case
 from ..core.engine import Ask
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class
 from ..core.graph import LayerGraph
 from ..core.place import Place
+from ..core.procedure import Goal
+from ..core.rows import some_rows
 from ..core.suspicion import Suspicion
 from ..core.verdict import Kind
 from ..operators.catalogue import has_layer, layer
-from ..oracles.causal import CAUSAL, PLACES
+from ..operators.reference.evaluate import count_products
+from ..oracles.causal import CAUSAL, PLACES, layer_alone, trials_of
 from .examine import Examiner
 
+#: Rows of an original that its layer is tried on, and what the reference may compute to come to that layer.
+_ROWS, _MOST_PRODUCTS = 4, 1 << 26
 
-def with_guilty_parameters(examiner: Examiner, suspicion: Suspicion) -> Suspicion:
-    """The suspicion with evidence of which parameters of its layer are guilty; as it is where it names no layer."""
+
+def with_guilty_parameters(examiner: Examiner, suspicion: Suspicion, original: Suspicion | None = None) -> Suspicion:
+    """The suspicion with evidence of which parameters of its layer are guilty; as it is where it names no layer.
+
+    Args:
+        original: as it was found. Its layer is asked where reduction left too little input for other values.
+    """
     if not _has_guilty_layer(suspicion):
         return suspicion
+    if original is not None and (larger := _larger(suspicion, original)) is not None:
+        found = with_places(suspicion, _places(examiner, larger))
+        if found is not suspicion:
+            return found
+    return with_places(suspicion, _places(examiner, suspicion))
+
+
+def _places(examiner: Examiner, suspicion: Suspicion) -> list[Place]:
     (found,) = examiner.examine([Ask(suspicion.case, _enough_targets(suspicion), (CAUSAL,))])
-    places = [place for place in found.judged.facts.get(PLACES, ()) if place.node == suspicion.diagnosis.node]
-    return with_places(suspicion, places)
+    return [place for place in found.judged.facts.get(PLACES, ()) if place.node == suspicion.diagnosis.node]
+
+
+def _larger(suspicion: Suspicion, original: Suspicion) -> Suspicion | None:
+    """The layer as it was found, alone and on few rows; None where the reduced one takes as many other parameters."""
+    graph, key = original.case.subject, original.diagnosis.node
+    if not (isinstance(graph, LayerGraph) and key and original.case.procedure.goal is Goal.FORWARD):
+        return None
+    if suspicion.case is original.case or count_products(graph) > _MOST_PRODUCTS:
+        return None
+    small = layer_alone(suspicion.case, suspicion.diagnosis.node or "")
+    large = layer_alone(some_rows(original.case, 0, _ROWS), key)
+    if small is None or large is None or not _parameters_tried(large) > _parameters_tried(small):
+        return None
+    return replace(original, case=large)
+
+
+def _parameters_tried(case: Case) -> set[str]:
+    return {trial.parameter for trial in trials_of(case)}
 
 
 def with_places(suspicion: Suspicion, places: Sequence[Place]) -> Suspicion:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.loop import result_of
+from tensorparity.core.case import ModelFile
 from tensorparity.core.engine import Result
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.jsontext import Json
@@ -113,6 +114,16 @@ def test_weights_stay_where_a_target_would_compile_another_model() -> None:
         ("keras:torch", "onnxruntime"): False,
         ("keras:jax", "onnxruntime"): False,
     }
+
+
+def test_a_file_is_searched_by_its_outputs_in_the_only_batch_that_it_takes() -> None:
+    file = ModelFile("m.onnx", "0" * 64, "onnx")
+    inputs = {"x": np.zeros((3, 4), np.float32), "words": np.ones((3, 2), np.int32)}
+    engine = StressEngine(file, {}, inputs, TARGETS, StressSettings(1, 0.5), traits_of(TARGETS), 0, 1)
+    for item in engine.ask():
+        assert (item.case.subject, item.case.procedure.batch_size) == (file, 1)
+        assert (item.case.inputs["words"] == 1).all()
+        assert len(item.case.inputs["x"]) == 64
 
 
 def test_an_input_with_another_label_is_worse_than_one_that_is_further_apart() -> None:

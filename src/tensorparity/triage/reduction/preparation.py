@@ -417,7 +417,7 @@ def prepare_one(
     reduction = reduce_suspicion(examiner, suspicion, budget)
     if reduction.suspicion is None:
         return Prepared(_not_reduced(suspicion, reduction.stopped), suspicion, reduction)
-    final = with_guilty_parameters(examiner, _as_filed(suspicion, reduction))
+    final = with_guilty_parameters(examiner, _as_filed(suspicion, reduction), suspicion)
     if descent is not None:
         rest = replace(budget, seconds=max(1.0, budget.seconds - reduction.seconds))
         lower = _of_function(local, examiner, final, rest, scripts, descent)
