@@ -399,6 +399,27 @@ class TestNothingIsLostInSilence:
         assert [s.diagnosis.suspects for s in examined.suspicions] == [(), ()]
         assert f"there are no labels: what {A} answers stands for those of classes" in examined.notes
 
+    @pytest.mark.parametrize("oracle", ["cradle", "parity"])
+    def test_each_unique_inconsistency_is_mapped_on_its_own_input(
+        self, examine: Examine, fake_runner: Any, monkeypatch: pytest.MonkeyPatch, oracle: str
+    ) -> None:
+        """Of a large model one input is traced at a time: two patterns, two inputs."""
+        monkeypatch.setattr(layers, "_TRACE_BYTES", 0)
+
+        def last(array: Array) -> Array:
+            array = array.copy()
+            array[-1] = array[-1][::-1]
+            return array
+
+        runner = fake_runner(planted={B: {"classes": lambda array: array[:, ::-1]}, C: {"classes": last}})
+        examined = examine(runner, oracle=oracle, labels={"": np.zeros(12, np.int64)})
+        worst = {c.worst_input for c in examined.comparisons if c.verdict.judgement is not Judgement.PASS}
+        mapped = {c.example.index for c in examined.comparisons if c.example is not None}
+        assert len(worst) > 1
+        assert mapped == worst
+        traced = [ran.case for ran in runner.ran if ran.case.procedure.trace]
+        assert {len(next(iter(case.inputs.values()))) for case in traced} == {1}
+
     def test_the_papers_rule_says_nothing_of_a_regression_without_labels(
         self, examine: Examine, fake_runner: Any
     ) -> None:

@@ -177,6 +177,15 @@ CRADLE = (
         "tests/oracles/measure/test_choice.py",
     ),
     Mutation(
+        "most inconsistent input",
+        "oracles.whole.layers",
+        "map_other_patterns",
+        "if index in seen:",
+        "if True:",
+        _OF_EXAMINATION,
+        "mapped_on",
+    ),
+    Mutation(
         "Hidden states extractor",
         "oracles.whole.layers",
         "traces_of",

@@ -219,7 +219,7 @@ def _suspicion(seen: Seen, target: str, compared: _Compared) -> Suspicion:
         measure=compared.measure,
         threshold=compared.threshold,
     )
-    diagnosis = _classified(diagnosis, case, ended, seen.traits)
+    diagnosis = _classified(seen, diagnosis, case, ended)
     kind = KIND_OF_ENDING[ended.status] if ended else Kind.EQUIVALENCE
     exception = ended.failure.type if ended and ended.failure else ""
     return Suspicion(
@@ -232,13 +232,13 @@ def _suspicion(seen: Seen, target: str, compared: _Compared) -> Suspicion:
     )
 
 
-def _classified(diagnosis: Diagnosis, case: Case, ended: Outcome | None, traits: Traits) -> Diagnosis:
+def _classified(seen: Seen, diagnosis: Diagnosis, case: Case, ended: Outcome | None) -> Diagnosis:
     """A documented freedom, or the library's word that it has no such thing, is no defect."""
     freed = freedom_of(case)
     if ended is not None:
-        dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
-        documented = is_documented(case, ended, traits)
-        return classify_failure(diagnosis, ended, freed, documented=documented, dtype=dtype)
+        layers = isinstance(case.subject, LayerGraph)  # in two ways, of which one may be nobody's promise
+        documented, dtype = not layers and is_documented(case, ended, seen.traits), case.procedure.dtype
+        return classify_failure(diagnosis, ended, freed, documented=documented, dtype=dtype if layers else None)
     return as_specification(diagnosis, freed.freedom) if freed else diagnosis
 
 

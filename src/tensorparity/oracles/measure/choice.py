@@ -32,10 +32,16 @@ def choose_inputs(
     """
     different = [c for c in comparisons if c.worst_input is not None and c.verdict.judgement is not Judgement.PASS]
     different.sort(key=lambda comparison: -(comparison.max_rel or 0.0))
-    first = [comparison.worst_input for comparison in _one_per_pattern(comparisons)]
+    first = inputs_of_patterns(comparisons)
     each = [comparison.worst_input for comparison in different]
     further = _further(different, outcomes, labels, k, metric)
     return list(dict.fromkeys(index for index in (*first, *each, *further) if index is not None))
+
+
+def inputs_of_patterns(comparisons: Sequence[Comparison]) -> list[int]:
+    """The most inconsistent input of each unique inconsistency, by CRADLE's distance."""
+    found = (comparison.worst_input for comparison in _one_per_pattern(comparisons))
+    return list(dict.fromkeys(index for index in found if index is not None))
 
 
 def _one_per_pattern(comparisons: Sequence[Comparison]) -> list[Comparison]:

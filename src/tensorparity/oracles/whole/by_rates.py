@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...core.comparison import Comparison, LayerDeviation
 from ..measure.distances import answers_of, as_classes
 from .instances import rows_of
-from .layers import traces_of, with_maps, worst_inputs
+from .layers import map_other_patterns, traces_of, with_maps, worst_inputs
 from .sight import Asking, Sight
 
 
@@ -40,6 +40,7 @@ def map_inconsistent_pairs(at: Sight) -> Asking[None]:
         at.notes.append("no target could be traced, so there is no localization map")
         return
     at.comparisons = with_maps(at, traces, picked)
+    yield from map_other_patterns(at, picked)
 
 
 def first_highlighted(comparison: Comparison) -> LayerDeviation | None:

@@ -20,7 +20,7 @@ from ...core.verdict import Judgement
 from ...operators.reference.evaluate import infer_shapes
 from ...operators.spec import ShapeError
 from ..kinds import oracle_of
-from ..measure.choice import choose_inputs
+from ..measure.choice import choose_inputs, inputs_of_patterns
 from ..measure.diagnose import Accusation, accuse, doubts
 from ..measure.example import build_example
 from ..measure.exporters import PREFIX, accuse_exporters, doubt, is_ambiguous, is_settled_by_exporter
@@ -64,6 +64,7 @@ def look_at_layers(at: Sight) -> Asking[bool]:
     yield from _arbitrate(at, few, activations)
     at.measured = clear_in_place(at.measured, at.model, few, traces, at.seen.traits)
     at.comparisons = with_maps(at, traces, picked)
+    yield from map_other_patterns(at, picked)
     accused = _accusations(at)
     at.found += [_found_layer(at, accusation, few, activations) for accusation in accused]
     if not accused:
@@ -94,9 +95,14 @@ def worst_inputs(at: Sight) -> list[int]:
     pairs = at.settings.pairs
     distinct = choose_inputs(at.comparisons, at.outcomes, at.labels, pairs.k, pairs.metric) or [0]
     if at.settings.batch:
-        return list(itertools.islice(itertools.cycle(distinct), at.settings.batch))
+        return _filled(at, distinct)
     size = _trace_bytes(at)
     return distinct[: min(_MOST_TRACED, _ALL_TRACES // max(1, size)) if size <= _TRACE_BYTES else 1]
+
+
+def _filled(at: Sight, inputs: list[int]) -> list[int]:
+    """As many as a model of a fixed batch takes, the same ones again."""
+    return list(itertools.islice(itertools.cycle(inputs), at.settings.batch)) if at.settings.batch else inputs
 
 
 def _trace_bytes(at: Sight) -> int:
@@ -165,11 +171,31 @@ def _found_layer(at: Sight, accusation: Accusation, few: Arrays, activations: Ar
 
 def with_maps(at: Sight, traces: Mapping[str, Outcome], picked: list[int]) -> list[Comparison]:
     """Every pair that was traced with its localization map, on its most inconsistent input where that was traced."""
-    _note_unseen(at, picked)
     return [
         _with_map(at, comparison, traces, picked) if {comparison.a, comparison.b} <= set(traces) else comparison
         for comparison in at.comparisons
     ]
+
+
+def map_other_patterns(at: Sight, picked: list[int]) -> Asking[None]:
+    """Maps of the unique inconsistencies whose own most inconsistent input was not traced with the others.
+
+    One input after another, so that a large model needs no more memory than for its first; then say what is left.
+    """
+    seen = list(picked)
+    for index in inputs_of_patterns([c for c in at.comparisons if c.verdict.judgement is not Judgement.PASS]):
+        if index in seen:
+            continue
+        alone = _filled(at, [index])
+        traces = yield from traces_of(at, rows_of(at.inputs, alone))
+        seen += [index] * bool(traces)
+        at.comparisons = [
+            _with_map(at, comparison, traces, alone)
+            if comparison.worst_input == index and {comparison.a, comparison.b} <= set(traces)
+            else comparison
+            for comparison in at.comparisons
+        ]
+    _note_unseen(at, seen)
 
 
 def _note_unseen(at: Sight, picked: list[int]) -> None:
