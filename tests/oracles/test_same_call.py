@@ -100,3 +100,14 @@ def test_outcomes_that_are_missing_are_no_votes() -> None:
     functions = dict.fromkeys(NAMES[:2], np.exp)
     (verdict,) = judged(functions).verdicts
     assert verdict.judgement is Judgement.UNDECIDED
+
+
+def test_a_few_roundoffs_of_the_largest_number_are_nobodys() -> None:
+    def short(x: Array) -> Array:
+        return np.asarray(np.exp(x) + (5e-7 if x.dtype == np.float32 else 0.0)).astype(x.dtype)
+
+    large = np.asarray([[-9.0, 1.0]], np.float32)
+    assert not judged(all_but(short), large).suspicions
+    assert judged(
+        all_but(lambda x: (short(x) + (1e-4 if x.dtype == np.float32 else 0)).astype(x.dtype)), large
+    ).suspicions

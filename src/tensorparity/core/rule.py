@@ -150,6 +150,8 @@ _OURS: dict[str, str] = {
     "defaults-written": f"{_EQUIVALENCES}.other_words:DEFAULTS",
     "alias": f"{_EQUIVALENCES}.other_words:ALIAS",
     "method": f"{_EQUIVALENCES}.other_words:METHOD",
+    "network-eagerly": f"{_EQUIVALENCES}.whole_networks:EAGERLY",
+    "network-traced": f"{_EQUIVALENCES}.whole_networks:TRACED",
     "other-backends": f"{_EQUIVALENCES}.other_backends:OTHER_BACKENDS",
     "numpy-twin": f"{_EQUIVALENCES}.numpy_twin:NUMPY_TWIN",
     "slopes": f"{_EQUIVALENCES}.other_gradients:SLOPES",

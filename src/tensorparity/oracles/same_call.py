@@ -7,13 +7,13 @@ wrong, however many share the mistake. Nobody is asked about what libraries leav
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from ..core.arrays import Array, dtype_name
+from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
 from ..core.case import Case
 from ..core.evidence import observed
 from ..core.finding import Class, Diagnosis
@@ -23,6 +23,7 @@ from ..core.rows import one_row
 from ..core.rule import Demands
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
+from ..operators.reference.rounding import K
 from .base import Asking, Steps, Stepwise
 from .call_equivalence import Difference, compared
 from .call_rows import Row, rows_of
@@ -92,8 +93,15 @@ def _said(row: Row) -> str:
 def _first_difference(place: int, answers: Mapping[str, Row]) -> Difference | None:
     answered = [row for row in answers.values() if row.failure is None]
     found = (compared(place, answered[0], other, _DEMANDS) for other in answered[1:])
-    different = [item for item in found if item is not None and item.name and item.kind is not Kind.SHAPE]
-    return different[0] if different else None
+    different = (item for item in found if item is not None and item.name and item.kind is not Kind.SHAPE)
+    return next((item for item in different if not _is_slight(item, answered)), None)
+
+
+def _is_slight(difference: Difference, answered: Sequence[Row]) -> bool:
+    """A few roundoffs of the largest number: backends compute one formula in several ways, and lose other digits."""
+    arrays = [row.answers[difference.name] for row in answered if difference.name in row.answers]
+    unit = max((unit_roundoff(dtype_name(array)) for array in arrays if is_floating(dtype_name(array))), default=0.0)
+    return difference.relative is not None and difference.relative <= K * unit
 
 
 def _outside_of_two(

@@ -10,7 +10,7 @@ import pytest
 
 from tensorparity.core.call import ApiCall, ArrayArg, DtypeArg
 from tensorparity.core.case import Case
-from tensorparity.core.procedure import Goal, Procedure, Recipe
+from tensorparity.core.procedure import Goal, Mode, Procedure, Recipe
 from tensorparity.core.rule import RULES
 from tensorparity.generators.equivalences import inverse_pairs, picture_files
 from tensorparity.generators.equivalences.combined import Combined
@@ -174,6 +174,13 @@ class TestLives:
         assert [case.procedure.variant for case in cases] == [f"trained {name}" for name in OPTIMIZERS]
         other = rule("optimizer-file").counterpart(cases[0])
         assert other.procedure.variant == "trained SGD, torch.save"
+
+
+def test_a_network_is_run_eagerly_or_watched() -> None:
+    (case,) = rule("network-eagerly").own_cases("keras", 1, 0)
+    assert rule("network-eagerly").counterpart(case).procedure.mode is Mode.EAGER
+    assert rule("network-traced").counterpart(case).procedure.trace
+    assert rule("network-traced").counterpart(PLAIN) is None
 
 
 class TestOtherBackends:

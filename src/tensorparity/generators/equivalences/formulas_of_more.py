@@ -12,6 +12,8 @@ from ...core.case import Case
 #: Along which axis functions work that are told none; nothing where that is no axis of theirs.
 _LAST = -1
 _AXIS = ("axis", "dim")
+#: What a norm is kept from zero by.
+_EPSILON = 1e-12
 #: What operations along an axis are called: the name, the word for the axis, and for keeping it.
 _REDUCING: Mapping[str, tuple[str, str, str, Mapping[str, str]]] = {
     "torch": ("torch.", "dim", "keepdim", {"max": "amax"}),
@@ -72,12 +74,9 @@ OF_AXIS: Mapping[str, tuple[str, Along]] = {
     "reduce_std": ("sqrt(mean((x - mean(x))^2))", lambda w, x, axis: w.sqrt(_variance(w, x, axis))),
     "l2_normalize": (
         "x / sqrt(max(sum(x^2), epsilon))",
-        lambda w, x, axis: w.div(
-            x, w.sqrt(w.maximum(reduced(w.library, "sum", w.square(x), axis), _EPSILON[w.library]))
-        ),
+        lambda w, x, axis: w.div(x, w.sqrt(w.maximum(reduced(w.library, "sum", w.square(x), axis), _EPSILON))),
     ),
 }
-_EPSILON: dict[str, float] = {"tensorflow": 1e-12, "torch": 1e-12, "jax": 1e-12, "keras": 1e-12}
 #: Where the axis has to be given, or means all axes: that is another formula.
 _WANTS_AXIS = frozenset(["softmax", "softmin", "log_softmax"])
 

@@ -49,6 +49,8 @@ class Life(ModelRule):
     def counterpart(self, case: Case) -> Counterpart | None:
         if not isinstance(case.subject, LayerGraph) or case.procedure.variant != self.plain:
             return None
+        if any(node.params.get("stateful") for node in case.subject.nodes):
+            return None  # what it remembers of its training is saved by nobody
         if self.size is not None:
             return Counterpart(procedure=replace(case.procedure, batch_size=self.size))
         return Counterpart(procedure=replace(case.procedure, variant=f"{self.plain} {self.way}"))

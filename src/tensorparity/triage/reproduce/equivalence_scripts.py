@@ -71,6 +71,30 @@ _WAYS: Mapping[str, str] = {
     "jax.jit captured": "jax.jit(lambda: f({given}))()",
     "checkpoint": "jax.checkpoint(f)({given})",
 }
+#: Likewise, of one library; ``{call}`` is the call itself, in the words of NumPy where that is the way.
+_WAYS_OF: Mapping[tuple[str, str], str] = {
+    ("torch", "by element"): (
+        "torch.cat([f(*[t.reshape(-1)[i : i + 1] for t in ({given},)]) for i in range(({given},)[0].numel())])"
+        ".reshape(({given},)[0].shape)"
+    ),
+    ("torch", "without axes"): (
+        "torch.stack([f(*[t.reshape(-1)[i] for t in ({given},)]) for i in range(({given},)[0].numel())])"
+        ".reshape(({given},)[0].shape)"
+    ),
+    ("torch", "row by row"): (
+        "torch.cat([f(*[t[i : i + 1] if len(t) == len(({given},)[0]) else t for t in ({given},)])"
+        " for i in range(len(({given},)[0]))])"
+    ),
+    ("jax", "by element"): (
+        "jax.numpy.concatenate([f(*[t.ravel()[i : i + 1] for t in ({given},)]) for i in range(({given},)[0].size)])"
+        ".reshape(({given},)[0].shape)"
+    ),
+    ("jax", "without axes"): (
+        "jax.numpy.stack([f(*[t.ravel()[i] for t in ({given},)]) for i in range(({given},)[0].size)])"
+        ".reshape(({given},)[0].shape)"
+    ),
+    ("jax", "numpy"): "{call}",
+}
 _VMAP = {"torch": "torch.vmap", "jax": "jax.vmap", "keras": "keras.ops.vectorized_map"}
 
 
@@ -152,13 +176,14 @@ _GRADIENTS = {
 def _side(name: str, case: Case, library: Library, root: str) -> list[str]:
     assert isinstance(case.subject, ApiCall)
     names = [literals.name(key) for key in case.subject.arrays()]
-    way = _WAYS.get(case.procedure.variant)
+    way = _WAYS.get(case.procedure.variant) or _WAYS_OF.get((root, case.procedure.variant))
     if way is None or (root == "tensorflow" and case.procedure.variant == "vmap"):
         raise literals.Unprintable(f"the way {case.procedure.variant!r} takes more than a line")
     lines = [f"{literals.name(key)} = {_tensor(case.inputs[key], library, root)}" for key in case.subject.arrays()]
     lines += ["", f"def f({', '.join(names)}):", f"    return {call_text(case.subject, library)}", ""]
     given = ", ".join(names)
-    run = way.format(given=given, vmap=_VMAP.get(root, ""))
+    in_numpy = call_text(case.subject, library).replace("jax.numpy.", "np.")
+    run = way.format(given=given, vmap=_VMAP.get(root, ""), call=in_numpy)
     if case.procedure.derivative:
         if case.procedure.derivative > 1 or root not in _GRADIENTS:
             raise literals.Unprintable("second derivatives")

@@ -11,7 +11,7 @@ _MOST = 64
 _STEP, _WIDER = 2.0**-26, 16.0
 #: What differences in float64 are good for.
 _RELATIVE, _OF_LARGEST, _NOISE = 1e-4, 1e-6, 2.0**-49
-#: An element far below the largest one is moved in terms of that one, and none by less than this.
+#: An element far below the largest one, or below one, is moved in terms of that, and none by less than this.
 _FAR_BELOW, _LEAST = 1e-3, 1e-30
 #: Beyond it neighbouring numbers are too far apart for what rounds or has a period.
 _LARGEST = 1e6
@@ -32,9 +32,9 @@ def by_slopes(ways, function, tensors):
         raise Unsupported("slopes are taken in float64")
     total = _Total(ways, function, tensors)
     for key, gradient in found.items():
-        scale = np.abs(arrays[key][np.isfinite(arrays[key])]).max() if np.isfinite(arrays[key]).any() else 1.0
-        slopes = [_both_slopes(total, key, arrays[key], place, scale or 1.0) for place in range(gradient.size)]
-        noise = _NOISE * total.size(key, arrays[key]) / (_STEP * max(_FAR_BELOW * (scale or 1.0), _LEAST))
+        least = _least_move(arrays[key])
+        slopes = [_both_slopes(total, key, arrays[key], place, least) for place in range(gradient.size)]
+        noise = _NOISE * total.size(key, arrays[key]) / (_STEP * least)
         found[key] = _borne_out(gradient, slopes, noise)
     return values, found
 
@@ -66,12 +66,18 @@ class _Total(object):
         return float(sum(finite))
 
 
-def _both_slopes(total, key, array, place, scale):
+def _least_move(array):
+    finite = np.abs(array[np.isfinite(array)])
+    scale = min(float(finite.max()), 1.0) if finite.size else 1.0
+    return max(_FAR_BELOW * (scale or 1.0), _LEAST)
+
+
+def _both_slopes(total, key, array, place, least):
     """Return (left, right), each at two steps; NaN where there is none."""
     x = array.reshape(-1)[place]
     if not abs(x) <= _LARGEST:
         return np.full((2, 2), np.nan)
-    step = _STEP * max(abs(x), _FAR_BELOW * scale, _LEAST)
+    step = _STEP * max(abs(x), least)
     middle = total(key, array)
     found = np.zeros((2, 2))
     for side, sign in enumerate((-1.0, 1.0)):

@@ -4,9 +4,14 @@ A job says so by its variant: ``lived`` compares all, the state of the optimizer
 configuration and weights can carry. A way to save may follow. Everything that must agree is an output.
 """
 
+import os
+import re
+import tempfile
+
 import numpy as np
 
 from ...contract import Result, Unsupported
+from . import program as programs
 from .program import plain
 from .recipes import make_optimizer
 from .reloading import reloaded
@@ -16,6 +21,8 @@ LIVED, MODEL = "lived", "lived model"
 #: Which ways carry the optimizer along.
 _WHOLE = ("keras", "h5")
 _FILES = {"keras": ""}
+#: What is made without a name has one from a counter of its kind.
+_COUNTED = re.compile(r'_[0-9]+"')
 
 
 def live(program, inputs, job):
@@ -31,7 +38,7 @@ def live(program, inputs, job):
     silence_random_layers(program)
     model.train_on_batch(x, y)
     if way:
-        program = reloaded(program, _FILES.get(way, way), job.trust)
+        program = _with_optimizer(model, way) if whole else reloaded(program, _FILES.get(way, way), job.trust)
         model = program.model
         silence_random_layers(program)
         if not whole:
@@ -40,9 +47,19 @@ def live(program, inputs, job):
     _note_answers(result, program, x, y, job)
     _note_state(result, program, whole)
     if whole:
-        result.outputs["loss again"] = np.asarray(model.train_on_batch(x, y), np.float64).reshape(-1)
+        result.outputs["loss again"] = np.asarray(model.train_on_batch(x, y), np.float32).reshape(-1)
         _note_weights(result, program, "again ")
     return result
+
+
+def _with_optimizer(model, ending):
+    """Return the program of a whole file, compiled as it was."""
+    import keras
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model." + ending)
+        model.save(path)
+        return programs.Program(keras.saving.load_model(path))
 
 
 def _arrays(program, inputs, job):
@@ -72,14 +89,16 @@ def _note_answers(result, program, x, y, job):
         result.outputs["output {}".format(place)] = np.asarray(output)
     found = program.model.evaluate(x, y, batch_size=size, verbose=0, return_dict=True)
     for name in sorted(found):
-        result.outputs["evaluated " + name] = np.asarray(found[name], np.float64)
+        result.outputs["evaluated " + name] = np.asarray(found[name], np.float32)
 
 
 def _note_state(result, program, whole):
     import json
 
     _note_weights(result, program, "")
-    text = json.dumps(program.model.get_config(), sort_keys=True, default=str)
+    config = dict(program.model.get_config())
+    config.pop("name", None)  # drawn from a counter
+    text = _COUNTED.sub('"', json.dumps(config, sort_keys=True, default=str))
     result.outputs["configuration"] = np.frombuffer(text.encode("utf-8"), np.uint8)
     if whole:
         optimizer = program.model.optimizer
