@@ -34,6 +34,8 @@ from .events import Listener
 from .session import CampaignSession
 
 _Shown = dict[Setting, bool]
+#: How functions begin that are no library's own.
+_FRONT_END = "keras."
 
 
 @dataclass(frozen=True)
@@ -111,21 +113,20 @@ def _keep(session: CampaignSession, runner: LocalRunner, defect: _Defect, tried:
         needed=[str(item) for item in tried.needed],
     )
     diagnosis = defect.finding.diagnosis
-    told = replace(diagnosis, evidence=(*diagnosis.evidence, said, *_by_onednn(defect, tried)))
+    told = replace(diagnosis, evidence=(*diagnosis.evidence, said, *by_onednn(defect.finding, tried)))
     settings = {**defect.finding.settings, **tried.to_json()}
     finding = with_words(replace(defect.finding, diagnosis=told, settings=settings))
     script = _pinned(runner, defect, tried)
     session.change(finding, script=script.marked_text if script else None, remark=_remark(said))
 
 
-def _by_onednn(defect: _Defect, tried: Tried) -> list[Evidence]:
-    """Of a library's own function, oneDNN is to blame where its switch alone changes the answer."""
-    api = defect.finding.diagnosis.api or ""
-    below = [item for item in defect.finding.diagnosis.observations if item.code == "descended"]
-    of_library = any(not api.startswith("keras.") for _ in below)
+def by_onednn(finding: Finding, tried: Tried) -> list[Evidence]:
+    """Of a library's own function below a layer, oneDNN is to blame where its switch alone changes the answer."""
+    api = finding.diagnosis.api or ""
+    below = [item for item in finding.diagnosis.observations if item.code == "descended"]
     states = {setting.value: seen for setting, seen in tried.shown.items() if setting.name in ONEDNN_SWITCHES}
     gone = next((value for value, seen in states.items() if not seen), None)
-    if not of_library or gone is None or not any(states.values()):
+    if not below or api.startswith(_FRONT_END) or gone is None or not any(states.values()):
         return []
     return [observed("by-onednn", api=api, gone="off" if gone == "0" else "on")]
 
