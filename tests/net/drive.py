@@ -183,7 +183,7 @@ def reduce_all(examiner: Examiner, suspicions: Sequence[Suspicion]) -> Iterator[
 
     Functions below layers are looked for by time, and have tests of their own.
     """
-    settings = ReducingSettings(ReductionBudget(_CHECKS, math.inf), math.inf, scripts=False, descending_seconds=0.0)
+    settings = ReducingSettings(ReductionBudget(_CHECKS, math.inf), math.inf, scripts=False, descending=0.0)
     preparation = Preparation(examiner.runner, examiner, settings)  # type: ignore[arg-type]
     for suspicion in suspicions:
         yield from preparation.reduce([suspicion])

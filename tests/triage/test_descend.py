@@ -165,7 +165,7 @@ class TestWhatIsFiled:
 
     def test_no_time_for_it_files_the_layer(self) -> None:
         runner = Below(KERAS)
-        (item,) = prepared(runner, relu_layer(), descending_seconds=0.0)
+        (item,) = prepared(runner, relu_layer(), descending=0.0)
         assert item.above is None
         assert item.suspicion.diagnosis.api == "keras.layers.ReLU"
         assert runner.recorded == 0
@@ -190,7 +190,7 @@ def activation(name: str) -> Case:
 
 class TestTheSignatureOfTheLayer:
     def test_what_was_accepted_under_it_stays_accepted(self) -> None:
-        (before,) = prepared(Below(KERAS), relu_layer(), descending_seconds=0.0)
+        (before,) = prepared(Below(KERAS), relu_layer(), descending=0.0)
         (item,) = prepared(Below(KERAS), relu_layer())
         finding, old = filed(item), before.suspicion.signature
         assert finding.signature != old

@@ -85,7 +85,7 @@ class ReducingSettings:
         script_seconds: for all scripts together, each of which is executed in a process that imports its library.
         settings_seconds: after which no other settings are tried for what was filed; 0 tries none.
         accepted: differences that the user accepts, which explain nothing but themselves.
-        descending_seconds: for all of a run, to look below layers for the function that is wrong; 0 looks below none.
+        descending: the share of ``seconds`` that goes into functions below layers at most; 0 looks below none.
     """
 
     budget: ReductionBudget = field(default_factory=ReductionBudget)
@@ -94,7 +94,7 @@ class ReducingSettings:
     script_seconds: float = math.inf
     settings_seconds: float = 0.0
     accepted: tuple[KnownDifference, ...] = ()
-    descending_seconds: float = 120.0
+    descending: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Preparation:
         self._seen: dict[_Alike, Prepared] = {}
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
-        self._descent = _Descent(settings.descending_seconds if settings else 0.0)
+        self._descent = _Descent(_descending_seconds(settings))
         self.explanations = Explanations(examiner, settings.accepted if settings else ())
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
@@ -351,6 +351,10 @@ def _not_reduced(suspicion: Suspicion, why: str, *, by_file: bool = False) -> Su
     """
     remarked = _with_remark(suspicion, observed("not-reduced", why=why, by_file=by_file))
     return replace(remarked, reduced=False, not_reduced=why)
+
+
+def _descending_seconds(settings: ReducingSettings | None) -> float:
+    return settings.seconds * settings.descending if settings and settings.descending else 0.0
 
 
 class _Descent:
