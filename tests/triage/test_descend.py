@@ -14,6 +14,7 @@ from tensorparity.campaign.filing import make_finding
 from tensorparity.core.arrays import Array
 from tensorparity.core.case import ApiCall, Case
 from tensorparity.core.engine import Ask
+from tensorparity.core.errors import OutOfTimeError
 from tensorparity.core.finding import Class, Finding
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Setup
@@ -220,3 +221,21 @@ class TestTheSignatureOfTheLayer:
         known.learn([item.above], item.suspicion.signature)
         assert known.filed_as(item.above.signature) == item.suspicion.signature
         assert known.filed_as("another") == "another"
+
+
+def test_what_is_confirmed_is_prepared_when_no_time_is_left_to_explain_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_time(self: Explanations, suspicions: Sequence[Suspicion]) -> list[tuple[Suspicion, str]]:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(Explanations, "of", no_time)
+    (item,) = prepared(Below("glue"), relu_layer())
+    assert item.suspicion.diagnosis.api == "keras.layers.ReLU"
+
+
+def test_a_look_below_that_goes_wrong_leaves_the_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = Below(KERAS)
+    monkeypatch.setattr(runner, "_entry", lambda *_: {"api": KERAS})  # a recording that lacks what it must say
+    (item,) = prepared(runner, relu_layer())
+    assert item.is_reduced
+    assert item.above is None
+    assert item.suspicion.diagnosis.api == "keras.layers.ReLU"

@@ -6,6 +6,7 @@ examined on all targets again, and a reduction that no longer says the same ther
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -18,7 +19,7 @@ from pathlib import Path
 from ...core.case import Case, ModelFile
 from ...core.endings import DEADLY, ENDING_KINDS
 from ...core.engine import Ask
-from ...core.errors import TensorParityError
+from ...core.errors import OutOfTimeError, TensorParityError
 from ...core.evidence import Evidence, observed
 from ...core.finding import Class, Diagnosis
 from ...core.messages import gist
@@ -208,7 +209,9 @@ class Preparation:
     def _explained_or_reduced(self, heads: Sequence[Suspicion]) -> list[tuple[Suspicion, Prepared]]:
         """What known defects explain is done; of the others, those are reduced of which none may explain another."""
         began = time.monotonic()
-        explained = self.explanations.of(heads)
+        explained: list[tuple[Suspicion, str]] = []
+        with contextlib.suppress(OutOfTimeError):  # what was confirmed is filed, whatever explains it
+            explained = self.explanations.of(heads)
         self._spent += time.monotonic() - began
         if explained:
             return [(s, Prepared(s, s, explained_by=signature)) for s, signature in explained]
@@ -385,19 +388,31 @@ def _of_function(
     began = time.monotonic()
     try:
         lower = descend(examiner, layer) if descent.left > 0 and layer.reduced else None
-        if lower is None:
-            return None
-        known = descent.known.get(_alike(lower))
-        found = known or prepare_one(local, examiner, lower, budget, scripts)
-        if found.reduction is None or found.reduction.suspicion is None:
-            return None
-        shown = known is not None or (found.reproducer is not None and found.reproducer.verified)
-        if not shown and examiner.confirm_all([found.suspicion])[0].diagnosis.klass is not Class.DEFECT:
-            return None
-        descent.known.setdefault(_alike(lower), found)
-        return replace(found, above=layer)
+        return _prepared_lower(local, examiner, layer, lower, budget, scripts, descent) if lower else None
+    except Exception:  # the layer was reduced, and is filed as that: no look below it is worth its loss
+        return None
     finally:
         descent.left -= time.monotonic() - began
+
+
+def _prepared_lower(
+    local: LocalRunner,
+    examiner: Examiner,
+    layer: Suspicion,
+    lower: Suspicion,
+    budget: ReductionBudget,
+    scripts: bool,
+    descent: _Descent,
+) -> Prepared | None:
+    known = descent.known.get(_alike(lower))
+    found = known or prepare_one(local, examiner, lower, budget, scripts)
+    if not found.is_reduced:
+        return None  # the layer is reduced to its end, and its signature says which defect it is
+    shown = known is not None or (found.reproducer is not None and found.reproducer.verified)
+    if not shown and examiner.confirm_all([found.suspicion])[0].diagnosis.klass is not Class.DEFECT:
+        return None
+    descent.known.setdefault(_alike(lower), found)
+    return replace(found, above=layer)
 
 
 def prepare_one(
