@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...core.case import Case, ModelFile
+from ...core.case import ApiCall, Case, ModelFile
 from ...core.endings import DEADLY, ENDING_KINDS
 from ...core.engine import Ask
 from ...core.errors import OutOfTimeError, TensorParityError
@@ -605,8 +605,9 @@ def _with_others(examined: Examined) -> Judged:
 
 def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], budget: ReductionBudget) -> Reduction:
     def check(cases: Sequence[Case]) -> list[Judged]:
-        asks = [_asked_widely(suspicion, case, targets) for case in cases]
-        return [_comparable(suspicion, _with_others(item)) for item in examiner.examine(asks)]
+        asks = [_asked_widely(suspicion, case, targets) for case in cases if _keeps_needed(suspicion, case)]
+        judged = iter([_comparable(suspicion, _with_others(item)) for item in examiner.examine(asks)] if asks else [])
+        return [next(judged) if _keeps_needed(suspicion, case) else Judged() for case in cases]
 
     began = time.monotonic()
     (first,) = check([suspicion.case])
@@ -619,6 +620,11 @@ def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], bu
         return [first] if [case.digest for case in cases] == [suspicion.case.digest] else check(cases)
 
     return reduce_case(suspicion.case, found.key, remembering, PASSES, budget, suspicion.diagnosis.klass)
+
+
+def _keeps_needed(suspicion: Suspicion, case: Case) -> bool:
+    """Without an argument that the layer above needs to fail, a function may fail for another reason."""
+    return not isinstance(case.subject, ApiCall) or all(name in case.subject.kwargs for name in suspicion.needs)
 
 
 def _comparable(suspicion: Suspicion, judged: Judged) -> Judged:
