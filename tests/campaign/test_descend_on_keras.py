@@ -22,14 +22,14 @@ from tensorparity.triage.reduction.preparation import Preparation, Prepared, Red
 
 TORCH, NUMPY, NATIVE = "keras:torch", "keras:numpy", "torch:eager"
 #: A quarter too much, in torch itself.
-WRONG_GELU = """
+WRONG_SILU = """
 import torch
-right = torch.nn.functional.gelu
+right = torch.nn.functional.silu
 
-def gelu(input, *, approximate="none"):
-    return right(input, approximate=approximate) + 0.25
+def silu(input, inplace=False):
+    return right(input) + 0.25
 
-torch.nn.functional.gelu = gelu
+torch.nn.functional.silu = silu
 """
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
@@ -70,10 +70,10 @@ def test_a_fault_in_the_front_end_is_its_functions() -> None:
 
 
 def test_a_fault_in_the_library_is_the_librarys() -> None:
-    with opened(Fault("gelu.py", WRONG_GELU), TORCH, NATIVE) as runner:
-        item = prepared(runner, one_layer("Activation", (3,), activation="gelu"))
+    with opened(Fault("silu.py", WRONG_SILU), TORCH, NATIVE) as runner:
+        item = prepared(runner, one_layer("Activation", (3,), activation="silu"))
     diagnosis = item.suspicion.diagnosis
-    assert diagnosis.api == "torch.nn.functional.gelu"
+    assert diagnosis.api == "torch.nn.functional.silu"
     assert diagnosis.suspects == (NATIVE,)
     assert isinstance(item.suspicion.case.subject, ApiCall)
     assert any("the code that is wrong is PyTorch's" in text for text in sentences(diagnosis))

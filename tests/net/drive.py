@@ -179,8 +179,11 @@ def open_file(runner: LocalRunner, scenario: Scenario, path: Path, cache: Path) 
 
 
 def reduce_all(examiner: Examiner, suspicions: Sequence[Suspicion]) -> Iterator[Prepared]:
-    """One after the other, so that threads do not change the order of questions; by checks, whatever time they take."""
-    settings = ReducingSettings(ReductionBudget(_CHECKS, math.inf), math.inf, scripts=False)
+    """One after the other, so that threads do not change the order of questions; by checks, whatever time they take.
+
+    Functions below layers are looked for by time, and have tests of their own.
+    """
+    settings = ReducingSettings(ReductionBudget(_CHECKS, math.inf), math.inf, scripts=False, descending=0.0)
     preparation = Preparation(examiner.runner, examiner, settings)  # type: ignore[arg-type]
     for suspicion in suspicions:
         yield from preparation.reduce([suspicion])

@@ -160,6 +160,12 @@ class TestTitles:
         stopped = Finding(**{**_fields(found), "reduced": False, "not_reduced": "out of time"})
         assert in_short(stopped) == "wrong (shape), stage forward; not reduced to its end: out of time"
 
+    def test_through_what_users_meet_it(self) -> None:
+        through = ("keras.layers.Conv1D", "keras.layers.Conv2D")
+        found = Finding(**{**_fields(finding(Kind.SHAPE)), "reached_through": through})
+        said = "wrong (shape), stage forward; users meet it through keras.layers.Conv1D and keras.layers.Conv2D"
+        assert in_short(found) == said
+
 
 def _fields(found: Finding) -> dict[str, Any]:
     return {name: getattr(found, name) for name in found.__dataclass_fields__}

@@ -12,21 +12,25 @@ import pytest
 from tensorparity.campaign.distinct import Distinct
 from tensorparity.campaign.filing import make_finding
 from tensorparity.core.arrays import Array
-from tensorparity.core.case import ApiCall, Case
+from tensorparity.core.case import ApiCall, ArrayArg, Case
 from tensorparity.core.engine import Ask
+from tensorparity.core.errors import OutOfTimeError
 from tensorparity.core.finding import Class, Finding
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Outcome, Status, Trace
+from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
+from tensorparity.oracles.function_alone import truth_of
 from tensorparity.reporting.words import sentences
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.descend import descend
 from tensorparity.triage.examine import Examiner
 from tensorparity.triage.explanations import Explanations, cluster_of
 from tensorparity.triage.known_differences import KnownDifference
-from tensorparity.triage.reduction.preparation import Preparation, Prepared, ReducingSettings
+from tensorparity.triage.reduction.preparation import Preparation, Prepared, ReducingSettings, reduce_suspicion
+from tensorparity.triage.reduction.reducer import ReductionBudget
 
 KERAS, TORCH = "keras.ops.relu", "torch.nn.functional.relu"
 WRONG, RIGHT = "keras:torch", "keras:jax"
@@ -137,6 +141,27 @@ class TestAStepDown:
         assert runner.recorded == 0
 
 
+class TestArgumentsThatTheLayerNeeds:
+    @pytest.mark.parametrize(("needs", "left"), [((), []), (("max_value",), ["max_value"])])
+    def test_reduction_leaves_them(self, needs: tuple[str, ...], left: list[str]) -> None:
+        found = below(KERAS)
+        assert found is not None
+        assert isinstance(found.case.subject, ApiCall)
+        call = replace(found.case.subject, kwargs={"max_value": None})
+        asked = replace(found, case=replace(found.case, subject=call), needs=needs)
+        reduction = reduce_suspicion(examiner(Below(KERAS)), asked, ReductionBudget())
+        assert isinstance(reduction.case.subject, ApiCall)
+        assert list(reduction.case.subject.kwargs) == left
+
+
+def test_an_activation_is_known_under_its_name_in_ops() -> None:
+    x = np.array([[1.0, 0.5, -3.0]], np.float32)
+    case = Case(ApiCall("keras.ops.sparsemax", (ArrayArg("x"),)), Procedure(goal=Goal.CALL), {"x": x})
+    assert truth_of(case)["0"].value.tolist() == [[0.75, 0.25, 0.0]]
+    default = Case(ApiCall("keras.ops.gelu", (ArrayArg("x"),)), Procedure(goal=Goal.CALL), {"x": x})
+    assert truth_of(default) == {}  # which of two formulas it has by default, no declaration says
+
+
 def prepared(runner: Below, *cases: Case, **settings: Any) -> list[Prepared]:
     examine = examiner(runner)
     found = examine.examine([Ask(case, LAYERS) for case in cases])
@@ -165,7 +190,7 @@ class TestWhatIsFiled:
 
     def test_no_time_for_it_files_the_layer(self) -> None:
         runner = Below(KERAS)
-        (item,) = prepared(runner, relu_layer(), descending_seconds=0.0)
+        (item,) = prepared(runner, relu_layer(), descending=0.0)
         assert item.above is None
         assert item.suspicion.diagnosis.api == "keras.layers.ReLU"
         assert runner.recorded == 0
@@ -190,7 +215,7 @@ def activation(name: str) -> Case:
 
 class TestTheSignatureOfTheLayer:
     def test_what_was_accepted_under_it_stays_accepted(self) -> None:
-        (before,) = prepared(Below(KERAS), relu_layer(), descending_seconds=0.0)
+        (before,) = prepared(Below(KERAS), relu_layer(), descending=0.0)
         (item,) = prepared(Below(KERAS), relu_layer())
         finding, old = filed(item), before.suspicion.signature
         assert finding.signature != old
@@ -220,3 +245,21 @@ class TestTheSignatureOfTheLayer:
         known.learn([item.above], item.suspicion.signature)
         assert known.filed_as(item.above.signature) == item.suspicion.signature
         assert known.filed_as("another") == "another"
+
+
+def test_what_is_confirmed_is_prepared_when_no_time_is_left_to_explain_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_time(self: Explanations, suspicions: Sequence[Suspicion]) -> list[tuple[Suspicion, str]]:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(Explanations, "of", no_time)
+    (item,) = prepared(Below("glue"), relu_layer())
+    assert item.suspicion.diagnosis.api == "keras.layers.ReLU"
+
+
+def test_a_look_below_that_goes_wrong_leaves_the_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = Below(KERAS)
+    monkeypatch.setattr(runner, "_entry", lambda *_: {"api": KERAS})  # a recording that lacks what it must say
+    (item,) = prepared(runner, relu_layer())
+    assert item.is_reduced
+    assert item.above is None
+    assert item.suspicion.diagnosis.api == "keras.layers.ReLU"

@@ -40,6 +40,7 @@ class Suspicion:
         row: of a population (individuals as rows), the one that failed; the examiner cuts it out first.
         reduced: reduction came to its end; False where it did not, None where it was not tried.
         not_reduced: why it did not come to its end, or was not possible.
+        needs: arguments of a call that reduction leaves: without them the layer above does not fail.
     """
 
     kind: Kind
@@ -56,6 +57,7 @@ class Suspicion:
     message: str = ""
     reduced: bool | None = None
     not_reduced: str = ""
+    needs: tuple[str, ...] = ()
 
     @property
     def key(self) -> Key:

@@ -57,7 +57,7 @@ class FunctionOracle(CaseOracle):
 
 def truth_of(case: Case) -> dict[str, Evaluation]:
     """What a call should give, where the catalogue can say it."""
-    known = references(case)
+    known = references(case) or references(_as_activation(case))
     if known or not isinstance(case.subject, ApiCall):
         return known
     as_layer = evaluate_as_layer(case.subject, case.inputs) if not case.procedure.derivative else None
@@ -71,6 +71,18 @@ def truth_of(case: Case) -> dict[str, Evaluation]:
             return {"0": operator.evaluate()}
     except (TensorParityError, ShapeError, ValueError, TypeError, IndexError):
         return {}
+
+
+#: The same functions under both names, but for this one: its default is another.
+_OPS, _ACTIVATIONS, _UNLIKE = "keras.ops.", "keras.activations.", ("keras.ops.gelu",)
+
+
+def _as_activation(case: Case) -> Case:
+    """A function of ``keras.ops`` under the name that the catalogue declares it by; any other call as it is."""
+    call = case.subject
+    if not isinstance(call, ApiCall) or not call.api.startswith(_OPS) or call.api in _UNLIKE:
+        return case
+    return replace(case, subject=replace(call, api=_ACTIVATIONS + call.api.removeprefix(_OPS)))
 
 
 def _is_clear(said: Statement) -> bool:

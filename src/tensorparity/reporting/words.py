@@ -77,9 +77,11 @@ def with_words(finding: Finding) -> Finding:
 
 
 def in_short(finding: Finding) -> str:
-    """``wrong (inconsistency), stage forward; not reduced to its end: out of time``."""
+    """``wrong (inconsistency), stage forward; users meet it through ...; not reduced to its end: out of time``."""
     severity, kind = finding.severity.value, finding.kind.value
     said = f"{severity}{f' ({kind})' if kind != severity else ''}, stage {finding.stage.value}"
+    if finding.reached_through:
+        said += f"; users meet it through {wording.names(finding.reached_through)}"
     why = f": {finding.not_reduced}" if finding.not_reduced else ""
     return f"{said}; not reduced to its end{why}" if finding.reduced is False else said
 

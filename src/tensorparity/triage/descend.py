@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.case import Case
+from ..core.case import ApiCall, Case
 from ..core.endings import DEADLY
 from ..core.engine import Ask
 from ..core.evidence import observed
@@ -236,4 +236,7 @@ def _filed_lower(suspicion: Suspicion, lowest: _Failing, target: str, right: Seq
         right=list(right),
     )
     diagnosis = lowest.suspicion.diagnosis
-    return replace(lowest.suspicion, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, said)))
+    found = replace(lowest.suspicion, diagnosis=replace(diagnosis, evidence=(*diagnosis.evidence, said)))
+    call = found.case.subject
+    given = call.kwargs if isinstance(call, ApiCall) else {}
+    return replace(found, needs=tuple(name for name in given if name in suspicion.diagnosis.parameters))

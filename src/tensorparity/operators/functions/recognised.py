@@ -35,12 +35,14 @@ class Recognised:
     Args:
         operands: the operator's arrays in order, their axes as declared.
         perm: how the axes of the call's result lie, from those of the operator.
+        added: what the declaration gives besides, and the call leaves to its default.
     """
 
     operator: Operator
     params: Mapping[str, Json]
     operands: tuple[Array, ...]
     perm: tuple[int, ...]
+    added: tuple[str, ...] = ()
 
     def evaluate(self, *, promoted: bool = True) -> Evaluation:
         """The true value, or with the formula in the operands' own precision."""
@@ -62,11 +64,11 @@ def recognised(case: Case) -> Recognised | None:
     if not arrays or any(array.dtype.kind in "biucOSU" or not array.ndim for array in arrays):
         return None
     library = call.api.partition(".")[0]
-    for operator in _candidates(library, call.api):
-        found = _as_operator(operator, library, call, case.inputs)
-        if found is not None:
-            return found
-    return None
+    tried = [_as_operator(operator, library, call, case.inputs) for operator in _candidates(library, call.api)]
+    found = [one for one in tried if one is not None]
+    whole = next((one for one in found if not one.added), None)
+    # where declarations add different constants, nobody says which of them the function has by default
+    return whole or (found[0] if len({one.added for one in found}) == 1 else None)
 
 
 def _candidates(library: str, api: str) -> list[Operator]:
@@ -113,7 +115,8 @@ def _as_operator(operator: Operator, library: str, call: ApiCall, inputs: Mappin
         bound = _bound(operator, library, params, sizes)
         default = _bound(operator, library, operator.defaults(), sizes)
         if bound is not None and bound.pick is None and _is_same(bound, default, call):
-            return Recognised(operator, operator.significant(params), operands, bound.perm)
+            added = sorted(f"{n}={v!r}" for n, v in bound.kwargs.items() if n not in call.kwargs and not _is_tensor(v))
+            return Recognised(operator, operator.significant(params), operands, bound.perm, tuple(added))
     return None
 
 
@@ -170,6 +173,10 @@ def _sizes(operator: Operator, arrays: Sequence[Array]) -> dict[str, Sizes]:
         if operand.stacked:
             sizes[COUNT] = array.shape[:1]
     return sizes
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
 
 
 # The comparison

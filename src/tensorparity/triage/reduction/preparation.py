@@ -6,6 +6,7 @@ examined on all targets again, and a reduction that no longer says the same ther
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -15,10 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...core.case import Case, ModelFile
+from ...core.case import ApiCall, Case, ModelFile
 from ...core.endings import DEADLY, ENDING_KINDS
 from ...core.engine import Ask
-from ...core.errors import TensorParityError
+from ...core.errors import OutOfTimeError, TensorParityError
 from ...core.evidence import Evidence, observed
 from ...core.finding import Class, Diagnosis
 from ...core.messages import gist
@@ -85,7 +86,7 @@ class ReducingSettings:
         script_seconds: for all scripts together, each of which is executed in a process that imports its library.
         settings_seconds: after which no other settings are tried for what was filed; 0 tries none.
         accepted: differences that the user accepts, which explain nothing but themselves.
-        descending_seconds: for all of a run, to look below layers for the function that is wrong; 0 looks below none.
+        descending: the share of ``seconds`` that goes into functions below layers at most; 0 looks below none.
     """
 
     budget: ReductionBudget = field(default_factory=ReductionBudget)
@@ -94,7 +95,7 @@ class ReducingSettings:
     script_seconds: float = math.inf
     settings_seconds: float = 0.0
     accepted: tuple[KnownDifference, ...] = ()
-    descending_seconds: float = 120.0
+    descending: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ class Preparation:
         self._seen: dict[_Alike, Prepared] = {}
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
-        self._descent = _Descent(settings.descending_seconds if settings else 0.0)
+        self._descent = _Descent(_descending_seconds(settings))
         self.explanations = Explanations(examiner, settings.accepted if settings else ())
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
@@ -208,7 +209,9 @@ class Preparation:
     def _explained_or_reduced(self, heads: Sequence[Suspicion]) -> list[tuple[Suspicion, Prepared]]:
         """What known defects explain is done; of the others, those are reduced of which none may explain another."""
         began = time.monotonic()
-        explained = self.explanations.of(heads)
+        explained: list[tuple[Suspicion, str]] = []
+        with contextlib.suppress(OutOfTimeError):  # what was confirmed is filed, whatever explains it
+            explained = self.explanations.of(heads)
         self._spent += time.monotonic() - began
         if explained:
             return [(s, Prepared(s, s, explained_by=signature)) for s, signature in explained]
@@ -353,6 +356,10 @@ def _not_reduced(suspicion: Suspicion, why: str, *, by_file: bool = False) -> Su
     return replace(remarked, reduced=False, not_reduced=why)
 
 
+def _descending_seconds(settings: ReducingSettings | None) -> float:
+    return settings.seconds * settings.descending if settings and settings.descending else 0.0
+
+
 class _Descent:
     """What a run knows of functions below layers, and how long it still looks for more.
 
@@ -381,19 +388,31 @@ def _of_function(
     began = time.monotonic()
     try:
         lower = descend(examiner, layer) if descent.left > 0 and layer.reduced else None
-        if lower is None:
-            return None
-        known = descent.known.get(_alike(lower))
-        found = known or prepare_one(local, examiner, lower, budget, scripts)
-        if found.reduction is None or found.reduction.suspicion is None:
-            return None
-        shown = known is not None or (found.reproducer is not None and found.reproducer.verified)
-        if not shown and examiner.confirm_all([found.suspicion])[0].diagnosis.klass is not Class.DEFECT:
-            return None
-        descent.known.setdefault(_alike(lower), found)
-        return replace(found, above=layer)
+        return _prepared_lower(local, examiner, layer, lower, budget, scripts, descent) if lower else None
+    except Exception:  # the layer was reduced, and is filed as that: no look below it is worth its loss
+        return None
     finally:
         descent.left -= time.monotonic() - began
+
+
+def _prepared_lower(
+    local: LocalRunner,
+    examiner: Examiner,
+    layer: Suspicion,
+    lower: Suspicion,
+    budget: ReductionBudget,
+    scripts: bool,
+    descent: _Descent,
+) -> Prepared | None:
+    known = descent.known.get(_alike(lower))
+    found = known or prepare_one(local, examiner, lower, budget, scripts)
+    if not found.is_reduced:
+        return None  # the layer is reduced to its end, and its signature says which defect it is
+    shown = known is not None or (found.reproducer is not None and found.reproducer.verified)
+    if not shown and examiner.confirm_all([found.suspicion])[0].diagnosis.klass is not Class.DEFECT:
+        return None
+    descent.known.setdefault(_alike(lower), found)
+    return replace(found, above=layer)
 
 
 def prepare_one(
@@ -586,8 +605,9 @@ def _with_others(examined: Examined) -> Judged:
 
 def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], budget: ReductionBudget) -> Reduction:
     def check(cases: Sequence[Case]) -> list[Judged]:
-        asks = [_asked_widely(suspicion, case, targets) for case in cases]
-        return [_comparable(suspicion, _with_others(item)) for item in examiner.examine(asks)]
+        asks = [_asked_widely(suspicion, case, targets) for case in cases if _keeps_needed(suspicion, case)]
+        judged = iter([_comparable(suspicion, _with_others(item)) for item in examiner.examine(asks)] if asks else [])
+        return [next(judged) if _keeps_needed(suspicion, case) else Judged() for case in cases]
 
     began = time.monotonic()
     (first,) = check([suspicion.case])
@@ -600,6 +620,11 @@ def _reduce(examiner: Examiner, suspicion: Suspicion, targets: Sequence[str], bu
         return [first] if [case.digest for case in cases] == [suspicion.case.digest] else check(cases)
 
     return reduce_case(suspicion.case, found.key, remembering, PASSES, budget, suspicion.diagnosis.klass)
+
+
+def _keeps_needed(suspicion: Suspicion, case: Case) -> bool:
+    """Without an argument that the layer above needs to fail, a function may fail for another reason."""
+    return not isinstance(case.subject, ApiCall) or all(name in case.subject.kwargs for name in suspicion.needs)
 
 
 def _comparable(suspicion: Suspicion, judged: Judged) -> Judged:
