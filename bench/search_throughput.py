@@ -20,7 +20,7 @@ from tensorparity.core.case import Case
 from tensorparity.core.population import Individual
 from tensorparity.core.runner import run_case
 from tensorparity.generators.search.genetic import INPUT, LEVELS, SearchSettings
-from tensorparity.oracles.measure.individuals import measure_rows
+from tensorparity.oracles.measure.individuals import RANGE, measure_rows, outputs_looked_at
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 
 
@@ -34,7 +34,8 @@ def ours(runner: LocalRunner, model: str, level: str, target: str, generations: 
         case = search.next_case()
         outcome = run_case(runner, case, [target])[target]
         assert outcome.completed, outcome.failure
-        fitness = measure_rows(case.subject, {target: outcome}, len(search.evolution.children))["logits-range"][target]  # type: ignore[arg-type]
+        names = outputs_looked_at(case.subject)  # type: ignore[arg-type]
+        fitness = measure_rows(names, {target: outcome}, len(search.evolution.children))[RANGE][target]
         search.tell(fitness)
         if generation:
             cpu += time.process_time() - own + outcome.cpu_seconds

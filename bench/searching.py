@@ -16,7 +16,15 @@ from tensorparity.core.graph import LayerGraph
 from tensorparity.core.runner import run_case
 from tensorparity.generators.search.exposed import expose, without_embeddings
 from tensorparity.generators.search.genetic import WEIGHT, Bounds, Search, SearchSettings
-from tensorparity.oracles.measure.individuals import DISTANCE, NAN, OTHER_LABEL, RANGE, measure_rows, pair_name
+from tensorparity.oracles.measure.individuals import (
+    DISTANCE,
+    NAN,
+    OTHER_LABEL,
+    RANGE,
+    measure_rows,
+    outputs_looked_at,
+    pair_name,
+)
 from tensorparity.targets.runner import LocalRunner
 from tensorparity.zoo.entries import ZOO
 from tensorparity.zoo.weights import calibrated_weights, sample_inputs
@@ -80,7 +88,7 @@ def run_search(
         if bad:
             raise SystemExit(f"{bad[0].target}: {bad[0].failure}")
         assert isinstance(case.subject, LayerGraph)
-        measures = measure_rows(case.subject, outcomes, len(search.evolution.children))
+        measures = measure_rows(outputs_looked_at(case.subject), outcomes, len(search.evolution.children))
         key = targets[0] if goal == "nan" else pair_name(*targets)
         fitness = measures[RANGE if goal == "nan" else DISTANCE][key]
         failed = [row for row, has in enumerate(measures[NAN if goal == "nan" else OTHER_LABEL][key]) if has]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = ("-p", "tensorparity.pytest_plugin", "-p", "no:cacheprovider")
+#: An installation brings the plugin along; a bare source tree has to name it, and both at once is refused.
+INSTALLED = "tensorparity" in entry_points(group="pytest11").names
+PLUGIN = ("-p", "no:cacheprovider", *(() if INSTALLED else ("-p", "tensorparity.pytest_plugin")))
 
 #: Says what it was asked, instead of comparing anything.
 RECORDING = """

@@ -1,6 +1,7 @@
-"""The index of all trophies, by library: ``python trophies/make_index.py`` writes ``README.md``, ``--check`` compares.
+"""The index of all trophies, by library and severity.
 
-Of each trophy's page it reads the title, the ``Versions:`` and, where there is one, the ``Severity:``.
+``python trophies/make_index.py`` writes ``README.md``, ``--check`` compares. A trophy's page begins with its title and
+one sentence on what it costs; the table of fields behind it is read here.
 """
 
 from __future__ import annotations
@@ -11,94 +12,93 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Sections of the index in their order: how titles begin that belong there, and how names of folders do.
-SECTIONS: dict[str, tuple[str, str]] = {
-    "Keras on several backends": (r"Keras(,| on \w+ and |:)", "keras-"),
-    "Keras on TensorFlow": (r"Keras on TensorFlow:", "keras-tensorflow-"),
-    "Keras on JAX": (r"Keras on JAX:", "keras-jax-"),
-    "Keras on torch": (r"Keras on torch:", "keras-torch-"),
-    "Keras on OpenVINO": (r"Keras on OpenVINO:", "keras-openvino-"),
-    "TensorFlow": (r"TensorFlow:", "tensorflow-"),
-    "JAX": (r"JAX:", "jax-"),
-    "torch": (r"torch:", "torch-"),
-    "ONNX Runtime": (r"ONNX Runtime:", "onnxruntime-"),
-    "OpenVINO": (r"OpenVINO:", "openvino-"),
-    "ONNX's reference evaluator": (r"ONNX's reference evaluator:", "onnx-reference-"),
+#: The sections of the index in their order, and the values of the field ``Library``.
+LIBRARIES = (
+    "Keras",
+    "Keras on TensorFlow",
+    "Keras on JAX",
+    "Keras on JAX and torch",
+    "Keras on TensorFlow and torch",
+    "Keras on torch",
+    "Keras on OpenVINO",
+    "TensorFlow",
+    "JAX",
+    "torch",
+    "ONNX Runtime",
+    "OpenVINO",
+    "ONNX reference evaluator",
+    "Several libraries",
+)
+#: The worst first, with what each means.
+SEVERITIES = {
+    "crash": "the process ends",
+    "wrong": "a wrong number, shape, dtype or state, and no error",
+    "nan": "NaN or infinity in place of a number, or a number in place of those",
+    "refuses-valid": "an exception on a valid call",
+    "digits": "fewer correct digits, or a smaller range, than the dtype has",
 }
-SEVERAL = "Several libraries"
-SEVERITIES = ("crash", "wrong", "nan", "refuses-valid", "digits")
+FIELDS = ("Library", "Severity", "Seen in", "Newest tried", "Settings", "Upstream", "Source")
+HEADINGS = ("Documentation", "Expected", "Observed", "Cause", "Reproduce")
 
-_FIELD = r"^(?:[-*] )?\**{}\**:\**\s*(.*?)(?=\n\s*\n|\n[-*] |\Z)"
-_NAMES = "keras|tensorflow|torch|jax|onnxruntime|openvino|onnx|tf2onnx"
-_LIBRARY = re.compile(rf"\b({_NAMES})(?:-cpu)? (\d+(?:\.\d+)*)", re.I)
-#: Ends of what a page says of one library; a number's point has no space behind it.
-_CLAUSES = re.compile(r";|\.\s")
-#: What is said of libraries that do not have the defect.
-_OF_OTHERS = re.compile(r"\b(agrees?|right|to write the model)\b")
+_ROW = re.compile(r"^\| ([^|]+?) \| (.+) \|$", re.M)
 
 
 class PageError(Exception):
-    """A page without something that the index needs."""
+    """A page without something that it must have."""
 
 
 @dataclass(frozen=True)
 class Trophy:
-    """One line of the index."""
+    """What the index says of one page."""
 
     folder: str
     title: str
-    section: str
-    versions: str
-    severity: str
+    fields: dict[str, str]
 
     @property
-    def line(self) -> str:
-        stated = f"; {self.severity}" if self.severity else ""
-        return f"- [{self.title}]({self.folder}/README.md) ({self.versions}{stated})"
+    def rank(self) -> tuple[int, str]:
+        return list(SEVERITIES).index(self.fields["Severity"]), self.title
+
+    @property
+    def row(self) -> str:
+        fields = self.fields
+        return f"| {fields['Severity']} | [{self.title}]({self.folder}/README.md) | {fields['Seen in']} |"
 
 
 def read_trophy(folder: Path) -> Trophy:
-    """What the page of one trophy says.
+    """The page of one trophy.
 
     Raises:
-        PageError: if it has no title or names no version, or an unknown severity.
+        PageError: if the title, a field or a section is missing, or a field has a value that it cannot have.
     """
+    page = _text_of(folder)
+    heading = re.match(r"# +(.+)\n", page)
+    if not heading:
+        raise PageError(f"{folder.name}: README.md does not begin with '# TITLE'")
+    fields = {name: value.strip() for name, value in _ROW.findall(page)}
+    missing = [name for name in FIELDS if not fields.get(name)]
+    missing += [name for name in HEADINGS if not re.search(rf"^## {name}\n\n\S", page, re.M)]
+    if missing:
+        raise PageError(f"{folder.name}: README.md lacks {', '.join(missing)}")
+    _one_of(folder, "Library", fields["Library"], LIBRARIES)
+    _one_of(folder, "Severity", fields["Severity"], SEVERITIES)
+    return Trophy(folder.name, heading[1].strip(), fields)
+
+
+def _text_of(folder: Path) -> str:
     try:
-        page = (folder / "README.md").read_text(encoding="utf-8")
+        return (folder / "README.md").read_text(encoding="utf-8")
     except OSError as error:
         raise PageError(f"{folder.name}: no README.md") from error
-    heading = re.search(r"^# +(.+)$", page, re.M)
-    if not heading:
-        raise PageError(f"{folder.name}: README.md has no line '# TITLE'")
-    title = heading[1].strip()
-    versions = _versions(_field(page, "Versions"))
-    if not versions:
-        raise PageError(f"{folder.name}: README.md has no 'Versions:' with a library, as in 'jax 0.10.2'")
-    severity = _field(page, "Severity").strip(" .`")
-    if severity and severity not in SEVERITIES:
-        raise PageError(f"{folder.name}: severity {severity!r} is none of {', '.join(SEVERITIES)}")
-    return Trophy(folder.name, title, _section(folder.name, title), versions, severity)
 
 
-def _field(page: str, name: str) -> str:
-    found = re.search(_FIELD.format(name), page, re.M | re.S)
-    return " ".join(found[1].split()) if found else ""
+def _one_of(folder: Path, name: str, value: str, allowed: tuple[str, ...] | dict[str, str]) -> None:
+    if value not in allowed:
+        raise PageError(f"{folder.name}: {name} {value!r} is none of {', '.join(allowed)}")
 
 
-def _versions(text: str) -> str:
-    """The versions of the libraries that have the defect, each once."""
-    clauses = [clause for clause in _CLAUSES.split(text) if not _OF_OTHERS.search(clause)]
-    found = [(name.lower(), number) for clause in clauses for name, number in _LIBRARY.findall(clause)]
-    return ", ".join(dict.fromkeys(f"{name} {number}" for name, number in found))
-
-
-def _section(folder: str, title: str) -> str:
-    """By the title, which is written for readers; else by the longest beginning of the folder's name."""
-    for section, (start, _) in SECTIONS.items():
-        if re.match(start, title):
-            return section
-    fitting = [section for section, (_, prefix) in SECTIONS.items() if folder.startswith(prefix)]
-    return max(fitting, key=lambda section: len(SECTIONS[section][1]), default=SEVERAL)
+def folders_in(root: Path) -> list[Path]:
+    return sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
 
 
 def index_of(root: Path) -> str:
@@ -107,24 +107,38 @@ def index_of(root: Path) -> str:
     Raises:
         PageError: if a trophy's page cannot be read.
     """
-    folders = sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
-    trophies = [read_trophy(folder) for folder in folders]
-    sections = [(name, [t for t in trophies if t.section == name]) for name in (*SECTIONS, SEVERAL)]
-    filled = [(name, members) for name, members in sections if members]
-    lines = [
+    trophies = [read_trophy(folder) for folder in folders_in(root)]
+    lines = _head(len(trophies))
+    sections = {name: [t for t in trophies if t.fields["Library"] == name] for name in LIBRARIES}
+    filled = {name: sorted(members, key=lambda t: t.rank) for name, members in sections.items() if members}
+    lines += _counts(filled)
+    for name, members in filled.items():
+        lines += ["", f"## {name}", "", "| severity | defect | seen in |", "| --- | --- | --- |"]
+        lines += [trophy.row for trophy in members]
+    return "\n".join(lines) + "\n"
+
+
+def _head(number: int) -> list[str]:
+    return [
         "# Trophies",
         "",
-        f"{len(trophies)} defects of released libraries. Each folder has a page and a `reproduce.py` that imports only",
-        "the library and exits 1 while the defect exists. In parentheses: the versions it was last seen in, and its",
-        "severity where the page states one. Made by `make trophies-index`.",
+        f"{number} defects of released libraries, one folder each. A folder has a page and scripts that import only",
+        "the library and exit 1 while the defect exists. Made by `make trophies-index`.",
         "",
-        "| library | defects |",
+        "| severity | means |",
         "| --- | --- |",
-        *(f"| [{name}](#{_anchor(name)}) | {len(members)} |" for name, members in filled),
+        *(f"| {name} | {meaning} |" for name, meaning in SEVERITIES.items()),
+        "",
     ]
-    for name, members in filled:
-        lines += ["", f"## {name}", "", *(trophy.line for trophy in members)]
-    return "\n".join(lines) + "\n"
+
+
+def _counts(filled: dict[str, list[Trophy]]) -> list[str]:
+    lines = [f"| library | {' | '.join(SEVERITIES)} | all |", "| --- |" + " --- |" * (len(SEVERITIES) + 1)]
+    for name, members in filled.items():
+        numbers = [sum(t.fields["Severity"] == severity for t in members) for severity in SEVERITIES]
+        cells = " | ".join(str(number or "") for number in numbers)
+        lines.append(f"| [{name}](#{_anchor(name)}) | {cells} | {len(members)} |")
+    return lines
 
 
 def _anchor(heading: str) -> str:

@@ -76,7 +76,9 @@ class Runner:
         (folder / "event.json").write_text(json.dumps({"pull_request": {"number": 7}}))
         bin_folder = folder / "bin"
         bin_folder.mkdir()
-        (bin_folder / "python").symlink_to(sys.executable)
+        python = bin_folder / "python"  # no link: an environment's interpreter knows its libraries by its place
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        python.chmod(0o755)
         self._variables = {
             **os.environ,
             "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",

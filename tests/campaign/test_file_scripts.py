@@ -113,8 +113,8 @@ def test_a_layer_of_the_users_own_in_a_keras_file(tmp_path: Path, save_keras: An
     assert result.script.verified, (result.script.remark, result.script.text)
     assert "import my_layers" in result.script.text
     assert str(path.parent) not in result.script.text
-    model, arrays = (file.name for file in result.script.beside)
-    assert (model[:5], model[-6:], arrays[-4:]) == ("mine-", ".keras", ".npz")
+    model, arrays, module = (file.name for file in result.script.beside)
+    assert (model[:5], model[-6:], arrays[-4:], module) == ("mine-", ".keras", ".npz", "my_layers.py")
     assert f'here / "{model}"' in result.script.text
 
 

@@ -75,7 +75,8 @@ def test_what_does_not_hang_again_is_asked_anew_by_everybody_twice() -> None:
     examiner, memory = Examiner(Class.FLAKY), HangMemory()
     examiner.go_on.set()
     memory.has_hung(TORCH, {"ReLU": ()}, "no answer")
-    hangs = HangConfirmations(examiner, memory)  # type: ignore[arg-type]
+    local = SimpleNamespace(hanging=memory, within=lambda limit: None)
+    hangs = HangConfirmations(examiner, local)  # type: ignore[arg-type]
     hangs.begin([suspected(2)])
     ((again, _),) = hangs.collect(wait=True)
     assert again.diagnosis.klass is Class.FLAKY

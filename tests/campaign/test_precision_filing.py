@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import count
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tensorparity.campaign import phases
+from tensorparity.campaign import budget, phases
+from tensorparity.campaign.events import CaseDone
 from tensorparity.campaign.session import CampaignSession
 from tensorparity.commands import operator_findings
 from tensorparity.commands import precision as campaign
@@ -38,6 +38,24 @@ def runner() -> Exact:
 
 #: Scripts need a real library.
 WITHOUT_SCRIPTS = replace(REDUCING, scripts=False)
+
+
+@dataclass
+class Clock:
+    """A listener: a second passes with every case that is done, and, however long the machine takes, no more."""
+
+    now: float = 0.0
+
+    def __call__(self, event: Any) -> None:
+        self.now += isinstance(event, CaseDone)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in (campaign, phases, budget):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
 
 
 class TestRun:
@@ -81,31 +99,27 @@ class TestRun:
         assert any("Table 3 is left out" in note for note in found.facts.notes)
 
     def test_a_used_up_budget_compares_no_models_and_still_files(
-        self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, compared: list[Any], clock: Clock, tmp_path: Path
     ) -> None:
-        clock = count()  # a second passes whenever somebody looks
-        for module in (campaign, phases):
-            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-        found = precision(self.settings(tmp_path, budget=8.0, inputs=2000))
+        found = precision(self.settings(tmp_path, budget=4.0, inputs=2000), clock)
         assert len(found.facts.findings) == 1
         assert compared == []
         assert any("Table 3 is without zoo:lenet5, zoo:vgg16" in note for note in found.facts.notes)
 
     def test_the_budget_is_asked_between_pieces(
-        self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, compared: list[Any], clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(engine, "PIECE", 1)
-        clock, file = count(), CampaignSession.file
+        file = CampaignSession.file
 
         def slow(*given: Any) -> None:
             file(*given)
-            for _ in range(10):
-                next(clock)
+            clock.now += 10
 
         monkeypatch.setattr(CampaignSession, "file", slow)
-        for module in (campaign, phases):
-            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-        found = precision(self.settings(tmp_path, operators=("sigmoid", "exp"), budget=8.0, inputs=2000, models=()))
+        found = precision(
+            self.settings(tmp_path, operators=("sigmoid", "exp"), budget=8.0, inputs=2000, models=()), clock
+        )
         assert len(found.facts.findings) == 1
         assert any("was not blamed, reduced or confirmed of exp" in note for note in found.facts.notes)
 

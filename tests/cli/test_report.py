@@ -153,3 +153,71 @@ def test_a_bundle_is_not_also_something_else(tensorparity: Any, store: Path, tmp
     ended = tensorparity("report", "--out", store, "--bundle", tmp_path, "--format", "json")
     assert ended.code == 2
     assert "leave out --format" in ended.stderr
+
+
+class TestTwoRuns:
+    """``--diff``: what is new, what is gone, what is still there."""
+
+    @pytest.fixture
+    def stores(self, tmp_path: Path) -> tuple[Path, Path]:
+        folders = (tmp_path / "before", tmp_path / "after")
+        for folder, names in zip(folders, (("a", "b"), ("b", "c")), strict=True):
+            with open_store(folder) as opened:
+                campaign = opened.begin_campaign("fuzz", 3, {"targets": [TORCH, JAX]})
+                for name in names:
+                    told = replace(DENSE, api=f"keras.layers.{name.upper()}")
+                    opened.add_finding(campaign, finding(f"muffin-{name}", told, f"crash/{name}", "muffin"))
+                verdict = Verdict(Judgement.PASS, (TORCH, JAX), "so")
+                results = [Result(i, f"{i}" * 8, (verdict,), {TORCH: Status.COMPLETED}) for i in range(2)]
+                opened.record_results(campaign, "muffin", results)
+                opened.finish_campaign(campaign, "completed")
+        return folders
+
+    def test_new_fixed_and_still_there(self, tensorparity: Any, stores: tuple[Path, Path]) -> None:
+        ended = tensorparity("report", "--diff", *stores)
+        assert (ended.code, ended.stderr) == (0, "")
+        said = " ".join(ended.stdout.split())
+        assert said.startswith("1 new, 1 fixed, 1 still there: run 1, fuzz (after) beside run 1, fuzz (before).")
+        assert "new: keras.layers.C with units=1 gives wrong numbers on keras:torch [muffin-c]" in said
+        assert "fixed: keras.layers.A with units=1 gives wrong numbers on keras:torch [muffin-a]" in said
+        assert "still there: keras.layers.B" in said
+
+    def test_as_a_document(self, tensorparity: Any, stores: tuple[Path, Path]) -> None:
+        document = tensorparity("report", "--diff", *stores, "--format", "json").document
+        jsonschema.validate(document, load_schema())
+        difference = document["difference"]
+        assert (difference["new"], difference["fixed"], difference["still_there"]) == (
+            ["muffin-c"],
+            ["muffin-a"],
+            ["muffin-b"],
+        )
+        assert [item["id"] for item in document["findings"]] == ["muffin-c", "muffin-b"], "what is gone is no finding"
+
+    def test_a_shorter_run_has_fixed_nothing(self, tensorparity: Any, stores: tuple[Path, Path]) -> None:
+        before, after = stores
+        with open_store(before) as opened:
+            verdict = Verdict(Judgement.PASS, (TORCH, JAX), "so")
+            opened.record_results(1, "muffin", [Result(2, "2" * 8, (verdict,), {TORCH: Status.COMPLETED})])
+        said = " ".join(tensorparity("report", "--diff", before, after).stdout.split())
+        assert said.startswith("1 new, 1 not seen again, 1 still there")
+        assert "fixed" not in said
+
+    def test_two_runs_and_nothing_else(self, tensorparity: Any, stores: tuple[Path, Path]) -> None:
+        ended = tensorparity("report", "last", "--diff", *stores)
+        assert (ended.code, "--diff names two runs" in ended.stderr) == (2, True)
+
+
+def test_what_is_redacted_holds_no_number_of_an_input(tensorparity: Any, tmp_path: Path) -> None:
+    told = replace(DENSE, evidence=("keras:torch is off by 3; at [0, 1] it gives 77.5 where the reference gives 80.5",))
+    with open_store(tmp_path) as opened:
+        first = opened.begin_campaign("compare", 3, {"model": "/home/me/secret/m.keras", "targets": [TORCH]})
+        opened.add_finding(first, finding("cradle-1", told), reproducer="x = [77.5]\n")
+    open_page, page = (
+        tensorparity("report", "--out", tmp_path, "--format", "html", *more).stdout for more in ((), ("--redact",))
+    )
+    assert "77.5" in open_page
+    assert "/home/me/secret" in open_page
+    assert "77.5" not in page
+    assert "/home/me/secret" not in page
+    assert "keras:torch is off by 3" in page
+    assert "m.keras" in page

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from tensorparity.commands.root_causes import bug_table, root_causes
+from tensorparity.core.evidence import observed
 from tensorparity.core.finding import Class, Diagnosis, Finding
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.reporting.facts import Facts
@@ -96,6 +97,22 @@ def test_a_strategy_without_a_search_has_a_dash() -> None:
     shown = view(facts())
     assert shown is not None
     assert shown.grids[0].rows[0] == ["small", "a / b", "3", "2", "1", "-", "-"]
+
+
+def test_searches_say_how_far_they_came() -> None:
+    shown = view(facts())
+    assert shown is not None
+    (grid,) = [grid for grid in shown.grids if grid.title == "Searches"]
+    assert grid.rows == [["inconsistency", "input", "a / b", "1", "10", "0.5", "1e+300", "2"]]
+
+
+def test_guilty_parameters_are_pairs_of_their_own() -> None:
+    said = observed("guilty-parameters", guilty=[{"parameter": "padding", "values": ["valid"]}], tried=3)
+    diagnosis = Diagnosis(Class.DEFECT, ("a",), api="keras.layers.Conv2D", parameters={"filters": 3, "padding": "same"})
+    one = Finding("6", "audee", Kind.INCONSISTENCY, Stage.FORWARD, ("a", "b"), diagnosis, "6")
+    told = replace(one, diagnosis=replace(diagnosis, evidence=(said,)))
+    assert root_causes((one, told), {})["pairs"]["defect"] == 2, "what reduction left is another pair"
+    assert root_causes((told, FINDINGS[0]), {})["pairs"]["defect"] == 1
 
 
 def test_the_page_has_the_tables_and_the_curves() -> None:

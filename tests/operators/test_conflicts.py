@@ -21,7 +21,7 @@ from ..judging import judge
 CONFLICTS = [(name, conflict) for name in layer_names() for conflict in layer(name).conflicts]
 COMBINED = [layer_case(name, dict(conflict.params), 0) for name, conflict in CONFLICTS]
 OPTIONS = [step_case(Recipe("MeanSquaredError"), Recipe("SGD", item.params)) for item in OPTION_CONFLICTS]
-#: Accepted against the documentation, on every backend: trophies/keras-depthwise-strides-with-dilation.
+#: Accepted against the documentation, on every backend: Keras lifted the restriction and left the docstrings.
 ACCEPTED = {"DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D"}
 
 

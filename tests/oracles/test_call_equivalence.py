@@ -71,6 +71,23 @@ def test_the_side_that_is_off_the_float64_run_is_wrong() -> None:
     assert suspicion.diagnosis.observations[1].data["wrong"] == 1
 
 
+def test_integers_that_become_floats_are_rounded_first() -> None:
+    def narrow(x: Array) -> Array:
+        return np.sin(x).astype(np.float32 if x.dtype.kind == "i" else np.float64)
+
+    def cast(size: float) -> Case:
+        wide = np.full((2, 3), size)
+        plain = Procedure(goal=Goal.CALL, rows=2)
+        other = Counterpart(inputs={"x": wide.astype(np.int64)}, rule="cast-int64-float64")
+        return Case(ApiCall("torch.mystery", (ArrayArg("x"),)), plain, {"x": wide}, counterpart=other)
+
+    def off(x: Array) -> Array:
+        return narrow(x) + np.float32(0.5)
+
+    assert judged(cast(3.0), narrow, off).verdicts[0].judgement is Judgement.FAIL
+    assert judged(cast(2.0**25), narrow, off).verdicts[0].judgement is Judgement.PASS
+
+
 def test_a_jump_excuses_both_sides() -> None:
     """Halves may be rounded either way; but not to a third number."""
     halves = replace(case(), inputs={"x": np.asarray([[0.5, 2.5], [1.5, 3.5]], np.float32)})

@@ -132,6 +132,10 @@ class TestAlone:
         assert suspicion is None
         assert "another target must tell" in undecided
 
+    def test_nothing_is_rounded_in_its_formula(self) -> None:
+        case = one_layer("Flatten", np.ones((1, 2), np.float32))
+        assert judged(case, self.WRONG).diagnosis.suspects == (TF,)
+
     def test_it_was_convicted_by_others(self) -> None:
         assert judged(self.CASE, self.WRONG, convicted=(TF,)).diagnosis.suspects == (TF,)
 

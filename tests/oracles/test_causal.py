@@ -14,7 +14,7 @@ from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.place import CLEARS, PERSISTS, Place
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.operators.spec import Parameter
-from tensorparity.oracles.causal import other_values, with_value
+from tensorparity.oracles.causal import EVERY, other_values, with_value
 
 from ..examining import examiner_for
 
@@ -142,6 +142,11 @@ def test_a_value_that_only_the_accused_runs_clears_nothing(fake_runner: Any) -> 
 )
 def test_other_values_are_the_default_and_some_of_the_catalogue(parameter: Any, value: Any, expected: Any) -> None:
     assert other_values(parameter, value) == expected
+
+
+def test_all_values_are_tried_where_that_is_asked_for() -> None:
+    parameter = Parameter("units", None, (1, 3, 4, 5), required=True)
+    assert other_values(parameter, 3, EVERY) == [1, 4, 5]
 
 
 def test_weights_whose_shape_changes_are_drawn_by_the_seed() -> None:

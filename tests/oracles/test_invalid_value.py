@@ -15,6 +15,12 @@ from tensorparity.operators.refused import refused_value
 from tensorparity.oracles.invalid_value import InvalidValueOracle, is_clear_refusal
 from tensorparity.targets.catalogue import traits_of
 
+#: What Keras puts around any exception of a layer.
+AROUND = (
+    "Exception encountered when calling Dense.call().\n\n\x1b[1m",
+    "\x1b[0m\n\nArguments received by Dense.call():",
+)
+LOADING = "Error when deserializing class 'Dense' using config={'units': 2.5}.\n\nException encountered: "
 TARGETS = ("keras:tensorflow", "keras:jax", "keras:torch")
 
 
@@ -79,11 +85,23 @@ def test_a_raw_error_is_one_where_another_target_accepts() -> None:
     assert suspicion.diagnosis.parameters == {"units": (2, 2)}
 
 
+def test_a_value_that_one_target_alone_takes_makes_no_error_of_the_others() -> None:
+    assert not judged(completed("keras:tensorflow"), raw("keras:jax"), raw("keras:torch")).suspicions
+
+
 def test_who_computes_what_the_others_refuse_accepts_it() -> None:
     found = judged(clear("keras:tensorflow"), clear("keras:jax"), completed("keras:torch"))
     (suspicion,) = found.suspicions
     assert (suspicion.kind, suspicion.diagnosis.suspects) == (Kind.ACCEPTS_INVALID, ("keras:torch",))
     assert suspicion.diagnosis.api == "keras.layers.Dense"
+
+
+def test_who_stumbles_over_a_value_has_not_refused_it() -> None:
+    """Nobody names the parameter: what it should be is nowhere said."""
+    stumbling = [raised(t, "ValueError", "Invalid dtype: object") for t in ("keras:tensorflow", "keras:jax")]
+    found = judged(*stumbling, completed("keras:torch"))
+    assert not found.suspicions
+    assert found.verdicts[0].judgement is Judgement.UNDECIDED
 
 
 def test_one_clear_refusal_against_many_convicts_nobody() -> None:
@@ -112,6 +130,11 @@ def test_dying_of_it_is_a_crash() -> None:
         ("TypeError", "conv2d(): argument 'dilation' must be tuple of ints", True),
         ("RuntimeError", "weird things about units", True),
         ("TypeError", "unsupported operand type(s) for +: 'NoneType' and 'int'", False),
+        ("TypeError", "'<' not supported between instances of 'str' and 'int'", False),
+        ("TypeError", f"{AROUND[0]}object of type 'int' has no len(){AROUND[1]}", False),
+        ("ValueError", f"{AROUND[0]}units must be an integer{AROUND[1]}", True),
+        ("TypeError", f"{LOADING}float() argument is a list", False),
+        ("TypeError", f"{LOADING}units must be an integer", True),
         ("AssertionError", "units must be positive", False),
         ("ZeroDivisionError", "integer division or modulo by zero", False),
         ("RuntimeError", "x.size() == 3 INTERNAL ASSERT FAILED, expected something", False),

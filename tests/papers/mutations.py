@@ -400,6 +400,23 @@ MUFFIN = (
     Mutation("voting", _MUFFIN, "odd_ones", "> 1:", "> 0:", _OF_MUFFIN),
     Mutation("voting", _MUFFIN, "_camps", "if len(camp) > 1", "if False", _OF_MUFFIN),
     Mutation(
+        "the step of an optimizer in native torch",
+        "core.capabilities",
+        "takes_step",
+        "for value in others.values()",
+        "for value in ()",
+        "tests/targets/lowering/test_torch_steps.py",
+        "asked_for",
+    ),
+    Mutation(
+        "the step of an optimizer in native torch",
+        "targets.lowering.pytorch.optimizers",
+        "_adam",
+        ' / sqrt(1.0 - p["beta_2"])',
+        "",
+        "tests/targets/lowering/test_torch_steps.py",
+    ),
+    Mutation(
         "a layer counts once",
         "engines.muffin.tables",
         "NetworkTally._count_inconsistencies",

@@ -18,8 +18,8 @@ from tensorparity.core.graph import LayerGraph
 from tensorparity.core.oracle import Setup
 from tensorparity.core.runner import run_case
 from tensorparity.core.verdict import Kind, Stage
+from tensorparity.oracles.causal import EVERY, layer_alone, stacked, trials_of
 from tensorparity.oracles.causal import amplifier as amplifier_of
-from tensorparity.oracles.causal import layer_alone, stacked, trials_of
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
@@ -62,14 +62,14 @@ def test_the_guilty_parameters_are_those_that_switch_the_fault_off(exhibit: Exhi
     target, targets = exhibit.target, exhibit.targets
     planted = RunnerSettings(cache=None, faults={target: load_fault(exhibit.fault)})
     with open_runner(targets, planted) as faulty, open_runner([target], RunnerSettings(cache=None)) as clean:
-        examiner = Examiner(faulty, Setup(0, targets, traits_of(targets)))
+        examiner = Examiner(faulty, Setup(0, targets, traits_of(targets)), settings={"causal": {"values": EVERY}})
         (found,) = examiner.examine([Ask(case, targets, ("causal",))])
         places = [place for place in found.judged.facts["places"] if place.node == exhibit.node]
         assert places, "the layer is found"
         single = layer_alone(case, exhibit.node or "")
         assert single is not None
         single = replace(single, procedure=replace(single.procedure, dtype=case.procedure.dtype))
-        expected = {t.parameter for t in trials_of(single) if is_off(t.case, target, faulty, clean)}
+        expected = {t.parameter for t in trials_of(single, EVERY) if is_off(t.case, target, faulty, clean)}
     named = {place.parameter for place in places if place.parameter}
     assert named <= expected, "nobody is named without a reason"
     missed = {name for name in expected - named if not only_shapes(name)}

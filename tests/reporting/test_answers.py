@@ -72,6 +72,19 @@ def test_a_planted_fault_is_on_top_and_called_out_where_it_changed_nothing() -> 
     assert len(summarize(replace(planted, findings=(seen,))).alerts) == 1
 
 
+def test_what_there_was_no_time_to_confirm_is_said_where_nothing_was_found() -> None:
+    run = Facts("fuzz", 0, FACTS.targets, {"cases": 8}, planted={B: "sleep.py"})
+    assert summarize(run).tone is Tone.PASS
+    assert len(summarize(run).alerts) == 2
+    open_ones = summarize(replace(run, suspected=((B,), (A, B))))
+    assert open_ones.headline == (
+        "No findings in 8 cases on keras:jax and onnxruntime; "
+        "2 suspicions could not be confirmed in the time that was left."
+    )
+    assert open_ones.tone is Tone.UNDECIDED
+    assert open_ones.alerts == ("Fault sleep.py is planted in onnxruntime.",), "it may be what is suspected"
+
+
 def test_a_case_that_was_replayed_without_the_accused_is_not_fixed() -> None:
     facts = Facts("replay", 0, FACTS.targets, {}, subject="case.tpcase")
     assert summarize(facts).headline == "case.tpcase does not fail here: it is fixed."

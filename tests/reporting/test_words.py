@@ -165,6 +165,26 @@ def _fields(found: Finding) -> dict[str, Any]:
     return {name: getattr(found, name) for name in found.__dataclass_fields__}
 
 
+class TestEquivalences:
+    def test_a_title_names_the_rule(self) -> None:
+        broken = observed("breaks-rule", target="torch:eager", rule="strided", how="0: apart by 3")
+        assert "than an equivalent computation by the rule 'strided'" in title(finding(Kind.EQUIVALENCE, broken))
+
+    @pytest.mark.parametrize(
+        ("name", "wrong", "said"),
+        [
+            ("0", 1, "result 0: the second side is held to be wrong"),
+            ("gradient:input:x", 0, "the gradient by x: the first side is held to be wrong"),
+            ("", None, "the call: one side is held to be wrong"),
+        ],
+    )
+    def test_what_differs_is_said_in_words(self, name: str, wrong: int | None, said: str) -> None:
+        assert sentence(observed("differs-at", name=name, allowed=0.1, wrong=wrong)).startswith(said)
+
+    def test_what_shows_in_a_unit_alone(self) -> None:
+        assert sentence(observed("only-together")).startswith("only together")
+
+
 class TestStored:
     def test_words_and_observations_come_back(self) -> None:
         found = with_words(finding(Kind.ERROR, RAISED, in_words("and a word")))

@@ -149,7 +149,6 @@ def test_the_circumstances_are_recorded(eager: Desk) -> None:
     [
         Procedure(goal=Goal.GRADIENTS, loss=Recipe("MeanSquaredError")),
         Procedure(training=True),
-        Procedure(dtype="float64"),
     ],
 )
 def test_what_a_program_cannot_be_asked_is_unsupported(eager: Desk, procedure: Procedure) -> None:
@@ -157,6 +156,17 @@ def test_what_a_program_cannot_be_asked_is_unsupported(eager: Desk, procedure: P
     assert outcome.status is Status.UNSUPPORTED
     assert outcome.failure
     assert outcome.failure.message
+
+
+def test_a_program_runs_in_float64(eager: Desk) -> None:
+    """The run by which its float32 outputs are judged."""
+    inputs = {"image": INPUTS["convolutions"]["image"].astype(np.float64)}
+    wide = eager.run("convolutions", Procedure(dtype="float64"), inputs)
+    assert wide.completed, wide.failure
+    plain = eager.run("convolutions", Procedure()).outputs
+    assert {array.dtype.name for array in wide.outputs.values()} == {"float64"}
+    for name, array in wide.outputs.items():
+        assert 0 < np.abs(array - plain[name]).max() < 1e-5
 
 
 def test_small_batches_give_the_same(eager: Desk) -> None:

@@ -9,6 +9,40 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "trophies"
+PAGE = """# {title}
+
+What it costs.
+
+| Field | Value |
+| --- | --- |
+| Library | {library} |
+| Severity | {severity} |
+| Seen in | jax 0.10.2 |
+| Newest tried | jax 0.10.2 |
+| Settings | any |
+| Upstream | none found on 2026-11-18 |
+| Source | `lax.py` |
+
+## Documentation
+
+a
+
+## Expected
+
+b
+
+## Observed
+
+c
+
+## Cause
+
+d
+
+## Reproduce
+
+e
+"""
 
 
 def make_index(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -19,6 +53,10 @@ def make_index(*arguments: object) -> subprocess.CompletedProcess[str]:
 def put(root: Path, name: str, page: str) -> None:
     (root / name).mkdir()
     (root / name / "README.md").write_text(page, encoding="utf-8")
+
+
+def page(title: str = "a", library: str = "JAX", severity: str = "nan") -> str:
+    return PAGE.format(title=title, library=library, severity=severity)
 
 
 def lines_of(root: Path) -> list[str]:
@@ -33,40 +71,45 @@ def test_the_index_is_not_stale() -> None:
 
 
 def test_every_trophy_is_listed_once() -> None:
-    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    index = (FOLDER / "README.md").read_text(encoding="utf-8")
     names = [path.parent.name for path in FOLDER.glob("*/README.md")]
-    assert [name for name in names if page.count(f"]({name}/README.md)") != 1] == []
+    assert [name for name in names if index.count(f"]({name}/README.md)") != 1] == []
 
 
-def test_titles_decide_the_section_before_folders(tmp_path: Path) -> None:
-    put(tmp_path, "jax-shared", "# Keras on JAX: a\n\n- Versions: keras 3.1 on jax 0.10.2.\n- Expected: b\n")
-    put(tmp_path, "jax-sinc", "# jax.numpy.sinc: c\n\nVersions: jax 0.10.2, CPU; Python 3.11. Found by hand.\n")
-    put(tmp_path, "i0", "# d\n\nVersions: torch 2.13.0+cpu, tensorflow-cpu\n2.21.0 (the script runs torch).\n")
-    lines = lines_of(tmp_path)
-    headed = {lines[index]: lines[index + 2] for index, line in enumerate(lines) if line.startswith("## ")}
-    assert headed == {
-        "## Keras on JAX": "- [Keras on JAX: a](jax-shared/README.md) (keras 3.1, jax 0.10.2)",
-        "## JAX": "- [jax.numpy.sinc: c](jax-sinc/README.md) (jax 0.10.2)",
-        "## Several libraries": "- [d](i0/README.md) (torch 2.13.0, tensorflow 2.21.0)",
-    }
+def test_sorted_by_library_then_severity_then_title(tmp_path: Path) -> None:
+    put(tmp_path, "a", page("z", "torch", "crash"))
+    put(tmp_path, "b", page("y", "JAX", "digits"))
+    put(tmp_path, "c", page("x", "JAX", "wrong"))
+    put(tmp_path, "d", page("w", "JAX", "wrong"))
+    assert [line for line in lines_of(tmp_path) if line.startswith("## ") or "README.md)" in line] == [
+        "## JAX",
+        "| wrong | [w](d/README.md) | jax 0.10.2 |",
+        "| wrong | [x](c/README.md) | jax 0.10.2 |",
+        "| digits | [y](b/README.md) | jax 0.10.2 |",
+        "## torch",
+        "| crash | [z](a/README.md) | jax 0.10.2 |",
+    ]
 
 
-def test_who_is_right_is_not_listed_and_a_stated_severity_is(tmp_path: Path) -> None:
-    said = "keras 3.1 on torch 2.1; jax 0.10 agrees with numpy; on tensorflow 2.2 it is right."
-    put(tmp_path, "keras-torch-a", f"# Keras on torch: a\n\n- Versions: {said}\n- Severity: nan\n")
-    assert lines_of(tmp_path)[-1] == "- [Keras on torch: a](keras-torch-a/README.md) (keras 3.1, torch 2.1; nan)"
+def test_counted_by_severity(tmp_path: Path) -> None:
+    put(tmp_path, "b", page("y", "JAX", "digits"))
+    put(tmp_path, "c", page("x", "JAX", "wrong"))
+    assert "| [JAX](#jax) |  | 1 |  |  | 1 | 2 |" in lines_of(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("page", "complaint"),
+    ("text", "complaint"),
     [
-        ("no heading\n\nVersions: jax 0.10.2\n", "no line '# TITLE'"),
-        ("# a\n\nVersions: the newest\n", "no 'Versions:'"),
-        ("# a\n\nVersions: jax 0.10.2\n\nSeverity: dreadful\n", "'dreadful' is none of crash, wrong"),
+        ("no heading\n", "does not begin with '# TITLE'"),
+        (page().replace("| Settings | any |\n", ""), "lacks Settings"),
+        (page().replace("## Cause\n\nd\n", ""), "lacks Cause"),
+        (page().replace("## Expected\n\nb\n", "## Expected\n\n"), "lacks Expected"),
+        (page(severity="dreadful"), "Severity 'dreadful' is none of crash, wrong"),
+        (page(library="Theano"), "Library 'Theano' is none of Keras"),
     ],
 )
-def test_a_page_that_lacks_something_is_named(tmp_path: Path, page: str, complaint: str) -> None:
-    put(tmp_path, "jax-a", page)
+def test_a_page_that_lacks_something_is_named(tmp_path: Path, text: str, complaint: str) -> None:
+    put(tmp_path, "jax-a", text)
     done = make_index(tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("jax-a: ")
@@ -74,7 +117,7 @@ def test_a_page_that_lacks_something_is_named(tmp_path: Path, page: str, complai
 
 
 def test_a_stale_index_is_told_and_left_alone(tmp_path: Path) -> None:
-    put(tmp_path, "jax-a", "# a\n\nVersions: jax 0.10.2\n")
+    put(tmp_path, "jax-a", page())
     (tmp_path / "README.md").write_text("old", encoding="utf-8")
     done = make_index("--check", tmp_path)
     assert done.returncode == 1

@@ -30,6 +30,11 @@ class StopReason(Enum):
     INTERRUPTED = "interrupted"
 
 
+def latest_end(seconds: float) -> float:
+    """After how many seconds what is under way is given up, where so many were to be spent."""
+    return seconds + min(_GRACE * seconds, _LONGEST_GRACE)
+
+
 @dataclass
 class CampaignBudget:
     """One engine's share: the whole time on the wall, with what it takes to confirm, reduce and file.
@@ -93,7 +98,7 @@ class CampaignBudget:
 
     @property
     def end_of_confirming(self) -> float:
-        return self._moment(self._total + min(_GRACE * self._total, _LONGEST_GRACE))
+        return self._moment(latest_end(self._total))
 
     @property
     def end_of_reducing(self) -> float:

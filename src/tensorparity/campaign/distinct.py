@@ -27,6 +27,8 @@ class Distinct:
         self._merged: dict[str, str] = {}
         #: By signature, the public names through which it was met besides its own.
         self.reached_through: dict[str, set[str]] = {}
+        #: By signature, those that it would have had under these names.
+        self.aliases: dict[str, set[str]] = {}
 
     def of(self, found: Sequence[tuple[Finding, Prepared]]) -> list[tuple[Finding, Prepared]]:
         """Those that are no other's defect once more; what was not reduced to its end may be anything."""
@@ -46,8 +48,9 @@ class Distinct:
         """One more sighting of the defect of this signature."""
         self.again[signature] += 1
         self._merged[finding.id] = signature
-        if finding.diagnosis.api:
-            self.reached_through.setdefault(signature, set()).add(finding.diagnosis.api)
+        names = {*finding.reached_through, *([finding.diagnosis.api] if finding.diagnosis.api else [])}
+        self.reached_through.setdefault(signature, set()).update(names)
+        self.aliases.setdefault(signature, set()).update(finding.aliases)
 
     def is_merged(self, identity: str) -> bool:
         """Whether the finding of this id was merged into another; it is counted once more then."""

@@ -12,6 +12,7 @@ from ..core.messages import gist
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
+from ..oracles.documentation import suspecting_documentation
 from ..oracles.kinds import particular_oracle
 from ..reporting.facts import TargetFacts
 from ..reporting.words import with_words
@@ -39,10 +40,12 @@ def make_finding(
     subject: str,
     original: Suspicion | None = None,
     traits: Traits | None = None,
+    above: Suspicion | None = None,
 ) -> Finding:
     """A finding with an identity that survives a resume: what it was when it was found, and of what.
 
     Args:
+        above: the layer through which users meet it, where ``suspicion`` is about a function below that.
         original: as it was found, where ``suspicion`` is what reduction made of it. How far reduction got
             depends on the time it had, and must not make another finding of it.
     """
@@ -54,13 +57,15 @@ def make_finding(
         kind=suspicion.kind,
         stage=suspicion.stage,
         targets=suspicion.targets,
-        diagnosis=suspicion.diagnosis,
+        diagnosis=suspecting_documentation(suspicion),
         signature=suspicion.signature,
         cluster=cluster_of(suspicion, traits or Traits()),
         versions={target: dict(outcome.record.versions) for target, outcome in outcomes.items()},
         reduced=suspicion.reduced,
         not_reduced=suspicion.not_reduced,
         settings=_settings(suspicion, outcomes),
+        reached_through=(above.diagnosis.api,) if above and above.diagnosis.api else (),
+        aliases=(above.signature,) if above else (),
     )
     return with_words(finding)
 

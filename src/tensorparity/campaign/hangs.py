@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from ..core.errors import OutOfTimeError
 from ..core.finding import Class
 from ..core.suspicion import Suspicion
+from ..core.time_limit import TimeLimit
 from ..core.verdict import Kind
 from ..targets.hanging import HangMemory
+from ..targets.runner import LocalRunner
 from ..triage.examine import Examined, Examiner
 from ..triage.reduction.order import sort_key
 from ..triage.reduction.preparation import needed_targets
@@ -31,9 +33,14 @@ _Key = tuple[str, ...]
 def split_hangs(examined: Examined) -> tuple[list[Suspicion], Examined]:
     """The hangs among the suspicions of a case, and the case with the others."""
     found = examined.judged.suspicions
-    hangs = [s for s in found if s.kind is Kind.HANG and s.diagnosis.klass is Class.DEFECT]
+    hangs = of_hangs(found)
     rest = tuple(s for s in found if s not in hangs)
     return hangs, replace(examined, judged=replace(examined.judged, suspicions=rest)) if hangs else examined
+
+
+def of_hangs(suspicions: Iterable[Suspicion]) -> list[Suspicion]:
+    """Those of what never answered and should have."""
+    return [s for s in suspicions if s.kind is Kind.HANG and s.diagnosis.klass is Class.DEFECT]
 
 
 @dataclass
@@ -49,12 +56,15 @@ class HangConfirmations:
     """The hangs of one campaign.
 
     Args:
-        memory: what the targets answer from memory; what does not hang again is forgotten there.
+        local: whose memory of hangs the targets answer from; what does not hang again is forgotten there.
     """
 
-    def __init__(self, examiner: Examiner, memory: HangMemory | None = None) -> None:
+    def __init__(self, examiner: Examiner, local: LocalRunner | None = None) -> None:
         self._examiner = examiner
-        self._memory = memory or HangMemory()
+        self._memory = local.hanging if local else HangMemory()
+        #: When they are given up: a phase of the campaign that ends does not end what goes on beside it.
+        self.time_limit = TimeLimit()
+        self._runner = local.within(self.time_limit) if local else examiner.runner
         self._pending: dict[_Key, _Asked] = {}
         self._attempts: Counter[_Key] = Counter()
         self._slots = threading.Semaphore(_AT_ONCE)
@@ -81,7 +91,7 @@ class HangConfirmations:
         needed = tuple(needed_targets(suspicion, self._examiner.setup.traits))
         with self._slots:
             try:
-                examiner = self._examiner.on(self._examiner.runner)
+                examiner = self._examiner.on(self._runner)
                 (again,) = examiner.confirm_all([replace(suspicion, targets=needed)])
             except OutOfTimeError:
                 return

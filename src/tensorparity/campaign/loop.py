@@ -119,6 +119,7 @@ class Loop:
         self._file()
 
     def _run_rounds(self) -> None:
+        self._session.hangs.time_limit.at = self._budget.end_of_confirming
         self._limit_search()
         while self._ask():
             self._take(self._flight.popleft())
@@ -292,7 +293,7 @@ class Loop:
             if self._waiting:
                 self._session.confirm(self._waiting)
         except OutOfTimeError:
-            self._session.unconfirmed += sum(len(item.judged.suspicions) for item in self._waiting)
+            self._session.unconfirmed += [s for item in self._waiting for s in item.judged.suspicions]
             self._convicted.clear()
         self._waiting.clear()
         self._session.take_hangs(wait=wait)

@@ -17,6 +17,7 @@ from ..core.jsontext import Json
 from ..core.outcome import Outcome
 from ..core.suspicion import Suspicion
 from ..core.time_limit import TimeLimit
+from ..core.verdict import Kind
 from ..operators.functions.catalogue import operator_of
 from ..oracles.kinds import CaseKind, kind_of
 from ..reporting import words
@@ -29,7 +30,7 @@ from ..triage.witnesses import with_testimonies
 from .distinct import Distinct
 from .events import Confirmed, FindingFiled, Listener
 from .filing import file_findings, make_finding, scripts_of
-from .hangs import HangConfirmations, names_of
+from .hangs import HangConfirmations, names_of, of_hangs
 
 #: Convictions wait for each other, because fresh workers are dear; but not for longer than this many cases.
 CONFIRM_EVERY = 200
@@ -113,11 +114,13 @@ class CampaignSession:
     _filed: dict[str, Prepared] = field(default_factory=dict)
     #: What each target did last, for its versions.
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    #: How many suspicions there was no time to confirm.
-    unconfirmed: int = 0
+    #: Suspicions that there was no time to confirm; ``hangs`` has its own.
+    unconfirmed: list[Suspicion] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.hangs = HangConfirmations(self.examiner, self.local.hanging if self.local else None)
+        self.hangs = HangConfirmations(self.examiner, self.local)
+        if self.selection.hangs_apart:
+            self.examiner.when_convicted = self._begin_early
         self.time_limit = self.local.settings.time_limit if self.local else TimeLimit()
         if self.store is not None:
             self.findings = {finding.id: finding for finding in self.store.findings(self.campaign)}
@@ -158,6 +161,10 @@ class CampaignSession:
         """Whether what was convicted in so many cases is confirmed and filed now."""
         return self.selection.is_due(waiting)
 
+    def _begin_early(self, suspicions: Sequence[Suspicion]) -> None:
+        """A hang is confirmed by waiting, which should not wait for the other cases of its round."""
+        self.hangs.begin(of_hangs(suspicions))
+
     def begin_hangs(self, hangs: Sequence[Suspicion]) -> None:
         """Have these looked at again while everything goes on; ``take_hangs`` takes them up."""
         self.hangs.begin(hangs)
@@ -177,7 +184,17 @@ class CampaignSession:
     def open_questions(self) -> list[str]:
         """What the time did not suffice for, and what was left out because it hangs; in words."""
         spared = self.local.hanging.spared() if self.local else {}
-        return words.left_open(self.unconfirmed, names_of(self.hangs.open), spared)
+        return words.left_open(len(self.unconfirmed), names_of(self.hangs.open), spared)
+
+    def suspected(self) -> tuple[tuple[str, ...], ...]:
+        """Of each suspicion that there was no time to confirm, whom it accuses."""
+        seen = [s.diagnosis.suspects for s in (*self.unconfirmed, *self.hangs.open)]
+        known = {name for suspects in seen for name in suspects} | self._found_hanging()
+        hanging = self.local.hanging.hanging() if self.local else {}
+        return (*seen, *((target,) for target, parts in hanging.items() for _ in parts if target not in known))
+
+    def _found_hanging(self) -> set[str]:
+        return {name for f in self.findings.values() if f.kind is Kind.HANG for name in f.diagnosis.suspects}
 
     def confirm(self, examined: Sequence[Examined]) -> None:
         """See suspicions again in fresh processes; they wait for ``file`` then, because Ctrl-C may come in between."""
@@ -250,7 +267,7 @@ class CampaignSession:
             done, original = (self.selection.complete(first.suspicion, s) for s in (item.suspicion, item.original))
             item = replace(item, suspicion=done, original=original)
         traits = self.examiner.setup.traits
-        return make_finding(item.suspicion, engine, self.outcomes, name, item.original, traits), item
+        return make_finding(item.suspicion, engine, self.outcomes, name, item.original, traits, item.above), item
 
     # At the end
 
@@ -272,7 +289,9 @@ class CampaignSession:
         again = self.distinct.again.get(finding.signature, 0)
         names = self.distinct.reached_through.get(finding.signature, set()) - {finding.diagnosis.api}
         through = tuple(sorted(names | set(finding.reached_through)))
-        return replace(finding, sightings=max(finding.sightings, 1 + again), reached_through=through)
+        aliases = tuple(sorted({*finding.aliases, *self.distinct.aliases.get(finding.signature, ())}))
+        sightings = max(finding.sightings, 1 + again)
+        return replace(finding, sightings=sightings, reached_through=through, aliases=aliases)
 
     def _update(self, finding: Finding) -> None:
         if self.findings[finding.id] != finding:

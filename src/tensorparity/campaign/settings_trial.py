@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.endings import DEADLY
-from ..core.engine import Ask
+from ..core.engine import Ask, Engine
 from ..core.errors import OutOfTimeError
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Finding
@@ -28,12 +28,17 @@ from ..targets.environments import available_instruction_set
 from ..targets.runner import LocalRunner
 from ..targets.varied import Round, VariedRunner, rounds_of
 from ..triage.examine import Examined, Examiner
-from ..triage.reduction.preparation import Prepared
+from ..triage.reduction.preparation import Prepared, ReducingSettings
 from ..triage.reproduce.pinned import with_settings
 from ..triage.reproduce.script import Reproducer
 from ..triage.reproduce.scripts import verify
+from .budget import StopReason, latest_end
 from .events import Listener
+from .loop import run_engines
 from .session import CampaignSession
+
+#: Of a campaign's time, what is kept for trying settings.
+_KEPT = 1 / 10
 
 _Shown = dict[Setting, bool]
 
@@ -60,18 +65,50 @@ def without_trial(seconds: float | None, reserved: float) -> float | None:
     return seconds if seconds is None or reserved == math.inf else seconds - reserved
 
 
-def try_settings(session: CampaignSession, runner: LocalRunner, tell: Listener, seconds: float) -> bool:
+def run_and_try_settings(
+    session: CampaignSession,
+    engines: Sequence[Engine],
+    tell: Listener,
+    reducing: ReducingSettings | None,
+    *,
+    seconds: float | None,
+    cases: int | None,
+    began: float,
+) -> StopReason:
+    """Run engines, and try what they found under other settings, all of it in the time there is.
+
+    Args:
+        seconds: the whole time on the wall; None where only the cases count.
+        began: when it began to count, on the monotonic clock.
+    """
+    trying = reducing.settings_seconds if reducing and session.local else 0.0
+    kept = _KEPT * seconds if seconds is not None and 0 < trying < math.inf else 0.0
+    left = None if seconds is None else seconds - kept
+    stop = run_engines(session, engines, seconds=left, cases=cases, began=began)
+    if trying and session.local and stop is not StopReason.INTERRUPTED:
+        ends = began + latest_end(seconds) if kept and seconds is not None else math.inf
+        if not try_settings(session, session.local, tell, trying, ends):
+            return StopReason.INTERRUPTED
+    return stop
+
+
+def try_settings(
+    session: CampaignSession, runner: LocalRunner, tell: Listener, seconds: float, ends: float = math.inf
+) -> bool:
     """Try what was filed for so many seconds, and keep what comes of it; in 0, nothing is tried.
+
+    Args:
+        ends: when all of it is given up, on the monotonic clock.
 
     Returns:
         False where the user interrupted it.
     """
-    if not seconds:
+    if not seconds or time.monotonic() >= ends:
         return True
     defects = [_Defect(finding, item) for finding, item in session.filed() if _can_be_tried(finding, item)]
     shown: dict[str, _Shown] = {defect.finding.id: {} for defect in defects}
     limit = runner.settings.time_limit
-    limit.at = time.monotonic() + seconds
+    limit.at = min(time.monotonic() + seconds, ends)
     try:
         _try_rounds(session.examiner, runner, tell, defects, shown)
     except OutOfTimeError:

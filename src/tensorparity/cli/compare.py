@@ -77,6 +77,7 @@ from .options import (
 )
 @click.option("--store", metavar="URL", help="Where findings go.  [default: the --out folder]")
 @click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
+@click.option("--redact", is_flag=True, help="Leave inputs, what they gave, and scripts out of the reports.")
 @reducing_options
 @running_options
 def command(
@@ -108,6 +109,7 @@ def command(
     weight_tolerance: float,
     store: str | None,
     out: Path,
+    redact: bool,
     no_reduce: bool,
     reduce_budget: float,
     targets: str | None,
@@ -129,6 +131,7 @@ def command(
     from ..generators.inputs.models import parse_draw
     from ..oracles.kinds import CRADLE, check_choice
     from ..oracles.pair import PairSettings
+    from ..reporting.redaction import redacted
     from ..targets.selection import choose_for_model, with_threads
     from .progress import progress
 
@@ -165,6 +168,7 @@ def command(
     with progress(quiet, budget=budget, targets=settings.targets) as listener:
         compared = compare(model, settings, listener)
     facts = with_known(compared.facts)
+    facts = redacted(facts) if redact else facts
     report = write_report(facts, out)
     show(facts, output_format, quiet, out)
     if output_format == "text" and not quiet:

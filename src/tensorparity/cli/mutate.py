@@ -56,6 +56,9 @@ _LEVELS = ("net", "input", "weight", "input+weight", "all")
 )
 @click.option("--searched", type=click.IntRange(min=0), default=1, show_default=True, help="Variants per pair.")
 @click.option("--generations", type=click.IntRange(min=1), default=20, show_default=True, help="Of one search.")
+@click.option(
+    "--search-budget", "search_seconds", type=Duration(), help="Time for each search.  [default: its generations alone]"
+)
 @click.option("--population", type=click.IntRange(min=2), default=64, show_default=True, help="n of Algorithm 1.")
 @click.option("--parents", type=click.IntRange(min=1), default=8, show_default=True, help="m: how many survive.")
 @click.option(
@@ -81,7 +84,9 @@ _LEVELS = ("net", "input", "weight", "input+weight", "all")
 @click.option("--inputs", type=click.IntRange(min=1), default=10_000, show_default=True, help="Test inputs, at most.")
 @click.option("--data", type=click.Path(path_type=Path, dir_okay=False), help="An .npz file with inputs of your own.")
 @click.option(
-    "--protocol", type=click.Choice(["paper"]), help="The paper's settings: 500 variants, 20 searched, first failure."
+    "--protocol",
+    type=click.Choice(["paper"]),
+    help="The paper's settings: 500 variants, 20 searched, half an hour each.",
 )
 @click.option("--budget", type=Duration(), help="Time for all of it; without one it runs to its end.")
 @click.option("--resume", is_flag=True, help="Go on with the last run of this seed and these settings.")
@@ -155,21 +160,22 @@ def command(
 
 def _audee_settings(rest: dict[str, Any], levels: tuple[str, ...], goals: tuple[str, ...], protocol: str | None) -> Any:
     """The engine's settings out of the options; what is left in ``rest`` are those of the runner."""
-    from ..engines.audee.settings import AudeeSettings, paper_settings
+    from ..engines.audee.settings import GOALS, AudeeSettings, paper_settings
     from ..generators.search.genetic import LEVELS, SearchSettings
 
     search = SearchSettings(
         rest.pop("population"), rest.pop("parents"), rest.pop("crossover"), rest.pop("mutation"), rest.pop("scale")
     )
     wanted = LEVELS if "all" in levels else tuple(level for level in LEVELS if level in levels)
-    default = ("input", "weight") if goals != ("nan",) else ("input+weight",)
+    default = LEVELS if protocol else ("input", "weight") if goals != ("nan",) else ("input+weight",)
     settings = AudeeSettings(
         variants=rest.pop("variants"),
         invalid=rest.pop("invalid"),
         levels=wanted if levels else default,
-        goals=goals or ("inconsistency",),
+        goals=goals or (GOALS if protocol else ("inconsistency",)),
         searched=rest.pop("searched") if levels != ("net",) else 0,
         generations=rest.pop("generations"),
+        search_seconds=rest.pop("search_seconds"),
         inputs=rest.pop("inputs"),
         watch=rest.pop("fitness_layer"),
         search=search,

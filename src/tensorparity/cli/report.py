@@ -11,6 +11,8 @@ from ..core.errors import UsageError
 from .options import DEFAULT_OUT, FORMATS, write_files
 
 if TYPE_CHECKING:
+    from ..reporting.base import Rendered
+    from ..reporting.facts import Facts
     from ..store.database import Store
 
 
@@ -23,6 +25,14 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Write drafts of bug reports there: a Markdown file per library, minor defects of a kind in one report.",
 )
+@click.option(
+    "--diff",
+    "pair",
+    nargs=2,
+    metavar="A B",
+    help="What run B has that run A has not: new, fixed, still there. Each is a number, last, or a store's folder.",
+)
+@click.option("--redact", is_flag=True, help="Leave out inputs, what they gave, and scripts.")
 @click.option("--store", metavar="URL", help="Where the runs are kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @click.option("--format", "output_format", metavar="NAME", help=f"{FORMATS}  [default: text; markdown for --issue]")
@@ -32,6 +42,8 @@ def command(
     run: str | None,
     identity: str | None,
     bundle: Path | None,
+    pair: tuple[str, str] | None,
+    redact: bool,
     store: str | None,
     out: Path,
     output_format: str | None,
@@ -42,25 +54,21 @@ def command(
 
     Known differences are applied as they are now. Exits 0 whatever is in it: nothing is judged anew.
     """
-    from ..commands.known_differences import with_known
-    from ..commands.report import stored_facts
-    from ..reporting.base import Rendered, report_named
+    from ..reporting.base import report_named
     from ..reporting.bundle import render as render_bundle
-    from ..store.database import open_store
+    from ..reporting.redaction import redacted
 
+    if pair and (run or identity):
+        raise UsageError("--diff names two runs; leave out RUN and --issue")
     text: Rendered
     if bundle is not None:
         _check_bundle(identity, output_format, output)
-    if run and not run.isdecimal() and run != "last":
-        store, run = run, None
-    with open_store(store or out, folder=out if store and "://" in store else None, create=False) as opened:
-        if identity is not None:
-            text = _issue(opened, identity, output_format or "markdown", run)
-        elif bundle is not None:
-            text = render_bundle(with_known(stored_facts(opened, run)))
-        else:
-            report = report_named(output_format or "text")
-            text = report.render(with_known(stored_facts(opened, run)))
+    if identity is not None:
+        text = _issue(identity, output_format or "markdown", run, store, out)
+    else:
+        facts = _difference(pair, store, out) if pair else _stored(run, store, out)
+        render = render_bundle if bundle is not None else report_named(output_format or "text").render
+        text = render(redacted(facts) if redact else facts)
     if not isinstance(text, str):
         write_files(text, bundle or output or out)
         if bundle is not None and not text:
@@ -79,7 +87,45 @@ def _check_bundle(identity: str | None, output_format: str | None, output: Path 
         raise UsageError(f"--bundle writes Markdown files into its folder; leave out {' and '.join(given)}")
 
 
-def _issue(store: Store, identity: str, output_format: str, run: str | None) -> str:
+def _opened(run: str | None, store: str | None, out: Path) -> tuple[Store, str | None]:
+    """The store of a run, and the run in it: a number, ``last``, or the folder of a store with all of its runs."""
+    from ..store.database import open_store
+
+    if run and not run.isdecimal() and run != "last":
+        store, run = run, None
+    return open_store(store or out, folder=out if store and "://" in store else None, create=False), run
+
+
+def _stored(run: str | None, store: str | None, out: Path) -> Facts:
+    from ..commands.known_differences import with_known
+    from ..commands.report import stored_facts
+
+    opened, chosen = _opened(run, store, out)
+    with opened:
+        return with_known(stored_facts(opened, chosen))
+
+
+def _difference(pair: tuple[str, str], store: str | None, out: Path) -> Facts:
+    from ..commands.known_differences import with_known
+    from ..commands.report import run_difference
+
+    before, after = (_opened(side, store, out) for side in pair)
+    with before[0], after[0]:
+        return with_known(run_difference(before, after))
+
+
+def _issue(identity: str, output_format: str, run: str | None, store: str | None, out: Path) -> str:
+    """The draft of a bug report.
+
+    Raises:
+        UsageError: if there is none, or it is asked for otherwise.
+    """
+    opened, chosen = _opened(run, store, out)
+    with opened:
+        return _draft(opened, identity, output_format, chosen)
+
+
+def _draft(store: Store, identity: str, output_format: str, run: str | None) -> str:
     from ..commands.known_differences import find_finding
     from ..reporting.facts import Facts
     from ..reporting.json_document import render

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..campaign.budget import StopReason
@@ -17,7 +17,6 @@ from ..campaign.tally import CampaignTally
 from ..core.engine import Engine
 from ..core.errors import RunError
 from ..core.finding import Finding
-from ..core.jsontext import Json
 from ..core.runner import Runner
 from ..core.verdict import Judgement
 from ..engines.audee.stress import StressSettings
@@ -28,15 +27,14 @@ from ..oracles.kinds import check_choice
 from ..oracles.pair import PairSettings
 from ..reporting import words
 from ..reporting.facts import Facts
-from ..reporting.words import under_stress
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cache
-from ..targets.selection import arbiters_for
+from ..targets.selection import arbiters_for, functions_below
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 from .sources.models import Context, ModelSource, open_source
 from .sources.open_sizes import fitting_draws
-from .stress import stress_model
+from .stress import Stress, Stressed
 from .whole_models import HIGH_PRECISION, WITH_ITSELF, ExaminedModel, ModelExaminer, run_model
 
 
@@ -106,7 +104,8 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
     began = time.monotonic()
     check_choice(settings.oracle)
     arbiters = arbiters_for(settings.targets)
-    with open_runner([*settings.targets, *arbiters], settings.runner) as runner, ExitStack() as opened:
+    everybody = list(dict.fromkeys([*settings.targets, *arbiters, *functions_below(settings.targets)]))
+    with open_runner(everybody, settings.runner) as runner, ExitStack() as opened:
         context = Context(runner, settings.runner, settings.targets, settings.seed, listener, arbiters, settings.draws)
         source = open_source(model, context)
         draws = settings.draws
@@ -117,11 +116,10 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         engine = models.engine(data.inputs, data.labels)
         store = opened.enter_context(_open_store(settings)) if settings.store is not None else None
         run = _Run(model, settings, runner, models.begin(data.labels), began)
-        run.go(models, engine, store, listener)
+        stress = None
         if settings.stress is not None:
-            run.stressed = stress_model(
-                runner, source.model, data, settings.targets, settings.stress, settings.seed, listener
-            )
+            stress = Stress(runner, source.model, data, settings.targets, settings.stress, settings.seed)
+        run.go(models, engine, store, listener, stress)
         return run.compared(source, data, time.monotonic() - began)
 
 
@@ -140,11 +138,13 @@ class _Run:
         self._findings: tuple[Finding, ...] = ()
         self._stop = StopReason.CASES
         self._open: list[str] = []
-        #: By pair, how far apart the model came under stress, and notes.
-        self.stressed: tuple[list[Json], list[str]] = ([], [])
+        self._suspected: tuple[tuple[str, ...], ...] = ()
+        self._stressed = Stressed()
 
-    def go(self, models: ModelExaminer, engine: Engine, store: Store | None, listener: Listener) -> None:
-        """Run the engine to its end."""
+    def go(
+        self, models: ModelExaminer, engine: Engine, store: Store | None, listener: Listener, stress: Stress | None
+    ) -> None:
+        """Run the engine to its end, then the search of ``--stress``."""
         settings, examiner = self._settings, models.examiner()
         campaign = _begin(store, self._model, settings)
         preparation = Preparation(self._runner, examiner, settings.reducing, listener, settings.runner.time_limit)
@@ -153,12 +153,16 @@ class _Run:
             examiner, preparation, emit, store, campaign, settings.runner.faults, self._model, local=self._runner
         )
         stop = self._stop = run_model(session, engine, self._examined, settings.budget, self._began)
+        if stress is not None and stop is StopReason.CASES:
+            left = None if settings.budget is None else settings.budget - (time.monotonic() - self._began)
+            self._stressed = replace(stress, seconds=left).run(session, listener)
         if settings.reducing and self._examined.suspicions:
             self._examined.phases["reduce"] = time.monotonic() - self._examined.last
         if store is not None:
             store.finish_campaign(campaign, "completed" if stop is StopReason.CASES else stop.value)
-        self._findings = tuple(session.findings.values())
+        self._findings = self._stressed.findings or tuple(session.findings.values())
         self._open = session.open_questions()
+        self._suspected = session.suspected()
 
     def compared(self, source: ModelSource, data: Data, seconds: float) -> Compared:
         """What came of it.
@@ -175,10 +179,6 @@ class _Run:
             examined.notes.append(words.never_trained(settings.targets))
         return Compared(self._facts(source, data, seconds), examined, bool(broken) or nobody or untrained)
 
-    def _stress_notes(self) -> list[str]:
-        pairs, notes = self.stressed
-        return [*notes, *(under_stress(pair) for pair in pairs)]
-
     def _facts(self, source: ModelSource, data: Data, seconds: float) -> Facts:
         settings, examined, tally = self._settings, self._examined, self._tally
         return Facts(
@@ -190,7 +190,7 @@ class _Run:
                 "cases": data.count,
                 "undecided": sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons),
                 **tally.tables,
-                **({"stress": self.stressed[0]} if self.stressed[0] else {}),
+                **({"stress": list(self._stressed.pairs)} if self._stressed.pairs else {}),
             },
             findings=self._findings,
             comparisons=tuple(examined.comparisons),
@@ -203,13 +203,14 @@ class _Run:
                 *data.notes,
                 *examined.notes,
                 *self._open,
-                *self._stress_notes(),
+                *self._stressed.notes,
             ),
             phases=examined.phases,
             isolated_threshold=K,
             self_agreement=examined.self_agreement,
             interrupted=self._stop is StopReason.INTERRUPTED,
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
+            suspected=self._suspected,
             training=examined.training,
             high_precision=examined.high_precision,
             scripts=tally.scripts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from ..campaign.sections import Sections
 from ..core.errors import UsageError
 from ..core.jsontext import Json
 from ..core.oracle import Setup
+from ..core.verdict import Kind
 from ..engines.eagle.engine import EagleEngine, targets_by_library
 from ..engines.eagle.inputs import listings, questions
 from ..engines.eagle.settings import EagleSettings
@@ -61,7 +63,29 @@ def _with_tables(facts: Facts) -> Facts:
     tables = facts.stats.get("engine_tables", {}).get(_ENGINE, {})
     coverage = tables.get("coverage", {})
     apis = sum(own["tested"] for own in coverage.values())
+    seconds = Counter[str]()
+    for target, spent in facts.stats.get("worker_seconds", {}).items():
+        seconds[traits_of([target])[target].calls] += spent
+    timed = {
+        library: {**own, "worker_seconds_per_pair": round(seconds[library] / own["pairs"], 3)}
+        for library, own in tables.get("table_3", {}).items()
+    }
+    tables = {**tables, "table_3": timed, **_rq3(tables, facts)}
     return replace(facts, stats={**facts.stats, "apis": apis, "equivalences": tables})
+
+
+def _rq3(tables: Mapping[str, Json], facts: Facts) -> dict[str, Json]:
+    """Of the distinct defects, what an oracle for crashes would see, and whose functions no other library has."""
+    defects = {finding.signature: finding for finding in facts.defects}
+    others = tables.get("counterparts", {})
+    deadly = [f for f in defects.values() if f.kind in (Kind.CRASH, Kind.HANG)]
+    lonely = [f for f in defects.values() if not others.get(f.diagnosis.api or "")]
+    known = len(tables.get("libraries", ())) > 1
+    return {
+        "defects": len(defects),
+        "seen_by_crash_oracle": sorted({f.diagnosis.api or "" for f in deadly}),
+        "no_counterpart": sorted({f.diagnosis.api or "" for f in lonely}) if known else None,
+    }
 
 
 def choose_libraries(text: str | None) -> list[str]:
@@ -75,12 +99,20 @@ def choose_libraries(text: str | None) -> list[str]:
     for name in wanted:
         flavours = [target for target in TARGETS.names() if TARGETS.get(target).traits.family == name]
         if flavours and name not in TARGETS:
-            chosen += [target for target in flavours if installed_target(target)]
+            # what a flavour compiles is compiled by a rule, on the target that compiles nothing by itself
+            plain = [target for target in flavours if not _has_plain_twin(target, flavours)]
+            chosen += [target for target in plain if installed_target(target)]
         else:
             chosen += named_targets(name)
     if not chosen:
         raise UsageError(f"none of {', '.join(wanted)} is installed")
     return list(dict.fromkeys(chosen))
+
+
+def _has_plain_twin(target: str, flavours: Sequence[str]) -> bool:
+    own = TARGETS.get(target).traits
+    others = [TARGETS.get(other).traits for other in flavours]
+    return own.compiled and any(other.calls == own.calls and not other.compiled for other in others)
 
 
 def list_equivalences(settings: EquivSettings) -> Facts:

@@ -13,10 +13,9 @@ from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import CaseDone, Event, Listener, Progress, silent, to_all
 from ..campaign.filing import target_facts
-from ..campaign.loop import run_engines
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession, open_campaign
-from ..campaign.settings_trial import try_settings, without_trial
+from ..campaign.settings_trial import run_and_try_settings
 from ..campaign.tally import CampaignTally, EngineTally
 from ..core.errors import UsageError
 from ..core.jsontext import Json
@@ -36,7 +35,7 @@ from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.line_coverage import line_coverage
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from ..targets.selection import witnesses_for
+from ..targets.selection import functions_below, witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 from .voted_layers import VotedRun, VotedShelf
@@ -282,12 +281,15 @@ class Fuzz:
         """Until the count or the budget is reached; Ctrl-C ends the run, not the report."""
         settings = self._settings
         seconds = None if settings.models is not None else settings.budget
-        trying = settings.reducing.settings_seconds if settings.reducing else 0.0
-        seconds = without_trial(seconds, trying)
-        self.stop = run_engines(self.session, [self._engine], seconds=seconds, cases=settings.models, began=self._began)
-        interrupted = self.stop is StopReason.INTERRUPTED
-        if not interrupted and not try_settings(self.session, self._runner, self._tell, trying):
-            self.stop = StopReason.INTERRUPTED
+        self.stop = run_and_try_settings(
+            self.session,
+            [self._engine],
+            self._tell,
+            settings.reducing,
+            seconds=seconds,
+            cases=settings.models,
+            began=self._began,
+        )
         if settings.runner.lines and self.stop is not StopReason.INTERRUPTED:
             self._count_lines()
         self._store.finish_campaign(self._campaign, self.stop.value)
@@ -304,6 +306,7 @@ class Fuzz:
         """Stages that were asked for and that no target comes to."""
         traits = traits_of(self._settings.targets)
         reached = {traits[target].max_goal for target in self._settings.targets}
+        reached |= {Goal.UPDATE for target in self._settings.targets if traits[target].optimizers}
         return [
             stage.value for stage in self._settings.stages if stage in _NEEDED and not reached & set(_NEEDED[stage])
         ]
@@ -369,6 +372,7 @@ class Fuzz:
             isolated_threshold=K,
             interrupted=self.stop is StopReason.INTERRUPTED,
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
+            suspected=self.session.suspected(),
             undecided=dict(tally.undecided),
             unsupported=printed.get("unsupported_reasons", {}),
         )
@@ -404,10 +408,11 @@ def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
     """
     began = time.monotonic()
     workers = settings.runner.workers or len(settings.targets)
-    witnesses = witnesses_for(settings.targets)
+    witnesses, below = witnesses_for(settings.targets), functions_below(settings.targets)
+    everybody = list(dict.fromkeys([*settings.targets, *witnesses, *below]))
     with (
         open_store(settings.store, folder=settings.folder) as store,
-        open_runner([*settings.targets, *witnesses], replace(settings.runner, workers=workers)) as runner,
+        open_runner(everybody, replace(settings.runner, workers=workers)) as runner,
     ):
         campaign = Fuzz(settings, runner, store, listener, began)
         campaign.run()

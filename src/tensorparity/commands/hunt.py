@@ -12,10 +12,9 @@ from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import Listener, silent, to_all
 from ..campaign.filing import target_facts
-from ..campaign.loop import run_engines
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession, open_campaign
-from ..campaign.settings_trial import try_settings, without_trial
+from ..campaign.settings_trial import run_and_try_settings
 from ..campaign.tally import CampaignTally
 from ..core.engine import Engine, calls_functions
 from ..core.jsontext import Json
@@ -28,7 +27,7 @@ from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cache
-from ..targets.selection import witnesses_for
+from ..targets.selection import functions_below, witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 
@@ -123,13 +122,16 @@ class Hunt:
         """Run every engine for its share of the budget; Ctrl-C ends the hunt, not the report."""
         settings = self._settings
         seconds = None if settings.cases is not None else settings.budget
-        trying = settings.reducing.settings_seconds if settings.reducing else 0.0
-        seconds = without_trial(seconds, trying)
         engines = [self._engine(name) for name in settings.engines or ENGINES.names()]
-        self.stop = run_engines(self.session, engines, seconds=seconds, cases=settings.cases, began=self._began)
-        interrupted = self.stop is StopReason.INTERRUPTED
-        if not interrupted and not try_settings(self.session, self._runner, self._tell, trying):
-            self.stop = StopReason.INTERRUPTED
+        self.stop = run_and_try_settings(
+            self.session,
+            engines,
+            self._tell,
+            settings.reducing,
+            seconds=seconds,
+            cases=settings.cases,
+            began=self._began,
+        )
         assert self.session.store is not None
         self.session.store.finish_campaign(self.campaign, self.stop.value)
 
@@ -150,6 +152,8 @@ class Hunt:
                 "stop_reason": self.stop.value,
                 "again": dict(self.session.distinct.again),
                 **self._single_cases(),
+                "worker_seconds": {name: round(spent, 3) for name, spent in self._runner.pool.cpu_seconds.items()},
+                **({"packing": packing} if (packing := self._runner.packing.to_json())["packs"] else {}),
                 "engine_tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
             },
             findings=tuple(self.session.findings.values()),
@@ -162,6 +166,7 @@ class Hunt:
             isolated_threshold=K,
             interrupted=self.stop is StopReason.INTERRUPTED,
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
+            suspected=self.session.suspected(),
             undecided=tally.undecided,
             unsupported=tally.unsupported,
             scripts=tally.scripts,
@@ -184,7 +189,8 @@ class Hunt:
 
 def _everybody(settings: HuntSettings) -> list[str]:
     """Whoever may be asked for something; a library may be a witness as well."""
-    return list(dict.fromkeys([*settings.targets, *witnesses_for(settings.targets), *settings.libraries]))
+    others = [*witnesses_for(settings.targets), *functions_below(settings.targets)]
+    return list(dict.fromkeys([*settings.targets, *others, *settings.libraries]))
 
 
 def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:

@@ -19,7 +19,7 @@ from ..core.procedure import Goal
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.reference.rounding import K
-from ..oracles.causal import CAUSAL, PLACES
+from ..oracles.causal import CAUSAL, EVERY, PLACES
 from ..oracles.kinds import WHOLE_MODELS, of_role
 from ..oracles.whole.sight import model_of
 from ..reporting.facts import Facts
@@ -74,7 +74,8 @@ def localize(
 
 def _with_parameters(opened: OpenCase, facts: Facts) -> Facts:
     """The facts with the places that causal testing names: layers, and the parameters of theirs that are guilty."""
-    examiner = opened.examiner(with_cache(opened.runner, opened.runner.settings))
+    runner = with_cache(opened.runner, opened.runner.settings)
+    examiner = opened.examiner(runner, {CAUSAL: {"values": EVERY}})
     (examined,) = examiner.examine([Ask(opened.case, opened.targets, (CAUSAL,))])
     places: Sequence[Place] = examined.judged.facts.get(PLACES, ())
     said = {BY_AUDEE: tuple(map(str, places))}

@@ -28,7 +28,7 @@ from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
 from ..targets.runner import LocalRunner, RunnerSettings, open_runner
-from ..targets.selection import witnesses_for
+from ..targets.selection import functions_below, witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 from ..zoo.keras_cache import has_cifar10
@@ -209,9 +209,11 @@ def mutate(settings: MutateSettings, listener: Listener = silent) -> Mutated:
     began = time.monotonic()
     if not settings.models:
         raise UsageError("mutate needs a seed model, for example --seed-model zoo:lenet5")
+    others = [*witnesses_for(settings.targets), *functions_below(settings.targets)]
+    asked = list(dict.fromkeys([*settings.targets, *others]))
     with (
         open_store(settings.store, folder=settings.folder) as store,
-        open_runner([*settings.targets, *witnesses_for(settings.targets)], settings.runner) as runner,
+        open_runner(asked, settings.runner) as runner,
     ):
         seeds, notes = [], []
         for name in settings.models:

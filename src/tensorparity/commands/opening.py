@@ -78,14 +78,18 @@ class OpenCase:
         given = self.given.cases.get(target, self.case)
         return replace(case, subject=given.subject) if case.subject == self.case.subject else case
 
-    def examiner(self, runner: Runner | None = None) -> Examiner:
+    def examiner(
+        self, runner: Runner | None = None, told: Mapping[str, Mapping[str, object]] | None = None
+    ) -> Examiner:
         """An examiner for this case and its targets.
 
         Args:
             runner: instead of the one that is open.
+            told: settings of oracles where the user gives none.
         """
         setup = Setup(self.case.seed, self.targets, traits_of(self.targets))
-        return Examiner(runner or self.runner, setup, deliver=self.deliver, settings=self.sections.oracles)
+        settings = {**(told or {}), **self.sections.oracles}
+        return Examiner(runner or self.runner, setup, deliver=self.deliver, settings=settings)
 
     @property
     def ask(self) -> Ask:

@@ -313,6 +313,7 @@ class _Run:
             isolated_threshold=K,
             interrupted=self._stop is StopReason.INTERRUPTED,
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
+            suspected=self._session.suspected(),
             precision=precision,
         )
 

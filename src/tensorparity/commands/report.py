@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from ..core.jsontext import Json
 from ..core.outcome import Status
 from ..core.verdict import Judgement
 from ..oracles.measure.patterns import UniqueInconsistencies
-from ..reporting.facts import Facts, TargetFacts
+from ..reporting import words
+from ..reporting.facts import Facts, RunDifference, TargetFacts
 from ..store.database import Campaign, Store
 
 #: The word for the latest run.
@@ -46,6 +48,59 @@ def stored_facts(store: Store, run: str | None = None) -> Facts:
         scripts=_texts(findings, store.script_path),
         drafts=_texts(findings, store.draft_path),
     )
+
+
+def run_difference(before: tuple[Store, str | None], after: tuple[Store, str | None]) -> Facts:
+    """The findings of the later run, the new ones first, with notes of what is new, gone, and still there.
+
+    Two findings are the same if they have one id, or count as one defect.
+
+    Raises:
+        UsageError: if a store has no such run.
+    """
+    old, new = stored_facts(*before), stored_facts(*after)
+    known, seen = _names(old.findings), _names(new.findings)
+    still = [finding for finding in new.findings if known & _names([finding])]
+    fresh = [finding for finding in new.findings if not known & _names([finding])]
+    gone = [finding for finding in old.findings if not seen & _names([finding])]
+    difference = RunDifference(
+        _told(old, before[0]),
+        _told(new, after[0]),
+        tuple(finding.id for finding in fresh),
+        tuple(finding.id for finding in gone),
+        tuple(finding.id for finding in still),
+        _did_as_much(before, after),
+    )
+    groups = (("new", fresh), (words.gone_as(difference.is_fixed), gone), ("still there", still))
+    notes = [f"{word}: {words.title(finding)} [{finding.id}]" for word, group in groups for finding in group]
+    return replace(new, findings=(*fresh, *still), difference=difference, notes=(*notes, *new.notes))
+
+
+def _names(findings: Iterable[Finding]) -> set[str]:
+    return {name for finding in findings for name in (finding.id, finding.cluster or finding.signature)}
+
+
+def _told(facts: Facts, store: Store) -> str:
+    return f"{facts.subject} ({store.folder.name})"
+
+
+def _did_as_much(before: tuple[Store, str | None], after: tuple[Store, str | None]) -> bool:
+    """Whether the later runs had the earlier ones' seeds and targets, and no fewer cases of each engine."""
+    done = _extent(after)
+    return all(done.get(what, -1) >= amount for what, amount in _extent(before).items())
+
+
+def _extent(side: tuple[Store, str | None]) -> dict[str, int]:
+    """How many cases there were, by command, seed, targets and engine."""
+    store, run = side
+    found: dict[str, int] = {}
+    for campaign in _chosen_campaigns(store, run):
+        whom = f"{campaign.command} {campaign.seed} {campaign.settings.get('targets')} {campaign.settings.get('model')}"
+        found.setdefault(whom, 1 if campaign.finished else 0)
+        for engine in store.engines(campaign.id):
+            name = f"{whom} {engine}"
+            found[name] = found.get(name, 0) + len(store.results(campaign.id, engine))
+    return found
 
 
 def _chosen_campaigns(store: Store, run: str | None) -> list[Campaign]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..core.finding import Class, Finding
+from ..core.evidence import Evidence
+from ..core.finding import Class, Diagnosis, Finding
 from ..core.jsontext import Json
 from ..core.verdict import Kind
 
+#: The evidence of which parameters are guilty (``triage/guilty_parameters``).
+_GUILTY = "guilty-parameters"
 #: How the paper calls what a bug looks like, by our kinds.
 _BEHAVIOUR: Mapping[Kind, str] = {
     Kind.NAN: "nan",
@@ -31,6 +34,16 @@ def bug_table(findings: Sequence[Finding], targets: Sequence[str]) -> dict[str, 
     return {behaviour: dict(own) for behaviour, own in sorted(found.items())}
 
 
+def _places(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """The layer with each of its guilty parameters; where nobody looked for them, with those that reduction left."""
+    api = diagnosis.api or "a model"
+    looked = [said for said in diagnosis.evidence if isinstance(said, Evidence) and said.code == _GUILTY]
+    if not looked:
+        return [(api, ", ".join(sorted(diagnosis.parameters)))]
+    guilty = [str(one["parameter"]) for said in looked for one in said.data["guilty"]]
+    return [(api, name) for name in guilty] or [(api, "")]
+
+
 def root_causes(findings: Sequence[Finding], blameless: Mapping[str, int]) -> dict[str, Json]:
     """What the differences are: distinct (layer, parameter) pairs by class.
 
@@ -38,9 +51,7 @@ def root_causes(findings: Sequence[Finding], blameless: Mapping[str, int]) -> di
     """
     pairs: dict[str, set[tuple[str, ...]]] = {}
     for finding in findings:
-        diagnosis = finding.diagnosis
-        place = (diagnosis.api or "a model", ", ".join(sorted(diagnosis.parameters)))
-        pairs.setdefault(diagnosis.klass.value, set()).add(place)
+        pairs.setdefault(finding.diagnosis.klass.value, set()).update(_places(finding.diagnosis))
     return {
         "pairs": {klass.value: len(pairs.get(klass.value, ())) for klass in Class},
         "set_aside": dict(blameless),

@@ -124,6 +124,7 @@ class Case:
         cotangents: by node key, for a replay of the backward pass.
         parents: by ``layer/weight``, one row per parent of the procedure's population.
         counterpart: makes the case an equivalence.
+        answers: by ``number/place``, what a recorded call of a function gives instead of its own answer.
     """
 
     subject: Subject
@@ -135,8 +136,9 @@ class Case:
     seed: int = 0
     counterpart: Counterpart | None = None
     parents: Arrays = field(default_factory=dict)
+    answers: Arrays = field(default_factory=dict)
 
-    GROUPS = ("inputs", "labels", "weights", "cotangents", "parents")
+    GROUPS = ("inputs", "labels", "weights", "cotangents", "parents", "answers")
 
     def __post_init__(self) -> None:
         for group in self.GROUPS:

@@ -71,6 +71,7 @@ class Finding:
         cluster: what counts as one defect; several findings may share it.
         sightings: how often it was met, this finding included.
         reached_through: other public names through which users meet the same defect.
+        aliases: signatures that it had, or would have, under those names: what was accepted by one stays accepted.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Finding:
     settings: Mapping[str, Json] = field(default_factory=dict)
     sightings: int = 1
     reached_through: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -138,6 +140,7 @@ class Finding:
             "wavering": list(diagnosis.wavering),
             "fused": diagnosis.fused,
             "not_reduced": self.not_reduced,
+            **({"aliases": list(self.aliases)} if self.aliases else {}),
         }
 
     @classmethod
@@ -174,6 +177,7 @@ class Finding:
             settings=data.get("settings", {}),
             sightings=data.get("sightings", 1),
             reached_through=tuple(data.get("reached_through", ())),
+            aliases=tuple(data.get("aliases", ())),
         )
 
 

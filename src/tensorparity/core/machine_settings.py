@@ -29,6 +29,8 @@ THREAD_VARIABLES = (
     "NPROC",  # XLA's CPU client sizes its pool by it
 )
 THREADS = "threads"
+#: What turns oneDNN's kernels on and off.
+ONEDNN_SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "onednn")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -77,6 +77,8 @@ class Procedure:
         variant: of a call, the way it is run: compiled by whom, on which memory, exported, mapped; empty for plainly.
         derivative: of a call, how often it is pulled back: 0, 1 or 2.
         rows: of a call, that many inputs are stacked along the first axis of every array, and run one by one.
+        calls: report every public function that the layers call, with its arguments (instrumented, as ``trace``), or
+            have the case's ``answers`` in place of what these give.
         population: run once per individual, with weights that are made of the case's ``parents``; the inputs are one
             row for all, or one row each.
     """
@@ -97,13 +99,14 @@ class Procedure:
     derivative: int = 0
     rows: int | None = None
     population: Population | None = None
+    calls: bool = False
 
     def to_json(self) -> Json:
         """Only what differs from the default, so that a field added later changes no old digest."""
         data: dict[str, Json] = {"goal": self.goal.value}
         if self.mode is not Mode.USER:
             data["mode"] = self.mode.value
-        for name in ("trace", "training", "reload"):
+        for name in ("trace", "training", "reload", "calls"):
             if getattr(self, name):
                 data[name] = True
         for name in ("batch_size", "dtype", "data_format", "steps", "rows"):
@@ -143,4 +146,5 @@ class Procedure:
             derivative=fields.field(data, "derivative", int, 0),
             rows=fields.count(data, "rows"),
             population=Population.from_json(population) if population else None,
+            calls=fields.field(data, "calls", bool, False),
         )

@@ -32,6 +32,11 @@ class Demands:
         truth: which side is run in float64 to see who is wrong: the first (0) or the second (1).
         accused: the only side that can be wrong; any of the two where it is None.
         narrow: the second side is of a narrower type; what leaves its range is left out.
+        relative: differences up to this share of the largest number are promised by nobody.
+        decibels: two pictures need to be no closer than this peak signal-to-noise ratio; 0 where that says nothing.
+        only: of the answers, those whose names begin so.
+        freedoms: what libraries leave open of the functions may differ between the two sides.
+        lacking: a way of running may be lacking, in words that of plain calls would be a fault.
     """
 
     agreement: Agreement = Agreement.ROUNDING
@@ -41,6 +46,11 @@ class Demands:
     truth: int = 0
     accused: int | None = None
     narrow: bool = False
+    relative: float = 0.0
+    decibels: float = 0.0
+    only: str = ""
+    freedoms: bool = True
+    lacking: bool = True
 
 
 class Rule(Protocol):
@@ -114,11 +124,62 @@ _OURS: dict[str, str] = {
     "torch-save": f"{_EQUIVALENCES}.save_and_load:PICKLE",
     "deep-copy": f"{_EQUIVALENCES}.save_and_load:DEEP_COPY",
     "module-export": f"{_EQUIVALENCES}.save_and_load:MODULE_EXPORT",
+    "whole-keras": f"{_EQUIVALENCES}.lives:WHOLE_KERAS",
+    "whole-h5": f"{_EQUIVALENCES}.lives:WHOLE_H5",
+    "model-keras": f"{_EQUIVALENCES}.lives:MODEL_KERAS",
+    "model-config": f"{_EQUIVALENCES}.lives:MODEL_CONFIG",
+    "model-clone": f"{_EQUIVALENCES}.lives:MODEL_CLONE",
+    "model-json": f"{_EQUIVALENCES}.lives:MODEL_JSON",
+    "model-weights": f"{_EQUIVALENCES}.lives:MODEL_WEIGHTS",
+    "evaluated-by-7": f"{_EQUIVALENCES}.lives:EVALUATED_BY_7",
+    "evaluated-by-100": f"{_EQUIVALENCES}.lives:EVALUATED_BY_100",
+    "optimizer-state": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_STATE",
+    "optimizer-copy": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_COPY",
+    "optimizer-file": f"{_EQUIVALENCES}.optimizer_states:OPTIMIZER_FILE",
     "strided": f"{_EQUIVALENCES}.memory:STRIDED",
     "turned": f"{_EQUIVALENCES}.memory:TURNED",
     "shifted": f"{_EQUIVALENCES}.memory:SHIFTED",
     "channels-last-memory": f"{_EQUIVALENCES}.memory:CHANNELS_LAST",
     "expanded": f"{_EQUIVALENCES}.memory:EXPANDED",
+    "by-element": f"{_EQUIVALENCES}.by_element:BY_ELEMENT",
+    "without-axes": f"{_EQUIVALENCES}.by_element:WITHOUT_AXES",
+    "among-others": f"{_EQUIVALENCES}.by_element:AMONG_OTHERS",
+    "row-by-row": f"{_EQUIVALENCES}.by_element:ROW_BY_ROW",
+    "of-nothing": f"{_EQUIVALENCES}.by_element:OF_NOTHING",
+    "in-place": f"{_EQUIVALENCES}.in_place:IN_PLACE",
+    "defaults-written": f"{_EQUIVALENCES}.other_words:DEFAULTS",
+    "alias": f"{_EQUIVALENCES}.other_words:ALIAS",
+    "method": f"{_EQUIVALENCES}.other_words:METHOD",
+    "other-backends": f"{_EQUIVALENCES}.other_backends:OTHER_BACKENDS",
+    "numpy-twin": f"{_EQUIVALENCES}.numpy_twin:NUMPY_TWIN",
+    "slopes": f"{_EQUIVALENCES}.other_gradients:SLOPES",
+    "forward-mode": f"{_EQUIVALENCES}.other_gradients:FORWARD_MODE",
+    "inverse-pairs": f"{_EQUIVALENCES}.inverse_pairs:INVERSE_PAIRS",
+    "exact-inverses": f"{_EQUIVALENCES}.inverse_pairs:EXACT_INVERSES",
+    "data-format": f"{_EQUIVALENCES}.data_format:DATA_FORMAT",
+    "encode-decode-lossy": f"{_EQUIVALENCES}.lossy_pictures:LOSSY",
+    "encode-decode-ours": f"{_EQUIVALENCES}.our_pictures:OUR_PICTURES",
+    "configuration": f"{_EQUIVALENCES}.configurations:CONFIGURATION",
+    "configured-again": f"{_EQUIVALENCES}.configurations:CONFIGURED_AGAIN",
+    "turned-and-traced": f"{_EQUIVALENCES}.combined:TURNED_TRACED",
+    "strided-and-aot": f"{_EQUIVALENCES}.combined:STRIDED_AOT",
+    "shifted-and-aot": f"{_EQUIVALENCES}.combined:SHIFTED_AOT",
+    "vmap-and-turned": f"{_EQUIVALENCES}.combined:VMAP_TURNED",
+    "vmap-and-jit": f"{_EQUIVALENCES}.combined:VMAP_JIT",
+    "jit-and-checkpoint": f"{_EQUIVALENCES}.combined:JIT_CHECKPOINT",
+    "vmap-and-tf.function": f"{_EQUIVALENCES}.combined:VMAP_GRAPH",
+    "padding-and-tf.function": f"{_EQUIVALENCES}.combined:PADDING_GRAPH",
+    "padding-and-xla": f"{_EQUIVALENCES}.combined:PADDING_XLA",
+    "padding-and-jit": f"{_EQUIVALENCES}.combined:PADDING_JIT",
+    "padding-and-aot": f"{_EQUIVALENCES}.combined:PADDING_AOT",
+    "dimension-and-aot": f"{_EQUIVALENCES}.combined:DIMENSION_AOT",
+    "dimension-and-jit": f"{_EQUIVALENCES}.combined:DIMENSION_JIT",
+    "dilated-and-xla": f"{_EQUIVALENCES}.combined:DILATED_XLA",
+    "depthwise-and-xla": f"{_EQUIVALENCES}.combined:DEPTHWISE_XLA",
+    "time-major-and-traced": f"{_EQUIVALENCES}.combined:TIME_TRACED",
+    "formula-and-jit": f"{_EQUIVALENCES}.combined:FORMULA_JIT",
+    "formula-and-xla": f"{_EQUIVALENCES}.combined:FORMULA_XLA",
+    "formula-and-aot": f"{_EQUIVALENCES}.combined:FORMULA_AOT",
 }
 
 RULES: Registry[Rule] = Registry("rule", _OURS)

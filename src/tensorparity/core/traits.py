@@ -30,6 +30,8 @@ class TargetTraits:
         effective_dtypes: by the dtype that a policy computes in, the dtype that its numbers are really worth.
         documented_dtypes: by the dtype that a call is asked for in, the other one that it documents to answer in.
         max_goal: how far it runs a training step; of more, it is asked for as much. Some run single calls only.
+        optimizers: of what it runs to the gradients only, the optimizers that it takes a first step of all the same,
+            and the arguments of each that it has an equal of.
         lowering: the form a LayerGraph is turned into before it is sent (``onnx``, ``torch``), if any.
         calls: the library whose functions it is asked for when a case names an operator; empty for none.
         reads: formats of model files that it loads as they are.
@@ -76,6 +78,7 @@ class TargetTraits:
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
     settings: tuple[Setting, ...] = ()
     searched: bool = False
+    optimizers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def implementation(self, op: str = "") -> str:
         """Whose kernel answers for this type of layer: the name that a vote is counted under."""

@@ -170,6 +170,8 @@ class LayerSpec:
         masks: the masks of the outputs, from parameters, inputs and the inputs' masks; what is left out has none.
         unsaid: why the documentation does not say what the layer computes with these parameters: then it has no
             reference, and is not drawn. Nothing where it does.
+        limits: the words in which the documentation says that a library does not have the layer with these parameters;
+            nothing where it promises them.
         governed: the weights that have a regularizer and a constraint, by what these arguments call them.
         activity: the regularizer of the outputs, from the parameters. See ``penalties``.
     """
@@ -201,6 +203,7 @@ class LayerSpec:
     masks: Callable[[Params, Sequence[Array], Sequence[Mask]], tuple[Mask, ...]] = no_masks
     hazards: tuple[str, ...] = field(default=())
     unsaid: Callable[[Params], str] = nothing_unsaid
+    limits: Callable[[Params], str] = nothing_unsaid
     governed: Mapping[str, str] = field(default_factory=dict)
     activity: Callable[[Params], Json] = no_activity
 

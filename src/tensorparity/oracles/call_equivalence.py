@@ -106,7 +106,7 @@ class CallEquivalence(Stepwise):
     ) -> Asking[Difference]:
         """A difference as what it is: drawn by chance, a freedom, rounding, or a defect."""
         case = seen.case if difference.row is None else one_row(seen.case, difference.row)
-        free = freedom_of_call(case)
+        free = freedom_of_call(case) if demands.freedoms else ""
         if free:
             return replace(difference, klass=Class.SPECIFICATION, said=f"{difference.said}; {free}")
         failed = [row.failure for row in pair if row.failure is not None]
@@ -161,7 +161,7 @@ def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) 
     assert failure is not None
     either = demands.narrow  # of two types, a function may take any one
     by_values = place == 0 and demands.agreement is Agreement.FORM  # who sees no numbers cannot refuse them
-    if by_values or (demands.optional and (place == 1 or either)) or lacks(failure):
+    if by_values or (demands.optional and (place == 1 or either)) or (demands.lacking and lacks(failure)):
         return replace(difference, klass=Class.UNSUPPORTED)
     return difference
 
@@ -173,12 +173,20 @@ def compared(place: int | None, a: Row, b: Row, demands: Demands) -> Difference 
     """What differs at first sight in one row; None where nothing does."""
     if a.failure or b.failure:
         return _refused(place, a.failure, b.failure)
-    names = [name for name in a.answers if name in b.answers]
-    missing = set(a.answers) ^ set(b.answers)
+    if demands.only and any(
+        _overflows(array) for name, array in a.answers.items() if not name.startswith(demands.only)
+    ):
+        return None  # where a result leaves its type's range, there is nothing to be pulled back
+    names = [name for name in a.answers if name in b.answers and name.startswith(demands.only)]
+    missing = {name for name in set(a.answers) ^ set(b.answers) if name.startswith(demands.only)}
     if any(not name.startswith("gradient:") for name in missing):
         return Difference(place, f"{len(a.answers)} results on one side, {len(b.answers)} on the other")
     found = [_of_one(place, name, a.answers[name], b.answers[name], demands) for name in names]
     return min((difference for difference in found if difference is not None), key=_rank, default=None)
+
+
+def _overflows(array: Array) -> bool:
+    return array.dtype.kind not in "USOb" and not bool(np.isfinite(_wide(array)).all())
 
 
 def _refused(place: int | None, first: Failure | None, second: Failure | None) -> Difference | None:
@@ -240,12 +248,19 @@ def _of_values(place: int | None, name: str, a: Array, b: Array, demands: Demand
     exact = demands.agreement is Agreement.BITS
     if exact and not most:
         return Difference(place, f"{name}: zeros of another sign", name=name, apart=0.0)
-    if most <= demands.within:
+    if most <= max(demands.within, demands.relative * scale) or _is_close_picture(apart, demands.decibels):
         return None
     if not exact and output_units(a, b) <= 1.0:
         return None
     said = f"{name}: apart by {most:.3g}, its largest number is {scale:.3g}"
     return Difference(place, said, name=name, apart=most, relative=most / scale)
+
+
+def _is_close_picture(apart: Array, decibels: float) -> bool:
+    """Whether two pictures of 256 levels are within a peak signal-to-noise ratio."""
+    if not decibels or not apart.size:
+        return False
+    return bool(np.mean(np.square(apart)) <= 255.0**2 / 10.0 ** (decibels / 10.0))
 
 
 def _wide(array: Array) -> Array:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..core.arrays import Array
 from ..core.case import Case
 from ..core.outcome import Failure, Outcome, Status
 
+#: What an engine is told: of how many inputs one side alone gave an answer.
+ONE_SIDED = "one_sided"
 #: Why nothing can be said of a row, where that is not the library's doing.
 _LIMITS = (Status.TIMED_OUT, Status.OUT_OF_MEMORY, Status.CRASHED, Status.UNSUPPORTED)
 
@@ -49,6 +51,11 @@ def _failures(outcome: Outcome) -> dict[str, Failure]:
 def accepted_rows(side: Case, outcome: Outcome) -> int:
     """How many of the inputs were answered."""
     return sum(row.failure is None for row in rows_of(side, outcome)) if outcome.completed else 0
+
+
+def one_sided(rows: Sequence[tuple[Row, Row]]) -> int:
+    """Of how many inputs one side alone gave an answer."""
+    return sum((a.failure is None) != (b.failure is None) for a, b in rows)
 
 
 def is_limit(outcome: Outcome) -> bool:

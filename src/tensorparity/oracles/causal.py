@@ -23,7 +23,7 @@ from ..core.finding import Class
 from ..core.graph import LayerGraph, Node
 from ..core.jsontext import Json
 from ..core.model import node_inputs
-from ..core.oracle import Answer, Check, Judged, Seen
+from ..core.oracle import Answer, Check, Judged, Seen, Setup
 from ..core.place import CLEARS, FAILS, PERSISTS, UNDECIDED, Place, TriedValue, places_of
 from ..core.population import GeneRange
 from ..core.suspicion import Suspicion
@@ -39,8 +39,8 @@ from .measure.individuals import row_distances
 
 #: The oracle's name, and the fact that it gives.
 CAUSAL, PLACES = "causal", "places"
-#: Values of one parameter that are tried, beside the default.
-_VALUES = 2
+#: Values of one parameter that are tried, beside the default; and all of them.
+VALUES, EVERY = 2, 1000
 #: Algorithm 1 on the inputs of one layer: few and small, because every value of every parameter has its own.
 AMPLIFYING = SearchSettings(size=12, parents=3, scale=1.0)
 _GENERATIONS = 2
@@ -48,18 +48,25 @@ _TABLE = 1
 
 
 class Causal(Stepwise):
-    """Says of every layer that is guilty in a case which of its parameters are."""
+    """Says of every layer that is guilty in a case which of its parameters are.
 
-    settings: ClassVar[tuple[str, ...]] = ()
+    Settings: ``values``, how many of each parameter are tried beside the default.
+    """
+
+    settings: ClassVar[tuple[str, ...]] = ("values",)
 
     name = CAUSAL
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self._most = int(setup.settings.get("values", VALUES))
 
     def steps(self, seen: Seen) -> Steps:
         (answer,) = yield [Check(seen.case, seen.targets, oracle_of(seen.case))]
         assert answer.judged is not None  # a check without a key is never skipped
         places: list[Place] = []
         for suspicion in guilty_layers(answer.judged):
-            places += yield from guilty_parameters(suspicion)
+            places += yield from guilty_parameters(suspicion, self._most)
         verdict = Verdict(Judgement.PASS, seen.targets, f"{len(places)} places are guilty")
         told = {PLACES: [place.to_json() for place in places]}
         return Judged((verdict,), told=told, facts={PLACES: tuple(places)})
@@ -83,13 +90,13 @@ class Trial:
     case: Case
 
 
-def guilty_parameters(suspicion: Suspicion) -> Asking[list[Place]]:
-    """The guilty parameters of the layer that a suspicion names."""
+def guilty_parameters(suspicion: Suspicion, most: int = VALUES) -> Asking[list[Place]]:
+    """The guilty parameters of the layer that a suspicion names; so many values of each are tried."""
     node = suspicion.diagnosis.node or ""
     case = layer_alone(suspicion.case, node)
     if case is None:
         return [Place(node)]
-    trials = list(trials_of(case))
+    trials = list(trials_of(case, most))
     answers = yield [_check(suspicion, trial.case) for trial in trials]
     found = {
         place: _outcome(suspicion, trial.case, answer)
@@ -133,14 +140,14 @@ def _leading_to(graph: LayerGraph, node: Node) -> LayerGraph:
 # Other values
 
 
-def other_values(parameter: Parameter, value: Json) -> list[Json]:
-    """What else a parameter may be: its default first, then others of the catalogue."""
+def other_values(parameter: Parameter, value: Json, most: int = VALUES) -> list[Json]:
+    """What else a parameter may be: its default first, then so many others of the catalogue."""
     known = [] if parameter.required else [parameter.default]
     found: list[Json] = []
     for item in (*known, *parameter.valid):
         if _plain(item) not in [_plain(other) for other in (*found, value)]:
             found.append(item)
-    return found[: _VALUES + len(known)]
+    return found[: most + len(known)]
 
 
 def _plain(value: Json) -> Json:
@@ -150,7 +157,7 @@ def _plain(value: Json) -> Json:
     return (type(value).__name__, value) if isinstance(value, bool) else value
 
 
-def trials_of(case: Case) -> Iterator[Trial]:
+def trials_of(case: Case, most: int = VALUES) -> Iterator[Trial]:
     """A layer alone with other values, one parameter at a time."""
     graph = case.subject
     assert isinstance(graph, LayerGraph)
@@ -160,7 +167,7 @@ def trials_of(case: Case) -> Iterator[Trial]:
         if parameter.data or parameter.rare:
             continue
         value = spec.complete(node.params)[parameter.name]
-        for other in other_values(parameter, value):
+        for other in other_values(parameter, value, most):
             replaced = with_value(case, parameter.name, other)
             if replaced is not None:
                 yield Trial(parameter.name, other, replaced)

@@ -11,10 +11,11 @@ from ..core.arrays import Array
 from ..core.channels import same
 from ..core.finding import Class
 from ..core.oracle import Judged, Seen
+from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Stage, Verdict
 from .base import Steps, Stepwise
 from .call_equivalence import Difference, said_of
-from .call_rows import Row, rows_of
+from .call_rows import ONE_SIDED, Row, rows_of
 
 ATOL, RTOL = 1e-2, 1e-5
 
@@ -29,17 +30,20 @@ class Eagle(Stepwise):
     def steps(self, seen: Seen) -> Steps:
         yield from ()
         verdicts, suspicions = [], []
+        one_sided = 0
         for target in seen.targets:
-            verdict, found = _judged(seen, target)
+            verdict, found, alone = _judged(seen, target)
             verdicts.append(verdict)
             suspicions += found
-        return Judged(tuple(verdicts), tuple(suspicions))
+            one_sided += alone
+        return Judged(tuple(verdicts), tuple(suspicions), told={ONE_SIDED: one_sided})
 
 
-def _judged(seen: Seen, target: str):  # type: ignore[no-untyped-def]
+def _judged(seen: Seen, target: str) -> tuple[Verdict, list[Suspicion], int]:
+    """What is said of a target, and of how many inputs one side alone gave an answer."""
     sides = seen.case.sides()
     rows = [rows_of(side, outcomes[target]) for side, outcomes in zip(sides, seen.outcomes, strict=True)]
-    differences = []
+    differences: list[Difference] = []
     one_sided = answered = 0
     stacked = seen.case.procedure.rows is not None
     for place, (a, b) in enumerate(zip(*rows, strict=True)):
@@ -50,12 +54,12 @@ def _judged(seen: Seen, target: str):  # type: ignore[no-untyped-def]
         differences += _apart(place if stacked else None, a, b)
     if not answered:
         reason = f"{target}: one side alone raises {one_sided} times" if one_sided else f"{target} answers neither side"
-        return Verdict(Judgement.UNDECIDED, (target,), reason, stage=Stage.CALL), []
+        return Verdict(Judgement.UNDECIDED, (target,), reason, stage=Stage.CALL), [], one_sided
     worst = max(differences, key=lambda item: item.apart or 0.0, default=None)
     verdict, found = said_of(seen, target, worst, answered)
     if one_sided and worst is None:
         verdict = replace(verdict, reason=f"{verdict.reason}; one side alone raises {one_sided} times")
-    return verdict, found
+    return verdict, found, one_sided
 
 
 def _apart(place: int | None, a: Row, b: Row) -> list[Difference]:

@@ -219,7 +219,7 @@ def _suspicion(seen: Seen, target: str, compared: _Compared) -> Suspicion:
         measure=compared.measure,
         threshold=compared.threshold,
     )
-    diagnosis = _classified(diagnosis, case, ended)
+    diagnosis = _classified(diagnosis, case, ended, seen.traits)
     kind = KIND_OF_ENDING[ended.status] if ended else Kind.EQUIVALENCE
     exception = ended.failure.type if ended and ended.failure else ""
     return Suspicion(
@@ -232,12 +232,13 @@ def _suspicion(seen: Seen, target: str, compared: _Compared) -> Suspicion:
     )
 
 
-def _classified(diagnosis: Diagnosis, case: Case, ended: Outcome | None) -> Diagnosis:
+def _classified(diagnosis: Diagnosis, case: Case, ended: Outcome | None, traits: Traits) -> Diagnosis:
     """A documented freedom, or the library's word that it has no such thing, is no defect."""
     freed = freedom_of(case)
     if ended is not None:
         dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
-        return classify_failure(diagnosis, ended, freed, documented=is_documented(case), dtype=dtype)
+        documented = is_documented(case, ended, traits)
+        return classify_failure(diagnosis, ended, freed, documented=documented, dtype=dtype)
     return as_specification(diagnosis, freed.freedom) if freed else diagnosis
 
 

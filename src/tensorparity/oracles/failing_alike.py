@@ -29,7 +29,7 @@ from ..operators.masks_and_states import layer_of
 from ..operators.optimizers.catalogue import OPTIMIZERS
 from .failure_search import alike_in_type, failure_evidence, stage_of_failure
 from .measure.diagnose import public_name
-from .measure.support import is_refusal
+from .measure.support import is_lack
 
 #: The name of this oracle.
 FAILURE = "failure"
@@ -58,9 +58,9 @@ class _Manner:
     api: str
     exception: str
 
-    def fits(self, outcome: Outcome, dtype: str | None) -> bool:
+    def fits(self, outcome: Outcome, seen: Seen) -> bool:
         failure = outcome.failure
-        if failure is None or outcome.status is not self.status or is_refusal(outcome, dtype):
+        if failure is None or outcome.status is not self.status or is_lack(outcome, seen.case, seen.traits):
             return False
         return alike_in_type(outcome.status, self.stage, failure.type, self.exception)
 
@@ -101,10 +101,10 @@ def _manners(seen: Seen) -> Iterator[_Manner]:
     told: list[_Manner] = []
     for outcome in seen.own.values():
         failure = outcome.failure
-        if outcome.status not in KIND_OF_ENDING or failure is None or is_refusal(outcome, seen.case.procedure.dtype):
+        if outcome.status not in KIND_OF_ENDING or failure is None or is_lack(outcome, seen.case, seen.traits):
             continue
         stage = _stage(seen.case, failure)
-        if not any(one.stage is stage and one.fits(outcome, seen.case.procedure.dtype) for one in told):
+        if not any(one.stage is stage and one.fits(outcome, seen) for one in told):
             told.append(_Manner(outcome.status, stage, _api(seen.case, stage), failure.type))
     yield from told
 
@@ -123,7 +123,7 @@ def _groups(seen: Seen, manner: _Manner) -> list[dict[str, Outcome]]:
     placed = (procedure.goal in _STEPS or procedure.trace) and not is_loss_alone(seen.case)
     for target, outcome in seen.own.items():
         failure = outcome.failure
-        if failure is None or not manner.fits(outcome, procedure.dtype):
+        if failure is None or not manner.fits(outcome, seen):
             continue
         if seen.claim is None and _stage(seen.case, failure) is not manner.stage:
             continue

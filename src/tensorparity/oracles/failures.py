@@ -22,7 +22,7 @@ from .measure.cuts import up_to
 from .measure.diagnose import public_name
 from .measure.documented_freedoms import freedom_of
 from .measure.exporters import suspects_of_failure
-from .measure.support import classify_failure, is_documented, is_refusal
+from .measure.support import as_documented, classify_failure, is_documented, is_lack
 from .recipes import at_loss, at_optimizer
 from .references import references
 from .statements import Statement, convicts, doubts
@@ -68,9 +68,9 @@ def failures(seen: Seen, outcomes: Outcomes) -> Asking[Statement | None]:
     ended = {target: outcome for target, outcome in outcomes.items() if ended_badly(outcome)}
     died = {target: outcome for target, outcome in ended.items() if outcome.status is Status.CRASHED}
     if ended and (completed or references(seen.case)):
-        return convicts((yield from _with_location(failure(seen, outcomes, ended), outcomes)))
+        return convicts((yield from _with_location(seen, failure(seen, outcomes, ended), outcomes)))
     if died and len(died) < len(ended):  # the others refuse what this one dies of
-        return convicts((yield from _with_location(failure(seen, outcomes, died), outcomes)))
+        return convicts((yield from _with_location(seen, failure(seen, outcomes, died), outcomes)))
     return None if completed else doubts(NOBODY_COMPLETED)
 
 
@@ -80,15 +80,15 @@ def failure(seen: Seen, outcomes: Outcomes, ended: Outcomes) -> Suspicion:
     """
     case = seen.case
     dtype = case.procedure.dtype if isinstance(case.subject, LayerGraph) else None
-    documented = is_documented(case)
 
     def how(outcome: Outcome) -> tuple[int, bool, str]:
-        lacks = not documented and is_refusal(outcome, dtype)
+        lacks = is_lack(outcome, case, seen.traits)
         return WORST_FIRST.index(outcome.status), lacks, outcome.failure.type if outcome.failure else ""
 
     worst = min(ended.values(), key=lambda outcome: how(outcome)[:2])
     alike = {target: outcome for target, outcome in ended.items() if how(outcome) == how(worst)}
     diagnosis = _with_place(_diagnosis(seen, outcomes, ended, alike, worst), case, worst)
+    documented = is_documented(case, worst, seen.traits)
     diagnosis = classify_failure(diagnosis, worst, freedom_of(case), documented=documented, dtype=dtype)
     exception = worst.failure.type if worst.failure else ""
     kind, stage = KIND_OF_ENDING[worst.status], _stage(case, worst)
@@ -135,7 +135,7 @@ def _with_place(diagnosis: Diagnosis, case: Case, worst: Outcome) -> Diagnosis:
 # Where a graph of several layers ended
 
 
-def _with_location(suspicion: Suspicion, outcomes: Outcomes) -> Asking[Suspicion]:
+def _with_location(seen: Seen, suspicion: Suspicion, outcomes: Outcomes) -> Asking[Suspicion]:
     """Where a graph ends badly: the node that was running when it is run step by step, or what the message says."""
     case, diagnosis = suspicion.case, suspicion.diagnosis
     first = next((target for target in diagnosis.suspects if target in outcomes), None)
@@ -152,7 +152,10 @@ def _with_location(suspicion: Suspicion, outcomes: Outcomes) -> Asking[Suspicion
         node, op = (unloaded, _op_of(case, unloaded)) if unloaded else (node, op)
     if not op:
         return suspicion
-    return replace(suspicion, diagnosis=replace(diagnosis, node=node, api=public_name(op)))
+    diagnosis = replace(diagnosis, node=node, api=public_name(op))
+    if diagnosis.klass is Class.UNSUPPORTED and failed and is_documented(stepwise, answer.outcomes[first], seen.traits):
+        diagnosis = as_documented(diagnosis)
+    return replace(suspicion, diagnosis=diagnosis)
 
 
 def _has_layers(case: Case) -> bool:

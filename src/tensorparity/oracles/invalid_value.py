@@ -1,9 +1,10 @@
 """A network with one value that its declaration refuses: who refuses it clearly, who stumbles, who computes on.
 
 A clear refusal names the parameter or what is wrong with its value: that is right, whatever the exception's type. A
-raw one (an assertion, a missing key or attribute) is counted apart; it is an error only where another target accepts
-the call. What one target silently computes while the others refuse it is ``accepts-invalid``. What documentation
-rules out by name is judged by it alone (``refusal``).
+raw one (an assertion, a missing key or attribute) is counted apart; it is an error only where more others accept the
+call. What one target silently computes while the others refuse it is ``accepts-invalid``, if one of them names
+the parameter: else they only stumbled over the value, and nobody says what it should be. What documentation rules out
+by name is judged by it alone (``refusal``).
 """
 
 from __future__ import annotations
@@ -36,11 +37,19 @@ RAW_TYPES = frozenset(
     + ["ZeroDivisionError", "OverflowError", "StopIteration", "SystemError"]
 )
 _RAW_WORDS = re.compile(
-    r"INTERNAL ASSERT|internal error|please report a bug|Segmentation fault|Check failed:", re.IGNORECASE
+    r"INTERNAL ASSERT|internal error|please report a bug|Segmentation fault|Check failed:"
+    r"|not supported between instances of|unsupported operand type",
+    re.IGNORECASE,
+)
+#: What Keras puts around any exception of a layer, whatever it says; and the colours of a terminal.
+_AROUND = re.compile(
+    r"Error when deserializing class .*?Exception encountered: |Exception encountered when calling [\w.]+\(\)\."
+    r"|Arguments received by .*|\x1b\[\d*m",
+    re.DOTALL,
 )
 #: How a violated condition is put into words.
 _CONDITION = re.compile(
-    r"must|should|expected|invalid|cannot|can't be|could not|not allowed|not supported|unsupported(?! operand)"
+    r"must|should|expected|invalid|cannot|can't be|could not|not allowed|not supported|unsupported"
     r"|unknown|positive|negative|non-negative|greater|less than|at least|at most|out of (?:range|bounds)"
     r"|too (?:large|small)|received|required|requires|needs? to|has to|only|incompatible|mismatch|wrong"
     r"|does not match|not a valid",
@@ -50,18 +59,33 @@ _CONDITION = re.compile(
 
 def is_clear_refusal(failure: Failure, parameter: str) -> bool:
     """Whether an exception tells a user what to change: it names the parameter, or the condition that is violated."""
-    if failure.type in RAW_TYPES or _RAW_WORDS.search(failure.message):
+    message = own_words(failure)
+    if failure.type in RAW_TYPES or _RAW_WORDS.search(message):
         return False
-    named = bool(parameter) and re.search(rf"\b{re.escape(parameter)}\b", failure.message) is not None
-    return named or _CONDITION.search(failure.message) is not None
+    return _names(message, parameter) or _CONDITION.search(message) is not None
+
+
+def own_words(failure: Failure) -> str:
+    """What was said of the matter, without what a library puts around any exception."""
+    return _AROUND.sub("", failure.message).strip()
+
+
+def _names(message: str, parameter: str) -> bool:
+    return bool(parameter) and re.search(rf"\b{re.escape(parameter)}\b", message) is not None
 
 
 @dataclass
 class Reactions:
-    """How the targets took a value that should be refused."""
+    """How the targets took a value that should be refused.
+
+    Args:
+        named: of those who refuse it clearly, who name the parameter: they have looked at the value, the others
+            stumbled over it somewhere.
+    """
 
     accepted: list[str] = field(default_factory=list)
     clear: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
     raw: list[str] = field(default_factory=list)
     died: list[str] = field(default_factory=list)
 
@@ -76,6 +100,8 @@ class Reactions:
             elif outcome.status is Status.RAISED and outcome.failure is not None:
                 clear = is_clear_refusal(outcome.failure, parameter) or is_refusal(outcome)
                 (found.clear if clear else found.raw).append(target)
+                if clear and _names(own_words(outcome.failure), parameter):
+                    found.named.append(target)
         return found
 
     def measures(self) -> dict[str, dict[str, list[float]]]:
@@ -116,16 +142,16 @@ def _suspicions(seen: Seen, refused: Refused, reactions: Reactions) -> list[Susp
     refusing = [*reactions.clear, *reactions.raw]
     if reactions.died and (reactions.accepted or refusing):
         found.append(_suspicion(seen, refused, Kind.CRASH, reactions.died))
-    if reactions.raw and reactions.accepted and not reactions.clear:
+    if reactions.raw and not reactions.clear and _outvoted(seen, reactions.raw, reactions.accepted):
         found.append(_suspicion(seen, refused, Kind.ERROR, reactions.raw))
-    elif reactions.accepted and _outvoted(seen, reactions.accepted, reactions.clear):
+    elif reactions.accepted and reactions.named and _outvoted(seen, reactions.accepted, reactions.clear):
         found.append(_suspicion(seen, refused, Kind.ACCEPTS_INVALID, reactions.accepted))
     return found
 
 
-def _outvoted(seen: Seen, accepting: Sequence[str], refusing: Sequence[str]) -> bool:
-    """One target alone computes what several independent ones refuse in clear words."""
-    return len(seen.traits.implementations(refusing)) > len(seen.traits.implementations(accepting))
+def _outvoted(seen: Seen, some: Sequence[str], others: Sequence[str]) -> bool:
+    """More independent implementations take the value in another way."""
+    return len(seen.traits.implementations(others)) > len(seen.traits.implementations(some))
 
 
 def _suspicion(seen: Seen, refused: Refused, kind: Kind, suspects: Sequence[str]) -> Suspicion:

@@ -27,6 +27,7 @@ from ..operators.functions.spec import Operator
 from ..operators.reference.rounding import K
 from .base import Steps, Stepwise
 from .both_ways import answered_both_ways
+from .defined_elsewhere import defined_elsewhere, limited_words
 from .measure.operator_errors import measure_targets
 from .measure.special_values import special, wrong_elements
 from .operator_blame import CallBlame, best_truth, blame_call
@@ -103,6 +104,7 @@ class _Accused:
     alone: Case
     outputs: Mapping[str, Array]
     blame: CallBlame
+    defined: Evidence | None = None
 
     @property
     def operator(self) -> Operator:
@@ -140,14 +142,14 @@ class _Accused:
         noted, blame = self.noted, self.blame
         freedom = _freedom(self)
         assert blame.klass is not None
-        klass = Class.SPECIFICATION if freedom and blame.klass is Class.DEFECT else blame.klass
+        klass = Class.SPECIFICATION if (freedom or self.defined) and blame.klass is Class.DEFECT else blame.klass
         place = self.place
         diagnosis = Diagnosis(
             klass=klass,
             suspects=blame.suspects,
             api=native_name(self.operator, noted.traits[self.target].calls, self.alone),
             parameters={"dtype": noted.dtype, **_params(self.alone)},
-            evidence=(*_evidence(self, place), *([f"documented: {freedom}"] if freedom else ())),
+            evidence=(*_evidence(self, place), *_excuses(self.defined, freedom)),
             measure=Measure(MEASURE, blame.units[self.target]),
             threshold=K,
         )
@@ -203,7 +205,15 @@ def _blamed(noted: Notes, target: str, row: int) -> _Accused | None:
     alone = one_row(noted.case, row, shared_inputs(noted.case))
     outputs: dict[str, Array] = {name: output[row : row + 1] for name, output in noted.outputs.items()}
     blame = blame_call(noted.operator, alone, noted.dtype, outputs, target, noted.traits)
-    return _Accused(noted, target, row, alone, outputs, blame) if blame.klass is not None else None
+    if blame.klass is None:
+        return None
+    elsewhere = defined_elsewhere(noted.operator, alone, outputs, target, noted.traits)
+    return _Accused(noted, target, row, alone, outputs, blame, elsewhere if blame.klass is Class.DEFECT else None)
+
+
+def _excuses(defined: Evidence | None, freedom: str | None) -> list[Evidence | str]:
+    said: list[Evidence | str] = [defined] if defined else []
+    return [*said, *([f"documented: {freedom}"] if freedom else [])]
 
 
 def _kind(blame: CallBlame, target: str) -> Kind:
@@ -213,8 +223,12 @@ def _kind(blame: CallBlame, target: str) -> Kind:
 def _freedom(item: _Accused) -> str | None:
     """A freedom of the library that is called, or of the one that computes for it (torch under Keras).
 
-    Those of finite inputs are about constants and cut-offs that only float64 can see.
+    Those of finite inputs are about constants and cut-offs that only float64 can see; what the documentation says of
+    cancellation holds for every finite answer.
     """
+    limited = limited_words(item.operator, item.target, item.noted.traits)
+    if limited and not item.is_special and item.finite:
+        return limited
     if not (item.noted.dtype == "float64" or item.is_special):
         return None
     unlike = item.operator.unlike_special if item.is_special else item.operator.unlike

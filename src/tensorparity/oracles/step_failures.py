@@ -16,10 +16,11 @@ from ..core.oracle import OUTCOMES, Answer, Check
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.suspicion import Suspicion
+from ..core.traits import Traits
 from .failing_alike import FAILURE, accused_of_failure
 from .failure_search import FailureCheck, FailureSearch, failure_search
 from .measure.cuts import before
-from .measure.support import is_refusal
+from .measure.support import is_lack
 from .step_facts import STEP, Known, StepFacts
 from .stepped import Stepped
 
@@ -51,6 +52,7 @@ class _ShownFailure:
         outcomes: what all targets did on the smallest.
     """
 
+    traits: Traits
     smallest: dict[int, FailureCheck] = field(default_factory=dict)
     known: dict[int, FailureCheck] = field(default_factory=dict)
     outcomes: dict[int, Mapping[str, Outcome]] = field(default_factory=dict)
@@ -65,7 +67,7 @@ def convict_failures(step: Stepped, *, look_before: bool = True) -> Searching:
     endings = list(_endings(step))
     if not endings:
         return
-    shown = _ShownFailure()
+    shown = _ShownFailure(step.traits)
     yield from _search(endings, shown)
     yield from _run_smallest(step, shown)
     earlier: dict[str, Answer] = {}
@@ -105,7 +107,7 @@ def _search(endings: Sequence[_Failure], shown: _ShownFailure) -> Searching:
         for (number, trial), answer in zip(tried, answers, strict=True):
             if answer.judged is None:
                 shown.known[number] = endings[number].known_by
-            elif ended_so(trial, answer.outcomes):
+            elif ended_so(trial, answer.outcomes, shown.traits):
                 shown.smallest.setdefault(number, trial)
         depth += 1
 
@@ -166,15 +168,15 @@ def _accuses(step: Stepped, suspicion: Suspicion, outcome: Outcome) -> bool:
     return outcome.target in suspects or shared
 
 
-def ended_so(trial: FailureCheck, outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
-    """Who ended as expected; who says that it has no such thing is not wrong."""
+def ended_so(trial: FailureCheck, outcomes: Mapping[str, Outcome], traits: Traits) -> tuple[str, ...]:
+    """Who ended as expected; who lacks what nobody promises is not wrong."""
     alike = {target: outcome for target, outcome in outcomes.items() if trial.ends_so(outcome)}
-    return tuple(t for t, outcome in alike.items() if not is_refusal(outcome, trial.case.procedure.dtype))
+    return tuple(t for t, outcome in alike.items() if not is_lack(outcome, trial.case, traits))
 
 
 def _convict(step: Stepped, ending: _Failure, trial: FailureCheck, outcomes: Mapping[str, Outcome]) -> None:
     """Accuse everybody who ends so on the smallest case."""
-    suspects = accused_of_failure(ended_so(trial, outcomes), step.targets, step.traits)
+    suspects = accused_of_failure(ended_so(trial, outcomes, step.traits), step.targets, step.traits)
     diagnosis = trial.diagnosis(suspects, outcomes)
     suspicion = Suspicion(
         KIND_OF_ENDING[ending.outcome.status],

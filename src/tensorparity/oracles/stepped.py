@@ -15,7 +15,7 @@ from ..core.outcome import Outcome, Status
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
 from ..core.verdict import Judgement, Stage, Verdict
-from .measure.support import is_refusal
+from .measure.support import is_lack
 from .muffin import EPSILON, SWEEP, THRESHOLD, Inconsistency
 from .muffin_rule import by_paper
 from .step_facts import STEP, Known, StepFacts, with_outcome_counts
@@ -95,7 +95,7 @@ def screen_step(
     unsupported: dict[str, str] = {}
     for target, outcome in seen.own.items():
         failure = outcome.failure
-        if failure and is_refusal(outcome, case.procedure.dtype):
+        if failure and is_lack(outcome, case, seen.traits):
             unsupported[target] = gist(failure.message)
             outcomes[target] = replace(outcome, status=Status.UNSUPPORTED)
         elif outcome.status is Status.UNSUPPORTED and failure:

@@ -103,6 +103,33 @@ class KnownFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class RunDifference:
+    """The findings of one run beside those of an earlier one, by id.
+
+    Args:
+        before: the earlier run, in a reader's words; ``after`` likewise.
+        gone: those of the earlier run that the later one does not have.
+        is_fixed: the later run did all that the earlier one did, so that what is gone is fixed.
+    """
+
+    before: str
+    after: str
+    new: tuple[str, ...]
+    gone: tuple[str, ...]
+    still_there: tuple[str, ...]
+    is_fixed: bool
+
+    def to_json(self) -> Json:
+        return {
+            "before": self.before,
+            "after": self.after,
+            "new": list(self.new),
+            "fixed" if self.is_fixed else "not_seen_again": list(self.gone),
+            "still_there": list(self.still_there),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """One run of one command; ``document`` is the machine-readable contract.
 
@@ -126,6 +153,8 @@ class Facts:
         alerts: what has to be known before anything else is read.
         apis: functions and the rules that speak of them (``equiv --list``).
         interrupted: by the user, so that it did not do all that it was asked for.
+        suspected: of each suspicion that there was no time to confirm, whom it accuses.
+        difference: what is new beside an earlier run (``report --diff``).
         accused: of a case file, whom it was filed against, where nobody of them has run it.
     """
 
@@ -151,7 +180,9 @@ class Facts:
     drafts: Mapping[str, str] = field(default_factory=dict)
     planted: Mapping[str, str] = field(default_factory=dict)
     alerts: tuple[str, ...] = ()
+    suspected: tuple[tuple[str, ...], ...] = ()
     accused: tuple[str, ...] = ()
+    difference: RunDifference | None = None
     interrupted: bool = False
     apis: tuple[Json, ...] | None = None
 
@@ -204,6 +235,8 @@ class Facts:
         notes = [*self.alerts, *self.notes, *planted_faults(self.planted)]
         if notes:
             document["notes"] = notes
+        if self.difference:
+            document["difference"] = self.difference.to_json()
         if self.planted:
             document["planted"] = dict(self.planted)
         if self.isolated_threshold is not None:

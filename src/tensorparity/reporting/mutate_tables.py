@@ -19,7 +19,7 @@ from .fuzz_tables import Grid
 
 _STRATEGIES = {"net": "NET", "input": "IN", "weight": "WT", "input+weight": "IN-WT"}
 #: Columns of names; the others hold numbers.
-_NAMES = frozenset(["model", "pair", "target", "behaviour", "networks and pairs"])
+_NAMES = frozenset(["model", "pair", "target", "behaviour", "networks", "goal", "level"])
 #: Curves in one chart, and what stands for a fitness that is infinite.
 _CURVES = 8
 _TOP = 1e38
@@ -44,7 +44,7 @@ def view(facts: Facts) -> MutateView | None:
     tables: Mapping[str, Json] | None = facts.stats.get("tables")
     if tables is None or "table1" not in tables:
         return None
-    made = (_table1, _table2, _table3, _table4, _figure4, _reactions)
+    made = (_table1, _searches, _table2, _table3, _table4, _figure4, _reactions)
     grids = [grid for make in made if (grid := make(tables)) is not None and grid.rows]
     return MutateView(grids, notes(facts.stats), curves_of(tables.get("curves", ())))
 
@@ -76,6 +76,25 @@ def _table1(tables: Mapping[str, Json]) -> Grid:
 def _searched(row: Mapping[str, Json], level: str) -> str:
     """A count, or a dash where no search was made."""
     return str(row[level]) if level == "net" or row["searches"].get(level) else "-"
+
+
+def _searches(tables: Mapping[str, Json]) -> Grid:
+    """How far the fitness came: of the first generation, and at the end, by what was searched."""
+    groups: dict[tuple[str, ...], list[Mapping[str, Json]]] = {}
+    for curve in tables.get("curves") or ():
+        groups.setdefault((curve["goal"], curve["level"], " / ".join(curve["targets"])), []).append(curve)
+    rows = [
+        [*names, str(len(own)), str(sum(one["curve"][-1][0] for one in own if one["curve"])), *_reached(own)]
+        for names, own in groups.items()
+    ]
+    columns = ["goal", "level", "target", "searches", "evaluations", "fitness at first", "at last", "failures"]
+    return Grid("Searches", columns, rows)
+
+
+def _reached(searches: Sequence[Mapping[str, Json]]) -> tuple[str, str, str]:
+    """The best fitness of the first generations and of the last ones, and how many individuals failed."""
+    first, last = (max((float(one["curve"][at][1]) for one in searches if one["curve"]), default=0.0) for at in (0, -1))
+    return f"{first:.3g}", f"{last:.3g}", str(sum(one["failures"] for one in searches))
 
 
 def _table2(tables: Mapping[str, Json]) -> Grid:
@@ -111,8 +130,8 @@ def _figure4(tables: Mapping[str, Json]) -> Grid:
     for row in tables.get("figure4") or ():
         kind = "inconsistent" if row["inconsistent"] else "consistent"
         rows.append([row["model"], kind, str(row["cases"]), *(f"{value:.3g}" for value in row["quantiles"])])
-    columns = ["model", "networks and pairs", "cases", "least", "1st quartile", "median", "3rd quartile", "most"]
-    return Grid("Figure 4: top-1 change rates", columns, rows)
+    columns = ["model", "networks", "pairs", "least", "25 %", "median", "75 %", "most"]
+    return Grid("Figure 4: top-1 change rates of networks and pairs", columns, rows)
 
 
 def _reactions(tables: Mapping[str, Json]) -> Grid:

@@ -10,7 +10,7 @@ from ..core.comparison import Comparison
 from ..core.finding import Class, Finding
 from ..core.verdict import Judgement, Kind, Stage
 from . import wording, words
-from .facts import Facts, TargetFacts
+from .facts import Facts, RunDifference, TargetFacts
 
 
 class Tone(Enum):
@@ -64,6 +64,8 @@ def summarize(facts: Facts) -> Summary:
         sentence, tone = _comparison(facts, facts.comparisons)
     elif facts.command == "zoo":
         sentence, tone = _zoo(facts)
+    elif facts.difference is not None:
+        sentence, tone = _difference_of_runs(facts.difference)
     elif facts.command == "report":
         sentence, tone = _stored_line(facts)
     elif facts.command in ("replay", "reduce", "localize"):
@@ -86,6 +88,7 @@ def _shows(facts: Facts, target: str) -> bool:
     """Whether anything that was found may be what was planted in this target."""
     names = {item.name for item in facts.targets}
     accused = {suspect for finding in facts.findings for suspect in finding.diagnosis.suspects}
+    accused |= {suspect for suspects in facts.suspected for suspect in suspects}
     by_name = target in accused or any(_is_shared(suspect, names) for suspect in accused)
     differs = (c for c in facts.comparisons or () if target in (c.a, c.b))
     return by_name or any(c.verdict.judgement is not Judgement.PASS for c in differs)
@@ -213,6 +216,8 @@ def _suspects(defect: Finding) -> str:
     def spelled(suspect: str) -> str:
         if suspect.startswith("exporter:"):
             return f"the exporter {suspect.removeprefix('exporter:')}"
+        if suspect.endswith(":documentation"):
+            return f"{_possessive(suspect.removesuffix(':documentation'))} documentation"
         return f"{_possessive(suspect)} shared code" if _is_shared(suspect, defect.targets) else suspect
 
     text = wording.names(spelled(suspect) for suspect in defect.diagnosis.suspects)
@@ -256,6 +261,8 @@ def _agreement(facts: Facts, comparisons: Sequence[Comparison]) -> tuple[str, To
     if changed.labels_changed:
         return _changed_labels(facts, changed, _undecided(facts, comparisons))
     open_ends = _undecided(facts, comparisons)
+    if facts.suspected:
+        open_ends.append(words.not_confirmed(len(facts.suspected)))
     if open_ends:
         return f"{_subject(facts)}: {_targets(passing)} agree, but {'; '.join(open_ends)}.", Tone.UNDECIDED
     return f"{_subject(facts)} is the same on {_targets(passing)}.", Tone.PASS
@@ -302,8 +309,12 @@ def _campaign(facts: Facts) -> tuple[str, Tone]:
     targets = wording.names(target.name for target in facts.targets)
     amount = tally(facts)
     sentence = f"{amount[:1].upper()}{amount[1:]} in {wording.count(cases, 'case')}"
-    tone = Tone.FAIL if facts.defects else (Tone.PASS if cases else Tone.UNDECIDED)
-    return (f"{sentence} on {targets}." if targets else f"{sentence}."), tone
+    sentence = f"{sentence} on {targets}" if targets else sentence
+    if facts.defects:
+        return f"{sentence}.", Tone.FAIL
+    if facts.suspected:
+        return f"{sentence}; {words.not_confirmed(len(facts.suspected))}.", Tone.UNDECIDED
+    return f"{sentence}.", Tone.PASS if cases else Tone.UNDECIDED
 
 
 def _stored_line(facts: Facts) -> tuple[str, Tone]:
@@ -311,6 +322,12 @@ def _stored_line(facts: Facts) -> tuple[str, Tone]:
     amount = tally(facts)
     where = f" in {facts.subject}" if facts.subject else ""
     return f"{amount[:1].upper()}{amount[1:]}{where}.", Tone.FAIL if facts.defects else Tone.PASS
+
+
+def _difference_of_runs(found: RunDifference) -> tuple[str, Tone]:
+    tone = Tone.FAIL if found.new else Tone.PASS
+    sizes = (len(found.new), len(found.gone), len(found.still_there))
+    return words.beside_earlier(found.before, found.after, *sizes, is_fixed=found.is_fixed), tone
 
 
 def _one_case(facts: Facts) -> tuple[str, Tone]:

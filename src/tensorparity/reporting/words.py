@@ -21,6 +21,8 @@ from . import wording
 Data = Mapping[str, Json]
 
 _EXPORTER = "exporter:"
+#: ... and how the name of one ends that is what a library says of itself.
+_DOCUMENTATION = ":documentation"
 #: So many parameters are part of a title, each as long as this.
 _MOST_PARAMETERS, _LONGEST_PARAMETER = 4, 60
 
@@ -114,6 +116,11 @@ _PLACES = {
 }
 
 
+def not_confirmed(count: int) -> str:
+    """Of suspicions that the time did not suffice for."""
+    return f"{wording.count(count, 'suspicion')} could not be confirmed in the time that was left"
+
+
 def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mapping[str, int]]) -> list[str]:
     """What a campaign leaves open, a sentence each.
 
@@ -124,7 +131,7 @@ def left_open(unconfirmed: int, hangs: Sequence[str], spared: Mapping[str, Mappi
     """
     said = []
     if unconfirmed:
-        said.append(f"{wording.count(unconfirmed, 'suspicion')} could not be confirmed in the time that was left")
+        said.append(not_confirmed(unconfirmed))
     said += [f"{name} did not answer in time, and there was no time left to make sure that it hangs" for name in hangs]
     for target, parts in spared.items():
         for part, count in parts.items():
@@ -139,6 +146,16 @@ def before_sending() -> str:
         "Drafts for the library's own tracker, the worst first; nothing of this was sent anywhere. Before a report is "
         "filed: see whether the newest release still shows it, and search the tracker for it."
     )
+
+
+def beside_earlier(before: str, after: str, new: int, gone: int, still_there: int, *, is_fixed: bool) -> str:
+    """What a run has found beside an earlier one: ``2 new, 1 fixed, 5 still there: run 2 beside run 1.``"""
+    return f"{new} new, {gone} {gone_as(is_fixed)}, {still_there} still there: {after} beside {before}."
+
+
+def gone_as(is_fixed: bool) -> str:
+    """What is said of what an earlier run has found and a later one has not."""
+    return "fixed" if is_fixed else "not seen again"
 
 
 def clock(spent: float, budget: float | None) -> str:
@@ -270,6 +287,8 @@ def symptom(kind: Kind, diagnosis: Diagnosis) -> str:
         return f"{verb} {how}" if how and verb else plain
     if kind is Kind.NAN:
         return _nan_symptom(diagnosis)
+    if kind is Kind.EQUIVALENCE:
+        return _rule_symptom(diagnosis)
     if kind in _SYMPTOMS:
         return _SYMPTOMS[kind]
     if diagnosis.klass is Class.PRECISION or severity_of(kind, diagnosis) is Severity.DIGITS:
@@ -288,8 +307,14 @@ _SYMPTOMS = {
     Kind.DTYPE: "gives another dtype",
     Kind.ACCEPTS_INVALID: "is accepted, though the documentation rules it out",
     Kind.PRECISION: "gives inexact numbers",
-    Kind.EQUIVALENCE: "gives another result than an equivalent model",
 }
+
+
+def _rule_symptom(diagnosis: Diagnosis) -> str:
+    """Two computations of one thing that disagree, by the rule that says they agree."""
+    rule = next((str(item.data["rule"]) for item in diagnosis.observations if item.code == "breaks-rule"), "")
+    by = f" by the rule {rule!r}" if rule else ""
+    return f"gives another result than an equivalent computation{by}"
 
 
 def _nan_symptom(diagnosis: Diagnosis) -> str:
@@ -325,6 +350,9 @@ def _on(suspects: Sequence[str], targets: Sequence[str]) -> str:
     """Where; code that all targets of a family share is accused by the family's name."""
     if not suspects:
         return ""
+    if suspects[0].endswith(_DOCUMENTATION):
+        library = suspects[0].removesuffix(_DOCUMENTATION).capitalize()
+        return f" on every {library} backend, as in its tests: the documentation is the suspect"
     family = suspects[0] if len(suspects) == 1 and suspects[0] not in targets else ""
     if family and any(target.startswith(f"{family}:") for target in targets):
         return f" on every {family.capitalize()} backend"
@@ -500,11 +528,26 @@ def _freedom(data: Data) -> str:
     return f"documented freedom{name}: {data['words']} ({data['source']})"
 
 
+def _documentation(data: Data) -> str:
+    return (
+        f"a test that {str(data['library']).capitalize()} ships expects what all backends do with {data['api']} "
+        f"({data['test']}); its documentation says otherwise, and is the suspect"
+    )
+
+
+def _defined(data: Data) -> str:
+    return f"{data['target']} answers as the library that defines the function: {data['words']}"
+
+
 # --- repeats ----------------------------------------------------------------------------------------
 
 
 def _not_again(data: Data) -> str:
     return "did not fail again in fresh processes"
+
+
+def _only_together(data: Data) -> str:
+    return "only together: it shows where the calls are compiled as one unit, and not where each is compiled alone"
 
 
 def _two_answers(data: Data) -> str:
@@ -676,7 +719,9 @@ def _breaks_rule(data: Data) -> str:
 
 def _differs_at(data: Data) -> str:
     of = {0: "the first side", 1: "the second side"}.get(data["wrong"], "one side")
-    what = data["name"] or "the call"
+    name = str(data["name"])
+    of_input = name.removeprefix("gradient:").removeprefix("input:")
+    what = f"result {name}" if name.isdigit() else f"the gradient by {of_input}" if name != of_input else "the call"
     return f"{what}: {of} is held to be wrong; rounding explains a difference of {data['allowed']:.3g}"
 
 
@@ -705,14 +750,25 @@ def _paper_labels(data: Data) -> str:
 
 def under_stress(pair: Data) -> str:
     """How far apart two targets came on inputs within the range of the data; never that there is nothing further."""
+    both = f"stress: {pair['a']} and {pair['b']}"
+    if not pair["evaluations"]:
+        return f"{both} were not searched: {pair['trouble'] or 'there was no time'}"
     changed = (
         f"the label changed for {pair['labels_changed']} of them" if pair["labels_changed"] else "no label changed"
     )
+    where = f"in {pair['watched']}" if pair["watched"] else "in the output"
     through = f", most of it through {pair['layer']}" if pair["layer"] else ""
+    moved = "inputs" if pair["level"] == "input" else "inputs and weights"
+    kept = f"; the worst is kept in {pair['case']}" if pair.get("case") else ""
     return (
-        f"stress: {pair['a']} and {pair['b']} came {pair['distance']:.3g} apart in the logits{through}, in "
-        f"{pair['evaluations']} inputs within the range of the data; {changed}: a lower bound, not the worst there is"
+        f"{both} came {pair['distance']:.3g} apart {where}{through}, in {pair['evaluations']} {moved} within the range "
+        f"of the data; {changed}: a lower bound, not the worst there is{kept}"
     )
+
+
+def weights_stay(targets: Sequence[str]) -> str:
+    """Why ``--weight-tolerance`` moves nothing on some targets."""
+    return f"stress: no weights are moved for {wording.names(targets)}, to which other weights are another model"
 
 
 def _paper_places(data: Data) -> str:
@@ -746,6 +802,23 @@ def _witness(data: Data) -> str:
     return f"{data['target']}, which runs without Keras, {answer} the same layer on the same numbers{ratio}"
 
 
+#: Whose code it is, by the package of the lowest function that is wrong.
+_OWNERS = {"keras": "Keras", "torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+
+
+def _descended(data: Data) -> str:
+    owner = _OWNERS.get(data["package"], data["package"])
+    right = f"; {', '.join(data['right'])} below it gave the right answers" if data["right"] else ""
+    return (
+        f"{data['layer']} is wrong because it calls {data['api']} like this: with the right answer of {data['api']} in "
+        f"its place, {data['layer']} is right on {data['target']}; the code that is wrong is {owner}'s{right}"
+    )
+
+
+def _by_onednn(data: Data) -> str:
+    return f"it is oneDNN's: with oneDNN switched {data['gone']}, {data['api']} gives the right answer"
+
+
 #: The sentence of every code.
 SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "off": _off,
@@ -768,7 +841,10 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "accepted": _accepted_text,
     "unsupported": _unsupported_text,
     "freedom": _freedom,
+    "defined": _defined,
+    "documentation": _documentation,
     "not-again": _not_again,
+    "only-together": _only_together,
     "two-answers": _two_answers,
     "settings": _settings,
     "both-ways": _both_ways,
@@ -803,6 +879,8 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "paper-labels": _paper_labels,
     "paper-places": _paper_places,
     "guilty-parameters": _guilty_parameters,
+    "descended": _descended,
+    "by-onednn": _by_onednn,
     "sometimes": _sometimes,
     "witness-runs": _witness_runs,
     "witness": _witness,

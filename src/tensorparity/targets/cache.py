@@ -181,6 +181,11 @@ class CachedRunner:
         begun = begin(self._inner, [pairs[position] for position in missing])
         return _PartlyKnown(found, begun, [keys[position] for position in missing], self._keep)
 
+    def companions(self, case: Case, target: str) -> tuple[Case, ...]:
+        """The calls that a case was compiled with in this run, where the runner inside knows."""
+        ask = getattr(self._inner, "companions", None)
+        return ask(case, target) if ask is not None else ()
+
     def _keep(self, key: str | None, outcome: Outcome) -> None:
         if key is None or outcome.status is not Status.COMPLETED:
             return

@@ -134,6 +134,8 @@ _WITH_JAX = (
     *("STFTSpectrogram", "MelSpectrogram", "TimeDistributed", "SpectralNormalization", "Bidirectional"),
     *("conv1d", "conv2d", "conv3d", "depthwise_conv2d", "conv1d_transpose", "conv2d_transpose", "conv3d_transpose"),
     *("max_pool1d", "pooling", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"),
+    *(f"keras.ops.{name}" for name in ("conv", "depthwise_conv", "separable_conv", "conv_transpose")),
+    *(f"keras.ops.{name}" for name in ("max_pool", "average_pool", "stft", "istft", "rfft", "irfft", "fft", "fft2")),
 )
 # OpenVINO's backend compiles every operation of its own, and borrows no kernel.
 KERAS_NUMPY = _with(
@@ -190,6 +192,17 @@ ONNX_REFERENCE = TargetSpec(
     summary="the ONNX project's reference evaluator: slow, an arbiter",
     traits=replace(_ONNX, family="onnx", library="onnx", arbiter=True, default=False, tolerances=tolerances.ONNX),
 )
+_MOMENTS = ("learning_rate", "beta_1", "beta_2", "epsilon", "clipvalue")
+#: What ``torch.optim`` makes the same first step of as Keras, and with which arguments.
+_TORCH_OPTIMIZERS = {
+    "SGD": ("learning_rate", "momentum", "nesterov", "clipvalue"),
+    "Adam": (*_MOMENTS, "amsgrad", "weight_decay"),
+    "AdamW": (*_MOMENTS, "amsgrad", "weight_decay"),
+    "Adagrad": ("learning_rate", "initial_accumulator_value", "epsilon", "clipvalue"),
+    "Adadelta": ("learning_rate", "rho", "epsilon", "clipvalue"),
+    "Adamax": _MOMENTS,
+    "Nadam": _MOMENTS,
+}
 TORCH_EAGER = TargetSpec(
     name="torch:eager",
     adapter="pytorch",
@@ -212,6 +225,7 @@ TORCH_EAGER = TargetSpec(
         script_writer="torch",
         tolerances=tolerances.TORCH,
         settings=_SETTINGS["torch"],
+        optimizers=_TORCH_OPTIMIZERS,
     ),
 )
 TORCH_COMPILE = _with(
@@ -222,6 +236,7 @@ TORCH_COMPILE = _with(
     ),
     compiled=True,
     witness=False,
+    optimizers={},
     wide_formats=(),
     start_rank=100,
 )

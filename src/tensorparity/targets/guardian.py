@@ -5,7 +5,8 @@ worker with all it left behind when the host dies (the lifeline's other end clos
 says so (any byte on the lifeline), or when the worker itself has ended. It reports the worker's
 process id and how it ended as lines of JSON, and removes the scratch folder last.
 
-Usage: guardian.py CONFIG, a JSON object: argv, env, cwd, lifeline, status, pass_fds, file_size.
+Usage: guardian.py CONFIG, a JSON object: argv, env, cwd, scratch, lifeline, status, pass_fds,
+file_size.
 """
 
 import ctypes
@@ -158,7 +159,7 @@ def main() -> None:
             report(status_fd, signal=os.WTERMSIG(status))
         else:
             report(status_fd, exit=os.WEXITSTATUS(status))
-    shutil.rmtree(config["cwd"], ignore_errors=True)
+    shutil.rmtree(config["scratch"], ignore_errors=True)
     os._exit(0)
 
 

@@ -115,6 +115,11 @@ class HangMemory:
             own.answered |= set(own.hangs)
             own.hangs.clear()
 
+    def hanging(self) -> dict[str, list[str]]:
+        """By target, the parts that are known to hang."""
+        with self._lock:
+            return {target: sorted(own.hangs) for target, own in self._targets.items() if own.hangs}
+
     def spared(self) -> dict[str, dict[str, int]]:
         """By target and part, how many requests were not sent."""
         with self._lock:

@@ -7,7 +7,7 @@ which are run as users run them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.arrays import Array
@@ -15,6 +15,7 @@ from ..core.case import Case
 from ..core.outcome import Outcome
 from ..operators.functions.native import case_operator, computed_in
 from .begun import BegunCases, nobody
+from .pack_memory import PackMemory, is_compiled_call, is_sampled
 from .pool import Pool
 from .replies import outcome_of
 from .requests import End, Reply, Request
@@ -29,13 +30,17 @@ Prepare = Callable[[Case, str], Request | Outcome]
 Single = Callable[[Sequence[tuple[Case, str]]], list[Outcome]]
 
 
-def run_packs(packs: Sequence[Pack], prepare: Prepare, pool: Pool, single: Single) -> list[list[Outcome]]:
+def run_packs(
+    packs: Sequence[Pack], prepare: Prepare, pool: Pool, single: Single, memory: PackMemory | None = None
+) -> list[list[Outcome]]:
     """The outcomes of every pack, in the order of its cases.
 
     Args:
         prepare: the request of one case, or the outcome if there is nothing to ask.
         single: runs cases one by one.
+        memory: is told who went together, and who failed alone.
     """
+    memory = memory or PackMemory()
     found: dict[tuple[int, int], Outcome] = {}
     waiting: list[list[tuple[tuple[int, int], Case, str]]] = []
     requests: dict[tuple[int, int], Request] = {}
@@ -57,6 +62,7 @@ def run_packs(packs: Sequence[Pack], prepare: Prepare, pool: Pool, single: Singl
         if alone:
             outcomes = single([(case, target) for _, case, target in alone])
             found.update(zip((key for key, _, _ in alone), outcomes, strict=True))
+            _remember(memory, alone, outcomes)
         waiting = []
         for index, reply in pool.ask([_together([requests[key] for key, _, _ in group]) for group in groups]):
             group = groups[index]
@@ -64,10 +70,18 @@ def run_packs(packs: Sequence[Pack], prepare: Prepare, pool: Pool, single: Singl
                 parts = _replies_of_pack(reply, len(group))
                 for (key, _, target), part in zip(group, parts, strict=True):
                     found[key] = outcome_of(target, part)
+                memory.went_together([case for _, case, _ in group], group[0][2])
             else:
                 half = (len(group) + 1) // 2
                 waiting += [group[:half], group[half:]]
     return [[found[number, place] for place in range(len(cases))] for number, (cases, _) in enumerate(packs)]
+
+
+def _remember(memory: PackMemory, alone: Sequence[tuple[object, Case, str]], outcomes: Sequence[Outcome]) -> None:
+    """Who is not answered alone either would spoil every pack."""
+    for (_, case, target), outcome in zip(alone, outcomes, strict=True):
+        if not outcome.completed and is_compiled_call(case):
+            memory.has_failed(case, target)
 
 
 def _able(pool: Pool, target: str) -> bool:
@@ -91,20 +105,34 @@ def _replies_of_pack(reply: Reply, count: int) -> list[Reply]:
     for name, array in reply.arrays.items():
         place, _, rest = name.partition("/")
         arrays[int(place)][rest] = array
-    header: Mapping[str, Any] = {
+    header: dict[str, Any] = {
         **reply.header,
         "seconds": reply.header["seconds"] / count,
         "cpu_seconds": reply.header["cpu_seconds"] / count,
     }
+    told = header.pop("replies", None) or [None] * count
+    headers = [header if said is None else {**header, "reply": said} for said in told]
     seconds, cpu = reply.seconds / count, reply.cpu_seconds / count
-    return [Reply(reply.end, header, own, seconds=seconds, cpu_seconds=cpu) for own in arrays]
+    parts = zip(headers, arrays, strict=True)
+    return [Reply(reply.end, own, named, seconds=seconds, cpu_seconds=cpu) for own, named in parts]
 
 
-def packs_of(pairs: Sequence[tuple[Case, str]], compiles: Callable[[str], bool]) -> list[list[int]]:
-    """Which of these go to a compiler together, by their positions: calls of operators, of one dtype, on one target."""
-    alike: dict[tuple[str, str], list[int]] = {}
+def packs_of(
+    pairs: Sequence[tuple[Case, str]], compiles: Callable[[str], bool], memory: PackMemory | None = None
+) -> list[list[int]]:
+    """Which of these go to a compiler together, by their positions.
+
+    Calls of operators, of one dtype, on one target that compiles; and calls that are compiled in one way, pulled back
+    as often, on as many inputs. Each has its inputs for itself.
+    """
+    alike: dict[tuple[object, ...], list[int]] = {}
     for place, (case, target) in enumerate(pairs):
-        if case_operator(case) is not None and compiles(target):
+        if is_compiled_call(case):
+            if memory is None or not memory.fails_alone(case, target):
+                procedure = case.procedure
+                key = (target, procedure.variant, procedure.derivative, procedure.rows, procedure.dtype)
+                alike.setdefault(key, []).append(place)
+        elif case_operator(case) is not None and compiles(target):
             alike.setdefault((target, computed_in(case)), []).append(place)
     groups = [places[start : start + PACK] for places in alike.values() for start in range(0, len(places), PACK)]
     return [group for group in groups if len(group) > 1]
@@ -119,9 +147,12 @@ class Packed:
         groups: Sequence[Sequence[int]],
         begin: Callable[[Sequence[tuple[Case, str]]], BegunCases],
         run: Callable[[Sequence[Pack]], list[list[Outcome]]],
+        single: Single | None = None,
+        memory: PackMemory | None = None,
     ) -> None:
         together = {place for group in groups for place in group}
         self._pairs, self._groups, self._run = pairs, groups, run
+        self._alone, self._memory = single, memory
         self._single = [place for place in range(len(pairs)) if place not in together]
         self._begun = begin([pairs[place] for place in self._single])
 
@@ -135,10 +166,20 @@ class Packed:
             raise
         places = [place for group in self._groups for place in group]
         answers = dict(zip(places, (outcome for own in found for outcome in own), strict=True))
+        self._compare(answers)
         for outcome in answers.values():
             tell(outcome)
         answers.update(zip(self._single, self._begun.outcomes(tell), strict=True))
         return [answers[place] for place in range(len(self._pairs))]
+
+    def _compare(self, answers: dict[int, Outcome]) -> None:
+        """Some of what went in packs is run by itself as well."""
+        sampled = [place for place in answers if is_sampled(self._pairs[place][0])]
+        if self._alone is None or self._memory is None or not sampled:
+            return
+        alone = self._alone([self._pairs[place] for place in sampled])
+        for place, outcome in zip(sampled, alone, strict=True):
+            self._memory.compare(self._pairs[place][0], answers[place], outcome)
 
     def cancel(self) -> None:
         """Nobody will ask for the outcomes."""

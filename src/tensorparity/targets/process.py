@@ -27,8 +27,10 @@ _HERE = Path(__file__).parent
 _GUARDIAN = _HERE / "guardian.py"
 WORKER_FOLDER = _HERE.parent / "worker"
 
-#: Where a worker notes the node that it runs (see ``worker/contract``): a file of its scratch folder.
+#: Where a worker notes the node that it runs (see ``worker/contract``): a file beside its home.
 _PLACE_VARIABLE, _PLACE = "TENSORPARITY_PLACE", "running-node"
+#: Where a worker lives: an empty folder.
+_HOME = "home"
 _STDERR_TAIL = 32 << 10
 _CHUNK = 1 << 20
 _MOST = 64 << 20  # bytes per look: a worker that writes without end must not keep us from the other looks
@@ -79,6 +81,8 @@ class WorkerProcess:
 
     def __init__(self, launch: Launch) -> None:
         self.scratch = tempfile.mkdtemp(prefix="tensorparity-worker-")
+        self._home = os.path.join(self.scratch, _HOME)
+        os.mkdir(self._home)
         self._place = os.path.join(self.scratch, _PLACE)
         self.ending: Ending | None = None
         self.pid: int | None = None
@@ -99,12 +103,13 @@ class WorkerProcess:
         self.status_fd, status_write = os.pipe()
         self.stderr_fd, stderr_write = os.pipe()
         lifeline_read, self._lifeline = os.pipe()
-        variables = {**launch.variables, "HOME": self.scratch, "TMPDIR": self.scratch, _PLACE_VARIABLE: self._place}
+        variables = {**launch.variables, "HOME": self._home, "TMPDIR": self._home, _PLACE_VARIABLE: self._place}
         bootstrap = (WORKER_FOLDER / "bootstrap.py").read_text()
         config = {
             "argv": [launch.python, "-c", bootstrap, str(WORKER_FOLDER), str(request_read), str(response_write)],
             "env": variables,
-            "cwd": self.scratch,
+            "cwd": self._home,
+            "scratch": self.scratch,
             "lifeline": lifeline_read,
             "status": status_write,
             "pass_fds": [request_read, response_write],

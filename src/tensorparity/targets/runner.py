@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import hashlib
 import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -42,6 +43,7 @@ from .hanging import HangMemory, parts_of
 from .limits import WorkerLimits
 from .lowering import lower
 from .names import TargetName, parse_target
+from .pack_memory import PackMemory
 from .packing import Packed, packs_of, run_packs
 from .pool import Pool
 from .process import WORKER_FOLDER, Launch
@@ -228,6 +230,8 @@ class LocalRunner:
         self._settings = settings
         #: What hangs on which target; fresh workers know nothing of it.
         self.hanging = HangMemory()
+        #: What is known of calls that are compiled together.
+        self.packing = PackMemory()
         self._pool = self._new_pool(desks, fresh=False)
         #: Targets whose worker could not be started, and why; what happens in fresh workers is an outcome only.
         self.broken: dict[str, WorkerStartError] = {}
@@ -244,6 +248,12 @@ class LocalRunner:
             hanging=hanging,
             time_limit=self._settings.time_limit,
         )
+
+    def within(self, limit: TimeLimit) -> LocalRunner:
+        """The same workers; what is run in fresh ones ends by a limit of its own."""
+        other = copy.copy(self)
+        other._settings = replace(self._settings, time_limit=limit)
+        return other
 
     def __enter__(self) -> LocalRunner:
         return self
@@ -290,7 +300,11 @@ class LocalRunner:
 
     def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
         """Packs of calls, each compiled as one unit by its target; one that fails is halved, down to single cases."""
-        return run_packs(packs, self.prepare, self._pool, self._run_single)
+        return run_packs(packs, self.prepare, self._pool, self._run_single, self.packing)
+
+    def companions(self, case: Case, target: str) -> tuple[Case, ...]:
+        """The calls that a case was last compiled with, itself included; none where it was run by itself."""
+        return self.packing.companions(case, target)
 
     def _run_single(self, pairs: Sequence[tuple[Case, str]]) -> list[Outcome]:
         """Each case by itself, also where a compiler would take them together."""
@@ -298,12 +312,14 @@ class LocalRunner:
 
     def _begin_packed(self, pairs: Sequence[tuple[Case, str]], *, background: bool) -> BegunCases | Packed:
         """Calls that are compiled go in packs, for compiling one takes as long as compiling many."""
-        groups = packs_of(pairs, lambda target: self._desks[target].spec.traits.compiled)
+        groups = packs_of(pairs, lambda target: self._desks[target].spec.traits.compiled, self.packing)
 
         def begin(single: Sequence[tuple[Case, str]]) -> BegunCases:
             return self._begin(self._pool, single, 1.0, background=background)
 
-        return Packed(pairs, groups, begin, self.run_packs) if groups else begin(pairs)
+        if not groups:
+            return begin(pairs)
+        return Packed(pairs, groups, begin, self.run_packs, self._run_single, self.packing)
 
     def ask(self, target: str, header: Mapping[str, Any], arrays: Arrays, cpu_seconds: float) -> Reply:
         """A request that is not a case (importing a model, training); the reply as it is.

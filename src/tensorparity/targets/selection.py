@@ -195,6 +195,16 @@ def witnesses_for(targets: Sequence[str]) -> list[str]:
     return sorted((name for name in names if name not in targets and installed_target(name)), key=_start_rank)
 
 
+def functions_below(targets: Sequence[str]) -> list[str]:
+    """Who says which function below a layer is wrong: the libraries these targets compute with, and arbiters.
+
+    None of them is started before it is asked.
+    """
+    libraries = {spec_of(parse_target(target)).traits.library for target in targets}
+    native = [name for name in native_libraries(targets) if TARGETS.get(name).traits.library in libraries]
+    return [*native, *arbiters_for(targets)]
+
+
 def _start_rank(name: str) -> int:
     return -TARGETS.get(name).traits.start_rank
 

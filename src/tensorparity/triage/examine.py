@@ -28,9 +28,11 @@ from ..core.verdict import Judgement, Kind, Verdict
 from ..operators.functions.native import shared_inputs
 from ..oracles.kinds import chosen_instead, make_oracle, oracle_of
 from .confirm import HANG_FACTOR, SOMETIMES, flaky, run_fresh, seen_again
+from .together import companions_of, only_together, programs_of
 
 #: What each target is really given of a case: a file that was exported for it, as much of a step as it can run.
 Deliver = Callable[[Case, str], Case]
+_Tell = Callable[[Sequence[Suspicion]], None]
 
 #: A key convicted so often says nothing new; what only shares all but its last part may be another defect, though not
 #: more than so many convictions tell.
@@ -130,6 +132,8 @@ class Examiner:
         self._settings = settings or {}
         self._oracles: dict[str, Oracle] = {}
         self._convicted: Counter[tuple[str, ...]] = Counter()
+        #: Told what is convicted in a round while others of it are still examined.
+        self.when_convicted: _Tell = _nobody
 
     @property
     def runner(self) -> Runner:
@@ -174,7 +178,7 @@ class Examiner:
         jobs = list(begun.jobs)
         pairs = list(self._pairs(jobs))
         self._take(jobs, dict(zip(map(_place, pairs), begun.pending.outcomes(), strict=True)))
-        return self._examine_jobs(begun.asks, jobs, fresh=False, before=before)
+        return self._examine_jobs(begun.asks, jobs, fresh=False, before=before, tell=self.when_convicted)
 
     def judge_known(self, ask: Ask, outcomes: Outcomes, claim: Key | None = None) -> Examined:
         """Judge a case that somebody has run, as it is, on all of these targets; what else has to be run is."""
@@ -197,9 +201,10 @@ class Examiner:
         jobs: Sequence[_Job],
         fresh: bool,
         before: Sequence[Sequence[tuple[str, ...]]] = (),
+        tell: _Tell | None = None,
     ) -> list[Examined]:
         shown: dict[str, Outcomes] = {}
-        self._settle(jobs, fresh, shown)
+        self._settle(jobs, fresh, shown, tell)
         waiting = iter(jobs)
         found = []
         for position, ask in enumerate(asks):
@@ -251,7 +256,7 @@ class Examiner:
             self._convicted[key] += 1
             self._convicted[key[:-1]] += 1
 
-    def _settle(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes]) -> None:
+    def _settle(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes], tell: _Tell | None = None) -> None:
         """Ask the oracles, run their checks together, and ask again, until none of them wants more."""
         active = list(jobs)
         while active:
@@ -259,6 +264,8 @@ class Examiner:
                 began = time.monotonic()
                 job.judged = self._judge(job)
                 job.time = job.time.plus(time.monotonic() - began, is_first=not job.answers)
+            if tell is not None:
+                tell([s for job in active if not job.judged.checks for s in job.judged.suspicions])
             active = [job for job in active if job.judged.checks]
             began = time.monotonic()
             self._answer(active, fresh, shown)
@@ -377,6 +384,8 @@ class Examiner:
         Args:
             shown: by digest, what the targets did when they were convicted, where that is known.
         """
+        packs = {place: pack for place, s in enumerate(suspicions) if (pack := companions_of(self._runner, s))}
+        whole = {place: suspicions[place] for place in packs}
         suspicions = self.cut_out(suspicions)
         defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
         jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), _patience(s), s.key) for s in defects]
@@ -391,7 +400,23 @@ class Examiner:
                 found.append((self._seen_again(suspicion, job, before), job.outcomes[0]))
             else:
                 found.append((suspicion, before or {}))
-        return found
+        alone = {place: s for place, s in whole.items() if found[place][0].diagnosis.klass is Class.FLAKY}
+        return [
+            self._together(alone[place], packs[place]) or item if place in alone else item
+            for place, item in enumerate(found)
+        ]
+
+    def _together(self, suspicion: Suspicion, pack: Sequence[Case]) -> tuple[Suspicion, Outcomes] | None:
+        """What does not show alone, as a program of the calls it was compiled with; None where that shows nothing."""
+        oracle = suspicion.oracle or oracle_of(suspicion.case)
+        jobs = [_Job(case, suspicion.targets, oracle) for case in programs_of(suspicion, pack)]
+        self._run(jobs, fresh=True)
+        self._settle(jobs, True, {})
+        for job in jobs:
+            for again in _defects(job.judged):
+                (cut,) = self.cut_out([replace(again, oracle=oracle, known_by=suspicion.known_by)])
+                return only_together(cut), job.outcomes[0]
+        return None
 
     def _seen_again(self, suspicion: Suspicion, job: _Job, before: Outcomes | None) -> Suspicion:
         return seen_again(suspicion, before, job.judged, job.outcomes[0], self._families(suspicion))
@@ -413,6 +438,10 @@ class Examiner:
         if suspicion.diagnosis.klass is not Class.DEFECT:
             return suspicion
         return seen_again(suspicion, first.own, other.judged, other.own, self._families(suspicion), SOMETIMES)
+
+
+def _nobody(suspicions: Sequence[Suspicion]) -> None:
+    """Nobody listens."""
 
 
 def _defects(judged: Judged) -> list[Suspicion]:

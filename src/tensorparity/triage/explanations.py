@@ -30,16 +30,28 @@ class Explanations:
         self._examiner = examiner
         self._accepted = accepted
         self._defects: dict[str, Suspicion] = {}
+        #: By signature, that of the finding where it is another: a function's, below the layer.
+        self._filed_as: dict[str, str] = {}
         #: What was explained and is reduced all the same: by digest and signature, the defect that should come out.
         self._expected: dict[tuple[str, str], Suspicion] = {}
         self.explained = 0
         self.audited = 0
         self.refuted = 0
 
-    def learn(self, reduced: Iterable[Suspicion]) -> None:
-        """Take in defects that were reduced to their end."""
+    def learn(self, reduced: Iterable[Suspicion], filed_as: str = "") -> None:
+        """Take in defects that were reduced to their end.
+
+        Args:
+            filed_as: the signature of what is filed of them, where that is another: a function below the layer.
+        """
         for suspicion in reduced:
             self._defects.setdefault(suspicion.signature, suspicion)
+            if filed_as and filed_as != suspicion.signature:
+                self._filed_as.setdefault(suspicion.signature, filed_as)
+
+    def filed_as(self, signature: str) -> str:
+        """The signature of the finding that a reduced defect was filed as."""
+        return self._filed_as.get(signature, signature)
 
     def of(self, suspicions: Sequence[Suspicion]) -> list[tuple[Suspicion, str]]:
         """Those that a known defect explains, with its signature; a share of them is left to be reduced."""
@@ -51,7 +63,7 @@ class Explanations:
             if self._is_audited(asked[place]):
                 self._expected[_identity(asked[place])] = defect
             else:
-                told.append((asked[place], defect.signature))
+                told.append((asked[place], self.filed_as(defect.signature)))
         return told
 
     def _candidates(self, suspicion: Suspicion) -> list[Suspicion]:
@@ -59,21 +71,30 @@ class Explanations:
         return [
             defect
             for signature, defect in self._defects.items()
-            if defect.key == suspicion.key or not any(entry.names(signature) for entry in self._accepted)
+            if defect.key == suspicion.key or not self._is_accepted(signature)
         ]
+
+    def _is_accepted(self, signature: str) -> bool:
+        names = {signature, self.filed_as(signature)}
+        return any(entry.names(name) for entry in self._accepted for name in names)
 
     def _is_audited(self, suspicion: Suspicion) -> bool:
         drawn = hashlib.sha256(f"{self._examiner.setup.seed}\n{suspicion.case.digest}".encode()).digest()
         return drawn[0] % _AUDITED == 0
 
-    def audit(self, original: Suspicion, reduced: Suspicion) -> str:
-        """Of what was explained and reduced all the same: whose defect it is, by signature; empty where it is new."""
+    def audit(self, original: Suspicion, reduced: Suspicion, filed_as: str = "") -> str:
+        """Of what was explained and reduced all the same: whose defect it is, by signature; empty where it is new.
+
+        Args:
+            filed_as: the signature of what is filed of it, where that is a function below the layer.
+        """
         defect = self._expected.get(_identity(original))
         if defect is None:
             return ""
         self.audited += 1
-        if trigger_of(defect) == trigger_of(reduced):
-            return defect.signature
+        expected = self.filed_as(defect.signature)
+        if trigger_of(defect) == trigger_of(reduced) or expected == filed_as:
+            return expected
         self.refuted += 1
         return ""
 
@@ -84,7 +105,9 @@ class Explanations:
         """
         ordered = [self._defects[signature] for signature in sorted(self._defects)]
         found = explain(self._examiner, ordered, [_all_but(ordered, place) for place in range(len(ordered))])
-        above = {ordered[place].signature: defect.signature for place, defect in sorted(found.items())}
+        pairs = [(ordered[place].signature, defect.signature) for place, defect in sorted(found.items())]
+        filed = [(self.filed_as(own), self.filed_as(root)) for own, root in pairs]
+        above = {own: root for own, root in reversed(filed) if own != root}
         return {own: root for own in above if (root := _root(own, above)) != own}
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from ..core.errors import UsageError
 from ..core.finding import Finding
 from ..core.traits import base_name
+from ..oracles.documentation import DOCUMENTATION
 
 CONFIG = Path("tensorparity.toml")
 _TABLE = "known"
@@ -46,7 +47,7 @@ class KnownCoverage:
 
 def _covers(run: KnownCoverage, suspect: str) -> bool:
     """A target is covered by itself, in whatever environment; shared code by any target of its family."""
-    bases = set(map(base_name, run.targets))
+    bases, suspect = set(map(base_name, run.targets)), suspect.removesuffix(DOCUMENTATION)
     return len(bases) > 1 if suspect.startswith("exporter:") else suspect in bases | run.families
 
 
@@ -72,8 +73,12 @@ class KnownDifference:
         return self.signature or self.pattern
 
     def matches(self, finding: Finding) -> bool:
-        """By its own signature: a pattern for one API does not accept all of a cluster; the cluster's name does."""
-        return self.names(finding.signature) or bool(self.signature and self.signature == finding.cluster)
+        """By its own signature, or one that it has under another name through which users meet it.
+
+        A pattern for one API does not accept all of a cluster; the cluster's name does.
+        """
+        named = any(map(self.names, (finding.signature, *finding.aliases)))
+        return named or bool(self.signature and self.signature == finding.cluster)
 
     def names(self, signature: str) -> bool:
         return signature == self.signature if self.signature else fnmatchcase(signature, self.pattern)

@@ -47,6 +47,7 @@ class Job(object):
         self.seed = case.get("seed", 0)
         self.trust = case.get("trust", False)
         self.inputs, self.labels, self.weights, self.cotangents, self.parents = {}, {}, {}, {}, {}
+        self.answers = {}
         for name, array in arrays.items():
             group, _, key = name.partition(":")
             getattr(self, group)[key] = array

@@ -132,7 +132,8 @@ class Session(object):
         for place, result in enumerate(results):
             for name, array in result.arrays().items():
                 found["{}/{}".format(place, name)] = array
-        return {"status": "completed", "loss": None, "losses": []}, found
+        replies = [result.reply for result in results]
+        return {"status": "completed", "loss": None, "losses": [], "replies": replies}, found
 
     def _import(self, frame):
         graph, weights, notes = self._adapter.import_model(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,27 @@ def test_the_papers_protocol() -> None:
     paper = paper_settings(AudeeSettings())
     assert (paper.variants, paper.searched, paper.inputs, paper.repeats) == (500, 20, 10_000, 5)
     assert paper.first_failure
+    assert paper.search_seconds == 1800.0
+
+
+class Slow:
+    """A runner whose targets take so many seconds for each generation, by what they say."""
+
+    def __init__(self, inner: Any, seconds: float) -> None:
+        self._inner, self._seconds = inner, seconds
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def run_pairs(self, pairs: Any, **how: Any) -> list[Outcome]:
+        return [replace(outcome, seconds=self._seconds) for outcome in self._inner.run_pairs(pairs, **how)]
+
+
+@pytest.mark.parametrize(("limit", "generations"), [(2.0, 1), (2.5, 2), (100.0, 3), (None, 3)])
+def test_a_search_ends_when_its_time_is_used_up(fake_runner: Any, limit: float | None, generations: int) -> None:
+    engine, _ = run(Slow(fake_runner(targets=TARGETS), 2.0), search_seconds=limit)
+    (curve,) = engine.tables()["curves"]
+    assert len(curve["curve"]) == generations
 
 
 @pytest.mark.parametrize("wrong", [{"levels": ["net?"]}, {"goals": ["speed"]}, {"colour": 1}, {"invalid": 2.0}])

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.loop import result_of
+from tensorparity.core.engine import Result
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.jsontext import Json
 from tensorparity.core.oracle import Setup
-from tensorparity.engines.audee.stress import StressEngine, StressSettings, data_range
+from tensorparity.engines.audee.stress import StressEngine, StressSettings, _Run, data_range
 from tensorparity.operators.reference.evaluate import draw_weights
 from tensorparity.reporting.words import under_stress
 from tensorparity.targets.catalogue import traits_of
@@ -27,7 +28,7 @@ def stressed(runner: Any, generations: int = 4) -> tuple[Json, list[Any]]:
     rng = np.random.default_rng(0)
     inputs = {"x": rng.uniform(0.0, 1.0, (6, 4)).astype(np.float32)}
     weights = draw_weights(graph, rng)
-    engine = StressEngine(graph, weights, inputs, TARGETS, StressSettings(generations), 0)
+    engine = StressEngine(graph, weights, inputs, TARGETS, StressSettings(generations), traits_of(TARGETS))
     examiner = Examiner(runner, Setup(0, TARGETS, traits_of(TARGETS)))
     cases = []
     while asks := engine.ask():
@@ -72,5 +73,60 @@ def test_the_range_is_that_of_each_input() -> None:
 
 @pytest.mark.parametrize("changed", [0, 3])
 def test_it_never_says_that_there_is_none(changed: int) -> None:
-    pair = {"a": "a", "b": "b", "distance": 0.0, "labels_changed": changed, "evaluations": 9, "layer": ""}
+    pair = {
+        "a": "a",
+        "b": "b",
+        "distance": 0.0,
+        "labels_changed": changed,
+        "evaluations": 9,
+        "layer": "",
+        "watched": "",
+        "level": "input",
+    }
     assert "lower bound" in under_stress(pair)
+
+
+def test_what_embeddings_give_is_moved_and_said_so() -> None:
+    build = GraphBuilder("text")
+    y = build.add("Embedding", build.input("words", (3,), "int32"), name="words_in", input_dim=9, output_dim=2)
+    graph = build.build(build.add("Softmax", build.add("Dense", build.add("Flatten", y), units=2), name="classes"))
+    inputs = {"words": np.array([[1, 2, 3], [4, 5, 6]], np.int32)}
+    weights = draw_weights(graph, np.random.default_rng(0))
+    engine = StressEngine(graph, weights, inputs, TARGETS, StressSettings(1), traits_of(TARGETS))
+    assert engine.embedded
+    table = weights["words_in/embeddings"][1:7]
+    for item in engine.ask():
+        assert table.min() <= item.case.inputs["words_in"].min()
+        assert item.case.inputs["words_in"].max() <= table.max()
+
+
+def test_weights_stay_where_a_target_would_compile_another_model() -> None:
+    build = GraphBuilder("small")
+    graph = build.build(build.add("Dense", build.input("x", (4,)), name="logits", units=2))
+    weights = draw_weights(graph, np.random.default_rng(0))
+    targets = ("keras:torch", "keras:jax", "onnxruntime")
+    inputs = {"x": np.ones((2, 4), np.float32)}
+    engine = StressEngine(graph, weights, inputs, targets, StressSettings(1, 0.5), traits_of(targets))
+    moved = {item.targets: item.case.procedure.population is not None for item in engine.ask()}
+    assert moved == {
+        ("keras:torch", "keras:jax"): True,
+        ("keras:torch", "onnxruntime"): False,
+        ("keras:jax", "onnxruntime"): False,
+    }
+
+
+def test_an_input_with_another_label_is_worse_than_one_that_is_further_apart() -> None:
+    run = _Run(("a", "b"), Chosen())  # type: ignore[arg-type]
+    measures = {"layer-distance": {"a|b": [5.0, 1.0, 2.0]}, "other-label": {"a|b": [0.0, 1.0, 0.0]}}
+    run.tell(Result(0, "", measures=measures))
+    assert (run.case, run.worst, run.changed) == (1, 5.0, 1)
+
+
+class Chosen:
+    """A search whose individuals are their places."""
+
+    def individual(self, place: int) -> int:
+        return place
+
+    def tell(self, fitness: Any) -> None:
+        """Nobody learns from it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,8 @@ from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Judgement, Verdict
-from tensorparity.engines.eagle.engine import EagleEngine
+from tensorparity.engines.eagle.engine import EagleEngine, counterparts
+from tensorparity.engines.eagle.tables import EagleTally
 from tensorparity.targets.catalogue import traits_of
 
 TARGETS = ("torch:eager", "torch:compile")
@@ -89,6 +91,45 @@ def test_tables_count_pairs_inputs_and_bugs_by_category() -> None:
     assert tables["table_2"]["Beyond the paper"] == {"torch": 3}
     assert tables["coverage"]["torch"]["enumerated"] == 3
     assert tables["coverage"]["torch"]["accepted_share"] == 1.0
+
+
+def test_functions_have_counterparts_by_name() -> None:
+    listed = {
+        "torch": ["torch.nn.Conv2d", "torch.take_along_dim"],
+        "keras": ["keras.layers.Conv2D"],
+        "jax": ["jax.nn.x"],
+    }
+    assert counterparts(["torch.nn.Conv2d", "torch.take_along_dim"], listed) == {
+        "torch.nn.Conv2d": ["keras"],
+        "torch.take_along_dim": [],
+    }
+
+
+def test_what_one_side_alone_refuses_is_tallied_apart() -> None:
+    tally, rule = (
+        EagleTally(),
+        EagleEngine(Setup(0, TARGETS, traits_of(TARGETS), {"rules": ["strided"]})).rules["strided"],
+    )
+    passed = Verdict(Judgement.PASS, ("torch:eager",), "so")
+    tally.add_pair(rule, "torch.sin", 10, (passed,), one_sided=3)
+    tally.add_pair(rule, "torch.sin", 10, (replace(passed, judgement=Judgement.FAIL),), one_sided=4)
+    tables = tally.to_json({"strided": rule}, {})
+    assert tables["one_sided"] == {"strided|torch.sin": 3}
+    assert tables["inconsistencies"] == 1
+    assert tables["table_3"] == {"torch": {"pairs": 1, "inputs_per_pair": 20.0}}
+
+
+def test_a_rule_is_asked_only_of_the_libraries_it_speaks_of() -> None:
+    asks = run(engine(rules=["save-keras", "strided"]))
+    assert {ask.case.counterpart.rule for ask in asks if ask.case.counterpart} == {"strided"}
+
+
+def test_gradients_are_asked_of_what_has_any() -> None:
+    orders = {ask.case.procedure.derivative for ask in run(engine(derivatives=1)) if ask.case.counterpart}
+    assert orders == {0, 1}
+    whole = [ask.case for ask in run(engine(derivatives=1)) if ask.case.counterpart]
+    kinds = {array.dtype.kind for case in whole if case.procedure.derivative for array in case.inputs.values()}
+    assert kinds <= set("fcV")
 
 
 @pytest.mark.parametrize("settings", [{"rules": ["17"]}, {"rules": ["nonsense"]}, {"colour": "red"}])

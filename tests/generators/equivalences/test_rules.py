@@ -99,6 +99,17 @@ def test_casts_take_whole_numbers_that_both_types_hold() -> None:
     assert first.inputs["x"].tolist() == second.inputs["x"].tolist() == [[-100, 1, 0], [8, 7, 100]]
 
 
+def test_casts_of_integers_fill_the_type_in_every_other_row() -> None:
+    rows = replace(PLAIN.procedure, rows=2)
+    values = replace(PLAIN, procedure=rows, inputs={"x": np.asarray([[1.0, 25.0], [1.0, -25.0]], np.float32)})
+    first, second = RULES.get("cast-int64-float64").equivalence(values).sides()  # type: ignore[attr-defined]
+    assert second.inputs["x"][0].tolist() == [4, 100]
+    large = second.inputs["x"][1].tolist()
+    assert large == first.inputs["x"][1].tolist()
+    assert 2**24 < large[0] < -large[1] <= 2**40
+    assert int(np.float32(large[0])) != large[0]
+
+
 def test_expanded_rows_are_alike_or_there_is_no_other_side() -> None:
     rule = RULES.get("expanded")
     assert rule.equivalence(PLAIN) is not None  # type: ignore[attr-defined]

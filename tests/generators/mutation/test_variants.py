@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tensorparity.core.arrays import Array
-from tensorparity.core.graph import LayerGraph
-from tensorparity.generators.mutation.variants import Variant, invalid_variant, valid_variant
+from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.generators.mutation.variants import Variant, invalid_variant, valid_variant, variant_with_value
 from tensorparity.generators.mutation.wrong_values import HUGE, wrong_values
 from tensorparity.operators.reference.evaluate import declare_weights, draw_weights, infer_shapes
 from tensorparity.operators.refused import refused_value
@@ -109,3 +109,23 @@ def test_every_kind_of_wrong_value_is_there() -> None:
     assert any(value != value for value in size), "NaN"
     assert "" in wrong_values(Parameter("padding", "valid", ("valid", "same")), "same")
     assert None not in wrong_values(Parameter("activation", None, (None, "relu")), "relu")
+
+
+def test_a_huge_size_of_the_output_is_no_wrong_value_but_a_question_of_memory() -> None:
+    for op, name in (("UpSampling1D", "size"), ("AdaptiveAveragePooling1D", "output_size")):
+        build = GraphBuilder()
+        graph = build.build(build.add(op, build.input("x", (4, 2)), name="grown", **{name: 2}))
+        assert variant_with_value(graph, graph.nodes[0], name, HUGE, {}, "grown") is None
+    build = GraphBuilder()
+    graph = build.build(build.add("MaxPooling1D", build.input("x", (4, 2)), name="pool", pool_size=2))
+    assert variant_with_value(graph, graph.nodes[0], "pool_size", HUGE, {}, "pooled") is not None
+
+
+def test_what_stands_for_a_truth_value_has_the_weights_that_python_makes_of_it() -> None:
+    build = GraphBuilder()
+    graph = build.build(build.add("Dense", build.input("x", (4,)), name="dense", units=2))
+    weights = draw_weights(graph, np.random.default_rng(0))
+    for value, names in (("yes", {"dense/kernel", "dense/bias"}), (None, {"dense/kernel"})):
+        wrong = variant_with_value(graph, graph.nodes[0], "use_bias", value, weights, "wrong")
+        assert wrong is not None
+        assert set(wrong.weights) == names

@@ -85,3 +85,21 @@ def test_a_seed_gives_the_same_cases_and_every_metric_in_turn():
     assert [case.digest for case in drawn(1)] == [case.digest for case in drawn(1)]
     assert [case.digest for case in drawn(1)] != [case.digest for case in drawn(2)]
     assert [case.subject.api for case in drawn(1)] == [spec.api for spec in METRICS.values()]
+
+
+def test_weights_of_single_predictions_come_in_every_second_turn() -> None:
+    counting = {f"{right}{sign}s" for right in ("True", "False") for sign in ("Positive", "Negative")}
+    ranks: dict[int, set[int]] = {0: set(), 1: set()}
+    for number, case in enumerate(islice(metric_cases(0), 6 * len(METRICS))):
+        assert isinstance(case.subject, ApiCall)
+        if case.subject.api.rpartition(".")[2] in counting and "sample_weight" in case.inputs:
+            ranks[number // len(METRICS) % 2].add(case.inputs["sample_weight"].ndim)
+    assert ranks == {0: {1}, 1: {2}}
+
+
+def test_a_weight_of_a_single_prediction_counts_that_one() -> None:
+    labels, guesses = np.array([[1, 0], [1, 1]], np.float32), np.array([[0.9, 0.8], [0.1, 0.7]], np.float32)
+    weights = np.array([[1.0, 10.0], [100.0, 1000.0]], np.float32)
+    names = ("TruePositives", "FalsePositives", "FalseNegatives")
+    found = [float(METRICS[name].evaluate({}, (labels, guesses, weights)).value) for name in names]
+    assert found == [1001.0, 10.0, 100.0]

@@ -11,7 +11,8 @@ from tensorparity.core.case import Case
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.procedure import Goal
 from tensorparity.core.verdict import Stage
-from tensorparity.generators.single_cases.subgradients import subgradient_cases
+from tensorparity.generators.single_cases import subgradients
+from tensorparity.generators.single_cases.subgradients import pulled_back_cases, smooth_cases, subgradient_cases
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 
@@ -60,3 +61,20 @@ def test_a_gradient_that_goes_to_all_maxima_is_found() -> None:
         found = ExaminedCases(runner, TARGETS).examine(islice(subgradient_cases(0, ("MaxPooling1D",)), 4)).confirm()
     said = {(s.stage, s.diagnosis.api, s.diagnosis.suspects) for s in found}
     assert (Stage.BACKWARD, "keras.layers.MaxPooling1D", ("keras:torch",)) in said
+
+
+def test_special_points_of_smooth_layers_are_asked_as_well() -> None:
+    """Zero, one and far out, of layers that have one gradient there."""
+    cases = list(islice(smooth_cases(0, ("Dense", "MaxPooling1D", "Softmax")), 9))
+    assert {op(case) for case in cases} >= {"Dense", "Softmax"}
+    values = {abs(value) for case in cases for array in case.inputs.values() for value in array.ravel().tolist()}
+    assert values == {0.0, 1.0, 20.0}
+    assert all(case.procedure.goal is Goal.REPLAY for case in cases)
+
+
+def test_after_a_hundred_kinks_every_fourth_case_is_smooth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subgradients, "_FIRST", 4)
+    seen = [op(case) for case in islice(pulled_back_cases(0, ("ReLU", "Dense")), 12)]
+    assert seen[:4] == ["ReLU"] * 4
+    assert "Dense" in seen[4:]
+    assert [op(case) for case in islice(pulled_back_cases(0, ("Dense",)), 3)] == ["Dense"] * 3

@@ -65,7 +65,15 @@ def test_calls_within_calls() -> None:
 
 def test_what_a_library_lacks_is_said() -> None:
     assert lower_call("keras", case_of("mish")) == "keras has no mish"
-    assert lower_call("torch", case_of("conv2d", times=2)) == "conv2d is not applied several times in torch"
+    times = case_of("conv2d", padding="same", times=2)
+    assert lower_call("torch", times) == "conv2d is not applied several times in torch", "zeros are a call of their own"
+
+
+def test_several_times_in_another_layout() -> None:
+    """Axes are turned before the first time and back after the last, and not in between."""
+    for data_format in ("channels_last", "channels_first"):
+        subject, _ = lowered("torch", case_of("conv2d", data_format=data_format, times=2))
+        assert (subject["times"], subject["args"][0]["perm"], subject["perm"]) == (2, [0, 3, 1, 2], [0, 2, 3, 1])
 
 
 def test_a_library_s_own_function_is_sent_as_it_is() -> None:

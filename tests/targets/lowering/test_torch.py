@@ -295,7 +295,7 @@ def _row_of_labels() -> Case:
 
 REFUSED: dict[str, tuple[Case, str]] = {
     "call": (Case(ApiCall("torch.add")), "not 'api-call'"),
-    "goal": (_case(Procedure(goal=Goal.UPDATE, loss=Recipe("MeanSquaredError"))), "the goal is 'update'"),
+    "goal": (_case(Procedure(goal=Goal.FIT, loss=Recipe("MeanSquaredError"))), "the goal is 'fit'"),
     "mode": (_case(Procedure(mode=Mode.COMPILED)), "torch:compile"),
     "policy": (_case(Procedure(dtype="mixed_float16")), "dtype policy mixed_float16"),
     "mask": (_on(_masked(), (2, 4, 3)), "a mask reaches 'lstm' (LSTM)"),

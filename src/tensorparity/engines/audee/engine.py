@@ -20,11 +20,11 @@ from ...core.errors import UsageError
 from ...core.jsontext import Json
 from ...core.oracle import Setup
 from ...core.outcome import Status
-from ...core.traits import TargetTraits
 from ...generators.mutation.variants import Variant, invalid_variant, valid_variant
 from ...generators.search.exposed import expose, without_embeddings
 from ...generators.search.genetic import WEIGHT, Search
 from ...oracles.invalid_value import INVALID_VALUE
+from .populations import runs_populations
 from .searches import SearchRun
 from .seeds import SeedModel, zoo_seeds
 from .settings import INCONSISTENCY, NAN, NAN_LEVELS, SETTING_NAMES, AudeeSettings
@@ -56,11 +56,6 @@ class _Sound:
     targets: set[str]
 
 
-def _runs_populations(traits: TargetTraits) -> bool:
-    """Whether a target takes its weights apart from the model, and compiles no model anew for each of them."""
-    return traits.lowering != "onnx" and not traits.compiled
-
-
 class AudeeEngine:
     """Mutates and searches seed models, by default those of the zoo, one after another without end."""
 
@@ -72,7 +67,7 @@ class AudeeEngine:
     def __init__(self, setup: Setup, seeds: Iterable[SeedModel] | None = None) -> None:
         self._settings = AudeeSettings.from_mapping(setup.settings)
         self._seed, self._targets = setup.seed, setup.targets
-        self._searchable = tuple(target for target in setup.targets if _runs_populations(setup.traits[target]))
+        self._searchable = tuple(target for target in setup.targets if runs_populations(setup.traits[target]))
         self._models: Iterator[SeedModel] = iter(zoo_seeds(setup.seed) if seeds is None else seeds)
         self._model: SeedModel | None = None
         self._place = -1
@@ -211,6 +206,7 @@ class AudeeEngine:
                     search,
                     self._settings.generations,
                     self._settings.first_failure,
+                    self._settings.search_seconds,
                 )
                 self._pending.append(run)
 

@@ -9,6 +9,7 @@ from ...core.case import Case
 from ...core.engine import Ask, Result
 from ...core.jsontext import Json
 from ...generators.search.genetic import Search
+from ...oracles.elapsed import ELAPSED
 from ...oracles.measure.individuals import DISTANCE, NAN, NO_DISTANCE, OTHER_LABEL, RANGE, pair_name
 from ...oracles.population import POPULATION
 from .settings import INCONSISTENCY
@@ -26,6 +27,7 @@ class SearchRun:
     Args:
         model: the seed model's name; ``variant`` the network's.
         generations: it ends after so many.
+        seconds: it ends once its targets have worked so long on it, the slower one counting; None without a limit.
         first_failure: it ends with the first failure.
         failures: how many individuals failed so far.
         waiting: individuals that failed and have not been judged yet.
@@ -38,6 +40,8 @@ class SearchRun:
     search: Search
     generations: int
     first_failure: bool = False
+    seconds: float | None = None
+    spent: float = 0.0
     failures: int = 0
     failed_at: int | None = None
     broken: bool = False
@@ -47,10 +51,13 @@ class SearchRun:
     @property
     def is_over(self) -> bool:
         ended = self.broken or self.search.generation >= self.generations
-        return ended or (self.first_failure and self.failures > 0)
+        late = self.seconds is not None and self.spent >= self.seconds
+        return ended or late or (self.first_failure and self.failures > 0)
 
     def ask(self) -> Ask:
-        return Ask(self.search.next_case(), self.targets, (POPULATION,), counted=False)
+        """The next generation; its time is told with its result, so that the search ends alike when it is resumed."""
+        oracles = (POPULATION,) if self.seconds is None else (POPULATION, ELAPSED)
+        return Ask(self.search.next_case(), self.targets, oracles, counted=False)
 
     def individuals(self) -> list[Ask]:
         """What failed, as cases of their own."""
@@ -61,6 +68,7 @@ class SearchRun:
     def tell(self, result: Result) -> None:
         """Select by the fitness of a generation; where a target did not complete it, the search is over."""
         fitness, failed = self._fitness(result)
+        self.spent += max((seconds for (seconds,) in result.measures.get(ELAPSED, {}).values()), default=0.0)
         if fitness is None:
             self.broken = True
             self._keep([0])

@@ -13,6 +13,8 @@ from ...generators.search.genetic import LEVELS, SearchSettings
 NET = "net"
 INCONSISTENCY, NAN = "inconsistency", "nan"
 GOALS = (INCONSISTENCY, NAN)
+#: How long the paper searches one network; and more generations than fit into that.
+_HALF_AN_HOUR, _ENDLESS = 1800.0, 1_000_000
 #: The paper searches for NaN on inputs and weights together only.
 NAN_LEVELS = ("input+weight",)
 
@@ -27,8 +29,9 @@ class AudeeSettings:
         levels: on which variants that do not fail are searched; none for network mutation alone.
         goals: what is searched for: other labels, NaN, or both.
         searched: how many variants of a seed model that did not fail are searched, for each pair or target.
-        generations: of one search; the paper's half an hour, for a clock would teach an engine what differs from run
-            to run.
+        generations: of one search.
+        search_seconds: of one search, as the targets work; None without a limit. What ends by it differs from machine
+            to machine, and a run that is resumed ends as it did.
         inputs: of the data set, at most.
         repeats: searches of one network with other seeds (NaN only).
         first_failure: a search ends with its first failure; else its failures are collected.
@@ -42,6 +45,7 @@ class AudeeSettings:
     goals: tuple[str, ...] = (INCONSISTENCY,)
     searched: int = 1
     generations: int = 20
+    search_seconds: float | None = None
     inputs: int = 10_000
     repeats: int = 1
     first_failure: bool = False
@@ -55,6 +59,8 @@ class AudeeSettings:
                 raise UsageError(f"unknown {name[:-1]} {unknown[0]!r}; known are {', '.join(known)}")
         if self.variants < 0 or not 0.0 <= self.invalid <= 1.0:
             raise UsageError("audee wants a number of variants and the share of invalid ones")
+        if self.search_seconds is not None and not self.search_seconds > 0:
+            raise UsageError("audee wants a positive time for each search, or none")
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Json]) -> AudeeSettings:
@@ -76,11 +82,11 @@ class AudeeSettings:
 
 
 def paper_settings(given: AudeeSettings) -> AudeeSettings:
-    """Sections 3.2 and 3.4: 500 variants, 20 that do not fail are searched, 10,000 inputs, five repeats for NaN.
-
-    The half hour of a search becomes a number of generations that no search here reaches sooner.
+    """Sections 3.2 and 3.4: 500 variants, 10,000 inputs; 20 that do not fail are searched, half an hour each or until
+    the first failure, for NaN five times.
     """
-    return replace(given, variants=500, searched=20, inputs=10_000, repeats=5, generations=1000, first_failure=True)
+    searches = {"searched": 20, "repeats": 5, "generations": _ENDLESS, "search_seconds": _HALF_AN_HOUR}
+    return replace(given, variants=500, inputs=10_000, first_failure=True, **searches)  # type: ignore[arg-type]
 
 
 #: All that may be set: of the engine, and of its search.

@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...core.arrays import Arrays
-from ...core.case import Case
-from ...core.engine import Ask, Result
+from ...core.case import Case, ModelFile
+from ...core.engine import Ask, KeptCase, Result
 from ...core.errors import UsageError
 from ...core.evolution import SearchSettings
 from ...core.graph import LayerGraph
 from ...core.jsontext import Json
-from ...generators.search.exposed import ExposedModel, expose, without_embeddings
+from ...core.traits import Traits
+from ...generators.search.exposed import ExposedModel, expose, expose_file, without_embeddings
 from ...generators.search.genetic import BOTH, INPUT, Bounds, Search
 from ...oracles.audee import MEASURES, TOP_LAYER
+from ...oracles.kinds import DEFAULT_ORACLE
 from ...oracles.measure.individuals import DISTANCE, OTHER_LABEL, pair_name
 from ...oracles.population import POPULATION
+from .populations import runs_populations
 
+#: The table's name in ``tables``.
+STRESS = "stress"
 #: Searches that begin at different inputs.
 _STARTS = 2
 _SETTINGS = SearchSettings(size=64, parents=8, scale=0.2)
@@ -44,122 +49,169 @@ class StressSettings:
 
 @dataclass
 class _Run:
-    """One search for one pair, and the worst individual so far."""
+    """One search for one pair, and the worst individual so far: the furthest apart, one with other labels before all.
+
+    Args:
+        trouble: why a generation could not be measured; the search is over then.
+    """
 
     pair: tuple[str, str]
     search: Search
     worst: float = -1.0
+    parted: bool = False
     case: Case | None = None
     changed: int = 0
     evaluations: int = 0
-    broken: bool = False
+    trouble: str = ""
 
     def tell(self, result: Result) -> None:
         name = pair_name(*self.pair)
         distances = result.measures.get(DISTANCE, {}).get(name)
         if distances is None:
-            self.broken = True
+            self.trouble = next((verdict.reason for verdict in result.verdicts), "nothing could be compared")
             return
-        labels = result.measures.get(OTHER_LABEL, {}).get(name, ())
-        row = int(np.argmax(distances))
-        if distances[row] > self.worst:
-            self.worst, self.case = float(distances[row]), self.search.individual(row)
-        self.changed += int(sum(labels))
+        labels = [bool(other) for other in result.measures.get(OTHER_LABEL, {}).get(name, ())]
+        self._remember(distances, labels or [False] * len(distances))
+        self.changed += sum(labels)
         self.evaluations += len(distances)
         self.search.tell(distances)
 
+    def _remember(self, distances: Sequence[float], labels: Sequence[bool]) -> None:
+        row = max(range(len(distances)), key=lambda place: (labels[place], distances[place]))
+        self.worst = max(self.worst, *distances)
+        if self.case is None or (labels[row], distances[row]) > (self.parted, self.kept_distance):
+            self.case, self.parted, self.kept_distance = self.search.individual(row), labels[row], distances[row]
 
-@dataclass
+    #: How far apart the targets are on the individual that is kept.
+    kept_distance: float = -1.0
+
+
+@dataclass(frozen=True)
 class _Answer:
-    """What is said of one pair."""
+    """What is said of one pair: what its searches found, and the layer that it came through."""
 
-    worst: float = 0.0
-    changed: int = 0
-    evaluations: int = 0
+    runs: tuple[_Run, ...]
     layer: str = ""
-    curves: list[Json] = field(default_factory=list)
+
+    @property
+    def best(self) -> _Run:
+        return max(self.runs, key=lambda run: (run.parted, run.kept_distance))
+
+    def to_json(self) -> dict[str, Json]:
+        """Of a pair that could not be searched, why."""
+        evaluations = sum(run.evaluations for run in self.runs)
+        return {
+            "a": self.best.pair[0],
+            "b": self.best.pair[1],
+            "distance": max(0.0, *(run.worst for run in self.runs)),
+            "labels_changed": sum(run.changed for run in self.runs),
+            "evaluations": evaluations,
+            "layer": self.layer,
+            "watched": self.best.search.model.watched,
+            "level": self.best.search.level,
+            "trouble": "" if evaluations else self.best.trouble,
+            "curves": [[[count, value] for count, value in run.search.points] for run in self.runs],
+        }
 
 
 class StressEngine:
-    """Searches the worst input of one model for every pair of targets."""
+    """Searches the worst input of one model for every pair of targets.
 
-    name = "stress"
+    Args:
+        subject: its layers, or the file where nobody can read those.
+        traits: who takes weights apart from the model; weights are left alone for the others.
+        batch_size: the only one that a file takes.
+    """
+
+    name = STRESS
     ahead = 0
 
     def __init__(
         self,
-        graph: LayerGraph,
+        subject: LayerGraph | ModelFile,
         weights: Arrays,
         inputs: Arrays,
         targets: Sequence[str],
         settings: StressSettings,
+        traits: Traits,
         seed: int = 0,
+        batch_size: int | None = None,
     ) -> None:
-        graph, weights, inputs = without_embeddings(graph, weights, inputs)
-        model = expose(graph, weights)
-        level = BOTH if settings.tolerance else INPUT
+        #: Whether what embeddings give is moved, in the place of tokens.
+        self.embedded = False
+        if isinstance(subject, LayerGraph):
+            behind, weights, inputs = without_embeddings(subject, weights, inputs)
+            self.embedded = behind is not subject
+            model = expose(behind, weights)
+        else:
+            model = expose_file(subject, batch_size)
         bounds = Bounds(data_range(inputs), reach=settings.tolerance or None)
         self._settings = settings
         starts = np.random.default_rng([seed, 0x57]).permutation(_rows(inputs))[:_STARTS]
-        self._runs = [
-            _Run(pair, _search(model, inputs, int(row), level, bounds, seed))
+        self._runs = {
+            pair: tuple(
+                _Run(pair, _search(model, inputs, int(row), _level(model, pair, settings, traits), bounds, seed))
+                for row in starts
+            )
             for pair in itertools.combinations(targets, 2)
-            for row in starts
-        ]
+        }
         self._asked: list[_Run] = []
         self._looking: list[tuple[str, str]] = []
-        self._answers: dict[tuple[str, str], _Answer] = {}
+        self._layers: dict[tuple[str, str], str] = {}
         self._looked = False
 
     def ask(self) -> Sequence[Ask]:
-        live = [run for run in self._runs if not run.broken and run.search.generation < self._settings.generations]
+        everybody = [run for runs in self._runs.values() for run in runs]
+        live = [run for run in everybody if not run.trouble and run.search.generation < self._settings.generations]
         self._asked = live
         if live:
             return [Ask(run.search.next_case(), run.pair, (POPULATION,), counted=False) for run in live]
         return self._look()
 
     def _look(self) -> Sequence[Ask]:
-        """The worst individual of every pair once more, layer by layer."""
+        """The worst individual of every pair once more: judged as any case is, and looked at layer by layer."""
         if self._looked:
             return []
         self._looked = True
-        asks = []
-        for run in sorted(self._runs, key=lambda item: item.worst):
-            answer = self._answers.setdefault(run.pair, _Answer())
-            answer.worst = max(answer.worst, run.worst)
-            answer.changed += run.changed
-            answer.evaluations += run.evaluations
-            answer.curves.append([[count, value] for count, value in run.search.points])
-        for pair in self._answers:
-            worst = max((run for run in self._runs if run.pair == pair), key=lambda item: item.worst)
-            if worst.case is not None:
-                asks.append(Ask(worst.case, pair, (MEASURES,), counted=False))
-                self._looking.append(pair)
-        return asks
+        worst = {pair: run.case for pair, run in self._best().items() if run.case is not None}
+        self._looking = list(worst)
+        looks = [Ask(case, pair, (MEASURES,), counted=False) for pair, case in worst.items()]
+        return [*looks, *(Ask(case, pair, (DEFAULT_ORACLE,), counted=False) for pair, case in worst.items())]
+
+    def _best(self) -> dict[tuple[str, str], _Run]:
+        return {pair: _Answer(runs).best for pair, runs in self._runs.items()}
 
     def tell(self, results: Sequence[Result]) -> None:
         if self._looking:
             for pair, result in zip(self._looking, results, strict=False):
-                self._answers[pair].layer = str(result.facts.get(TOP_LAYER, {}).get(pair_name(*pair), ""))
+                self._layers[pair] = str(result.facts.get(TOP_LAYER, {}).get(pair_name(*pair), ""))
             return
         for run, result in zip(self._asked, results, strict=False):
             run.tell(result)
 
+    def kept_cases(self) -> Sequence[KeptCase]:
+        """The worst individual of every pair."""
+        return [
+            KeptCase(STRESS, row, pair[0], run.case, ("stress", *pair), _note(run))
+            for row, (pair, run) in enumerate(self._best().items())
+            if run.case is not None
+        ]
+
     def tables(self) -> Mapping[str, Json]:
-        return {
-            "stress": [
-                {
-                    "a": a,
-                    "b": b,
-                    "distance": answer.worst,
-                    "labels_changed": answer.changed,
-                    "evaluations": answer.evaluations,
-                    "layer": answer.layer,
-                    "curves": answer.curves,
-                }
-                for (a, b), answer in self._answers.items()
-            ]
-        }
+        answers = [_Answer(runs, self._layers.get(pair, "")) for pair, runs in self._runs.items()]
+        return {STRESS: [answer.to_json() for answer in answers]}
+
+
+def _note(run: _Run) -> str:
+    a, b = run.pair
+    label = ", with another label" if run.parted else ""
+    return f"the input on which {a} and {b} came furthest apart under stress: {run.kept_distance:.3g}{label}"
+
+
+def _level(model: ExposedModel, pair: tuple[str, str], settings: StressSettings, traits: Traits) -> str:
+    """Weights are moved only where both targets take them apart from the model, and only if the user allows it."""
+    able = isinstance(model.graph, LayerGraph) and all(runs_populations(traits[target]) for target in pair)
+    return BOTH if settings.tolerance and able else INPUT
 
 
 def data_range(inputs: Arrays) -> dict[str, tuple[float, float]]:

@@ -7,12 +7,13 @@ and on those that are accepted every rule that speaks of the function is held ag
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
 import numpy as np
 
+from ...core.arrays import dtype_name, is_floating
 from ...core.call import ApiCall
 from ...core.case import Case
 from ...core.engine import Ask, Result
@@ -22,6 +23,7 @@ from ...core.outcome import Status
 from ...generators.api_inputs import ApiListing
 from ...generators.equivalences.base import LIBRARIES, Equivalence, library_of_name
 from ...generators.equivalences.models import model_name
+from ...oracles.call_rows import ONE_SIDED
 from .inputs import InputSource, describe, listings, questions, samples_questions
 from .settings import COMPILED_BY_C, EagleSettings
 from .tables import EagleTally
@@ -93,7 +95,7 @@ class EagleEngine:
         targets = self._targets[library_of_name(item.api)]
         if item.rule is None:
             return Ask(item.case, targets, (OUTCOMES,), counted=False)
-        return Ask(item.case, targets)
+        return Ask(item.case, targets, (item.rule.oracle,) if item.rule.oracle else ())
 
     def _pairs(self) -> list[_Asked]:
         waiting = self._plan.pairs
@@ -128,7 +130,8 @@ class EagleEngine:
             if item.rule is None:
                 self._take_trial(item, result)
             else:
-                self.tally.add_pair(item.rule, item.api, item.case.procedure.rows or 1, result.verdicts)
+                alone = int(result.facts.get(ONE_SIDED, 0))
+                self.tally.add_pair(item.rule, item.api, item.case.procedure.rows or 1, result.verdicts, alone)
 
     def _take_replies(self, results: Sequence[Result]) -> None:
         """First what each library offers, then the inputs that it brings along."""
@@ -173,7 +176,10 @@ class EagleEngine:
             self._plan_rule(rule, item)
 
     def _plan_rule(self, rule: Equivalence, item: _Asked) -> None:
-        for order in range(min(rule.derivative, self._settings.derivatives) + 1):
+        if library_of_name(item.api) not in rule.libraries():
+            return
+        most = min(rule.derivative, self._settings.derivatives) if _is_differentiable(item.case) else 0
+        for order in range(most + 1):
             procedure = replace(item.case.procedure, derivative=order)
             case = rule.equivalence(replace(item.case, procedure=procedure))
             if case is None:
@@ -185,7 +191,9 @@ class EagleEngine:
                 self._plan.last.append((item.api, rule, case))
 
     def tables(self) -> Mapping[str, Json]:
-        return self.tally.to_json(self.rules, self.enumerated)
+        tables = self.tally.to_json(self.rules, self.enumerated)
+        names = {library: listing.apis for library, listing in self._listings.items()}
+        return {**tables, "libraries": sorted(names), "counterparts": counterparts(self.tally.inconsistent_apis, names)}
 
 
 def targets_by_library(setup: Setup) -> dict[str, tuple[str, ...]]:
@@ -197,6 +205,24 @@ def targets_by_library(setup: Setup) -> dict[str, tuple[str, ...]]:
         if plain:
             found[library] = tuple(plain)
     return found
+
+
+def counterparts(apis: Iterable[str], listed: Mapping[str, Iterable[str]]) -> dict[str, Json]:
+    """By function, the other libraries that have a function of that name, as far as letters and digits go."""
+    plain = {library: {_plain_name(name) for name in names} for library, names in listed.items()}
+    return {
+        api: [other for other in sorted(plain) if other != library_of_name(api) and _plain_name(api) in plain[other]]
+        for api in sorted(set(apis))
+    }
+
+
+def _plain_name(api: str) -> str:
+    return "".join(letter for letter in api.rpartition(".")[2].lower() if letter.isalnum())
+
+
+def _is_differentiable(case: Case) -> bool:
+    """Whether there is anything that a gradient could be taken with respect to."""
+    return any(is_floating(dtype_name(array)) or array.dtype.kind == "c" for array in case.inputs.values())
 
 
 def _answered(case: Case, result: Result, target: str) -> int:

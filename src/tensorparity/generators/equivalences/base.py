@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+import numpy as np
+
 from ...core.call import ApiCall
 from ...core.case import Case, Counterpart
 from ...core.rule import Demands
@@ -36,6 +38,7 @@ class Equivalence:
         absent: by library, why it does not apply there; it applies to all others.
         cost: the cheaper, the sooner: 0 plain calls, 1 traced, 2 compiled, 3 compiled by a C++ compiler.
         derivative: the order up to which gradients are compared as well.
+        oracle: who judges its cases, where that is not the oracle of two sides.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Equivalence:
     demands: Demands = field(default_factory=Demands)
     cost: int = 0
     derivative: int = 0
+    oracle: str = ""
 
     def libraries(self) -> tuple[str, ...]:
         return tuple(library for library in LIBRARIES if library not in self.absent)
@@ -83,6 +87,15 @@ class Variant(Equivalence):
         if not isinstance(case.subject, ApiCall) or not case.inputs or library_of(case) in self.absent:
             return None
         return Counterpart(procedure=replace(case.procedure, variant=self.variant))
+
+
+def without_subnormals(case: Case) -> Case:
+    """The same with zeros for what some libraries take for zero."""
+    inputs = {}
+    for name, array in case.inputs.items():
+        least = np.finfo(np.float32).tiny if array.dtype.kind in "fc" else 0.0
+        inputs[name] = np.where(np.abs(array) < least, np.zeros_like(array), array) if least else array
+    return replace(case, inputs=inputs)
 
 
 def api_name(case: Case) -> str:

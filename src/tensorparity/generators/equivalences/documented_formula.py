@@ -16,7 +16,7 @@ from ...core.call import ApiCall, ArrayArg
 from ...core.case import Case, Counterpart
 from ...core.rule import Demands
 from .base import Category, Equivalence, library_of_name
-from .windows import case_of, draws
+from .formulas_of_more import OF_AXIS, OF_TWO, along_of, two_of
 
 #: Formulas overflow on the way where functions need not.
 _LARGEST = 15.0
@@ -68,7 +68,7 @@ class Words:
 
     def __init__(self, library: str) -> None:
         self._own = self._NAMES[library]
-        self._library = library
+        self.library = library
 
     def __getattr__(self, name: str) -> Callable[..., ApiCall]:
         return lambda *args: ApiCall(
@@ -77,8 +77,8 @@ class Words:
 
     def _tensor(self, name: str, place: int, value: Any) -> Any:
         """Torch's maximum, minimum and where take tensors only."""
-        wants = self._library == "torch" and (name in ("maximum", "minimum") or (name == "sub" and place == 0))
-        wants = wants or (self._library == "torch" and name == "div" and place == 0)
+        wants = self.library == "torch" and (name in ("maximum", "minimum") or (name == "sub" and place == 0))
+        wants = wants or (self.library == "torch" and name == "div" and place == 0)
         return ApiCall("torch.tensor", (float(value),)) if wants and isinstance(value, (int, float)) else value
 
 
@@ -105,6 +105,14 @@ def _gelu(w: Words, x: Any) -> ApiCall:
 def _gelu_tanh(w: Words, x: Any) -> ApiCall:
     inner = w.add(x, w.mul(w.mul(w.mul(x, x), x), 0.044715))
     return w.mul(w.mul(x, 0.5), w.add(w.tanh(w.mul(inner, math.sqrt(2.0 / math.pi))), 1.0))
+
+
+def _arctanh(w: Words, x: Any) -> ApiCall:
+    return w.mul(w.log(w.div(w.add(x, 1.0), w.sub(1.0, x))), 0.5)
+
+
+def _area(w: Words, x: Any) -> ApiCall:
+    return w.mul(w.add(w.erf(w.mul(x, math.sqrt(0.5))), 1.0), 0.5)
 
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -139,7 +147,7 @@ FORMULAS: Mapping[str, tuple[str, Formula]] = {
     "squareplus": ("(x + sqrt(x^2 + 4)) / 2", lambda w, x: w.mul(w.add(x, w.sqrt(w.add(w.square(x), 4.0))), 0.5)),
     "expm1": ("exp(x) - 1", lambda w, x: w.sub(w.exp(x), 1.0)),
     "exp2": ("2 ** x", lambda w, x: w.exp(w.mul(x, math.log(2.0)))),
-    "erfc": ("1 - erf(x)", lambda w, x: w.sub(1.0, w.erf(x)) if True else x),
+    "erfc": ("1 - erf(x)", lambda w, x: w.sub(1.0, w.erf(x))),
     "sigmoid": ("1 / (1 + exp(-x))", lambda w, x: w.div(1.0, w.add(w.exp(w.mul(x, -1.0)), 1.0))),
     "expit": ("1 / (1 + exp(-x))", lambda w, x: w.div(1.0, w.add(w.exp(w.mul(x, -1.0)), 1.0))),
     "sinh": ("(exp(x) - exp(-x)) / 2", lambda w, x: w.mul(w.sub(w.exp(x), w.exp(w.mul(x, -1.0))), 0.5)),
@@ -150,6 +158,22 @@ FORMULAS: Mapping[str, tuple[str, Formula]] = {
     "radians": ("x * pi / 180", lambda w, x: w.mul(x, math.pi / 180.0)),
     "rad2deg": ("x * 180 / pi", lambda w, x: w.mul(x, 180.0 / math.pi)),
     "degrees": ("x * 180 / pi", lambda w, x: w.mul(x, 180.0 / math.pi)),
+    "rsqrt": ("1 / sqrt(x)", lambda w, x: w.div(1.0, w.sqrt(x))),
+    "reciprocal": ("1 / x", lambda w, x: w.div(1.0, x)),
+    "log10": ("log(x) / log(10)", lambda w, x: w.mul(w.log(x), 1.0 / math.log(10.0))),
+    "log2": ("log(x) / log(2)", lambda w, x: w.mul(w.log(x), 1.0 / math.log(2.0))),
+    "log1p": ("log(1 + x)", lambda w, x: w.log(w.add(x, 1.0))),
+    "logit": ("log(x / (1 - x))", lambda w, x: w.log(w.div(x, w.sub(1.0, x)))),
+    "acosh": ("log(x + sqrt(x^2 - 1))", lambda w, x: w.log(w.add(x, w.sqrt(w.sub(w.square(x), 1.0))))),
+    "arccosh": ("log(x + sqrt(x^2 - 1))", lambda w, x: w.log(w.add(x, w.sqrt(w.sub(w.square(x), 1.0))))),
+    "atanh": ("log((1 + x) / (1 - x)) / 2", _arctanh),
+    "arctanh": ("log((1 + x) / (1 - x)) / 2", _arctanh),
+    "ndtr": ("(1 + erf(x / sqrt(2))) / 2", _area),
+    "log_ndtr": ("log of the area under the normal curve", lambda w, x: w.log(_area(w, x))),
+    "hardshrink": ("x where |x| > 0.5, else 0", lambda w, x: w.where(w.greater(w.abs(x), 0.5), x, w.mul(x, 0.0))),
+    "hard_shrink": ("x where |x| > 0.5, else 0", lambda w, x: w.where(w.greater(w.abs(x), 0.5), x, w.mul(x, 0.0))),
+    "softshrink": ("x - 0.5 above 0.5, x + 0.5 below -0.5, else 0", lambda w, x: w.sub(x, _clipped(w, x, -0.5, 0.5))),
+    "soft_shrink": ("x - 0.5 above 0.5, x + 0.5 below -0.5, else 0", lambda w, x: w.sub(x, _clipped(w, x, -0.5, 0.5))),
     "square": ("x * x", lambda w, x: w.mul(x, x)),
     "negative": ("-x", lambda w, x: w.mul(x, -1.0)),
     "neg": ("-x", lambda w, x: w.mul(x, -1.0)),
@@ -173,17 +197,35 @@ def formula_of(api: str) -> tuple[str, Formula] | None:
     return _EXACTLY.get(api) or (FORMULAS.get(name) if module in _MODULES else None)
 
 
+def _formula(case: Case) -> ApiCall | None:
+    """The formula of a call in the library's operations, whatever it is a formula of."""
+    call = case.subject
+    if not isinstance(call, ApiCall) or not all(array.dtype == np.float32 for array in case.inputs.values()):
+        return None
+    module, _, name = call.api.rpartition(".")
+    words = Words(library_of_name(call.api)) if module in _MODULES or call.api in _EXACTLY else None
+    if words is None:
+        return None
+    plain, two, along = formula_of(call.api), two_of(case), along_of(case)
+    if plain and _is_plain(case):
+        return plain[1](words, ArrayArg(call.arrays()[0]))
+    if two and name in OF_TWO:
+        return OF_TWO[name][1](words, *two)
+    return OF_AXIS[name][1](words, *along) if along and name in OF_AXIS else None
+
+
 @dataclass(frozen=True)
 class DocumentedFormula(Equivalence):
     def applies(self, api: str) -> bool:
-        return formula_of(api) is not None
+        module, _, name = api.rpartition(".")
+        return formula_of(api) is not None or (module in _MODULES and (name in OF_TWO or name in OF_AXIS))
 
     def own_cases(self, library: str, count: int, seed: int) -> list[Case]:
         """None: the functions have inputs of their own."""
         return []
 
     def prepared(self, case: Case) -> Case | None:
-        if not _is_plain(case):
+        if _formula(case) is None:
             return None
         inputs = {
             name: np.clip(np.nan_to_num(array, nan=0.5), -_LARGEST, _LARGEST) for name, array in case.inputs.items()
@@ -191,22 +233,17 @@ class DocumentedFormula(Equivalence):
         return replace(case, inputs={name: array.astype(case.inputs[name].dtype) for name, array in inputs.items()})
 
     def counterpart(self, case: Case) -> Counterpart | None:
-        call = case.subject
-        found = formula_of(call.api) if isinstance(call, ApiCall) and _is_plain(case) else None
-        if found is None or not isinstance(call, ApiCall):
-            return None
-        arrays = case.inputs[call.arrays()[0]]
-        if float(np.abs(arrays.astype(np.float64)).max(initial=0.0)) > _LARGEST:
-            return None
-        return Counterpart(subject=found[1](Words(library_of_name(call.api)), ArrayArg(call.arrays()[0])))
+        formula = _formula(case)
+        sizes = [float(np.abs(array.astype(np.float64)).max(initial=0.0)) for array in case.inputs.values()]
+        return Counterpart(subject=formula) if formula is not None and max(sizes, default=0.0) <= _LARGEST else None
 
 
 def _is_plain(case: Case) -> bool:
-    """A function of one floating array and nothing else."""
+    """A function of one array and nothing else."""
     call = case.subject
     if not isinstance(call, ApiCall) or len(call.arrays()) != 1 or call.kwargs or len(call.args) != 1:
         return False
-    return call.args[0] == ArrayArg(call.arrays()[0]) and case.inputs[call.arrays()[0]].dtype == np.float32
+    return bool(call.args[0] == ArrayArg(call.arrays()[0]))
 
 
 DOCUMENTED_FORMULA = DocumentedFormula(
@@ -217,4 +254,3 @@ DOCUMENTED_FORMULA = DocumentedFormula(
     demands=Demands(truth=1, accused=0),
     derivative=1,
 )
-__all__ = ["DOCUMENTED_FORMULA", "case_of", "draws"]

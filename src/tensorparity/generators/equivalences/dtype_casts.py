@@ -19,6 +19,8 @@ from .base import Category, Equivalence
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 #: Whole numbers up to this size are exact in every type that is compared.
 _LARGEST = 100
+#: Of float64 and an integer type: large enough for what goes through float32 on the way, and small enough for sums.
+_LARGE_EXACT = 2**40
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,17 @@ class DtypeCast(Equivalence):
         names = [name for name, array in case.inputs.items() if dtype_name(array) == "float32"]
         if not names or any(dtype_name(array) in _FLOATS and name not in names for name, array in case.inputs.items()):
             return None
-        return replace(case, inputs={n: self._whole(a) if n in names else a for n, a in case.inputs.items()})
+        stacked = case.procedure.rows is not None
+        return replace(case, inputs={n: self._whole(a, stacked) if n in names else a for n, a in case.inputs.items()})
 
-    def _whole(self, array: Array) -> Array:
+    def _whole(self, array: Array, stacked: bool) -> Array:
+        """Small whole numbers; of integer types, in every other row large ones as well."""
         with np.errstate(all="ignore"):
             whole = np.clip(
                 np.rint(np.nan_to_num(array.astype(np.float64) * 4, posinf=7.0, neginf=-7.0)), -_LARGEST, _LARGEST
             )
+        if stacked and "int" in self.narrow:
+            whole[1::2] *= _factor(self.narrow)
         return (np.abs(whole) if self.narrow.startswith("u") else whole).astype(dtype_named(self.wide))
 
     def counterpart(self, case: Case) -> Counterpart | None:
@@ -53,6 +59,12 @@ class DtypeCast(Equivalence):
         if not wide or not exact:
             return None
         return Counterpart(inputs={**case.inputs, **narrow})
+
+
+def _factor(narrow: str) -> int:
+    """What small numbers are multiplied by, so that they fill an integer type; odd, so that no digit is lost."""
+    most = min(int(np.iinfo(narrow).max), _LARGE_EXACT) // _LARGEST
+    return most if most % 2 else most - 1
 
 
 def _names_a_dtype(call: ApiCall) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ from ...operators.catalogue import has_layer, layer
 from ...operators.reference.evaluate import count_products, declare_weights, draw_weights, infer_shapes
 from ...operators.refused import refused_value, shape_problem
 from ...operators.spec import Parameter, Shape, ShapeError
-from .wrong_values import wrong_values
+from .wrong_values import HUGE, wrong_values
 
 #: Of a layer's parameters, the share that draws a value anew; the next one where the network would not be valid.
 _SHARES = (1.0, 1.0, 0.5, 0.5, 0.25, 0.25)
@@ -29,6 +30,8 @@ _MOST_COSTLY = 4.0
 _ATTEMPTS = 40
 #: Numbers that the weights of a layer with a wrong value may have.
 _MOST_NUMBERS = 1 << 20
+#: Sizes that are compared to see whether an output grows with them.
+_SOME_SIZES = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -164,24 +167,48 @@ def invalid_variant(graph: LayerGraph, weights: Arrays, rng: np.random.Generator
         if parameter.data or not values:
             continue
         value = values[int(rng.integers(len(values)))]
-        found = _with_wrong_value(graph, node, parameter.name, value, weights, name)
+        found = variant_with_value(graph, node, parameter.name, value, weights, name)
         if found is not None:
             return found
     return None
 
 
-def _with_wrong_value(
+def variant_with_value(
     graph: LayerGraph, node: Node, parameter: str, value: Json, weights: Arrays, name: str
 ) -> Variant | None:
+    """The network up to this layer, with this value; None where its declaration does not refuse that, and it alone."""
     cut = _up_to(graph, node, name)
-    if shape_problem(cut):
+    if shape_problem(cut) or (_is_huge(value) and _output_grows(cut, node, parameter, value)):
         return None
     other = with_params(cut, node.layer, {**node.params, parameter: value})
     refused = refused_value(other) if other is not None else None
     if other is None or refused is None or refused.node.layer != node.layer:
         return None
-    kept = _weights_beside(other, node, weights)
+    plain = _as_python_takes_it(node, parameter, value)
+    kept = _weights_beside(with_params(cut, node.layer, plain) or other, node, weights)
     return None if kept is None else Variant(other, kept, 1, (node.layer, parameter, value))
+
+
+def _is_huge(value: Json) -> bool:
+    return any(map(_is_huge, value)) if isinstance(value, (list, tuple)) else value == HUGE
+
+
+def _output_grows(graph: LayerGraph, node: Node, parameter: str, value: Json) -> bool:
+    """Whether the output grows with the value: then a huge one asks for memory, and nothing but memory refuses it."""
+    sizes = []
+    for size in _SOME_SIZES:
+        plain = [size for _ in value] if isinstance(value, (list, tuple)) else size
+        other = with_params(graph, node.layer, {**node.params, parameter: plain})
+        if other is None or shape_problem(other):
+            return False
+        sizes.append([math.prod(size or 1 for size in shape) for shape in _output_shapes(other)])
+    return sizes[0] < sizes[1]
+
+
+def _as_python_takes_it(node: Node, parameter: str, value: Json) -> dict[str, Json]:
+    """The layer's values; anything in the place of a truth value counts as Python has it, which decides the weights."""
+    declared = layer(node.op).complete(node.params)[parameter]
+    return {**node.params, parameter: bool(value) if isinstance(declared, bool) else value}
 
 
 def _up_to(graph: LayerGraph, node: Node, name: str) -> LayerGraph:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...core.arrays import Array, Arrays, is_floating
-from ...core.case import Case
+from ...core.case import Case, ModelFile
 from ...core.errors import UsageError
 from ...core.graph import InputSpec, LayerGraph, Node, Ref, output_name
 from ...operators.catalogue import layer
@@ -26,19 +26,27 @@ class ExposedModel:
     """A graph whose outputs are its answer and, after it, the layer that a search looks at.
 
     Args:
+        graph: or a file, whose first output is both.
         original: the same without that, as users have it.
-        label: the name of the answer's output; ``watched`` that of the layer.
+        label: the name of the answer's output; ``watched`` that of the layer; empty of a file.
+        batch_size: the only one that a file takes.
     """
 
-    graph: LayerGraph
-    original: LayerGraph
+    graph: LayerGraph | ModelFile
+    original: LayerGraph | ModelFile
     weights: Arrays
     label: str
     watched: str
+    batch_size: int | None = None
 
     def case(self, inputs: Arrays, weights: Arrays | None = None, seed: int = 0) -> Case:
         """The model as users have it on these inputs."""
         return Case(self.original, inputs=inputs, weights=weights or self.weights, seed=seed)
+
+
+def expose_file(file: ModelFile, batch_size: int | None = None) -> ExposedModel:
+    """A file of which nobody can read the layers: its inputs can be moved, and its outputs looked at."""
+    return ExposedModel(file, file, {}, "", "", batch_size)
 
 
 def expose(graph: LayerGraph, weights: Arrays, watched: str = "") -> ExposedModel:
@@ -122,8 +130,10 @@ def _embedded(node: Node, weights: Arrays, inputs: Arrays) -> Array:
     return np.asarray(table[inputs[node.inputs[0].node].astype(np.int64)], np.float32)
 
 
-def movable_inputs(graph: LayerGraph, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+def movable_inputs(graph: LayerGraph | ModelFile, inputs: Mapping[str, Array]) -> tuple[str, ...]:
     """The inputs whose numbers are genes: floats that no layer takes for an index."""
+    if isinstance(graph, ModelFile):
+        return tuple(name for name, array in inputs.items() if is_floating(array.dtype.name))
     bounded = {
         ref.node
         for node in graph.nodes

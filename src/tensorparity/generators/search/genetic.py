@@ -15,6 +15,7 @@ from ...core.arrays import Array, Arrays
 from ...core.case import Case
 from ...core.errors import UsageError
 from ...core.evolution import GENETIC, RANDOM, Evolution, Genes, SearchSettings, spread
+from ...core.graph import LayerGraph
 from ...core.population import GeneRange
 from ...core.procedure import Procedure
 from .exposed import ExposedModel, movable_inputs
@@ -70,7 +71,7 @@ class Search:
         floats = {name: array for name, array in model.weights.items() if array.dtype == np.float32}
         weights = floats if level != INPUT else {}
         if (level != WEIGHT and not own) or (level != INPUT and not weights):
-            raise UsageError(f"{model.graph.name} has nothing to search on the level {level!r}")
+            raise UsageError(f"{_name(model)} has nothing to search on the level {level!r}")
         self._moved = Genes(own, _ranges(own, scale, bounds.inputs, None), _INPUT_TABLE, settings.crossover)
         self._weights = Genes(
             weights, _ranges(weights, scale, bounds.weights, bounds.reach), _WEIGHT_TABLE, settings.crossover
@@ -82,7 +83,7 @@ class Search:
         children = self.evolution.breed()
         inputs, graph, weights = self._stacked_inputs(), self.model.graph, self.model.weights
         if not self._weights.base:
-            return Case(graph, Procedure(batch_size=len(children)), inputs, weights=weights)
+            return Case(graph, Procedure(batch_size=self.model.batch_size or len(children)), inputs, weights=weights)
         procedure = Procedure(population=self._weights.population(children))
         return Case(graph, procedure, inputs, weights=weights, parents=self._weights.parents)
 
@@ -123,6 +124,10 @@ class Search:
     def points(self) -> list[tuple[int, float]]:
         """The best fitness after so many evaluations, generation by generation."""
         return list(zip(self.evolution.evaluated, self.evolution.curve, strict=True))
+
+
+def _name(model: ExposedModel) -> str:
+    return model.graph.name if isinstance(model.graph, LayerGraph) else model.graph.path
 
 
 def _ranges(

@@ -12,11 +12,13 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.case import Case
+from ...core.policies import policy_named
 from ...core.procedure import Recipe
 from ...operators.losses.alone import loss_alone
 from ...operators.losses.catalogue import LOSSES
 from ...operators.losses.spec import LossSpec
 from ..networks.palettes import STYLES
+from ..networks.policies import input_for
 from ..networks.tasks import Task, draw_loss
 
 #: Few, so that compilers meet them again.
@@ -111,11 +113,25 @@ def _odd_labels(labels: Array, style: str, rng: np.random.Generator) -> Array:
     return np.asarray(labels * (1 - share) + even * share, labels.dtype)
 
 
-def loss_case(loss: Recipe, outputs: int, batch: int, style: str, rng: np.random.Generator, labelled: str = "") -> Case:
+#: Policies under which predictions have 16 bits; in every fourth turn one of them.
+_HALF = ("mixed_float16", "mixed_bfloat16")
+_EVERY = 4
+
+
+def loss_case(
+    loss: Recipe,
+    outputs: int,
+    batch: int,
+    style: str,
+    rng: np.random.Generator,
+    labelled: str = "",
+    policy: str | None = None,
+) -> Case:
     """A loss on predictions of a style, with labels that fit it.
 
     Args:
         labelled: what the labels are like; plain by default.
+        policy: of the model that the predictions come from.
     """
     task = Task(loss, outputs)
     labels = task.labels(rng, batch)
@@ -128,8 +144,10 @@ def loss_case(loss: Recipe, outputs: int, batch: int, style: str, rng: np.random
         drawn = np.moveaxis(PREDICTIONS[takes][style](rng, (batch, *task.shape[1:], task.shape[0])), -1, 1)
     else:
         drawn = PREDICTIONS[takes][style](rng, shape)
-    predictions = {"y": np.ascontiguousarray(drawn, dtype=np.float32)}
-    return loss_alone(loss, predictions, {"y": labels}, dtype=None, seed=int(rng.integers(2**31)))
+    predictions = np.ascontiguousarray(drawn, dtype=np.float32)
+    if policy is not None:
+        predictions = input_for(policy_named(policy), predictions)
+    return loss_alone(loss, {"y": predictions}, {"y": labels}, dtype=policy, seed=int(rng.integers(2**31)))
 
 
 def loss_cases(seed: int) -> Iterator[Case]:
@@ -144,5 +162,7 @@ def loss_cases(seed: int) -> Iterator[Case]:
         style = styles[(index // len(specs) + int(rng.integers(2))) % len(styles)]
         odd = label_styles_of(spec)
         labelled = odd[int(rng.integers(len(odd)))] if odd and rng.random() < _ODD_LABELS else ""
-        yield loss_case(loss, int(rng.choice(_OUTPUTS)), int(rng.choice(_BATCHES)), style, rng, labelled)
+        turn = index // len(specs)
+        policy = _HALF[turn // _EVERY % len(_HALF)] if turn % _EVERY == _EVERY - 1 else None
+        yield loss_case(loss, int(rng.choice(_OUTPUTS)), int(rng.choice(_BATCHES)), style, rng, labelled, policy)
         index += 1

@@ -12,12 +12,16 @@ from ...operators.metrics.palettes import draw_style
 
 
 def metric_cases(seed: int) -> Iterator[Case]:
-    """All metrics in turn, again and again; the n-th case depends on the seed and n alone."""
+    """All metrics in turn, again and again; the n-th case depends on the seed and n alone.
+
+    In every second turn weights belong to single predictions, where a metric takes such.
+    """
     specs = list(METRICS.values())
     index = 0
     while True:
         rng = np.random.default_rng([seed, 0x3E7, index])
         spec = specs[index % len(specs)]
         params, weighted = draw_params(spec, rng), bool(rng.random() < 0.5)
-        yield metric_case(spec, params, rng, weighted=weighted, style=draw_style(spec, params, rng))
+        style, by_element = draw_style(spec, params, rng), index // len(specs) % 2 == 1
+        yield metric_case(spec, params, rng, weighted=weighted, style=style, by_element=by_element)
         index += 1

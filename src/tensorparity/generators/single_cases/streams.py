@@ -12,7 +12,7 @@ from .invalid import invalid_cases
 from .losses import loss_cases
 from .metrics import metric_cases
 from .reloads import reload_cases
-from .subgradients import subgradient_cases
+from .subgradients import pulled_back_cases
 
 #: From the seed and the layers of the networks, of which there are none by default.
 Begin = Callable[[int, Sequence[str]], Iterator[Case]]
@@ -39,7 +39,7 @@ STREAMS: Mapping[str, Stream] = {
     "metrics": Stream(lambda seed, layers: metric_cases(seed), 2, "metric_cases"),
     "functions": Stream(lambda seed, layers: function_cases(seed), 4, "function_cases"),
     "reloads": Stream(reload_cases, 1, "reload_cases"),
-    "kinks": Stream(subgradient_cases, 4, "kink_cases"),
+    "kinks": Stream(pulled_back_cases, 4, "kink_cases"),
 }
 #: With any of these, what documentation rules out is tried as well.
 INVALID = Stream(lambda seed, layers: invalid_cases(seed), 4, "invalid_cases")

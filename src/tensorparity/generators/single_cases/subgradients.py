@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -29,6 +30,9 @@ from ..networks.networks import NetworkGenerator, NetworkSettings
 
 #: Few, so that they meet each other: zero most often, and where activations are cut off.
 _VALUES = (0.0, 0.0, 1.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 6.0)
+#: Zeros of both signs, where quotients and powers have their limits, and where exponentials vanish.
+_SPECIAL = (0.0, 0.0, -0.0, 1.0, -1.0, 20.0, -20.0)
+_FIRST, _EVERY = 100, 4
 #: Networks that a layer is looked for in at its turn, and turns that it may miss: then it does not bend.
 _ATTEMPTS, _TRIES = 3, 2
 #: One-sided slopes that differ by less than this share are one.
@@ -58,15 +62,43 @@ def subgradient_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
                 yield case
 
 
+def smooth_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
+    """All layers with a derivative, in turn, at points where formulas are special and the function is not.
+
+    At 0, at 1 and far out a smooth function has one gradient, which branches, guards and quotients may miss.
+    """
+    names = layers or tuple(layer_names())
+    generators = {name: NetworkGenerator(seed, _settings(name)) for name in names}
+    rng = np.random.default_rng([seed, 0x5007])
+    missed = dict.fromkeys(names, 0)
+    while waiting := [name for name in names if missed[name] < _TRIES]:
+        for name in waiting:
+            case = _case(generators[name], name, rng, plain=bool(rng.random() < 0.5), smooth=True)
+            missed[name] = missed[name] + 1 if case is None else 0
+            if case is not None:
+                yield case
+
+
+def pulled_back_cases(seed: int, layers: Sequence[str] = ()) -> Iterator[Case]:
+    """Kinks, and after a hundred of them every fourth case at a special point of a smooth function."""
+    kinks, smooth = subgradient_cases(seed, layers), smooth_cases(seed, layers)
+    yield from islice(kinks, _FIRST)
+    while few := [*islice(kinks, _EVERY - 1), *islice(smooth, 1)]:
+        yield from few
+
+
 def _settings(name: str) -> NetworkSettings:
     return NetworkSettings(layers=(name,), unit=True, policies=(PLAIN.name,), goal=Goal.FORWARD, training=False)
 
 
-def _case(generator: NetworkGenerator, name: str, rng: np.random.Generator, *, plain: bool) -> Case | None:
+def _case(
+    generator: NetworkGenerator, name: str, rng: np.random.Generator, *, plain: bool, smooth: bool = False
+) -> Case | None:
     """The layer of one network at ties; None where it has no ties there, or no derivative either.
 
     Args:
         plain: with nothing but what it cannot do without.
+        smooth: at special points where it has one gradient.
     """
     network = generator.next().case
     assert isinstance(network.subject, LayerGraph)
@@ -80,14 +112,16 @@ def _case(generator: NetworkGenerator, name: str, rng: np.random.Generator, *, p
     if not any(is_floating(dtype_name(array)) for array in given):
         return None
     try:
-        case = _backward_case(node, [_with_ties(array, rng) for array in given], network, rng)
-        return case if _bends(case, rng) else None
+        values = _SPECIAL if smooth else _VALUES
+        case = _backward_case(node, [_with_ties(array, rng, values) for array in given], network, rng)
+        bends = _bends(case, rng)
+        return case if bends is (not smooth) else None
     except (TensorParityError, ShapeError, ValueError, KeyError):
         return None  # values that it does not take
 
 
-def _with_ties(array: Array, rng: np.random.Generator) -> Array:
-    return rng.choice(_VALUES, array.shape).astype(array.dtype) if is_floating(dtype_name(array)) else array
+def _with_ties(array: Array, rng: np.random.Generator, values: Sequence[float] = _VALUES) -> Array:
+    return rng.choice(values, array.shape).astype(array.dtype) if is_floating(dtype_name(array)) else array
 
 
 def _backward_case(node: Node, given: Sequence[Array], network: Case, rng: np.random.Generator) -> Case:
@@ -103,18 +137,18 @@ def _backward_case(node: Node, given: Sequence[Array], network: Case, rng: np.ra
     )
 
 
-def _bends(case: Case, rng: np.random.Generator) -> bool:
-    """Whether the slopes to two opposite sides are not each other's opposites."""
+def _bends(case: Case, rng: np.random.Generator) -> bool | None:
+    """Whether the slopes to two opposite sides are not each other's opposites; None where there are none."""
     function = pulled_back(case)
     if function is None:
-        return False
+        return None
     at = [array.astype(np.float64) for array in function.arguments.values()]
     if sum(array.size for array in at) > _MOST_NUMBERS:
-        return False
+        return None
     direction = [scales(array) * rng.uniform(0.5, 1.5, array.shape) for array in at]
     middle = function.terms(at)
     there = one_sided(function.terms, at, direction, middle)
     back = one_sided(function.terms, at, [-along for along in direction], middle)
     if there is None or back is None:
-        return False
+        return None
     return bool(np.abs(there.values + back.values).sum() > _SHARE * (there.size + back.size) + there.noise + back.noise)

@@ -190,7 +190,9 @@ OPERATORS = family(
               "jax": lambda p, s: call("jax.numpy.add", call("jax.numpy.multiply", call(
                   "jax.nn.standardize", X, axis=-1, epsilon=p["epsilon"]), SCALE), OFFSET),
               "onnx": lambda p, s: call("onnx.LayerNormalization", X, SCALE, OFFSET, axis=-1, epsilon=p["epsilon"])},
-             (_EPSILON,), _ROWS, _per_channel("scale", "offset")),
+             (_EPSILON,), _ROWS, _per_channel("scale", "offset"),
+             limited={"jax": '"fast" uses mean(x^2) - mean(x)^2 which may be faster but can suffer from catastrophic '
+                             "cancellation (algorithm, of which it is the default)"}),
     Operator("instance_norm", "normalization", "every channel of every instance to mean 0 and variance 1", _AFFINE,
              _instance_norm,
              {"torch": lambda p, s: call("torch.nn.functional.instance_norm", Tensor("x", first(s["x"])), None, None,

@@ -120,6 +120,8 @@ class Operator:
             the input shape; or in words why it cannot. Of an operator that is ``unary`` nobody has to say.
         unlike: a documented freedom, by library, in the documentation's words.
         unlike_special: the same, where inputs hold NaN or infinities.
+        limited: by library, the words of a docstring that says where the function is not exact: a finite number that is
+            off is then what the documentation says.
         by_cases: defined case by case. A NaN compares with nothing, so it may fall into any of the cases.
         weighed_by_zero: from numbers and operands, the outputs into which what is not finite comes through a weight of
             exactly 0 alone: whether 0 times infinity is left out or NaN is nobody's promise.
@@ -140,6 +142,7 @@ class Operator:
     unary: bool = True
     unlike: Mapping[str, str] = field(default_factory=dict)
     unlike_special: Mapping[str, str] = field(default_factory=dict)
+    limited: Mapping[str, str] = field(default_factory=dict)
     by_cases: bool = False
     weighed_by_zero: Callable[..., Array] | None = None
     conditioned: bool = False

@@ -121,6 +121,16 @@ def _reference(
     return finish(params, found, weights)
 
 
+def _undilated(dims: int, params: Params) -> str:
+    rates = params["dilation_rate"]
+    each = list(rates) if isinstance(rates, (list, tuple)) else [rates]
+    if dims == 1 and each[0] != 1:
+        return "Also dilation rate larger than 1 is not currently supported."
+    if len(set(each)) > 1:
+        return "Specifying different dilation rates for different dimensions is not supported."
+    return ""
+
+
 def _transposed_layer(dims: int) -> LayerSpec:
     return LayerSpec(
         name=f"Conv{dims}DTranspose",
@@ -151,6 +161,7 @@ def _transposed_layer(dims: int) -> LayerSpec:
             Conflict({"strides": 2, "output_padding": 2}, _SHORTER),
         ),
         hazards=("output_padding lengthens the end",),
+        limits=partial(_undilated, dims),
     )
 
 

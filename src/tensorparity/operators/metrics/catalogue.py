@@ -34,9 +34,19 @@ def draw_params(spec: MetricSpec, rng: np.random.Generator) -> dict[str, Json]:
 
 
 def metric_case(
-    spec: MetricSpec, params: dict[str, Json], rng: np.random.Generator, *, weighted: bool, style: str = "normal"
+    spec: MetricSpec,
+    params: dict[str, Json],
+    rng: np.random.Generator,
+    *,
+    weighted: bool,
+    style: str = "normal",
+    by_element: bool = False,
 ) -> Case:
-    """One metric on labels and predictions of its kind, in one of its styles; along axis 1, positions come last."""
+    """One metric on labels and predictions of its kind, in one of its styles; along axis 1, positions come last.
+
+    Args:
+        by_element: every prediction has a weight of its own, of a metric that takes such.
+    """
     samples = count_of(style)
     if params.get("axis") == 1:
         several = [_draw_operands(spec, params, rng, style) for _ in range(_POSITIONS)]
@@ -44,7 +54,8 @@ def metric_case(
     else:
         drawn = _draw_operands(spec, params, rng, style)
     if weighted and spec.weights:
-        shape_of = drawn[-1].shape if not spec.labels else drawn[-1].shape[:1]
+        each = not spec.labels or (by_element and spec.by_element)
+        shape_of = drawn[-1].shape if each else drawn[-1].shape[:1]
         if params.get("axis") == 1 and (spec.weights == "whole" or params.get("ignore_class") is not None):
             shape_of = (samples, _POSITIONS)
         if spec.weights == "whole":

@@ -48,7 +48,10 @@ def count(
 
 
 def _rows(weights: Array | None, predictions: Array) -> Array | None:
-    return None if weights is None else weights.reshape(len(weights), *[1] * (predictions.ndim - 1))
+    """Weights of samples, each for its whole row; those of single numbers as they are."""
+    if weights is None or weights.ndim == predictions.ndim:
+        return weights
+    return weights.reshape(len(weights), *[1] * (predictions.ndim - 1))
 
 
 def _single(value: Array, thresholds: object) -> Array:
@@ -185,7 +188,15 @@ def _bound_parameter(name: str) -> Parameter:
 
 CONFUSIONS = (
     *(
-        MetricSpec(name, (_AT,), _counting_reference(of), f"the weights of {formula}, summed", "binary", "chances")
+        MetricSpec(
+            name,
+            (_AT,),
+            _counting_reference(of),
+            f"the weights of {formula}, summed",
+            "binary",
+            "chances",
+            by_element=True,
+        )
         for name, formula, of in _COUNTS
     ),
     MetricSpec(

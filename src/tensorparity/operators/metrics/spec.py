@@ -29,6 +29,7 @@ class MetricSpec:
         predictions: ``probabilities``, ``chances``, ``logits``, ``scores`` (any order of classes), ``indices``,
             ``positive`` or ``values``.
         needs: parameters that others need beside them, with what they have to be.
+        by_element: weights may also be given for each prediction of a sample, in a tensor of the labels' rank.
         weights: what a weight belongs to: a ``sample``, an ``element``, ``whole`` numbers for samples, or nothing.
     """
 
@@ -40,6 +41,7 @@ class MetricSpec:
     predictions: str = "values"
     weights: str = "sample"
     needs: Mapping[str, Params] = field(default_factory=dict)
+    by_element: bool = False
 
     @property
     def api(self) -> str:

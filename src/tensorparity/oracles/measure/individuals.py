@@ -74,15 +74,32 @@ def other_labels(a: Array, b: Array) -> Array:
     return found
 
 
-def measure_rows(graph: LayerGraph, outcomes: Mapping[str, Outcome], rows: int) -> dict[str, dict[str, list[float]]]:
+def outputs_looked_at(graph: LayerGraph) -> tuple[str, str]:
+    """The first output of the graph is the answer, the last the layer that is looked at."""
+    names = [output_name(ref) for ref in graph.outputs]
+    return names[0], names[-1]
+
+
+def outputs_of_file(outcomes: Mapping[str, Outcome]) -> tuple[str, str] | None:
+    """Of a file, the first output with numbers is both; None where nobody completed it."""
+    done = next((outcome for outcome in outcomes.values() if outcome.completed), None)
+    floats = [name for name, array in done.outputs.items() if is_floating(array.dtype.name)] if done else []
+    return (floats[0], floats[0]) if floats else None
+
+
+def measure_rows(
+    names: tuple[str, str], outcomes: Mapping[str, Outcome], rows: int
+) -> dict[str, dict[str, list[float]]]:
     """All measures of a population that some targets have completed.
 
-    The first output of the graph is the answer, the last the layer that is looked at.
+    Args:
+        names: of the output that is the answer, and of the one that is looked at.
     """
-    names = [output_name(ref) for ref in graph.outputs]
-    label, watched = names[0], names[-1]
+    label, watched = names
     done = {target: outcome for target, outcome in outcomes.items() if _has_rows(outcome, names, rows)}
     found: dict[str, dict[str, list[float]]] = {DISTANCE: {}, OTHER_LABEL: {}, RANGE: {}, NAN: {}}
+    # one number that nothing squashed is no chance of a class
+    plain = label == watched and any(outcome.outputs[label].shape[1:] == (1,) for outcome in done.values())
     for target, outcome in done.items():
         outputs = outcome.outputs
         found[RANGE][target] = row_ranges(outputs[watched]).tolist()
@@ -90,8 +107,8 @@ def measure_rows(graph: LayerGraph, outcomes: Mapping[str, Outcome], rows: int) 
     for (a, one), (b, other) in itertools.combinations(done.items(), 2):
         pair = pair_name(a, b)
         found[DISTANCE][pair] = row_distances(one.outputs[watched], other.outputs[watched]).tolist()
-        labels = other_labels(one.outputs[label], other.outputs[label]) if label != watched else np.zeros(rows)
-        found[OTHER_LABEL][pair] = labels.astype(float).tolist()
+        parted = np.zeros(rows) if plain else other_labels(one.outputs[label], other.outputs[label])
+        found[OTHER_LABEL][pair] = parted.astype(float).tolist()
     return {name: by_target for name, by_target in found.items() if by_target}
 
 

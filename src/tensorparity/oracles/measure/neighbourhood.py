@@ -45,18 +45,24 @@ def in_float64(case: Case, seed: int = 0) -> Case | None:
 
 
 def _moved(case: Case, names: Sequence[str], rng: np.random.Generator) -> list[dict[str, Array]]:
+    """Every move is made in both directions: what jumps at the input itself shows both of its sides."""
     found = []
     for step in STEPS:
-        for _ in range(TIMES):
-            moved = {name: _shaken(case.inputs[name], step, rng) for name in names}
-            found.append({**case.inputs, **moved})
+        for _ in range(TIMES // 2):
+            signs = {name: _signs(case.inputs[name].shape, rng) for name in names}
+            for way in (1.0, -1.0):
+                moved = {name: _shaken(case.inputs[name], step, way * signs[name]) for name in names}
+                found.append({**case.inputs, **moved})
     return found
 
 
-def _shaken(array: Array, step: float, rng: np.random.Generator) -> Array:
+def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    return rng.choice([-1.0, 1.0], size=shape) * rng.uniform(0.5, 1.0, size=shape)
+
+
+def _shaken(array: Array, step: float, signs: Array) -> Array:
     unit = step * unit_roundoff(dtype_name(array))
     wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-    signs = rng.choice([-1.0, 1.0], size=array.shape) * rng.uniform(0.5, 1.0, size=array.shape)
     size = np.abs(wide)
     scale = float(size[np.isfinite(size)].max(initial=0.0)) or 1.0
     with np.errstate(all="ignore"):

@@ -43,10 +43,19 @@ def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str 
             return _onnx(native, case, times)
     except Lacking as reason:
         return str(reason)
-    if times > 1 and (native.perm or not native.args or not isinstance(native.args[0], Tensor)):
+    if times > 1 and not _takes_its_own(native):
         return f"{operator.name} is not applied several times in {library}"
     subject = {"kind": "api-call", **_plain(native), "times": times}
     return subject, dict(case.arrays())
+
+
+def _takes_its_own(native: Call) -> bool:
+    """Whether what it gives can go in again as it is: axes are turned before the first time and back after the last."""
+    operand = native.args[0] if native.args else None
+    if not isinstance(operand, Tensor):
+        return False
+    axes = range(len(native.perm))
+    return not operand.perm if not native.perm else [operand.perm[axis] for axis in native.perm] == list(axes)
 
 
 def _plain(value: Any) -> Json:

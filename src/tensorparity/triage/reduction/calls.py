@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...core.call import parts_of
 from ...core.case import ApiCall, ArrayArg, Case
 from ...core.rule import is_fixed
 from ...operators.functions.native import case_operator
@@ -31,9 +32,7 @@ def shrink_call(attempts: Attempts) -> None:
 
 
 def _has_array(value: object) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(map(_has_array, value))
-    return isinstance(value, ArrayArg)
+    return any(isinstance(part, ArrayArg) for part in parts_of(value))
 
 
 def _without(case: Case, names: Sequence[str]) -> Case:

@@ -39,6 +39,7 @@ from ...oracles.measure.features import features
 from ...oracles.operator_error import PRECISION
 from ...oracles.references import references
 from ...targets.runner import LocalRunner
+from ..descend import descend
 from ..examine import Examined, Examiner
 from ..explanations import Explanations, first_apart
 from ..guilty_parameters import with_guilty_parameters
@@ -65,7 +66,8 @@ _ALONE = (CaseKind.LAYER, CaseKind.TRAINED_LAYER, CaseKind.REPLAYED)
 
 #: Evidence about how and where a defect was met; all other is about numbers, and those of the smallest case count.
 _OF_THE_RUN = frozenset(
-    ["affected", "exported-layer", "exporter-doubt", "fused", "layers-unknown", "no-layer-differs", "not-again"]
+    ["affected", "descended", "exported-layer", "exporter-doubt", "fused", "layers-unknown", "no-layer-differs"]
+    + ["not-again"]
     + ["paper-parts", "paper-vote", "right-before-saving", "rounding-carried", "sometimes", "stretch", "two-answers"]
 )
 
@@ -83,6 +85,7 @@ class ReducingSettings:
         script_seconds: for all scripts together, each of which is executed in a process that imports its library.
         settings_seconds: after which no other settings are tried for what was filed; 0 tries none.
         accepted: differences that the user accepts, which explain nothing but themselves.
+        descending_seconds: for all of a run, to look below layers for the function that is wrong; 0 looks below none.
     """
 
     budget: ReductionBudget = field(default_factory=ReductionBudget)
@@ -91,6 +94,7 @@ class ReducingSettings:
     script_seconds: float = math.inf
     settings_seconds: float = 0.0
     accepted: tuple[KnownDifference, ...] = ()
+    descending_seconds: float = 120.0
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,7 @@ class Prepared:
         repeated: it is like an earlier one, which was reduced to what it is signed by.
         explained_by: the defect that it is another sighting of, by the signature of that.
         reduction: None where it was not tried, as ``reproducer`` and ``draft`` (of an upstream report).
+        above: the reduced defect of the layer, where what is filed is that of a function below it.
     """
 
     suspicion: Suspicion
@@ -112,6 +117,7 @@ class Prepared:
     repeated: bool = False
     script_seconds: float = 0.0
     explained_by: str = ""
+    above: Suspicion | None = None
 
     @property
     def is_reduced(self) -> bool:
@@ -147,6 +153,7 @@ class Preparation:
         self._seen: dict[_Alike, Prepared] = {}
         self._known: set[_Alike] = set()
         self._met: dict[_Alike, Suspicion] = {}
+        self._descent = _Descent(settings.descending_seconds if settings else 0.0)
         self.explanations = Explanations(examiner, settings.accepted if settings else ())
 
     def prepare(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
@@ -207,12 +214,16 @@ class Preparation:
             return [(s, Prepared(s, s, explained_by=signature)) for s, signature in explained]
         wave = first_apart(heads)
         prepared = [self._audited(item) for item in self._together(wave)]
-        self.explanations.learn([item.suspicion for item in prepared if item.is_reduced])
+        for item in prepared:
+            if item.is_reduced:
+                self.explanations.learn([item.above or item.suspicion], item.suspicion.signature)
         return list(zip(wave, prepared, strict=True))
 
     def _audited(self, item: Prepared) -> Prepared:
         """What was explained and reduced all the same is still another sighting, if the explanation holds."""
-        signature = self.explanations.audit(item.original, item.suspicion) if item.is_reduced else ""
+        if not item.is_reduced:
+            return item
+        signature = self.explanations.audit(item.original, item.above or item.suspicion, item.suspicion.signature)
         return replace(item, explained_by=signature) if signature else item
 
     def _is_reduced(self, suspicion: Suspicion) -> bool:
@@ -223,6 +234,8 @@ class Preparation:
         earlier = self._seen[_alike(suspicion)]
         if earlier.explained_by:
             return Prepared(suspicion, suspicion, explained_by=earlier.explained_by)
+        if earlier.above is not None:
+            return Prepared(suspicion, suspicion, explained_by=earlier.suspicion.signature)
         return Prepared(_signed_like(suspicion, earlier.suspicion), suspicion, repeated=earlier.is_reduced)
 
     def _together(self, suspicions: Sequence[Suspicion]) -> list[Prepared]:
@@ -254,7 +267,7 @@ class Preparation:
         examiner = self._examiner.on(_Stoppable(self._examiner.runner, stop, haste))
         try:
             scripts = settings.scripts and self._script_seconds < settings.script_seconds
-            ready = prepare_one(self._local, examiner, suspicion, budget, scripts, self._tell)
+            ready = prepare_one(self._local, examiner, suspicion, budget, scripts, self._tell, self._descent)
             self._script_seconds += ready.script_seconds
             return ready
         except Exception as error:  # what was confirmed is worth more than its reduction, and so are all the others
@@ -340,6 +353,49 @@ def _not_reduced(suspicion: Suspicion, why: str, *, by_file: bool = False) -> Su
     return replace(remarked, reduced=False, not_reduced=why)
 
 
+class _Descent:
+    """What a run knows of functions below layers, and how long it still looks for more.
+
+    Args:
+        seconds: for all of the run.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
+        #: By what they are before they are reduced, the functions' defects that were prepared.
+        self.known: dict[_Alike, Prepared] = {}
+
+
+def _of_function(
+    local: LocalRunner,
+    examiner: Examiner,
+    layer: Suspicion,
+    budget: ReductionBudget,
+    scripts: bool,
+    descent: _Descent,
+) -> Prepared | None:
+    """What is filed instead of a reduced layer: the defect of the lowest function that is wrong, reduced anew.
+
+    None where there is none, or where it cannot be seen again in a fresh process.
+    """
+    began = time.monotonic()
+    try:
+        lower = descend(examiner, layer) if descent.left > 0 and layer.reduced else None
+        if lower is None:
+            return None
+        known = descent.known.get(_alike(lower))
+        found = known or prepare_one(local, examiner, lower, budget, scripts)
+        if found.reduction is None or found.reduction.suspicion is None:
+            return None
+        shown = known is not None or (found.reproducer is not None and found.reproducer.verified)
+        if not shown and examiner.confirm_all([found.suspicion])[0].diagnosis.klass is not Class.DEFECT:
+            return None
+        descent.known.setdefault(_alike(lower), found)
+        return replace(found, above=layer)
+    finally:
+        descent.left -= time.monotonic() - began
+
+
 def prepare_one(
     local: LocalRunner,
     examiner: Examiner,
@@ -347,8 +403,13 @@ def prepare_one(
     budget: ReductionBudget,
     scripts: bool = True,
     listener: Watcher = unwatched,
+    descent: _Descent | None = None,
 ) -> Prepared:
-    """Reduce one suspicion, and render and execute its script."""
+    """Reduce one suspicion, and render and execute its script.
+
+    Args:
+        descent: look below a layer for the function that is wrong; None files the layer.
+    """
     listener(Progress("reducing", 0, None, suspicion.diagnosis.api or ""))
     exporter = exporter_of(suspicion)
     if exporter is not None:
@@ -357,6 +418,11 @@ def prepare_one(
     if reduction.suspicion is None:
         return Prepared(_not_reduced(suspicion, reduction.stopped), suspicion, reduction)
     final = with_guilty_parameters(examiner, _as_filed(suspicion, reduction))
+    if descent is not None:
+        rest = replace(budget, seconds=max(1.0, budget.seconds - reduction.seconds))
+        lower = _of_function(local, examiner, final, rest, scripts, descent)
+        if lower is not None:
+            return replace(lower, original=suspicion)
     if not scripts or final.diagnosis.klass is not Class.DEFECT:
         return Prepared(final, suspicion, reduction)
     listener(Progress("running the reproducer", 0, None, suspicion.diagnosis.api or ""))

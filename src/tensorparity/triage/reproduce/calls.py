@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...core.case import ApiCall, ArrayArg, Case
+from ...core.case import ApiCall, ArrayArg, Case, TupleArg
 from ...operators.functions.api import composed_call, returns_several
 from . import literals
 from .claim import Claim
@@ -34,6 +34,8 @@ def position(claim: Claim | None) -> int:
 def _argument(item: object) -> str:
     if isinstance(item, ArrayArg):
         return literals.name(item.name)
+    if isinstance(item, TupleArg) and any(isinstance(part, ArrayArg) for part in item.items):
+        return f"({''.join(_argument(part) + ', ' for part in item.items)})"
     if isinstance(item, (list, tuple)) and any(isinstance(part, ArrayArg) for part in item):
         return f"[{', '.join(_argument(part) for part in item)}]"
     return literals.value(item)
@@ -55,6 +57,24 @@ def composed_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
     used = {leaf.name for leaf in leaves_of(composed)}
     lines = argument_lines(replace(case, inputs={n: a for n, a in case.inputs.items() if n in used}), "")
     return Parts(imports, [*lines, f"observed = np.array({call_text(composed, TENSORS[library])})"])
+
+
+def native_parts(case: Case, library: str, claim: Claim | None, *, watched: bool) -> Parts:
+    """The parts of a script for one call of a library's function, on its own tensors.
+
+    Raises:
+        Unprintable: if nobody has said how that library makes tensors.
+    """
+    call = case.subject
+    if not isinstance(call, ApiCall) or library not in TENSORS:
+        raise literals.Unprintable(f"a call of {library} is not written down")
+    module = call.api.rpartition(".")[0] if library == "jax" else library
+    modules = sorted({module, *(["jax.numpy"] if library == "jax" else [])})
+    imports = [*(["import subprocess"] if watched else []), "import sys", "", "import numpy as np"]
+    imports += [f"import {name}" for name in modules]
+    part = f"[{position(claim)}]" if returns_several(call.api) else ""
+    steps = argument_lines(case, TENSORS[library].partition("(")[0])
+    return Parts(imports, [*steps, f"observed = np.array({call_expression(call)}{part})"])
 
 
 def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool) -> Parts:

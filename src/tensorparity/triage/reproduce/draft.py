@@ -10,6 +10,7 @@ from ...core.arrays import Array, dtype_name
 from ...core.outcome import Record
 from ...core.suspicion import Suspicion
 from ...core.traits import TargetTraits
+from ...oracles.documentation import DOCUMENTATION, suspecting_documentation
 from .claim import Claim
 from .script import Reproducer
 
@@ -37,6 +38,7 @@ def draft(
         f"# {title}",
         _warning_text(records.get(suspect)),
         _summary(suspect, suspicion, claim),
+        _section("Code or documentation", _which_is_wrong(suspicion)),
         _section("To reproduce", _script(script)),
         _section("Expected", _expected_text(claim)),
         _section("Observed", _observed_text(claim, evidence)),
@@ -65,6 +67,17 @@ def _summary(suspect: str, suspicion: Suspicion, claim: Claim | None) -> str:
     if claim is not None and claim.off is not None and np.isfinite(claim.off):
         lines.append(f"The result is off by {claim.off:.3g}; rounding explains at most {claim.tolerance:.2g}.")
     return " ".join(lines)
+
+
+def _which_is_wrong(suspicion: Suspicion) -> str:
+    """Where code and shipped tests agree against the documentation, that it is the suspect."""
+    suspects = suspecting_documentation(suspicion).suspects
+    if not any(name.endswith(DOCUMENTATION) for name in suspects):
+        return ""
+    return (
+        "All backends agree with each other and with a test that the library ships (see the evidence). The "
+        "documentation says otherwise, and is the suspect: please correct it, or code and test."
+    )
 
 
 def _script(script: Reproducer | None) -> str:

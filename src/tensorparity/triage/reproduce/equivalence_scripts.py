@@ -214,6 +214,15 @@ def argument_text(item: Any, library: Library) -> str:
     return literals.value(item)
 
 
+def _shown(suspicion: Suspicion) -> list[str]:
+    """Both answers, by what is held of them."""
+    wrong = next((item.data["wrong"] for item in suspicion.diagnosis.observations if item.code == "differs-at"), None)
+    if wrong is None:
+        return ['print("one side:", first)', 'print("the other:", second)']
+    right, other = ("second", "first") if wrong == 0 else ("first", "second")
+    return [f'print("expected:", {right})', f'print("observed:", {other})']
+
+
 def _comparison(suspicion: Suspicion) -> list[str]:
     case = suspicion.case
     rule = case.counterpart.rule if case.counterpart else ""
@@ -225,8 +234,7 @@ def _comparison(suspicion: Suspicion) -> list[str]:
     return [
         "",
         f"# rule {rule!r}: both must agree" if rule else "# both must agree",
-        'print("expected:", first)',
-        'print("observed:", second)',
+        *_shown(suspicion),
         "if isinstance(first, str) or isinstance(second, str):",
         "    sys.exit(0 if isinstance(first, str) == isinstance(second, str) else 1)",
         f"same = [{forms} and {close} for a, b in zip(first, second)]",

@@ -22,6 +22,7 @@ from ...operators.functions.api import formula_of
 from ...operators.reference.evaluate import evaluate_batches
 from ...operators.reference.rounding import K, underflow
 from ...operators.spec import Evaluation, ShapeError
+from ...oracles.function_alone import FUNCTION, truth_of
 from ...oracles.measure.forms import announced_shape, as_announced
 from ...oracles.measure.isolated_nodes import odd_dtype
 from ...oracles.measure.node_errors import VOTE_MARGIN
@@ -46,7 +47,7 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
     if suspicion.kind in (Kind.SHAPE, Kind.DTYPE) and (form := _by_form(suspicion, own)):
         return form
     if case.procedure.goal in (Goal.FORWARD, Goal.CALL):
-        truth = references(case) if not case.procedure.training else _in_training(case)
+        truth = _truth(suspicion) if not case.procedure.training else _in_training(case)
         # the reference's bound is the last layer's alone; rounding arrives from the others, too
         several = isinstance(case.subject, LayerGraph) and len(case.subject.nodes) > 1
         claims = [_by_reference(name, value, own, _formula(case), several) for name, value in truth.items()]
@@ -63,6 +64,10 @@ def claim_of(suspicion: Suspicion, outcomes: Mapping[str, Outcome], suspect: str
     completed = {outcome.target: outcome for outcome in others if outcome.completed}
     answers = gradients_as_computed(completed, policy, traits_of(completed))
     return _by_others(own, list(answers.values()), losses)
+
+
+def _truth(suspicion: Suspicion) -> dict[str, Evaluation]:
+    return truth_of(suspicion.case) if suspicion.oracle == FUNCTION else references(suspicion.case)
 
 
 def _in_training(case: Case) -> dict[str, Evaluation]:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from ...core.arrays import EXTENSION_DTYPES, Array, dtype_name
+from ...core.call import DtypeArg, TupleArg
 from ...core.jsontext import Json
 from ..reduction.values import OFFSET, PERIOD
 
@@ -23,6 +24,11 @@ class Unprintable(Exception):  # noqa: N818 (a reason, not an error)
 
 def value(item: Json) -> str:
     """A parameter: tuples for lists of numbers, as in the documentation."""
+    if isinstance(item, TupleArg):
+        inside = "".join(f"{value(part)}, " for part in item.items)
+        return f"({inside.rstrip() if len(item.items) == 1 else inside.removesuffix(', ')})"
+    if isinstance(item, DtypeArg):
+        raise Unprintable("a dtype of the library")
     if isinstance(item, (list, tuple)):
         inside = ", ".join(value(part) for part in item)
         if all(isinstance(part, (int, float)) for part in item):

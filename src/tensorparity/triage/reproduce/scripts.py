@@ -20,6 +20,7 @@ from ...core.outcome import Outcome
 from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
 from ...operators.functions.catalogue import operator_of
+from ...oracles.documentation import suspecting_documentation
 from ...oracles.kinds import particular_oracle
 from ...reporting import words
 from ...store.casefile import SUFFIX, CaseFile, write_case
@@ -28,7 +29,7 @@ from ...targets.lowering import lower
 from ...targets.names import TargetName, parse_target
 from ...targets.runner import LocalRunner, PreparedTarget
 from .attachments import HERE, Attachment, AttachmentFolder
-from .calls import composed_parts, torch_parts
+from .calls import composed_parts, native_parts, torch_parts
 from .claim import Claim
 from .draft import draft
 from .equivalence_scripts import equivalence_script
@@ -85,7 +86,7 @@ def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, 
     script = _script(runner, suspicion, suspect, claim, outcomes)
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = suspect or ", ".join(suspicion.diagnosis.suspects)
-    said, traits = words.sentences(suspicion.diagnosis), traits_of([name])[name]
+    said, traits = words.sentences(suspecting_documentation(suspicion)), traits_of([name])[name]
     report = draft(title_of(suspicion, name), name, suspicion, claim, script, records, said, traits)
     return Reproduced(script, report)
 
@@ -220,6 +221,8 @@ def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> 
         return torch_graph_parts(*program, name.flavour, claim, watched=watched)
     if spec_of(name).traits.script_writer == "torch":
         return torch_parts(case, name.flavour, claim, watched=watched)
+    if isinstance(case.subject, ApiCall) and name.flavour == "eager":
+        return native_parts(case, spec_of(name).traits.calls, claim, watched=watched)
     lowered = lower("onnx", case, "onnx")
     if not isinstance(lowered, tuple):
         raise Unprintable(lowered or "the case has no ONNX model")

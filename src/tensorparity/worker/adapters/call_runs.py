@@ -10,9 +10,15 @@ import numpy as np
 
 from ..contract import Result, Unsupported
 from ..protocol import Bits
+from . import common_ways, named_ways
+from .call_packs import PackedCalls
 from .expressions import Expression
 
 _KEPT = 8
+#: So many directions are pushed forward, one after another.
+_DIRECTIONS = 48
+#: Between the names of ways that are taken one inside the other.
+AND = " + "
 
 
 class Ways(object):
@@ -22,6 +28,8 @@ class Ways(object):
     PREFIXES = ()
     #: By name: a function of (function of tensors, tensors, kept), which returns what the function gives.
     VARIANTS = {}
+    #: By the beginning of a name: a function of (rest of the name), which returns such a function.
+    PREFIXED = {}
     #: Likewise for all rows at once: (function, list of tensors, kept) to a list of values.
     MAPPED = {}
 
@@ -60,6 +68,10 @@ class Ways(object):
         """Return (values, gradients by key); ``run`` is the variant."""
         raise Unsupported("this target pulls no calls back")
 
+    def pushed_forward(self, function, tensors):
+        """Return what ``pulled_back`` gives in first order, computed from the inputs to the outputs."""
+        raise Unsupported("this target has no forward mode")
+
     def context(self, job):
         """Return the context in which a job runs."""
         raise NotImplementedError
@@ -78,6 +90,22 @@ class CallRuns(object):
             if job.option("rows") is None:
                 return self._alone(job)
             return self._stacked(job)
+
+    def run_pack(self, jobs):
+        """Return the results of jobs that are run in one way, compiled as one unit."""
+        first, ways = jobs[0], self.ways
+        with ways.context(first):
+            expressions = [self._new_expression(job) for job in jobs]
+            ways.seed(first.seed)
+            pack = PackedCalls(ways, jobs, expressions, self._tensors_of_row, self._arrays)
+            if self._mapped(first) is not None:
+                return pack.in_one_list(self._mapped(first))
+            return pack.in_one_function(self._variant(first), first.option("derivative", 0))
+
+    def _tensors_of_row(self, expression, job, row):
+        stacked = job.option("rows") is not None
+        inputs = {name: row_of(array, row) if stacked else array for name, array in job.inputs.items()}
+        return self._tensors(expression, job, inputs)
 
     def _alone(self, job):
         result = Result()
@@ -110,22 +138,55 @@ class CallRuns(object):
         return result
 
     def _mapped(self, job):
-        return self.ways.MAPPED.get(job.option("variant", ""))
+        """Return the way that takes all rows at once; what stands behind it is run inside of it."""
+        first, _, rest = job.option("variant", "").partition(AND)
+        mapped = self.ways.MAPPED.get(first)
+        if mapped is None or not rest:
+            return mapped
+        inner = self._way(rest)
+        return lambda function, rows, kept: mapped(lambda given: inner(function, given, {}), rows, kept)
+
+    def _gradients(self, job):
+        """Return the other way to a gradient, where a job asks for one."""
+        if job.option("variant") not in ("slopes", "forward mode"):
+            return None
+        if job.option("derivative", 0) != 1:
+            raise Unsupported("first derivatives only")
+        from .slopes import by_slopes
+
+        way = self._pushed_forward if job.option("variant") == "forward mode" else by_slopes
+        return lambda function, tensors: way(self.ways, function, tensors)
+
+    def _pushed_forward(self, ways, function, tensors):
+        from .slopes import filled
+
+        values, pushed = ways.pushed_forward(function, tensors)
+        _, pulled = ways.pulled_back(lambda f, t: f(t), function, tensors, 1)
+        arrays = [{key: ways.to_numpy(value) for key, value in found.items()} for found in (pushed, pulled)]
+        if any(isinstance(array, Bits) for found in arrays for array in found.values()):
+            raise Unsupported("its gradients are not of NumPy's numbers")
+        return values, filled(*arrays)
 
     def _prepared(self, job, inputs):
         expression, kept = self._expression(job)
-        tensors = expression.tensors(inputs, self.ways.to_tensor)
-        dtype = job.option("dtype")
-        if dtype:
-            tensors = {key: self.ways.cast(tensor, dtype) for key, tensor in tensors.items()}
+        tensors = self._tensors(expression, job, inputs)
         self.ways.seed(job.seed)
         return expression, tensors, kept
+
+    def _tensors(self, expression, job, inputs):
+        tensors, dtype = expression.tensors(inputs, self.ways.to_tensor), job.option("dtype")
+        if dtype:
+            tensors = {key: self.ways.cast(tensor, dtype) for key, tensor in tensors.items()}
+        return tensors
 
     def _once(self, job, inputs):
         expression, tensors, kept = self._prepared(job, inputs)
         run, order = self._variant(job), job.option("derivative", 0)
-        gradients = {}
-        if order:
+        gradients, other = {}, self._gradients(job)
+        if other is not None:
+            values, found = other(expression, tensors)
+            gradients = {"input:" + name: np.asarray(value) for name, value in found.items()}
+        elif order:
             values, found = self.ways.pulled_back(lambda f, t: run(f, t, kept), expression, tensors, order)
             gradients = {"input:" + name: self.ways.to_numpy(value) for name, value in found.items()}
         else:
@@ -146,11 +207,32 @@ class CallRuns(object):
 
     def _variant(self, job):
         name = job.option("variant", "")
-        if not name:
+        if not name or self._gradients(job) is not None:
             return lambda function, tensors, kept: function(tensors)
-        if name not in self.ways.VARIANTS:
+        return self._way(name)
+
+    def _way(self, name):
+        """Return the way of a name, or the first with the others inside of it."""
+        first, _, rest = name.partition(AND)
+        outer = self._one_way(first)
+        if not rest:
+            return outer
+        inner = self._way(rest)
+
+        def both(function, tensors, kept):
+            return outer(lambda given: inner(function, given, kept.setdefault(rest, {})), tensors, kept)
+
+        return both
+
+    def _one_way(self, name):
+        if name in self.ways.VARIANTS:
+            return self.ways.VARIANTS[name]
+        for start, made in self.ways.PREFIXED.items():
+            if name.startswith(start):
+                return made(name[len(start) :])
+        if name not in COMMON:
             raise Unsupported("this target does not run calls in the way {!r}".format(name))
-        return self.ways.VARIANTS[name]
+        return lambda function, tensors, kept: COMMON[name](self.ways, function, tensors, kept)
 
     def _expression(self, job):
         """Return the expression, and what was compiled of it."""
@@ -158,10 +240,23 @@ class CallRuns(object):
         if key not in self._kept:
             if len(self._kept) >= _KEPT:
                 self._kept.clear()
-            ways = self.ways
-            made = ways.made(job.option("dtype"))
-            self._kept[key] = (Expression(job.subject, ways.PREFIXES, ways.resolve, ways.dtype, made), {})
+            self._kept[key] = (self._new_expression(job), {})
         return self._kept[key]
+
+    def _new_expression(self, job):
+        ways = self.ways
+        return Expression(job.subject, ways.PREFIXES, ways.resolve, ways.dtype, ways.made(job.option("dtype")))
+
+
+def basis(shape):
+    """Yield every direction of a tensor of this shape; of many there are none."""
+    size = int(np.prod(shape)) if len(shape) else 1
+    if size > _DIRECTIONS:
+        raise Unsupported("a direction for each of {} numbers".format(size))
+    for place in range(size):
+        found = np.zeros(size)
+        found[place] = 1.0
+        yield found.reshape(shape)
 
 
 def is_varied(job):
@@ -203,3 +298,17 @@ def _text(error):
         return str(error)
     except Exception:
         return "(it does not say)"
+
+
+#: Ways that every library has: functions of (ways, function, tensors, kept).
+COMMON = {
+    "by element": common_ways.by_element,
+    "without axes": common_ways.without_axes,
+    "among others": common_ways.among_others,
+    "row by row": common_ways.row_by_row,
+    "of nothing": common_ways.of_nothing,
+    "defaults": named_ways.defaults_written,
+    "alias": named_ways.by_alias,
+    "method": named_ways.by_method,
+    "numpy": named_ways.numpy_twin,
+}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..contract import Unsupported
-from .call_runs import Ways, cotangent
+from .call_runs import Ways, basis, cotangent
 
 
 def _jitted(function, tensors, kept):
@@ -125,6 +125,23 @@ class JaxWays(Ways):
             raise Unsupported("the call gives a {}, no array".format(type(value).__name__))
         return np.array(value)
 
+    def pushed_forward(self, function, tensors):
+        import jax
+        import jax.numpy as jnp
+
+        if any(jnp.issubdtype(tensor.dtype, jnp.complexfloating) for tensor in tensors.values()):
+            raise Unsupported("complex numbers are pulled back only")
+        found, values = {}, _plain(function(tensors))
+        if any(jnp.issubdtype(jnp.result_type(value), jnp.complexfloating) for value in values):
+            raise Unsupported("complex numbers are pulled back only")
+        for key, tensor in tensors.items():
+            if not jnp.issubdtype(tensor.dtype, jnp.floating):
+                continue
+            values, push = jax.linearize(lambda own, key=key: _plain(function(dict(tensors, **{key: own}))), tensor)
+            slopes = [_slope(values, push(jnp.asarray(d).astype(tensor.dtype))) for d in basis(tensor.shape)]
+            found[key] = jnp.stack(slopes).reshape(tensor.shape) if slopes else jnp.zeros_like(tensor)
+        return values, found
+
     def pulled_back(self, run, function, tensors, order):
         import jax
         import jax.numpy as jnp
@@ -153,6 +170,17 @@ class JaxWays(Ways):
         if not _pulled(found):
             raise Unsupported("this way gives no gradients")
         return found["values"], found["gradients"]
+
+
+def _slope(values, tangents):
+    import jax.numpy as jnp
+
+    parts = [
+        (tangent * jnp.asarray(cotangent(value.shape)).astype(value.dtype)).sum()
+        for value, tangent in zip(values, tangents)
+        if jnp.issubdtype(value.dtype, jnp.floating)
+    ]
+    return sum(parts[1:], parts[0]) if parts else jnp.zeros(())
 
 
 def _weight(value):

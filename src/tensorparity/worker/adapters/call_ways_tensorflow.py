@@ -6,7 +6,7 @@ import tempfile
 import numpy as np
 
 from ..contract import Unsupported
-from .call_runs import Ways, cotangent
+from .call_runs import Ways, basis, cotangent
 
 #: How XLA says that it has no such operation.
 NOT_COMPILED = "Detected unsupported operations when trying to compile graph"
@@ -184,6 +184,25 @@ class TensorFlowWays(Ways):
             raise Unsupported("the call gives a {}, no tensor".format(type(value).__name__))
         return _with_texts(np.array(value))
 
+    def pushed_forward(self, function, tensors):
+        import tensorflow as tf
+
+        if any(tensor.dtype.is_complex for tensor in tensors.values()):
+            raise Unsupported("complex numbers are pulled back only")
+        found, values = {}, _plain(function(tensors))
+        if any(value.dtype.is_complex for value in values):
+            raise Unsupported("complex numbers are pulled back only")
+        for key, tensor in tensors.items():
+            if not tensor.dtype.is_floating:
+                continue
+            slopes = []
+            for direction in basis(tensor.shape):
+                with tf.autodiff.ForwardAccumulator(tensor, tf.cast(tf.constant(direction), tensor.dtype)) as pushed:
+                    ends = _plain(function(tensors))
+                slopes.append(_slope(ends, [pushed.jvp(end) for end in ends], tensor.dtype))
+            found[key] = tf.reshape(tf.stack(slopes), tensor.shape) if slopes else tf.zeros_like(tensor)
+        return values, found
+
     def pulled_back(self, run, function, tensors, order):
         import tensorflow as tf
 
@@ -218,6 +237,18 @@ def _gradients(tape, values, sources):
         raise Unsupported("what the call gives does not depend differentiably on its arguments")
     weights = [tf.cast(tf.constant(cotangent(end.shape)), end.dtype) for end in ends]
     return tape.gradient(ends, sources, output_gradients=weights)
+
+
+def _slope(ends, tangents, dtype):
+    """Return how results change in the direction in which they were pushed, weighed as a pull is."""
+    import tensorflow as tf
+
+    parts = [
+        tf.cast(tf.reduce_sum(tangent * tf.cast(tf.constant(cotangent(end.shape)), end.dtype)), dtype)
+        for end, tangent in zip(ends, tangents)
+        if tangent is not None and end.dtype.is_floating
+    ]
+    return tf.add_n(parts) if parts else tf.zeros((), dtype)
 
 
 def _with_texts(array):

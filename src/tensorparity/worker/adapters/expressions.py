@@ -76,6 +76,31 @@ class Expression(object):
         other = Expression(self._subject, self._prefixes, self._resolve, self._dtype, _both(self._made, made))
         return other
 
+    def with_functions(self, change):
+        """Return the same expression of other functions; ``change`` takes the name and the function."""
+        other = Expression(self._subject, self._prefixes, self._resolve, self._dtype, self._made)
+        other._functions = {name: change(name, called) for name, called in self._functions.items()}
+        return other
+
+    def with_library(self, resolve, dtype):
+        """Return the same expression in another library's words."""
+        return Expression(self._subject, self._prefixes, resolve, dtype)
+
+    @property
+    def api(self):
+        """The name of the outermost function."""
+        return self._subject["api"]
+
+    @property
+    def called(self):
+        """The outermost function itself."""
+        return self._functions[self._subject["api"]]
+
+    @property
+    def is_program(self):
+        """Whether it is made of several calls."""
+        return len(self._functions) > 1 or not self.api[:1].isalpha()
+
     def with_more(self, tensors, kwargs):
         """Return the value with further arguments of the outermost call, which are tensors already."""
         return self._call(self._subject, tensors, kwargs)

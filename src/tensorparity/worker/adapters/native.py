@@ -14,7 +14,7 @@ _KEPT = 64
 class NativeAdapter(Adapter):
     """A library whose functions are called by name; subclasses say what a tensor is and how to compile."""
 
-    ABILITIES = frozenset(["call", "api-call", "dtype"])
+    ABILITIES = frozenset(["call", "api-call", "dtype", "pack"])
     #: Where the public names of the library begin.
     PREFIXES = ()
     #: The flavour that compiles nothing.
@@ -25,8 +25,6 @@ class NativeAdapter(Adapter):
         self._compiled = {}
         self._pack = ("", None)
         self._runs = CallRuns(self.ways())
-        if flavour != self.EAGER:
-            self.ABILITIES = self.ABILITIES | frozenset(["pack"])
 
     def ways(self):
         """Return how the library runs calls."""
@@ -44,7 +42,10 @@ class NativeAdapter(Adapter):
     def run_pack(self, jobs):
         for job in jobs:
             self._check(job)
-        self.require("pack")
+        if is_varied(jobs[0]):
+            return self._runs.run_pack(jobs)
+        if self.flavour == self.EAGER:
+            raise Unsupported("this flavour compiles nothing by itself")
         with self.context(jobs[0]):
             pack = self._packed([job.subject for job in jobs])
             tensors = {str(place): self._tensors(pack.expressions[place], job) for place, job in enumerate(jobs)}

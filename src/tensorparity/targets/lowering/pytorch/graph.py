@@ -18,6 +18,7 @@ from ....core.jsontext import Json
 from ....core.policies import policy_named
 from ....core.procedure import Goal, Mode
 from ....operators.catalogue import has_layer, layer
+from ....operators.reference.constraints import constraint_on, has_unknown_constraint
 from ....operators.reference.penalties import adds_penalties
 from ....operators.spec import LayerSpec, ShapeError
 from ..masks import mask_read
@@ -26,12 +27,14 @@ from ..refusal import Refusal, Sizes, static
 from ..states import carried_state
 from .layers import LAYERS, REFUSED_LAYERS
 from .losses import LossScene, loss_params, write_loss
+from .optimizers import write_step
 from .program import ProgramWriter, TorchCall, TorchTensor
 
 #: What the worker calls the subject.
 KIND = "torch-program"
 
-_GOALS = (Goal.FORWARD, Goal.GRADIENTS, Goal.REPLAY)
+_GOALS = (Goal.FORWARD, Goal.GRADIENTS, Goal.UPDATE, Goal.REPLAY)
+_WITH_LOSS = (Goal.GRADIENTS, Goal.UPDATE)
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 #: Layers that take integers; the others are fed floats.
 _TAKE_INTEGERS = frozenset({"CategoryEncoding", "Embedding", "Rescaling", "ReversibleEmbedding"})
@@ -82,15 +85,17 @@ def _check(case: Case) -> LayerGraph:
     if not isinstance(case.subject, LayerGraph):
         raise Refusal(f"torch runs layer graphs, exported programs and single calls, not {case.subject.kind!r}")
     if procedure.goal not in _GOALS:
-        raise Refusal(f"layers in torch are run forward and backward; the goal is {procedure.goal.value!r}")
+        raise Refusal(
+            f"layers in torch are run forward, backward, a step further; the goal is {procedure.goal.value!r}"
+        )
     if procedure.mode is Mode.COMPILED:
         raise Refusal("compiled torch is a target of its own, torch:compile")
     if procedure.dtype not in (None, *_DTYPES):
         raise Refusal(f"dtype policy {procedure.dtype} has no counterpart in torch here")
-    if procedure.goal is Goal.GRADIENTS and policy_named(procedure.dtype).half:
+    if procedure.goal in _WITH_LOSS and policy_named(procedure.dtype).half:
         raise Refusal(f"losses under {procedure.dtype} are computed in float32, the program in one dtype")
     penalized = next((node.name for node in case.subject.nodes if adds_penalties(node)), None)
-    if procedure.goal is Goal.GRADIENTS and penalized:
+    if procedure.goal in _WITH_LOSS and penalized:
         raise Refusal(f"what node {penalized!r} adds to the loss (a regularizer) is not written in torch here")
     for option in ("reload", "data_format"):
         if getattr(procedure, option):
@@ -131,7 +136,7 @@ class _TorchLowered:
     # The whole graph
 
     def forward(self, graph: LayerGraph) -> None:
-        masked = mask_read(graph, training=self._training, loss=self._case.procedure.goal is Goal.GRADIENTS)
+        masked = mask_read(graph, training=self._training, loss=self._case.procedure.goal in _WITH_LOSS)
         if masked:
             raise Refusal(f"{masked}, and masks are not carried in torch")
         values: dict[str, list[_TorchValue]] = {spec.name: [self._input(spec)] for spec in graph.inputs}
@@ -141,7 +146,7 @@ class _TorchLowered:
                 self._traced.append([node.key if index == 0 else f"{node.key}.{index}", value.tensor.name])
         ends = {_output_name(ref): _lookup(values, ref) for ref in graph.outputs}
         self._outputs = [[name, value.tensor.name] for name, value in ends.items()]
-        if self._case.procedure.goal is Goal.GRADIENTS:
+        if self._case.procedure.goal in _WITH_LOSS:
             self._loss = self._total_loss(ends).name
 
     def _input(self, spec: InputSpec) -> _TorchValue:
@@ -258,7 +263,17 @@ class _TorchLowered:
             "outputs": self._outputs,
             "replays": self._replays,
             "loss": self._loss,
+            **self._step(),
         }
+
+    def _step(self) -> dict[str, Json]:
+        """The optimizer of a step, and the weights that it moves and nothing holds to anything afterwards."""
+        if self._case.procedure.goal is not Goal.UPDATE:
+            return {}
+        assert isinstance(self._case.subject, LayerGraph)
+        moved = [name for name, trainable in self._writer.weights.items() if trainable]
+        held = {name for node in self._case.subject.nodes for name in moved if _is_held(node, name)}
+        return {"optimizer": write_step(self._case.procedure.optimizer), "moved": sorted({*moved} - held)}
 
 
 def _spec_of(node: Node, training: bool) -> LayerSpec:
@@ -277,6 +292,12 @@ def _spec_of(node: Node, training: bool) -> LayerSpec:
     if len(node.inputs) < least or (most is not None and len(node.inputs) > most):
         raise Refusal(f"node {node.name!r} ({node.op}) has {len(node.inputs)} inputs")
     return spec
+
+
+def _is_held(node: Node, weight: str) -> bool:
+    """Whether a layer holds a weight to something after a step, which is Keras' own."""
+    layer_name, _, name = weight.partition("/")
+    return layer_name == node.layer and (has_unknown_constraint(node) or constraint_on(node, name) is not None)
 
 
 def _lookup(values: Mapping[str, Sequence[_TorchValue]], ref: Ref) -> _TorchValue:

@@ -13,8 +13,10 @@ from ..call_runs import CallRuns, is_program, is_varied
 from ..expressions import Expression, outputs_of
 from . import program as programs
 from .call_ways import KerasWays
+from .lives import LIVED, live
 from .program import output_key, plain, unwatched
 from .recipes import constructed, in_batches, make_loss, make_optimizer, scaled
+from .recorded import Recorder
 from .reloading import reloaded
 from .states import moving_variables, reset_states, set_seeds, silence_random_layers
 
@@ -27,7 +29,7 @@ class KerasAdapter(Adapter):
 
     ABILITIES = frozenset(
         ["forward", "gradients", "update", "fit", "replay", "call", "trace", "import", "train"]
-        + ["layer-graph", "model-file", "api-call", "reload", "batch_size", "dtype", "mode:eager"]
+        + ["layer-graph", "model-file", "api-call", "reload", "batch_size", "dtype", "mode:eager", "pack"]
     )
     LIBRARY = ""
     #: Who writes the file when Keras exports to ONNX on this backend; empty where nobody does.
@@ -66,6 +68,11 @@ class KerasAdapter(Adapter):
         with self._floats(job.option("dtype")):
             return self._run_program(job)
 
+    def run_pack(self, jobs):
+        if not all(job.subject["kind"] == "api-call" and is_varied(job) for job in jobs):
+            raise Unsupported("only calls that are compiled are packed")
+        return self._runs.run_pack(jobs)
+
     def _run_program(self, job):
         program = self.program(job)
         inputs = {name: plain(array) for name, array in job.inputs.items()}
@@ -81,7 +88,7 @@ class KerasAdapter(Adapter):
         set_seeds(program, job.seed)
         reset_states(program)
         with self._unchanged(program):
-            result = run(program, inputs, job)
+            result = self._recorded(program, inputs, job) if job.option("calls") else run(program, inputs, job)
         if job.subject["kind"] == "layer-graph":  # of a file nobody knows whether it is fed what it declares
             result.symbolic = program.symbolic()
         return result
@@ -246,6 +253,31 @@ class KerasAdapter(Adapter):
                 self.replay_forward(program, key, arrays, training, result)
         return result
 
+    def _recorded(self, program, inputs, job):
+        """Run forward, eagerly, and tell which public functions the layers call; what they raise ends no recording."""
+        result, training = Result(), bool(job.option("training"))
+        layers = [part for layer in program.layers.values() for part in programs.parts_of(layer)]
+        answers = {name: plain(array) for name, array in job.answers.items()}
+        with self.no_gradients(), Recorder(self.flavour, layers, self.to_tensor, self.to_numpy, answers) as recorder:
+            try:
+                self._run_recorded(program, inputs, training, job, result)
+            except Exception:
+                if answers:
+                    raise
+        if not answers:
+            result.reply = recorder.reply()
+            result.nodes.update({"call:" + name: array for name, array in recorder.arrays.items()})
+        return result
+
+    def _run_recorded(self, program, inputs, training, job, result):
+        if job.goal == "replay":
+            for key in job.option("nodes", ()):
+                KerasAdapter.replay_forward(self, program, key, replay_inputs(inputs, key), training, result)
+        elif job.goal == "forward":
+            KerasAdapter._eager(self, program, inputs, training, result)
+        else:
+            raise Unsupported("calls are recorded forward only")
+
     def replay_forward(self, program, key, arrays, training, result):
         tensors = [self.to_tensor(array) for array in arrays]
         for index, output in enumerate(program.replay(key, tensors, training)):
@@ -277,6 +309,9 @@ class KerasAdapter(Adapter):
         """Train the way users do, ``train_on_batch`` with the model compiled, a batch a step."""
         import keras
 
+        if job.option("variant", "").startswith(LIVED):
+            self._programs = []  # it is not the model it was
+            return live(program, inputs, job)
         result = Result()
         loss, optimizer = job.option("loss"), job.option("optimizer")
         program.model.compile(

@@ -43,11 +43,11 @@ class Step(object):
 
     def penalties(self):
         """Return what the layer's last call has added to the loss; its next one forgets it."""
-        return [loss for part in _parts_of(self.layer) for loss in part._get_own_losses()]
+        return [loss for part in parts_of(self.layer) for loss in part._get_own_losses()]
 
     def penalizes(self):
         """Tell whether the layer, or one inside of it, adds something of its output to the loss."""
-        return any(getattr(part, "activity_regularizer", None) is not None for part in _parts_of(self.layer))
+        return any(getattr(part, "activity_regularizer", None) is not None for part in parts_of(self.layer))
 
 
 class Program(object):
@@ -159,7 +159,7 @@ class Program(object):
         return reached
 
 
-def _parts_of(layer):
+def parts_of(layer):
     """Return a layer and the layers inside of it; a function (``x + 3``) is none and has none."""
     return list(layer._flatten_layers()) if hasattr(layer, "_flatten_layers") else []
 

@@ -22,7 +22,7 @@ class TorchAdapter(Adapter):
 
     ABILITIES = frozenset(
         ["forward", "replay", "trace", "import", "export", "model-file", "batch_size", "call", "api-call"]
-        + ["layer-graph", "dtype"]
+        + ["layer-graph", "dtype", "pack"]
     )
     LIBRARIES = ("torch",)
 
@@ -55,6 +55,16 @@ class TorchAdapter(Adapter):
         if job.subject["kind"] == GRAPH:
             torch.manual_seed(job.seed)
             return self.run_graph(job)
+        return self._run_program(job)
+
+    def run_pack(self, jobs):
+        if not all(job.subject["kind"] == "api-call" and is_varied(job) for job in jobs):
+            raise Unsupported("only calls that are compiled are packed")
+        return self._runs.run_pack(jobs)
+
+    def _run_program(self, job):
+        import torch
+
         runs = {"forward": self._forward, "replay": self._replay}
         if job.goal not in runs:
             raise Unsupported("torch runs exported programs forward only, not {}".format(job.goal))

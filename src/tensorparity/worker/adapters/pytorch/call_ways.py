@@ -1,19 +1,32 @@
 """The ways in which torch runs a call: compiled, traced, exported, mapped, on other memory, without memory."""
 
 import contextlib
+import os
+import shutil
 
 import numpy as np
 
 from ...contract import Unsupported
-from ..call_runs import Ways, cotangent, flat
+from ..call_runs import Ways, basis, cotangent, flat
+from ..expressions import Expression
 from ..native import resolve
+from .optimizers import trained
 from .tensors import to_numpy, to_tensor
+
+
+def require_compiler():
+    """Refuse what inductor is needed for, where it would find no C++ compiler."""
+    wanted = os.environ.get("CXX")
+    if not any(shutil.which(name) for name in ([wanted] if wanted else ["g++", "clang++", "c++"])):
+        raise Unsupported("torch.compile needs a C++ compiler, and there is no {}".format(wanted or "g++ or clang++"))
 
 
 def _compiled(backend):
     def run(function, tensors, kept):
         import torch
 
+        if backend == "inductor":
+            require_compiler()
         if "compiled" not in kept:
             torch._dynamo.reset()  # all expressions are one function to it, which it recompiles a few times only
             kept["compiled"] = torch.compile(lambda given: function(given), backend=backend, dynamic=False)
@@ -28,6 +41,8 @@ def _captured(backend):
     def run(function, rows, kept):
         import torch
 
+        if backend == "inductor":
+            require_compiler()
         torch._dynamo.reset()
         return torch.compile(lambda: [function(tensors) for tensors in rows], backend=backend, dynamic=False)()
 
@@ -132,6 +147,39 @@ def _into_out(function, tensors, kept):
     return out
 
 
+def _in_place(function, tensors, kept):
+    """Run the function that writes into its first argument, on a copy of it, and return that."""
+    if not isinstance(function, Expression):
+        raise Unsupported("only a call that is run as it is can be written otherwise")
+    changed = function.with_functions(lambda name, called: _writing(name, called) if name == function.api else called)
+    return changed(tensors)
+
+
+def _writing(name, called):
+    import inspect
+
+    import torch
+
+    last = name.rsplit(".", 1)[-1]
+    if not name.startswith(("torch.linalg.", "torch.fft.", "torch.sparse.")) and hasattr(torch.Tensor, last + "_"):
+        return lambda owner, *args, **kwargs: _written(owner, getattr(torch.Tensor, last + "_"), args, kwargs)
+    try:
+        known = inspect.signature(called).parameters
+    except (TypeError, ValueError):
+        known = {}
+    if "inplace" not in known:
+        raise Unsupported("{} does not write into what it is given".format(name))
+    return lambda owner, *args, **kwargs: _written(owner, called, args, dict(kwargs, inplace=True))
+
+
+def _written(owner, method, args, kwargs):
+    copied = owner.clone()
+    found = method(copied, *args, **kwargs)
+    if found is not copied and found.data_ptr() != copied.data_ptr():
+        raise AssertionError("what it returns is not what it has written into")
+    return copied
+
+
 def _vmap(function, rows, kept):
     import torch
 
@@ -230,12 +278,14 @@ class TorchWays(Ways):
         "meta": _without_memory,
         "fake": _fake,
         "out": _into_out,
+        "in place": _in_place,
         "state_dict": _reloaded(_by_state),
         "torch.save": _reloaded(_by_file),
         "deep copy": _reloaded(_by_copy),
         "batches of 1": _in_batches(1),
         "batches of 3": _in_batches(3),
     }
+    PREFIXED = {"trained ": trained}
     MAPPED = {
         "vmap": _vmap,
         "dataset": _loader,
@@ -306,6 +356,41 @@ class TorchWays(Ways):
             return values, found
         second = _gradients(list(found.values()), leaves, False)
         return values, dict(found, **{"second " + key: value for key, value in second.items()})
+
+    def pushed_forward(self, function, tensors):
+        import torch
+        import torch.autograd.forward_ad as forward
+
+        if any(tensor.is_complex() for tensor in tensors.values()):
+            raise Unsupported("complex numbers are pulled back only")
+        found = {}
+        values = flat(function(tensors))
+        if any(isinstance(value, torch.Tensor) and value.is_complex() for value in values):
+            raise Unsupported("complex numbers are pulled back only")
+        for key, tensor in tensors.items():
+            if not tensor.is_floating_point():
+                continue
+            slopes = []
+            for direction in basis(tensor.shape):
+                with forward.dual_level():
+                    dual = forward.make_dual(tensor.detach(), torch.from_numpy(direction).to(tensor.dtype))
+                    slopes.append(_slope(flat(function(dict(tensors, **{key: dual})))))
+            found[key] = torch.stack(slopes).reshape(tensor.shape) if slopes else torch.zeros_like(tensor)
+        return values, found
+
+
+def _slope(values):
+    """Return how results change in the direction in which they were pushed, weighed as a pull is."""
+    import torch
+    import torch.autograd.forward_ad as forward
+
+    found = None
+    for value in values:
+        tangent = forward.unpack_dual(value).tangent if isinstance(value, torch.Tensor) else None
+        if tangent is not None:
+            part = (tangent * torch.from_numpy(cotangent(value.shape)).to(value.dtype)).sum()
+            found = part if found is None else found + part
+    return torch.zeros(()) if found is None else found
 
 
 def _gradients(values, leaves, again):

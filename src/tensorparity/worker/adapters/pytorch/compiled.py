@@ -1,12 +1,12 @@
 """torch.compile with its default backend, inductor, which needs a C++ compiler."""
 
 import json
-import os
-import shutil
 
 from ...contract import Result, Unsupported
+from ..call_runs import is_varied
 from ..expressions import Pack
 from .base import TorchAdapter
+from .call_ways import require_compiler
 from .graphs import GraphProgram, gradients_of, joined, output_key, replayed, slices_of
 from .tensors import to_numpy
 
@@ -21,7 +21,7 @@ class CompiledAdapter(TorchAdapter):
     to ask for them at the nodes, a zero is added to what each gives.
     """
 
-    ABILITIES = TorchAdapter.ABILITIES | frozenset(["gradients", "pack"])
+    ABILITIES = TorchAdapter.ABILITIES | frozenset(["gradients"])
 
     def __init__(self, flavour, options):
         TorchAdapter.__init__(self, flavour, options)
@@ -41,7 +41,7 @@ class CompiledAdapter(TorchAdapter):
         differentiation.donated_buffer = False  # a replay goes backward several times, node by node
 
     def run(self, job):
-        _require_compiler()
+        require_compiler()
         return TorchAdapter.run(self, job)
 
     def load(self, path):
@@ -150,7 +150,9 @@ class CompiledAdapter(TorchAdapter):
     def run_pack(self, jobs):
         import torch
 
-        _require_compiler()
+        require_compiler()
+        if is_varied(jobs[0]):
+            return self._runs.run_pack(jobs)
         if any(job.subject["kind"] != "api-call" or job.goal != "call" for job in jobs):
             raise Unsupported("only single calls are packed")
         key = json.dumps([job.subject for job in jobs], sort_keys=True)
@@ -179,9 +181,3 @@ class CompiledAdapter(TorchAdapter):
         import torch
 
         return torch.compile(isolated.module, dynamic=False)(*isolated.arguments)
-
-
-def _require_compiler():
-    wanted = os.environ.get("CXX")
-    if not any(shutil.which(name) for name in ([wanted] if wanted else ["g++", "clang++", "c++"])):
-        raise Unsupported("torch:compile needs a C++ compiler, and there is no {}".format(wanted or "g++ or clang++"))

@@ -5,7 +5,7 @@ from .base import TorchAdapter
 
 
 class EagerAdapter(TorchAdapter):
-    ABILITIES = TorchAdapter.ABILITIES | frozenset(["gradients", "mode:eager"])
+    ABILITIES = TorchAdapter.ABILITIES | frozenset(["gradients", "update", "mode:eager"])
 
     def __init__(self, flavour, options):
         TorchAdapter.__init__(self, flavour, options)

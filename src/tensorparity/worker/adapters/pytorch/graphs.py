@@ -96,9 +96,9 @@ def flat(value):
 
 def run_graph(job, at):
     """Run the job's program, eagerly."""
-    runs = {"forward": _forward, "gradients": _gradients, "replay": _replay}
+    runs = {"forward": _forward, "gradients": _gradients, "update": _gradients, "replay": _replay}
     if job.goal not in runs:
-        raise Unsupported("layers in torch are run forward and backward, not to {!r}".format(job.goal))
+        raise Unsupported("layers in torch are run forward, backward and a step further, not to {!r}".format(job.goal))
     return runs[job.goal](job, at)
 
 
@@ -168,7 +168,25 @@ def _gradients(job, at):
     for tensor in kept.values():
         if tensor.requires_grad and not tensor.is_leaf:
             tensor.retain_grad()
-    return gradients_of(job, loss, leaves, tensors, kept)
+    result = gradients_of(job, loss, leaves, tensors, kept)
+    if job.goal == "update":
+        result.weights = _stepped(job.subject, leaves)
+    return result
+
+
+def _stepped(subject, leaves):
+    """Return the weights that have a gradient after one step of an optimizer of torch."""
+    import torch
+
+    name, arguments, clip = subject["optimizer"]
+    moved = {weight: leaves["w:" + weight] for weight in subject["moved"]}
+    moved = {weight: leaf for weight, leaf in moved.items() if leaf.grad is not None}
+    if not moved:
+        return {}
+    if clip is not None:
+        torch.nn.utils.clip_grad_value_(list(moved.values()), clip)
+    function("torch.optim." + name)(list(moved.values()), **arguments).step()
+    return {weight: to_numpy(leaf.detach()) for weight, leaf in moved.items()}
 
 
 def gradients_of(job, loss, leaves, tensors, sources):
