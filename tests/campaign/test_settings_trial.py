@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 
 from tensorparity.campaign.filing import make_finding
-from tensorparity.campaign.settings_trial import seen_on, try_settings, without_trial
+from tensorparity.campaign.settings_trial import by_onednn, seen_on, try_settings, without_trial
 from tensorparity.cli.options import settings_seconds
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
+from tensorparity.core.evidence import observed
 from tensorparity.core.finding import Class, Diagnosis, Finding
+from tensorparity.core.machine_settings import Setting, Tried
 from tensorparity.core.oracle import Judged, Setup
 from tensorparity.core.outcome import Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
-from tensorparity.core.verdict import Kind
+from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.functions.catalogue import OPERATORS
-from tensorparity.reporting.words import sentences
+from tensorparity.reporting.words import sentence, sentences
 from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import parse_faults
 from tensorparity.targets.runner import RunnerSettings, open_runner
@@ -126,3 +128,42 @@ def test_a_defect_of_one_thread(tmp_path: Path) -> None:
     assert changed.settings["needs"] == ["threads=1"]
     assert changed.settings["not_with"] == ["threads=2"]
     assert "seen only with threads=1" in sentences(changed.diagnosis)[-1]
+
+
+OFF, ON = Setting("TF_ENABLE_ONEDNN_OPTS", "0"), Setting("TF_ENABLE_ONEDNN_OPTS", "1")
+LIBRARY, FRONT_END = "tensorflow.nn.conv2d", "keras.ops.conv"
+
+
+def below_a_layer(api: str, *codes: str) -> Finding:
+    told = {"layer": "keras.layers.Conv2D", "api": api, "target": "keras:tensorflow", "package": "tensorflow"}
+    evidence = tuple(observed(code, **told, right=[]) for code in codes)
+    diagnosis = Diagnosis(Class.DEFECT, ("tensorflow:eager",), api=api, evidence=evidence)
+    return Finding("x", "muffin", Kind.INCONSISTENCY, Stage.CALL, ("tensorflow:eager",), diagnosis, "signature")
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        (
+            {OFF: False, ON: True},
+            ["off"],
+        ),
+        (
+            {OFF: True, ON: False},
+            ["on"],
+        ),
+        ({OFF: True, ON: True}, []),
+        ({OFF: False, ON: False}, []),
+        ({Setting("threads", "2"): False}, []),
+    ],
+)
+def test_onednn_is_blamed_where_its_switch_changes_the_answer(shown: dict[Setting, bool], said: list[str]) -> None:
+    found = [sentence(item) for item in by_onednn(below_a_layer(LIBRARY, "descended"), Tried(shown))]
+    right = "gives the right answer"
+    assert found == [f"it is oneDNN's: with oneDNN switched {gone}, tensorflow.nn.conv2d {right}" for gone in said]
+
+
+def test_onednn_is_not_blamed_for_what_keras_does_with_it() -> None:
+    shown = Tried({OFF: False, ON: True})
+    assert by_onednn(below_a_layer(FRONT_END, "descended"), shown) == []
+    assert by_onednn(below_a_layer(LIBRARY), shown) == []

@@ -17,7 +17,7 @@ from ..core.engine import Ask, Engine
 from ..core.errors import OutOfTimeError
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Finding
-from ..core.machine_settings import Setting, Tried
+from ..core.machine_settings import ONEDNN_SWITCHES, Setting, Tried
 from ..core.progress import Progress
 from ..core.suspicion import Suspicion
 from ..core.traits import Traits
@@ -41,6 +41,8 @@ from .session import CampaignSession
 _KEPT = 1 / 10
 
 _Shown = dict[Setting, bool]
+#: How functions begin that are no library's own.
+_FRONT_END = "keras."
 
 
 @dataclass(frozen=True)
@@ -192,11 +194,22 @@ def _keep(session: CampaignSession, runner: LocalRunner, defect: _Defect, tried:
         needed=[str(item) for item in tried.needed],
     )
     diagnosis = defect.finding.diagnosis
-    told = replace(diagnosis, evidence=(*diagnosis.evidence, said))
+    told = replace(diagnosis, evidence=(*diagnosis.evidence, said, *by_onednn(defect.finding, tried)))
     settings = {**defect.finding.settings, **tried.to_json()}
     finding = with_words(replace(defect.finding, diagnosis=told, settings=settings))
     script = _pinned(runner, defect, tried)
     session.change(finding, script=script.marked_text if script else None, remark=_remark(said))
+
+
+def by_onednn(finding: Finding, tried: Tried) -> list[Evidence]:
+    """Of a library's own function below a layer, oneDNN is to blame where its switch alone changes the answer."""
+    api = finding.diagnosis.api or ""
+    below = [item for item in finding.diagnosis.observations if item.code == "descended"]
+    states = {setting.value: seen for setting, seen in tried.shown.items() if setting.name in ONEDNN_SWITCHES}
+    gone = next((value for value, seen in states.items() if not seen), None)
+    if not below or api.startswith(_FRONT_END) or gone is None or not any(states.values()):
+        return []
+    return [observed("by-onednn", api=api, gone="off" if gone == "0" else "on")]
 
 
 def _pinned(runner: LocalRunner, defect: _Defect, tried: Tried) -> Reproducer | None:
