@@ -31,10 +31,12 @@ def test_the_script(script: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=name)
 def test_it_still_runs(script: Path) -> None:
-    """1 while the defect stands, 0 once it is gone, which is worth a warning; anything else is a broken script."""
+    """1 while the defect stands, 0 once it is gone, which is worth a warning; 77 where this machine cannot show it."""
     ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False)
     if "ModuleNotFoundError" in ended.stderr:
         pytest.skip(ended.stderr.strip().splitlines()[-1])
+    if ended.returncode == 77:
+        pytest.skip(ended.stdout.strip())
     assert ended.returncode in (0, 1), ended.stderr
     assert "Traceback" not in ended.stderr, ended.stderr
     if ended.returncode == 0:

@@ -559,8 +559,7 @@ def _two_answers(data: Data) -> str:
 def _says(data: Data) -> str:
     """``sin(1e+06) = -0.349993502, and jax:jit says -0.35 in float32: 80 times what rounding explains``."""
     said, true = (f"{float(data[name]):.9g}" for name in ("observed", "expected"))
-    units = data["ratio"] if data["ratio"] is not None and math.isfinite(float(data["ratio"])) else None
-    ratio = "" if units is None else f": {float(units):.3g} times what rounding explains"
+    ratio = "" if data["ratio"] is None else f": {float(data['ratio']):.3g} times what rounding explains"
     return f"{data['called']} = {true}, and {data['target']} says {said} in {data['dtype']}{ratio}"
 
 
