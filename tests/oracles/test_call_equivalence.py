@@ -95,6 +95,23 @@ def test_a_jump_excuses_both_sides() -> None:
     assert judged(halves, np.rint, lambda x: np.ceil(x) + 1).suspicions
 
 
+def test_the_weights_of_an_object_are_drawn_alike_on_both_sides() -> None:
+    def program(name: str, **more: object) -> Case:
+        made = ApiCall(name, (3, 3), more)
+        plain = Procedure(goal=Goal.CALL, rows=2)
+        first, second = (
+            ApiCall("()", (made, given)) for given in (ArrayArg("x"), ApiCall("torch.clone", (ArrayArg("x"),)))
+        )
+        return Case(first, plain, {"x": X}, counterpart=Counterpart(subject=second, rule="time-major"))
+
+    def off(x: Array) -> Array:
+        return x + np.float32(0.5)
+
+    assert judged(program("torch.nn.RNN"), np.exp, off, noise=True).verdicts[0].judgement is Judgement.FAIL
+    for drawing in (program("torch.nn.RNN", dropout=0.5), program("torch.nn.RReLU")):
+        assert judged(drawing, np.exp, off, noise=True).verdicts[0].judgement is Judgement.PASS
+
+
 def test_what_depends_on_the_seed_is_drawn() -> None:
     found = judged(case(), np.exp, lambda x: np.exp(x) + 1, noise=True)
     assert not found.suspicions

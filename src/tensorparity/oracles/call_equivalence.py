@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
+from ..core.call import CALLED, ApiCall
 from ..core.case import Case
 from ..core.channels import is_exact, same
 from ..core.endings import DEADLY, KIND_OF_ENDING, ended_badly
@@ -114,7 +115,7 @@ class CallEquivalence(Stepwise):
             return _one_sided(difference, pair, demands)
         if demands.narrow and _rounds_its_inputs(case, difference.name, pair):
             return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: its inputs are rounded first")
-        if (yield from _is_drawn(case, target)):
+        if not _draws_weights_alone(case) and (yield from _is_drawn(case, target)):
             return replace(difference, klass=Class.UNSUPPORTED, said="it gives random numbers")
         if not difference.name or difference.kind in (Kind.SHAPE, Kind.DTYPE) or demands.agreement is Agreement.BITS:
             return difference
@@ -281,6 +282,31 @@ def _wide(array: Array) -> Array:
 
 
 # Checks
+
+
+def _draws_weights_alone(case: Case) -> bool:
+    """Whether all that both sides draw are the weights of the objects that they make: alike, for the seed is one.
+
+    What is compiled may draw otherwise, and an object that drops numbers draws when it is called.
+    """
+    calls = [list(side.subject.calls()) for side in case.sides() if isinstance(side.subject, ApiCall)]
+    eager = all(side.procedure.variant in _EAGER_WAYS for side in case.sides())
+    if not eager or not all(any(call.api == CALLED for call in own) for own in calls):
+        return False
+    return not any(
+        any(word in call.api for word in _DRAWING) or any("drop" in key and value for key, value in call.kwargs.items())
+        for own in calls
+        for call in own
+    )
+
+
+#: Ways to run a call in which its objects are made as in a plain call.
+_EAGER_WAYS = frozenset(
+    ["", "state_dict", "torch.save", "deep copy", "batches of 1", "batches of 3", "strided", "turned", "shifted"]
+    + ["expanded", "channels_last"]
+)
+#: In names of classes whose objects draw numbers when they are called.
+_DRAWING = ("Dropout", "RReLU", "Fractional", "Noise", "Random")
 
 
 def _is_drawn(case: Case, target: str) -> Asking[bool]:
