@@ -28,7 +28,7 @@ from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from .base import Asking, Steps, Stepwise
 from .call_rows import ONE_SIDED, Row, one_sided, rows_of
-from .measure.call_freedoms import freedom_of_call, lacks
+from .measure.call_freedoms import determined_output, freedom_of_call, lacks
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
 from .measure.roundoff import SCREEN, output_units
 from .statements import BY_NOTHING, BY_REFERENCE
@@ -90,7 +90,8 @@ class CallEquivalence(Stepwise):
             reason = f"{target} refuses some of the inputs on both sides"
             return Verdict(Judgement.UNDECIDED, (target,), reason, stage=Stage.CALL), []
         places: list[int | None] = list(range(len(rows))) if first.procedure.rows is not None else [None]
-        screened = [(place, compared(place, *pair, demands)) for place, pair in zip(places, rows, strict=True)]
+        fixed = determined_output(first) if demands.freedoms else None
+        screened = [(place, compared(place, *pair, demands, fixed)) for place, pair in zip(places, rows, strict=True)]
         doubtful = [difference for _, difference in screened if difference is not None]
         answered = sum(a.failure is None and b.failure is None for a, b in rows)
         worst: Difference | None = None
@@ -107,7 +108,8 @@ class CallEquivalence(Stepwise):
     ) -> Asking[Difference]:
         """A difference as what it is: drawn by chance, a freedom, rounding, or a defect."""
         case = seen.case if difference.row is None else one_row(seen.case, difference.row)
-        free = freedom_of_call(case) if demands.freedoms else ""
+        determined = bool(difference.name) and difference.name == determined_output(case)
+        free = freedom_of_call(case) if demands.freedoms and not determined else ""
         if free:
             return replace(difference, klass=Class.SPECIFICATION, said=f"{difference.said}; {free}")
         failed = [row.failure for row in pair if row.failure is not None]
@@ -191,14 +193,19 @@ def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) 
 # Comparing
 
 
-def compared(place: int | None, a: Row, b: Row, demands: Demands) -> Difference | None:
-    """What differs at first sight in one row; None where nothing does."""
+def compared(place: int | None, a: Row, b: Row, demands: Demands, fixed: str | None = None) -> Difference | None:
+    """What differs at first sight in one row; None where nothing does.
+
+    Args:
+        fixed: the one result that has a right value, where the others are free.
+    """
     if a.failure or b.failure:
         return _refused(place, a.failure, b.failure)
     names = [name for name in a.answers if name in b.answers and name.startswith(demands.only)]
     missing = {name for name in set(a.answers) ^ set(b.answers) if name.startswith(demands.only)}
     if any(not name.startswith("gradient:") for name in missing):
         return Difference(place, f"{len(a.answers)} results on one side, {len(b.answers)} on the other")
+    names = [name for name in names if fixed in (None, name)]
     found = [_of_one(place, name, a.answers[name], b.answers[name], demands) for name in names]
     return min((difference for difference in found if difference is not None), key=_rank, default=None)
 
