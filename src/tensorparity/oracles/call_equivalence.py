@@ -175,7 +175,7 @@ def _rounds_its_inputs(case: Case, name: str, pair: tuple[Row, Row]) -> bool:
         return False
     most = 1 / unit_roundoff(dtype_name(answer))
     given = (array for array in case.sides()[1].inputs.values() if array.dtype.kind in "iu" and array.size)
-    return any(float(np.abs(array.astype(np.float64)).max()) > most for array in given)
+    return any(bool(np.abs(array.astype(np.float64)).max() > most) for array in given)
 
 
 def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:
@@ -281,7 +281,8 @@ def _is_close_picture(apart: Array, decibels: float) -> bool:
     """Whether two pictures of 256 levels are within a peak signal-to-noise ratio."""
     if not decibels or not apart.size:
         return False
-    return float(np.mean(np.square(apart))) <= 255.0**2 / 10.0 ** (decibels / 10.0)
+    error = float(np.mean(np.square(apart)))
+    return bool(error <= 255.0**2 / 10.0 ** (decibels / 10.0))
 
 
 def _wide(array: Array) -> Array:

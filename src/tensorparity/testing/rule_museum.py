@@ -70,14 +70,6 @@ RULE_EXHIBITS: tuple[RuleExhibit, ...] = (
         "torch.remainder",
     ),
     RuleExhibit(
-        "sspaddmm on non-contiguous indices",
-        "sspaddmm-row-contiguous-indices",
-        "Figure 5",
-        TORCH,
-        "sparse-twin",
-        "torch.addmm",
-    ),
-    RuleExhibit(
         "bidirectional, time first",
         "time-major-reversed-on-batch",
         "Figure 1",
