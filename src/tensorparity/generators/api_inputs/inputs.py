@@ -159,6 +159,10 @@ def _choose(known: _Known, rng: np.random.Generator) -> tuple[Way, str]:
     if not good:
         return _invented(known, rng)
     parent = good[int(rng.integers(len(good)))]
+    untried = _untried_dtypes(known.models[parent.overload].decisions["dtype"])
+    if untried and rng.random() < _DTYPE:
+        option = untried[int(rng.integers(len(untried)))]  # nothing may be told for some calls to come
+        return Way(parent.overload, {**parent.choice, "dtype": option}), "dtype"
     if rng.random() >= (_EXPLORED if known.tried < _LATER else _EXPLORED_LATER):
         return parent, ""
     if rng.random() < _NEW:
@@ -196,6 +200,15 @@ def _changed(known: _Known, parent: Way, rng: np.random.Generator) -> tuple[Way,
     if option.state is State.REFUSED:
         return parent, ""
     return Way(parent.overload, {**parent.choice, name: option}), name
+
+
+def _untried_dtypes(decision: Decision) -> list[Constraint]:
+    """Types that the documentation names, or the registry, and that no call has had yet."""
+    return [option for option in decision.options if option.source == "documentation" and not option.tried]
+
+
+#: Of all calls, once one is accepted: how often a type that is documented, and that no call has had.
+_DTYPE = 0.3
 
 
 def _free(case: Case) -> dict[str, str]:

@@ -14,6 +14,7 @@ PLAIN = "ordinary numbers"
 CLASSES = (PLAIN, "small whole numbers", "ties", "zeros of both signs", "extremes", "subnormals", "not finite")
 DTYPES = ("float32", "float64", "int32", "float16", "bfloat16", "int64", "bool", "complex64", "uint8", "int8", "int16",
           "complex128", "uint16", "uint32", "uint64")  # fmt: skip
+_PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, values: str, domain: str = "") -> Array:
@@ -21,9 +22,9 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, values: s
     if dtype == "bool":
         return rng.random(shape) < (0.5 if values != "ties" else 1.0)
     if dtype.startswith("complex"):
-        parts = [draw(rng, shape, "float64", values, domain) for _ in range(2)]
-        with np.errstate(all="ignore"):
-            return np.asarray(parts[0] + 1j * parts[1]).astype(dtype)
+        array = np.empty(shape, dtype)
+        array.real, array.imag = (draw(rng, shape, _PARTS[dtype], values, domain) for _ in range(2))
+        return array
     if not is_floating(dtype):
         return _whole(rng, shape, dtype, values)
     return _floating(rng, shape, dtype, values, domain)
@@ -58,7 +59,8 @@ def _special(dtype: str, values: str, domain: str) -> Array:
     found = {
         "ties": [0.5],
         "zeros of both signs": [0.0, -0.0],
-        "extremes": [largest, -largest, 1.0, -1.0],
+        # among them what overflows, or vanishes, when it is squared
+        "extremes": [largest, -largest, 1.0, -1.0, 8 * largest**0.5, -8 * largest**0.5, smallest**0.5 / 8],
         "subnormals": [smallest, -smallest, smallest * 8],
         "not finite": [np.nan, np.inf, -np.inf],
     }[values]

@@ -105,6 +105,20 @@ _FREEDOMS = (
 )
 
 
+#: Of factorizations, the results that are determined all the same: eigenvalues in order, singular values.
+_DETERMINED = {
+    **dict.fromkeys(["torch.linalg.eigh", "tensorflow.linalg.eigh", "jax.numpy.linalg.eigh", "keras.ops.eigh"], "0"),
+    **dict.fromkeys(["torch.linalg.eigvalsh", "tensorflow.linalg.eigvalsh", "jax.numpy.linalg.eigvalsh"], "0"),
+    **dict.fromkeys(["torch.linalg.svdvals", "jax.numpy.linalg.svdvals", "tensorflow.linalg.svd"], "0"),
+    **dict.fromkeys(["torch.linalg.svd", "torch.svd", "jax.numpy.linalg.svd", "keras.ops.svd"], "1"),
+}
+
+
+def determined_output(case: Case) -> str | None:
+    """The one result of a call that has but one right value, where the others are free; None where that is not so."""
+    return _DETERMINED.get(case.subject.api) if isinstance(case.subject, ApiCall) else None
+
+
 def _ties(inputs: dict[str, Array]) -> bool:
     return any(array.size > np.unique(array).size for array in inputs.values() if array.dtype.kind in "fiub")
 
