@@ -42,6 +42,9 @@ REMARKS = {
     "lstm_without_batch": "no batch axis: one run per instance",
     "two_vectors": "no batch axis: one run per instance",
     "running_mean": "a buffer that changes with every call",
+    "squeezenet": "opset 9: the reference evaluator's softmax takes another axis",
+    "shufflenet": "opset 9: the reference evaluator normalizes by the batch",
+    "resnet18_qoperator_int8": "operators that only onnxruntime has",
     "diffusion_unet": "the answer is a dataclass",
 }
 
