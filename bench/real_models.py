@@ -37,6 +37,7 @@ REMARKS = {
     "llama": "the cache is compared, too",
     "llama_next_token": "a cache goes in and comes out",
     "mixtral": "refused: an operator that transformers registers with torch",
+    "mixtral_eager_experts": "refused: torch.export raises; the number of tokens of an expert depends on the data",
     "t5": "torch's exporter to ONNX raises on its fused attention",
     "tabular": "dictionaries in and out",
     "lstm_without_batch": "no batch axis: one run per instance",
