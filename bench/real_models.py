@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,15 @@ REMARKS = {
     "llama": "the cache is compared, too",
     "llama_next_token": "a cache goes in and comes out",
     "mixtral": "refused: an operator that transformers registers with torch",
+    "mixtral_eager_experts": "refused: torch.export raises; the number of tokens of an expert depends on the data",
     "t5": "torch's exporter to ONNX raises on its fused attention",
     "tabular": "dictionaries in and out",
     "lstm_without_batch": "no batch axis: one run per instance",
     "two_vectors": "no batch axis: one run per instance",
     "running_mean": "a buffer that changes with every call",
+    "squeezenet": "opset 9: the reference evaluator's softmax takes another axis",
+    "shufflenet": "opset 9: the reference evaluator normalizes by the batch",
+    "resnet18_qoperator_int8": "operators that only onnxruntime has",
     "diffusion_unet": "the answer is a dataclass",
 }
 
@@ -173,11 +177,21 @@ def table(rows: Sequence[Row], remarks: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+def _merged(known: str, new: str) -> str:
+    """The rows of the page, each as it was measured last, in the order of ``entries``."""
+    lines = [*known.strip().splitlines(), *new.splitlines()]
+    rows = {line.split("`")[1]: line for line in lines if line.startswith("| `")}
+    head = [line for line in new.splitlines() if not line.startswith("| `")]
+    return "\n".join([*head, *(rows[entry.name] for entry in entries() if entry.name in rows)])
+
+
 def main() -> None:
     options = _options()
     chosen = [entry for entry in entries() if not options.names or entry.name in options.names]
     options.folder.mkdir(parents=True, exist_ok=True)
     rows = []
+    if options.targets:
+        chosen = [replace(entry, targets=options.targets) if entry.targets == TORCH else entry for entry in chosen]
     for entry in chosen:
         kept = options.folder / f"{entry.name.replace(':', '-')}.json"
         if not kept.exists() and not options.table:
@@ -186,11 +200,13 @@ def main() -> None:
             print(f"{row.name}: exit {row.exit}, {row.verdicts}, {row.cpu:.0f} s, bare {sum(row.bare.values()):.0f} s")
         if kept.exists():
             rows.append(Row(**json.loads(kept.read_text())))
-    text = table(rows, {**REMARKS, **{entry.name: entry.remark for entry in chosen if entry.remark}})
+    remarks = {**REMARKS, **{entry.name: entry.remark for entry in chosen if entry.remark}}
+    text = table(rows, remarks)
     if options.write:
         page = options.write.read_text()
-        before, after = page.split(_BEGIN)[0], page.split(_END)[1]
-        options.write.write_text(f"{before}{_BEGIN}\n\n{text}\n\n{_END}{after}")
+        before, _, rest = page.partition(_BEGIN)
+        known, _, after = rest.partition(_END)
+        options.write.write_text(f"{before}{_BEGIN}\n\n{_merged(known, text)}\n\n{_END}{after}")
     else:
         print(text)
 
@@ -199,6 +215,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "tensorparity-real-models")
+    parser.add_argument("--targets", type=lambda text: tuple(text.split(",")), help="instead of those of the table")
     parser.add_argument("--no-bare", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--write", type=Path)

@@ -102,6 +102,9 @@ class FakeRunner:
     hanging: HangMemory = field(default_factory=HangMemory)
     settings: RunnerSettings = field(default_factory=RunnerSettings)
 
+    def within(self, limit: object) -> Any:
+        return self
+
     def run_pairs(
         self,
         pairs: Sequence[tuple[Case, str]],

@@ -74,6 +74,9 @@ class Pooled:
         self.fresh = 0
         self.hanging, self.settings = HangMemory(), RunnerSettings()
 
+    def within(self, limit: object) -> Pooled:
+        return self
+
     def run_pairs(self, pairs: Sequence[tuple[Case, str]], *, fresh: bool = False, **more: Any) -> list[Outcome]:
         if fresh:
             self.fresh += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,3 +60,38 @@ def test_the_same_seed_with_other_workers_gives_the_same_verdicts(tensorparity: 
         found.append(verdicts(out))
     assert len(found[0]) == 16
     assert found[0] == found[1]
+
+
+ASLEEP = """
+import time
+
+import keras
+
+
+def call(self, inputs):
+    while True:
+        time.sleep(1)
+
+
+keras.layers.ELU.call = call
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.jax
+def test_a_layer_that_sleeps_for_ever_is_found_and_the_run_ends_in_time(
+    tensorparity: Any, folder: Path, valid: Callable[[Any], Any]
+) -> None:
+    fault, targets = folder / "asleep.py", f"{TARGETS},keras:jax"
+    fault.write_text(ASLEEP)
+    planted = ("--fault", f"keras:torch={fault}", "--targets", targets)
+    began = time.monotonic()
+    ended = tensorparity(
+        "fuzz", "--budget", "6m", *planted, "--format", "json", "--out", folder / "asleep", timeout=600
+    )
+    assert time.monotonic() - began < 7 * 60
+    assert ended.code == 1, ended.stderr
+    hangs = [finding for finding in valid(ended.document)["findings"] if finding["kind"] == "hang"]
+    assert [(finding["api"], finding["suspects"]) for finding in hangs] == [("keras.layers.ELU", ["keras:torch"])]
+    assert hangs[0]["title"] == "keras.layers.ELU never ends on keras:torch"
+    assert hangs[0]["class"] == "defect"

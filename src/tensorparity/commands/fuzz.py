@@ -182,7 +182,9 @@ def read_stages(text: str) -> tuple[Stage, ...]:
     names = [name for name in _words(text) if name not in STREAMS]
     for name in names:
         if name not in known:
-            raise UsageError(f"unknown stage {name!r}; known are {', '.join((*known, *STREAMS))}")
+            near = get_close_matches(name, [*known, *STREAMS], n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise UsageError(f"unknown stage {name!r}{hint}; known are {', '.join((*known, *STREAMS))}")
     return tuple(dict.fromkeys([Stage.BUILD, *(known[name] for name in names)]))
 
 

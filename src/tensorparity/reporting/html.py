@@ -153,7 +153,7 @@ def _environment() -> Environment:
         count=wording.count,
         lines=lambda text: "\n".join(wording.visible(line) for line in text.split("\n")),
         tone=_tone,
-        title=words.title,
+        title=_sentence,
         sentences=words.sentences,
         in_short=words.in_short,
         searched=searched_text,
@@ -165,6 +165,12 @@ def _findings(facts: Facts) -> list[tuple[int, Finding]]:
     """In a reader's order, each with its position in the embedded document."""
     numbers = _numbers(facts.findings)
     return [(numbers[id(finding)], finding) for finding in by_class(facts.findings)]
+
+
+def _sentence(finding: Finding) -> str:
+    """The title as a sentence begins; a name is left as it is spelled."""
+    title = words.title(finding)
+    return title if "." in title.partition(" ")[0] else title[:1].upper() + title[1:]
 
 
 def _tone(finding: Finding) -> str:
