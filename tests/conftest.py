@@ -27,6 +27,7 @@ from tensorparity.core.procedure import Goal
 from tensorparity.operators.masks_and_states import MasksAndStates
 from tensorparity.operators.reference.evaluate import evaluate_node
 from tensorparity.targets.hanging import HangMemory
+from tensorparity.targets.pack_memory import PackMemory
 from tensorparity.targets.runner import RunnerSettings
 
 Change = Callable[[Array], Array]
@@ -100,6 +101,8 @@ class FakeRunner:
     ran: list[Ran] = field(default_factory=list)
     broken: Mapping[str, Exception] = field(default_factory=dict)
     hanging: HangMemory = field(default_factory=HangMemory)
+    packing: PackMemory = field(default_factory=PackMemory)
+    cpu_seconds: Mapping[str, float] = field(default_factory=dict)
     settings: RunnerSettings = field(default_factory=RunnerSettings)
 
     def within(self, limit: object) -> Any:

@@ -152,7 +152,7 @@ class Hunt:
                 "stop_reason": self.stop.value,
                 "again": dict(self.session.distinct.again),
                 **self._single_cases(),
-                "worker_seconds": {name: round(spent, 3) for name, spent in self._runner.pool.cpu_seconds.items()},
+                "worker_seconds": {name: round(spent, 3) for name, spent in self._runner.cpu_seconds.items()},
                 **({"packing": packing} if (packing := self._runner.packing.to_json())["packs"] else {}),
                 "engine_tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
             },

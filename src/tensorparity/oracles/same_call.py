@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,6 +45,8 @@ _DEMANDS = Demands(dtypes=False)
 
 class SameCall(Stepwise):
     """Targets against each other, judged by float64 runs of two that agree."""
+
+    settings: ClassVar[tuple[str, ...]] = ()
 
     def steps(self, seen: Seen) -> Steps:
         rows = {target: rows_of(seen.case, outcome) for target, outcome in seen.own.items() if outcome.completed}

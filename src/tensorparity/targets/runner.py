@@ -273,6 +273,11 @@ class LocalRunner:
         return self._settings
 
     @property
+    def cpu_seconds(self) -> Mapping[str, float]:
+        """What the workers of each target have cost so far."""
+        return self._pool.cpu_seconds
+
+    @property
     def pool(self) -> Pool:
         return self._pool
 
