@@ -94,7 +94,9 @@ def native_libraries(targets: Sequence[str]) -> list[str]:
 
 def named_targets(text: str, config: Path | None = None) -> list[str]:
     names = [parse_target(part) for part in split_targets(text)]
-    for name in names:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise UsageError(f"target {name} is given twice")
         if name.base not in TARGETS:
             raise UnknownTargetError(
                 f"unknown target {name.base!r}{meant(name.base, TARGETS.names())}; known are {_known_targets_text()}"

@@ -175,18 +175,17 @@ def _gradients(job, at):
 
 
 def _stepped(subject, leaves):
-    """Return the weights that have a gradient after one step of an optimizer of torch."""
+    """Return the weights after one step of an optimizer of torch; what has no gradient stays as it is."""
     import torch
 
     name, arguments, clip = subject["optimizer"]
-    moved = {weight: leaves["w:" + weight] for weight in subject["moved"]}
-    moved = {weight: leaf for weight, leaf in moved.items() if leaf.grad is not None}
-    if not moved:
-        return {}
-    if clip is not None:
-        torch.nn.utils.clip_grad_value_(list(moved.values()), clip)
-    function("torch.optim." + name)(list(moved.values()), **arguments).step()
-    return {weight: to_numpy(leaf.detach()) for weight, leaf in moved.items()}
+    weights = {weight: leaves["w:" + weight] for weight in subject["moved"]}
+    moved = [leaf for leaf in weights.values() if leaf.grad is not None]
+    if moved:
+        if clip is not None:
+            torch.nn.utils.clip_grad_value_(moved, clip)
+        function("torch.optim." + name)(moved, **arguments).step()
+    return {weight: to_numpy(leaf.detach()) for weight, leaf in weights.items()}
 
 
 def gradients_of(job, loss, leaves, tensors, sources):
