@@ -17,7 +17,7 @@ Made from the code by `python -m tensorparity.cli.page > docs/reference.md`.
 
 def page() -> str:
     """Every command with its arguments and options, as ``--help`` has them."""
-    context = click.Context(cli, info_name="tensorparity")
+    context = click.Context(cli, info_name="tensorparity", terminal_width=80, **cli.context_settings)
     parts = [_HEAD]
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
