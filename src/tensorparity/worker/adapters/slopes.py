@@ -15,6 +15,8 @@ _RELATIVE, _OF_LARGEST, _NOISE = 1e-4, 1e-6, 2.0**-49
 _FAR_BELOW, _LEAST = 1e-3, 1e-30
 #: Beyond it neighbouring numbers are too far apart for what rounds or has a period.
 _LARGEST = 1e6
+#: A gradient is not held against steps in which it would have the results change by so many times what they are.
+_BEYOND_RESULTS = 1e3
 
 
 def by_slopes(ways, function, tensors):
@@ -33,7 +35,8 @@ def by_slopes(ways, function, tensors):
     total = _Total(ways, function, tensors)
     for key, gradient in found.items():
         least = _least_move(arrays[key])
-        slopes = [_both_slopes(total, key, arrays[key], place, least) for place in range(gradient.size)]
+        flat = gradient.reshape(-1)
+        slopes = [_both_slopes(total, key, arrays[key], place, least, flat[place]) for place in range(gradient.size)]
         noise = _NOISE * total.size(key, arrays[key]) / (_STEP * least)
         found[key] = _borne_out(gradient, slopes, noise)
     return values, found
@@ -72,7 +75,7 @@ def _least_move(array):
     return max(_FAR_BELOW * (scale or 1.0), _LEAST)
 
 
-def _both_slopes(total, key, array, place, least):
+def _both_slopes(total, key, array, place, least, gradient):
     """Return (left, right), each at two steps; NaN where there is none."""
     x = array.reshape(-1)[place]
     if not abs(x) <= _LARGEST:
@@ -85,8 +88,18 @@ def _both_slopes(total, key, array, place, least):
             moved = np.array(array)
             moved.reshape(-1)[place] = x + sign * factor * step
             exact = moved.reshape(-1)[place] - x
-            found[side, wide] = _weighed(middle, total(key, moved)) / exact if exact else np.nan
+            after = total(key, moved)
+            if exact and abs(gradient) < np.inf and abs(gradient * exact) > _reach(middle, after, exact):
+                return np.full((2, 2), np.nan)  # what has a period goes through many of them in this step
+            found[side, wide] = _weighed(middle, after) / exact if exact else np.nan
     return found
+
+
+def _reach(before, after, step):
+    """Return by how much, at the most, results of this size change in a step."""
+    changed = [np.maximum(np.abs(a), np.abs(b))[a != b] for a, b in zip(before, after) if a.shape == b.shape]
+    largest = max([float(sizes.max()) for sizes in changed if sizes.size] or [0.0])
+    return _BEYOND_RESULTS * max(largest, abs(step))
 
 
 def _weighed(before, after):
