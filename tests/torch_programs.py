@@ -74,6 +74,17 @@ class Scalar(nn.Module):
         return x * rate
 
 
+class Denoiser(nn.Module):
+    """What it gives has the name of what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Linear(4, 4)
+
+    def forward(self, sample: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"sample": sample - torch.tanh(self.dense(sample))}
+
+
 def save(folder: Path, name: str, module: nn.Module, inputs: tuple[Any, ...], shapes: Any = None) -> None:
     program = torch.export.export(module.eval(), inputs, dynamic_shapes=shapes)
     torch.export.save(program, folder / f"{name}.pt2")
@@ -86,6 +97,7 @@ def main(folder: Path) -> None:
     save(folder, "several", Several(), (ids, scale), ({0: BATCH}, {0: BATCH}))
     save(folder, "writing", Writing(), (torch.randn(2, 4),), ({0: BATCH},))
     save(folder, "whole", Whole(), (torch.randn(2, 2, 3),))
+    save(folder, "denoiser", Denoiser(), (torch.randn(2, 4),), ({0: BATCH},))
     save(folder, "scalar", Scalar(), (torch.randn(2, 2), torch.tensor(2.0)))
     torch.manual_seed(1)
     save(folder, "other_weights", Convolutions(), (torch.randn(2, 3, 9, 9),), ({0: BATCH},))

@@ -77,7 +77,7 @@ def factories(tensorparity: Any) -> None:
 def test_programs_are_the_same_on_torch_and_onnxruntime(
     tensorparity: Any, torch_programs: Path, folder: Path, valid: Callable[[Any], Any]
 ) -> None:
-    for name in ("convolutions", "several", "whole"):
+    for name in ("convolutions", "several", "whole", "denoiser"):
         ran = tensorparity(
             *("compare", torch_programs / f"{name}.pt2", "--targets", "torch:eager,onnxruntime", "--format", "json"),
             *("--localize", "always", "--out", folder / name),

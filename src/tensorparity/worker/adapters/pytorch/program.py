@@ -94,8 +94,14 @@ class Program(object):
         return found
 
     def title(self, output):
-        """Return what users call an output: its place in a dictionary; its own name where there is none."""
-        return self.titles.get(output) or output
+        """Return what users call an output: its place in a dictionary; its own name where there is none.
+
+        A name that an input has, too, is another one in files, which have one name for one tensor.
+        """
+        title = self.titles.get(output) or output
+        while title != output and title in self.inputs:
+            title += "_"
+        return title
 
     def traced_nodes(self):
         """Return the nodes that compute tensors, in order."""
