@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core.errors import UsageError
 from ...core.jsontext import Json
+from ...core.near_misses import meant
 from ...core.rule import RULES
 from ...generators.equivalences.base import Equivalence
 
@@ -71,7 +72,8 @@ class EagleSettings:
             numbers = {str(rule.paper) for rule in ours if rule.paper}
             for name in self.rules:
                 if name not in RULES and name not in numbers:
-                    raise UsageError(f"unknown rule {name!r}; known are {', '.join(RULES.names())}, and 1 to 16")
+                    known = f"known are {', '.join(RULES.names())}, and 1 to 16"
+                    raise UsageError(f"unknown rule {name!r}{meant(name, RULES.names())}; {known}")
         return sorted(kept, key=lambda rule: (rule.cost, rule.name))
 
     def wants(self, api: str) -> bool:

@@ -27,9 +27,14 @@ NATURAL = {"kernel": 1.0, "bias": 0.0, "scale": 1.0, "offset": 0.0, "mean": 0.0,
 
 
 def graph_of(case: Case) -> LayerGraph | None:
-    """The case's graph, if it is one that can be edited: a graph of layers the catalogue knows."""
+    """The case's graph, if it is one that can be edited: a graph of layers the catalogue knows.
+
+    Of a node that is replayed inside of a larger graph, the case has the node's inputs and not the graph's.
+    """
     graph = case.subject
     if not isinstance(graph, LayerGraph) or is_fixed(case):
+        return None
+    if case.procedure.goal is Goal.REPLAY and graph.nodes[-1].key not in case.procedure.nodes:
         return None
     return graph if all(has_layer(node.op) for node in graph.nodes) else None
 
