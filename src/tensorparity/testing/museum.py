@@ -193,7 +193,8 @@ EXHIBITS: tuple[Exhibit, ...] = (
     ),
     Exhibit(
         "truncated Newton square root", "sqrt-truncated-newton", "Predoo, section 5", NATIVE, (NATIVE_JAX,),
-        operator("sqrt", x=floats([1.0, 2.0, 1e-6, 4e6])), "torch.sqrt", stage=Stage.CALL, node=None,
+        operator("sqrt", x=floats([1.0, 2.0, 1e-6, 4e6])), "torch.sqrt", kind=Kind.PRECISION, stage=Stage.CALL,
+        node=None,
     ),
     Exhibit(
         "NCHW convolution refused", "conv-refuses-nchw", "Predoo, section 4.4", NATIVE_JAX, (NATIVE,), first_channels,
