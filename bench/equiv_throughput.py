@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 from measuring import Spent, cpu_of, median, spending, table
 
-from tensorparity.campaign.loop import result_of
+from tensorparity.campaign.engine_search import result_of
 from tensorparity.commands.equiv import choose_libraries
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask

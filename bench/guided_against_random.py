@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from tensorparity.campaign.loop import result_of
+from tensorparity.campaign.engine_search import result_of
 from tensorparity.core.arrays import Array
 from tensorparity.core.oracle import Setup
 from tensorparity.engines.predoo.engine import Phase, PredooEngine, Searching

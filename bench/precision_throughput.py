@@ -17,7 +17,7 @@ from dataclasses import replace
 import psutil
 from measuring import cpu_of, spending
 
-from tensorparity.campaign.loop import result_of
+from tensorparity.campaign.engine_search import result_of
 from tensorparity.core.operator_errors import PaperRun
 from tensorparity.core.oracle import Setup
 from tensorparity.engines.predoo.paper import PaperSearching, PaperTask, instance_settings

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tensorparity.campaign.budget import CampaignBudget
+from tensorparity.campaign.engine_search import result_of
 from tensorparity.campaign.events import silent
-from tensorparity.campaign.loop import Loop, result_of
+from tensorparity.campaign.loop import Loop
 from tensorparity.campaign.session import CampaignSession, Everything
 from tensorparity.commands.operator_findings import REDUCING, OncePerOperator
 from tensorparity.core.arrays import Array, dtype_name, dtype_named
@@ -178,7 +179,7 @@ def run(runner: Any, engine: PredooEngine, go_on: Callable[[], bool] = lambda: T
     selection = _Remembering()
     examiner = examiner_of(runner)
     session = CampaignSession(examiner, Preparation(runner, examiner, None), silent, selection=selection)
-    Loop(session, _Asked(engine, go_on), CampaignBudget(), {}).run()
+    Loop(session, [_Asked(engine, go_on)], CampaignBudget()).run()
     return selection.examined
 
 

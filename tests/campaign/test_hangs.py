@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.budget import CampaignBudget
+from tensorparity.campaign.budget import CampaignBudget, Turn
 from tensorparity.campaign.hangs import HangConfirmations, names_of, split_hangs
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
@@ -113,8 +113,9 @@ class TestBudget:
 
     @pytest.mark.parametrize(("spent", "confirms"), [(239.0, False), (241.0, True)])
     def test_two_thirds_are_for_searching(self, spent: float, confirms: bool) -> None:
-        assert self.budget(spent).is_time_to_confirm(waiting=True) is confirms
-        assert not self.budget(spent).is_used_up
+        budget = self.budget(spent)
+        assert Turn(budget, 1, 0.0).is_over(waiting=True, own=1) is confirms
+        assert not budget.is_used_up
 
     def test_nothing_is_begun_that_could_not_be_confirmed(self) -> None:
         budget = self.budget(250.0)
@@ -129,9 +130,10 @@ class TestBudget:
 
     def test_what_is_under_way_is_given_up_in_time(self) -> None:
         budget = self.budget(0.0)
-        ends = (budget.end_of_search(True), budget.end_of_search(False), budget.end_of_reducing)
+        turn = budget.turn(1)
+        ends = (turn.give_up(True, 1), turn.give_up(False, 0), budget.end_of_reducing)
         assert [round(end - budget.began) for end in (*ends, budget.end_of_confirming)] == [270, 342, 360, 390]
 
     def test_a_number_of_cases_has_no_end(self) -> None:
-        budget = CampaignBudget(seconds=0.0, cases=3)
-        assert {budget.end_of_search(True), budget.end_of_reducing, budget.end_of_confirming} == {float("inf")}
+        budget = CampaignBudget()
+        assert {budget.turn(1).give_up(True, 1), budget.end_of_reducing, budget.end_of_confirming} == {float("inf")}

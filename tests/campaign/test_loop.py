@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.budget import CampaignBudget, StopReason
-from tensorparity.campaign.events import CaseDone, EngineEnded, Event, WorkerDied, silent
+from tensorparity.campaign.budget import CampaignBudget, StopReason, Turn
+from tensorparity.campaign.events import CaseDone, Confirmed, EngineEnded, Event, FindingFiled, WorkerDied, silent
 from tensorparity.campaign.loop import Loop, run_engines
 from tensorparity.campaign.session import CampaignSession
 from tensorparity.core.case import Case
@@ -261,27 +262,140 @@ def test_ctrl_c_ends_the_run_and_not_the_report(tmp_path: Path) -> None:
         assert len(store.results(1, "small")) == 4
 
 
+def budget_of(seconds: float, spent: float = 0.0, searching: float = 0.5) -> CampaignBudget:
+    return CampaignBudget(seconds, searching, time.monotonic() - spent)
+
+
 def test_a_budget_leaves_time_for_what_waits() -> None:
-    budget = CampaignBudget(seconds=10.0, searching=0.5)
-    budget.began -= 6.0
+    budget = budget_of(10.0, spent=6.0)
+    turn = Turn(budget, 1, 0.0)
     assert not budget.is_used_up
-    assert budget.is_time_to_confirm(waiting=True)
-    assert not budget.is_time_to_confirm(waiting=False)
+    assert turn.is_over(waiting=True, own=0)
+    assert not turn.is_over(waiting=False, own=0)
     budget.has_confirmed()
-    assert not budget.is_time_to_confirm(waiting=True), "four seconds are left, two of them for searching"
+    assert not budget.turn(1).is_over(waiting=True, own=0), "four seconds are left, two of them for searching"
+    later = budget.turn(1)
     budget.began -= 2.5
-    assert budget.is_time_to_confirm(waiting=True)
+    assert later.is_over(waiting=True, own=0)
     budget.began -= 2.0
     assert budget.is_used_up
 
 
+def test_a_turn_is_an_equal_share_of_what_is_left_for_searching() -> None:
+    budget = budget_of(300.0, searching=2 / 3)
+    ends = [Turn(budget, 5, 0.0), Turn(budget, 4, 20.0), Turn(budget, 1, 180.0)]
+    late = 300.0 / 12
+    assert [round(t.give_up(True, 0) - budget.began - late) for t in ends] == [40, 65, 200]
+
+
+def test_who_has_found_much_searches_no_further() -> None:
+    """Half of the turn in any case; what one suspicion takes is learned."""
+    budget = budget_of(300.0, searching=2 / 3)
+    turn, late = Turn(budget, 1, 0.0), 300.0 / 12
+    assert [round(turn.give_up(True, n) - budget.began - late) for n in (0, 17, 20, 30, 100)] == [
+        200,
+        200,
+        185,
+        135,
+        100,
+    ]
+    budget.has_handled(95, 75.0)
+    assert budget.expected(10) == pytest.approx(10.0)
+    assert round(turn.give_up(True, 100) - budget.began - late) == 185
+
+
 def test_what_was_asked_for_by_number_has_no_hurry() -> None:
-    budget = CampaignBudget(seconds=0.0, cases=3, searching=0.5)
+    budget = CampaignBudget()
     assert not budget.is_used_up
-    assert not budget.is_time_to_confirm(waiting=True)
+    assert not budget.turn(1).is_over(waiting=True, own=9)
+    assert not budget.turn(3, beside=True).is_over(waiting=True, own=9)
+
+
+def test_phases_divide_a_turn_beside_others_and_everything_alone() -> None:
+    budget = budget_of(300.0, searching=2 / 3)
+    assert Turn(budget, 1, 100.0).of_phases == pytest.approx(200.0)
+    assert Turn(budget, 2, 100.0, beside=True).of_phases == pytest.approx(50.0)
+    assert Turn(budget, 1, 100.0, beside=True).of_phases == pytest.approx(100.0)
+    assert CampaignBudget().turn(1).of_phases is None
 
 
 def test_a_loop_emits_the_oracle_that_decided() -> None:
     events: list[Event] = []
-    Loop(session(emit=events.append), SmallEngine(rounds=1), CampaignBudget(), {}).run()
+    Loop(session(emit=events.append), [SmallEngine(rounds=1)], CampaignBudget()).run()
     assert {event.oracle for event in events if isinstance(event, CaseDone)} == {"sum"}
+
+
+class Suspects:
+    """Convicts every case, of a key of its own."""
+
+    def __init__(self, setup: Setup) -> None:
+        """It needs nothing."""
+
+    def judge(self, seen: Seen) -> Judged:
+        diagnosis = Diagnosis(Class.DEFECT, ("a",), api=f"keras.layers.L{seen.case.digest}")
+        verdict = Verdict(Judgement.FAIL, seen.targets, "always", kind=Kind.ERROR)
+        found = Suspicion(Kind.ERROR, diagnosis, seen.case, seen.targets, oracle="sum")
+        return Judged((verdict,), (found,), measures={"sum": {"a": (float(seen.case.inputs["x"].sum()),)}})
+
+
+class Named(SmallEngine):
+    """An engine with a name of its own."""
+
+    def __init__(self, name: str, rounds: int | None = None) -> None:
+        super().__init__(seed=len(name), rounds=rounds)
+        self.name = name
+
+
+@pytest.fixture
+def suspecting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ORACLES._loaded, "sum", Suspects)
+
+
+def order_of(events: Sequence[Event]) -> list[str]:
+    """Who searched, confirmed and filed, without repetitions."""
+    names = [
+        event.engine if isinstance(event, CaseDone) else type(event).__name__
+        for event in events
+        if isinstance(event, CaseDone | Confirmed)
+    ]
+    return [name for place, name in enumerate(names) if not place or names[place - 1] != name]
+
+
+@pytest.mark.usefixtures("suspecting")
+def test_where_time_is_limited_all_search_before_anything_is_confirmed() -> None:
+    events: list[Event] = []
+    engines = [Named("one", 2), Named("second", 1), Named("third-", 2)]
+    one = session(emit=events.append)
+    assert run_engines(one, engines, seconds=60.0) is StopReason.CASES
+    assert order_of(events) == ["one", "second", "third-", "Confirmed"]
+    assert sorted(finding.engine for finding in one.findings.values()) == ["one"] * 4 + ["second"] * 2 + ["third-"] * 4
+    assert [event.engine for event in events if isinstance(event, EngineEnded)] == ["one", "second", "third-"]
+    filed = [event.engine for event in events if isinstance(event, FindingFiled)]
+    assert filed[:4] == ["one", "second", "third-", "one"], "one of each after another"
+
+
+@pytest.mark.usefixtures("suspecting")
+def test_where_cases_are_counted_each_engine_is_filed_before_the_next() -> None:
+    events: list[Event] = []
+    run_engines(session(emit=events.append), [Named("one"), Named("second")], cases=2)
+    assert order_of(events) == ["one", "Confirmed", "second", "Confirmed"]
+
+
+@pytest.mark.usefixtures("suspecting")
+def test_engines_that_never_end_have_a_turn_each_and_more_laps() -> None:
+    events: list[Event] = []
+    one = session(emit=events.append)
+    stop = run_engines(one, [Slow("one"), Slow("second")], seconds=4.0)
+    assert stop is StopReason.BUDGET
+    order = order_of(events)
+    assert order[:3] == ["one", "second", "Confirmed"]
+    assert order[3:6] == ["one", "second", "Confirmed"], "what was left was divided anew"
+    assert not one.unconfirmed
+
+
+class Slow(Named):
+    """Whose rounds take a while."""
+
+    def tell(self, results: Sequence[Result]) -> None:
+        super().tell(results)
+        time.sleep(0.1)

@@ -76,10 +76,11 @@ class Everything:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """A suspicion as it was chosen, and what tells its finding from others."""
+    """A suspicion as it was chosen, by whom it was found, and what tells its finding from others."""
 
     suspicion: Suspicion
     name: str
+    engine: str
 
 
 @dataclass
@@ -114,6 +115,9 @@ class CampaignSession:
     _filed: dict[str, Prepared] = field(default_factory=dict)
     #: What each target did last, for its versions.
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    #: Whose turn it is, by the engine's name; and by digest, whose case hung.
+    searching: str = ""
+    _hanging: dict[str, str] = field(default_factory=dict)
     #: Suspicions that there was no time to confirm; ``hangs`` has its own.
     unconfirmed: list[Suspicion] = field(default_factory=list)
 
@@ -163,10 +167,12 @@ class CampaignSession:
 
     def _begin_early(self, suspicions: Sequence[Suspicion]) -> None:
         """A hang is confirmed by waiting, which should not wait for the other cases of its round."""
-        self.hangs.begin(of_hangs(suspicions))
+        self.begin_hangs(of_hangs(suspicions))
 
     def begin_hangs(self, hangs: Sequence[Suspicion]) -> None:
         """Have these looked at again while everything goes on; ``take_hangs`` takes them up."""
+        for suspicion in hangs:
+            self._hanging.setdefault(suspicion.case.digest, self.searching)
         self.hangs.begin(hangs)
 
     def take_hangs(self, *, wait: bool) -> None:
@@ -178,7 +184,7 @@ class CampaignSession:
             with contextlib.suppress(OutOfTimeError):  # what witnesses would have said
                 confirmed = with_testimonies(self.examiner, confirmed, [{}] * len(found))
             self.emit(Confirmed(tuple(confirmed), time.monotonic() - began))
-            chosen = [_Chosen(first, _name(first.case, first, self.subject)) for _, first in found]
+            chosen = [self._chosen(first, first.case, self._hanging[first.case.digest]) for _, first in found]
             self._confirmed += zip(confirmed, chosen, strict=True)
 
     def open_questions(self) -> list[str]:
@@ -196,27 +202,41 @@ class CampaignSession:
     def _found_hanging(self) -> set[str]:
         return {name for f in self.findings.values() if f.kind is Kind.HANG for name in f.diagnosis.suspects}
 
-    def confirm(self, examined: Sequence[Examined]) -> None:
-        """See suspicions again in fresh processes; they wait for ``file`` then, because Ctrl-C may come in between."""
+    def confirm(self, found: Mapping[str, Sequence[Examined]]) -> None:
+        """See suspicions again in fresh processes; they wait for ``file`` then, because Ctrl-C may come in between.
+
+        Args:
+            found: by engine.
+        """
         began = time.monotonic()
-        wanted = [item for item in self.selection.choose(examined) if item.judged.suspicions]
-        asked = [_Chosen(s, _name(item.case, s, self.subject)) for item in wanted for s in item.judged.suspicions]
-        again = self.examiner.confirm(wanted) if wanted else []
+        wanted = {
+            name: [i for i in self.selection.choose(items) if i.judged.suspicions] for name, items in found.items()
+        }
+        asked = [
+            self._chosen(suspicion, item.case, name)
+            for name, items in wanted.items()
+            for item in items
+            for suspicion in item.judged.suspicions
+        ]
+        again = self.examiner.confirm([item for items in wanted.values() for item in items]) if asked else []
         confirmed = with_testimonies(self.examiner, [one for one, _ in again], [outcomes for _, outcomes in again])
         self.emit(Confirmed(tuple(confirmed), time.monotonic() - began))
-        self._confirmed += zip(confirmed, asked, strict=True)
+        self._confirmed += _in_turns(list(zip(confirmed, asked, strict=True)))
 
-    def file(self, engine: str) -> None:
+    def _chosen(self, suspicion: Suspicion, case: Case, engine: str) -> _Chosen:
+        return _Chosen(suspicion, _name(case, suspicion, self.subject), engine)
+
+    def file(self) -> None:
         """Reduce what is new of all that was confirmed, and file it; some at a time."""
         while self._confirmed:
             piece = self._confirmed[:_PIECE]
             chosen = {id(suspicion): first for suspicion, first in piece}
-            new = [s for s, _ in piece if not self._is_filed(self._completed(engine, Prepared(s, s), chosen)[0].id)]
-            self._keep(engine, self._prepared(new), chosen)
+            new = [s for s, _ in piece if not self._is_filed(self._completed(Prepared(s, s), chosen)[1].id)]
+            self._keep(self._prepared(new), chosen)
             del self._confirmed[:_PIECE]
         if self.preparation is not None:
             with contextlib.suppress(OutOfTimeError):  # what was met on the way and could not be confirmed
-                self._keep(engine, self.preparation.met(), {})
+                self._keep(self.preparation.met(), {})
 
     def filed(self) -> list[tuple[Finding, Prepared]]:
         """What was filed in this run, in its order."""
@@ -242,9 +262,11 @@ class CampaignSession:
     def _is_filed(self, identity: str) -> bool:
         return identity in self.findings or self.distinct.is_merged(identity)
 
-    def _keep(self, engine: str, prepared: Sequence[Prepared], chosen: Mapping[int, _Chosen]) -> None:
+    def _keep(self, prepared: Sequence[Prepared], chosen: Mapping[int, _Chosen]) -> None:
         """File what is no other's defect once more."""
-        found = self.distinct.of([self._completed(engine, item, chosen) for item in prepared])
+        made = [self._completed(item, chosen) for item in prepared]
+        engines = {finding.id: engine for engine, finding, _ in reversed(made)}
+        found = self.distinct.of([(finding, item) for _, finding, item in made])
         if self.store is None:
             filed = [finding for finding, _ in found]
         else:
@@ -255,19 +277,19 @@ class CampaignSession:
             if finding.id not in self.findings:
                 self.findings[finding.id] = finding
                 self._filed[finding.id] = items[finding.id]
-                self.emit(FindingFiled(engine, finding, scripts.get(finding.id)))
+                self.emit(FindingFiled(engines[finding.id], finding, scripts.get(finding.id)))
 
-    def _completed(self, engine: str, item: Prepared, chosen: Mapping[int, _Chosen]) -> tuple[Finding, Prepared]:
-        """What is filed; what was met on the way was not chosen, and is filed as it is."""
+    def _completed(self, item: Prepared, chosen: Mapping[int, _Chosen]) -> tuple[str, Finding, Prepared]:
+        """By whom it was found, and what is filed; what was met on the way was not chosen, and is filed as it is."""
         first = chosen.get(id(item.original))
         if first is None:
-            name = _name(item.original.case, item.original, self.subject)
+            first = self._chosen(item.original, item.original.case, self.searching)
         else:
-            name = first.name
             done, original = (self.selection.complete(first.suspicion, s) for s in (item.suspicion, item.original))
             item = replace(item, suspicion=done, original=original)
-        traits = self.examiner.setup.traits
-        return make_finding(item.suspicion, engine, self.outcomes, name, item.original, traits, item.above), item
+        traits, engine = self.examiner.setup.traits, first.engine
+        finding = make_finding(item.suspicion, engine, self.outcomes, first.name, item.original, traits, item.above)
+        return engine, finding, item
 
     # At the end
 
@@ -298,6 +320,16 @@ class CampaignSession:
             self.findings[finding.id] = finding
             if self.store is not None:
                 self.store.update_finding(self.campaign, finding)
+
+
+def _in_turns(found: Sequence[tuple[Suspicion, _Chosen]]) -> list[tuple[Suspicion, _Chosen]]:
+    """One of each engine after another, so that no engine's findings are all left when the time for reducing ends."""
+    place: Counter[str] = Counter()
+    ranked: list[tuple[int, tuple[Suspicion, _Chosen]]] = []
+    for item in found:
+        ranked.append((place[item[1].engine], item))
+        place[item[1].engine] += 1
+    return [item for _, item in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def open_campaign(

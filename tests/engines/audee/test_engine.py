@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.loop import result_of, taught
+from tensorparity.campaign.engine_search import result_of, taught
 from tensorparity.core.errors import UsageError
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Setup

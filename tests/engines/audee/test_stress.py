@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorparity.campaign.loop import result_of
+from tensorparity.campaign.engine_search import result_of
 from tensorparity.core.case import ModelFile
 from tensorparity.core.engine import Result
 from tensorparity.core.graph import GraphBuilder
