@@ -206,8 +206,8 @@ class Shelf:
 class _Watched(CampaignSession):
     """Remembers what was filed as what."""
 
-    def _completed(self, engine: str, item: Prepared, chosen: Any) -> tuple[Finding, Prepared]:
-        finding, item = super()._completed(engine, item, chosen)
+    def _completed(self, item: Prepared, chosen: Any) -> tuple[Finding, Prepared]:
+        finding, item = super()._completed(item, chosen)
         self.__dict__.setdefault("seen", {})[finding.id] = item.suspicion
         return finding, item
 
@@ -225,8 +225,8 @@ def findings_of(
     selection = OncePerOperator(examiner.setup.traits, lambda: True)
     session = _Watched(examiner, preparation, silent, shelf, selection=selection)  # type: ignore[arg-type]
     session.findings.update(known or {})
-    session.confirm(found.examined if isinstance(found, Searched) else found)
-    session.file("predoo")
+    session.confirm({"predoo": found.examined if isinstance(found, Searched) else found})
+    session.file()
     return [Filed(finding, session.__dict__["seen"][finding.id]) for finding in shelf.kept]
 
 

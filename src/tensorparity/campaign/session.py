@@ -231,7 +231,7 @@ class CampaignSession:
         while self._confirmed:
             piece = self._confirmed[:_PIECE]
             chosen = {id(suspicion): first for suspicion, first in piece}
-            new = [s for s, _ in piece if not self._is_filed(self._completed(Prepared(s, s), chosen)[1].id)]
+            new = [s for s, _ in piece if not self._is_filed(self._completed(Prepared(s, s), chosen)[0].id)]
             self._keep(self._prepared(new), chosen)
             del self._confirmed[:_PIECE]
         if self.preparation is not None:
@@ -264,9 +264,7 @@ class CampaignSession:
 
     def _keep(self, prepared: Sequence[Prepared], chosen: Mapping[int, _Chosen]) -> None:
         """File what is no other's defect once more."""
-        made = [self._completed(item, chosen) for item in prepared]
-        engines = {finding.id: engine for engine, finding, _ in reversed(made)}
-        found = self.distinct.of([(finding, item) for _, finding, item in made])
+        found = self.distinct.of([self._completed(item, chosen) for item in prepared])
         if self.store is None:
             filed = [finding for finding, _ in found]
         else:
@@ -277,19 +275,21 @@ class CampaignSession:
             if finding.id not in self.findings:
                 self.findings[finding.id] = finding
                 self._filed[finding.id] = items[finding.id]
-                self.emit(FindingFiled(engines[finding.id], finding, scripts.get(finding.id)))
+                self.emit(FindingFiled(finding.engine, finding, scripts.get(finding.id)))
 
-    def _completed(self, item: Prepared, chosen: Mapping[int, _Chosen]) -> tuple[str, Finding, Prepared]:
-        """By whom it was found, and what is filed; what was met on the way was not chosen, and is filed as it is."""
+    def _completed(self, item: Prepared, chosen: Mapping[int, _Chosen]) -> tuple[Finding, Prepared]:
+        """What is filed; what was met on the way was not chosen, and is filed as it is."""
         first = chosen.get(id(item.original))
         if first is None:
             first = self._chosen(item.original, item.original.case, self.searching)
         else:
             done, original = (self.selection.complete(first.suspicion, s) for s in (item.suspicion, item.original))
             item = replace(item, suspicion=done, original=original)
-        traits, engine = self.examiner.setup.traits, first.engine
-        finding = make_finding(item.suspicion, engine, self.outcomes, first.name, item.original, traits, item.above)
-        return engine, finding, item
+        traits = self.examiner.setup.traits
+        finding = make_finding(
+            item.suspicion, first.engine, self.outcomes, first.name, item.original, traits, item.above
+        )
+        return finding, item
 
     # At the end
 
