@@ -241,3 +241,20 @@ def test_a_way_that_runs_all_inputs_at_once_fails_with_one_of_them() -> None:
     refused = Outcome(T, Status.RAISED, failure=Failure("E", "no"))
     found = make_oracle("equivalence", Setup(targets=(T,))).judge(Seen(equivalence, ({T: some}, {T: refused})))
     assert found.verdicts[0].judgement is Judgement.UNDECIDED
+
+
+def test_of_whole_numbers_some_functions_make_float32_which_knows_fewer_digits() -> None:
+    def sine(x: Array) -> Array:
+        made = x.astype(np.float32 if x.dtype.kind == "i" else x.dtype)
+        return np.sin(made.dtype.type(np.pi) * made)
+
+    def wrong(x: Array) -> Array:
+        return sine(x) + (x.dtype.kind == "i") * np.float32(1e-4)
+
+    def cast(function: Function) -> Judgement:
+        wide = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        other = Counterpart(inputs={"x": wide.astype(np.int64)}, rule="cast-int64-float64")
+        given = replace(case("cast-int64-float64"), inputs={"x": wide}, counterpart=other)
+        return judged(given, function, function).verdicts[0].judgement
+
+    assert (cast(sine), cast(wrong)) == (Judgement.PASS, Judgement.FAIL)

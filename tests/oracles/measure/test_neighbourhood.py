@@ -72,3 +72,23 @@ def test_where_the_true_value_is_nan_a_number_is_wrong() -> None:
 def test_integers_have_no_neighbours() -> None:
     case = Case(ApiCall("torch.f", (ArrayArg("x"),)), Procedure(goal=Goal.CALL), {"x": np.arange(3)})
     assert in_float64(case) is None
+
+
+def test_whole_numbers_are_moved_as_far_as_the_dtype_rounds_that_was_made_of_them() -> None:
+    """The sine of a multiple of pi is 0, and a float32 answer is right within what float32 knows of pi."""
+    call = Case(ApiCall("torch.f", (ArrayArg("x"),)), Procedure(goal=Goal.CALL), {"x": np.asarray([1.0, 2.0])})
+    assert in_float64(call) is None
+    case = in_float64(call, computed_in="float32")
+    assert case is not None
+    around = neighbourhood([np.sin(np.pi * row) for row in case.inputs["x"]], "float32")
+    assert around is not None
+    assert not around.excess(np.sin(np.float32(np.pi) * np.float32([1.0, 2.0]))).any()
+    assert around.excess(np.asarray([1e-5, 0.0])).any()
+
+
+def test_what_is_allowed_is_said_of_the_element_that_lies_furthest_outside() -> None:
+    around = neighbourhood([np.asarray([1.0, 1e6])] * 13, "float32")
+    assert around is not None
+    true, off = 1.0, around.high[0] - 1.0
+    assert around.allowed(np.asarray([true + 4 * off, 1e6])) == off
+    assert around.allowed(np.asarray([true, 1e6 + 4e6])) == around.high[1] - 1e6

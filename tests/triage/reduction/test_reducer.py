@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from tensorparity.core.graph import GraphBuilder, LayerGraph
 from tensorparity.core.oracle import Judged
 from tensorparity.core.signature import same_key
 from tensorparity.core.suspicion import Suspicion
+from tensorparity.core.verdict import Measure
 from tensorparity.triage.reduction.order import simpler
 from tensorparity.triage.reduction.passes import PASSES
 from tensorparity.triage.reduction.reducer import Attempts, ReductionBudget, reduce_case
@@ -139,3 +141,25 @@ def test_suspicions_of_another_class_do_not_hold() -> None:
 
     flaky = Suspicion(found.kind, replace(found.diagnosis, klass=Class.FLAKY), found.case, found.targets)
     assert Judged((), (flaky,)).of_key(found.key) is None
+
+
+def measured(case: Case, times: float) -> Judged:
+    """A suspicion that is so many times beyond its threshold."""
+    suspicion = suspicion_of(case)
+    diagnosis = replace(suspicion.diagnosis, measure=Measure("roundoff", 16.0 * times), threshold=16.0)
+    return Judged((), (replace(suspicion, diagnosis=diagnosis),))
+
+
+@pytest.mark.parametrize(("first", "simpler_one", "taken"), [(100.0, 5.0, True), (100.0, 3.0, False), (2.0, 1.1, True)])
+def test_a_case_that_is_just_beyond_its_threshold_is_not_taken_for_a_clear_one(
+    first: float, simpler_one: float, taken: bool
+) -> None:
+    """What is just beyond it here may be within it on the next machine."""
+    start = small()
+
+    def check(cases: Sequence[Case]) -> list[Judged]:
+        return [measured(case, first if case.digest == start.digest else simpler_one) for case in cases]
+
+    (key,) = [s.key for s in measured(start, first).suspicions]
+    reduction = reduce_case(start, key, check, PASSES, ReductionBudget())
+    assert (reduction.case.digest != start.digest) is taken

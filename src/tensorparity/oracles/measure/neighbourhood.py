@@ -29,13 +29,19 @@ _SMOOTH = 4.0
 _WIDE = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
-def in_float64(case: Case, seed: int = 0) -> Case | None:
-    """A call in float64 on one input, and on the same moved; None where it has no floating input of fewer digits."""
+def in_float64(case: Case, seed: int = 0, computed_in: str = "") -> Case | None:
+    """A call in float64 on one input, and on the same moved; None where it has no floating input of fewer digits.
+
+    Args:
+        computed_in: the dtype in which the answers that are judged were computed, whatever dtype the inputs have here:
+            whole numbers are exact, and what is made of them in float32 is not.
+    """
     assert isinstance(case.subject, ApiCall)
-    names = [name for name, array in case.inputs.items() if dtype_name(array) in _WIDE]
+    moving = {*_WIDE, "float64", "complex128"} if computed_in else set(_WIDE)
+    names = [name for name, array in case.inputs.items() if dtype_name(array) in moving]
     if not names:
         return None
-    moved = [dict(case.inputs), *_moved(case, names, np.random.default_rng(seed))]
+    moved = [dict(case.inputs), *_moved(case, names, np.random.default_rng(seed), computed_in)]
     inputs: dict[str, Array] = {}
     for name, array in case.inputs.items():
         wide = dtype_named(_WIDE.get(dtype_name(array), dtype_name(array)))
@@ -44,14 +50,14 @@ def in_float64(case: Case, seed: int = 0) -> Case | None:
     return replace(case, subject=_widened(case.subject), procedure=procedure, inputs=inputs, counterpart=None)
 
 
-def _moved(case: Case, names: Sequence[str], rng: np.random.Generator) -> list[dict[str, Array]]:
+def _moved(case: Case, names: Sequence[str], rng: np.random.Generator, dtype: str) -> list[dict[str, Array]]:
     """Every move is made in both directions: what jumps at the input itself shows both of its sides."""
     found = []
     for step in STEPS:
         for _ in range(TIMES // 2):
             signs = {name: _signs(case.inputs[name].shape, rng) for name in names}
             for way in (1.0, -1.0):
-                moved = {name: _shaken(case.inputs[name], step, way * signs[name]) for name in names}
+                moved = {name: _shaken(case.inputs[name], step, way * signs[name], dtype) for name in names}
                 found.append({**case.inputs, **moved})
     return found
 
@@ -60,8 +66,8 @@ def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
     return rng.choice([-1.0, 1.0], size=shape) * rng.uniform(0.5, 1.0, size=shape)
 
 
-def _shaken(array: Array, step: float, signs: Array) -> Array:
-    unit = step * unit_roundoff(dtype_name(array))
+def _shaken(array: Array, step: float, signs: Array, dtype: str) -> Array:
+    unit = step * unit_roundoff(dtype or dtype_name(array))
     wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
     size = np.abs(wide)
     scale = float(size[np.isfinite(size)].max(initial=0.0)) or 1.0
@@ -95,12 +101,12 @@ class Neighbourhood:
     nan: Array
     exact: Array
 
-    @property
-    def widest(self) -> float:
-        """The largest width of what is allowed of one element."""
+    def allowed(self, given: Array) -> float:
+        """How far from the true value rounding may take that element of an answer which lies furthest outside."""
         with np.errstate(all="ignore"):
-            width = self.high - self.low
-        return float(width[np.isfinite(width)].max(initial=0.0))
+            reach = np.fmax(self.high - self.exact, self.exact - self.low).ravel()
+        place = int(np.argmax(self.excess(given).ravel())) if reach.size else 0
+        return float(reach[place]) if reach.size and np.isfinite(reach[place]) else 0.0
 
     def excess(self, given: Array) -> Array:
         """Elementwise, how far an answer lies outside of what is allowed; infinite where NaN stands in its place."""

@@ -16,6 +16,7 @@ A candidate that fails in another way is not lost: it comes back as ``also``.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,11 @@ from .order import elements, node_count, simpler, sort_key
 
 #: Examines cases, all in one round trip; answers in their order.
 Check = Callable[[Sequence[Case]], Sequence[Judged]]
+
+
+#: So many times beyond its threshold a reduced case stays, where the first one was twice as far: what is just beyond it
+#: here may be within it on the next machine.
+CLEAR = 4.0
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,11 @@ class Attempts:
     also: dict[Key, Suspicion] = field(default_factory=dict)
     known: dict[str, Judged] = field(default_factory=dict)
     klass: Class = Class.DEFECT
+    #: How many times beyond its threshold a case has to be.
+    clear: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.clear = min(CLEAR, margin(self.best) / 2.0)
 
     @property
     def case(self) -> Case:
@@ -108,7 +119,7 @@ class Attempts:
         self._run([case for case in wanted if case.digest not in self.known])
         for case in wanted:
             found = self.known[case.digest].of_key(self.key, self.klass) if case.digest in self.known else None
-            if found:
+            if found and margin(found) >= self.clear:
                 self.best = found
                 return case
         return None
@@ -129,6 +140,14 @@ class Attempts:
 
 
 Pass = Callable[[Attempts], None]
+
+
+def margin(suspicion: Suspicion) -> float:
+    """How many times what is allowed was measured; infinite where nothing is measured or allowed."""
+    measure, allowed = suspicion.diagnosis.measure, suspicion.diagnosis.threshold
+    if measure is None or not allowed or math.isnan(measure.value):
+        return math.inf
+    return measure.value / allowed
 
 
 def reduce_case(
