@@ -160,12 +160,13 @@ def _ended(seen: Seen, target: str, one: Outcome, other: Outcome) -> tuple[Verdi
 
 
 def _rounds_its_inputs(case: Case, name: str, pair: tuple[Row, Row]) -> bool:
-    """Whether the second side turns whole numbers into floats that do not hold all of their digits."""
+    """Whether a side turns whole numbers into floats that do not hold all of their digits."""
     answer = pair[1].answers.get(name)
     if answer is None or not is_floating(dtype_name(answer)):
         return False
     most = 1 / unit_roundoff(dtype_name(answer))
-    given = (array for array in case.sides()[1].inputs.values() if array.dtype.kind in "iu" and array.size)
+    inputs = (array for side in case.sides() for array in side.inputs.values())
+    given = (array for array in inputs if array.dtype.kind in "iu" and array.size)
     return any(bool(np.abs(array.astype(np.float64)).max() > most) for array in given)
 
 

@@ -111,6 +111,32 @@ def test_casts_of_integers_fill_the_type_in_every_other_row() -> None:
     assert int(np.float32(large[0])) != large[0]
 
 
+TWO = replace(
+    PLAIN,
+    subject=ApiCall("torch.isin", (ArrayArg("x"), ArrayArg("y"))),
+    procedure=replace(PLAIN.procedure, rows=2),
+    inputs={"x": np.asarray([[1.0, -2.0], [1.0, 2.0]], np.float32), "y": np.ones((2, 3), np.float32)},
+)
+
+
+def test_inputs_of_two_types_are_held_against_converted_ones() -> None:
+    first, second = RULES.get("promoted-int32-float16").equivalence(TWO).sides()  # type: ignore[attr-defined]
+    assert [array.dtype for array in first.inputs.values()] == [np.int32, np.float16]
+    assert [array.dtype for array in second.inputs.values()] == [np.float16, np.float16]
+    assert first.inputs["x"].tolist() == [[4, -8], [4100, 4104]], "every other row is more than float16 holds"
+    assert second.inputs["x"][0].tolist() == [4, -8]
+
+
+def test_of_one_input_nothing_is_promoted_and_scalars_take_no_part() -> None:
+    rule = RULES.get("promoted-uint8-int8")
+    assert rule.equivalence(PLAIN) is None  # type: ignore[attr-defined]
+    scalar = replace(TWO, inputs={**TWO.inputs, "y": np.ones(2, np.float32)})
+    assert rule.equivalence(scalar) is None  # type: ignore[attr-defined]
+    assert rule.equivalence(TWO) is not None  # type: ignore[attr-defined]
+    in_tensorflow = replace(TWO, subject=ApiCall("tensorflow.add", TWO.subject.args))  # type: ignore[union-attr]
+    assert rule.equivalence(in_tensorflow) is None  # type: ignore[attr-defined]
+
+
 def test_expanded_rows_are_alike_or_there_is_no_other_side() -> None:
     rule = RULES.get("expanded")
     assert rule.equivalence(PLAIN) is not None  # type: ignore[attr-defined]

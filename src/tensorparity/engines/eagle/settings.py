@@ -68,13 +68,17 @@ class EagleSettings:
         if not self.rules:
             kept = ours
         else:
-            kept = [rule for rule in ours if rule.name in self.rules or str(rule.paper) in self.rules]
-            numbers = {str(rule.paper) for rule in ours if rule.paper}
-            for name in self.rules:
-                if name not in RULES and name not in numbers:
-                    known = f"known are {', '.join(RULES.names())}, and 1 to 16"
-                    raise UsageError(f"unknown rule {name!r}{meant(name, RULES.names())}; {known}")
+            kept = [rule for rule in ours if any(_is_meant(rule, wanted) for wanted in self.rules)]
+            for wanted in self.rules:
+                if not any(_is_meant(rule, wanted) for rule in ours) and wanted not in RULES:
+                    known = "known are the names in `equiv --list`, patterns of them as 'cast-*', and 1 to 16"
+                    raise UsageError(f"unknown rule {wanted!r}{meant(wanted, RULES.names())}; {known}")
         return sorted(kept, key=lambda rule: (rule.cost, rule.name))
 
     def wants(self, api: str) -> bool:
         return not self.apis or any(fnmatchcase(api, pattern) for pattern in self.apis)
+
+
+def _is_meant(rule: Equivalence, wanted: str) -> bool:
+    """Whether a rule is meant by a name, by a pattern of names, or by the paper's number."""
+    return fnmatchcase(rule.name, wanted) or (bool(rule.paper) and str(rule.paper) == wanted)

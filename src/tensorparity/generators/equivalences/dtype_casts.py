@@ -32,7 +32,7 @@ class DtypeCast(Equivalence):
 
     def prepared(self, case: Case) -> Case | None:
         """Floating inputs as whole numbers in the wide type."""
-        if not isinstance(case.subject, ApiCall) or _names_a_dtype(case.subject):
+        if not isinstance(case.subject, ApiCall) or names_a_dtype(case.subject):
             return None
         names = [name for name, array in case.inputs.items() if dtype_name(array) == "float32"]
         if not names or any(dtype_name(array) in _FLOATS and name not in names for name, array in case.inputs.items()):
@@ -42,16 +42,13 @@ class DtypeCast(Equivalence):
 
     def _whole(self, array: Array, stacked: bool) -> Array:
         """Small whole numbers; of integer types, in every other row large ones as well."""
-        with np.errstate(all="ignore"):
-            whole = np.clip(
-                np.rint(np.nan_to_num(array.astype(np.float64) * 4, posinf=7.0, neginf=-7.0)), -_LARGEST, _LARGEST
-            )
+        whole = small_whole_numbers(array)
         if stacked and "int" in self.narrow:
             whole[1::2] *= _factor(self.narrow)
         return (np.abs(whole) if self.narrow.startswith("u") else whole).astype(dtype_named(self.wide))
 
     def counterpart(self, case: Case) -> Counterpart | None:
-        if not isinstance(case.subject, ApiCall) or _names_a_dtype(case.subject):
+        if not isinstance(case.subject, ApiCall) or names_a_dtype(case.subject):
             return None
         wide = [name for name, array in case.inputs.items() if dtype_name(array) == self.wide]
         narrow = {name: case.inputs[name].astype(dtype_named(self.narrow)) for name in wide}
@@ -61,13 +58,22 @@ class DtypeCast(Equivalence):
         return Counterpart(inputs={**case.inputs, **narrow})
 
 
+def small_whole_numbers(array: Array) -> Array:
+    """An array as whole numbers in float64, which every type holds; for NaN 0."""
+    with np.errstate(all="ignore"):
+        scaled = np.nan_to_num(array.astype(np.float64) * 4, posinf=7.0, neginf=-7.0)
+        found: Array = np.clip(np.rint(scaled), -_LARGEST, _LARGEST)
+    return found
+
+
 def _factor(narrow: str) -> int:
     """What small numbers are multiplied by, so that they fill an integer type; odd, so that no digit is lost."""
     most = min(int(np.iinfo(narrow).max), _LARGE_EXACT) // _LARGEST
     return most if most % 2 else most - 1
 
 
-def _names_a_dtype(call: ApiCall) -> bool:
+def names_a_dtype(call: ApiCall) -> bool:
+    """Whether an argument says which type is computed in."""
     values = (value for inner in call.calls() for value in (*inner.args, *inner.kwargs.values()))
     return any(isinstance(part, DtypeArg) for value in values for part in parts_of(value))
 
