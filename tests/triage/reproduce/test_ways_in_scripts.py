@@ -17,7 +17,6 @@ from tensorparity.core.verdict import Kind
 from tensorparity.triage.reproduce import literals
 from tensorparity.triage.reproduce.equivalence_scripts import equivalence_script
 
-
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries: scripts are run in processes of their own
 
 
