@@ -7,6 +7,7 @@ side in float64, on the input and on inputs moved as far as rounding moves them,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -176,7 +177,9 @@ def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) 
     assert failure is not None
     either = demands.narrow  # of two types, a function may take any one
     by_values = place == 0 and demands.agreement is Agreement.FORM  # who sees no numbers cannot refuse them
-    if by_values or (demands.optional and (place == 1 or either)) or (demands.lacking and lacks(failure)):
+    refusing = place == 1 and demands.refusing and re.search(demands.refusing, failure.message, re.IGNORECASE)
+    lacking = refusing or (demands.lacking and lacks(failure))
+    if by_values or lacking or (demands.optional and (place == 1 or either)):
         return replace(difference, klass=Class.UNSUPPORTED)
     return difference
 
@@ -346,16 +349,16 @@ def _by_neighbourhood(
     given = [row.answers[name] for row in pair]
     wide = in_float64(case.sides()[demands.truth], case.seed)
     if wide is None:
-        return _between_themselves(difference, given)
+        return _between_themselves(difference, given, demands)
     (answer,) = yield [Check(wide, (target,))]
     outcome = answer.outcomes[target]
     rows = rows_of(wide, outcome) if outcome.completed else []
     values = [row.answers[name] for row in rows if name in row.answers]
     if len(values) != len(rows) or not rows or values[0].shape != given[0].shape:
-        return _between_themselves(difference, given)
+        return _between_themselves(difference, given, demands)
     around = neighbourhood(values, dtype_name(given[1 - demands.truth]))
     if around is None:
-        return _between_themselves(difference, given)
+        return _between_themselves(difference, given, demands)
     return _outside(difference, given, around)
 
 
@@ -371,11 +374,13 @@ def _outside(difference: Difference, given: Sequence[Array], around: Neighbourho
     return replace(found, said=said, wrong=wrong[0])
 
 
-def _between_themselves(difference: Difference, given: Sequence[Array]) -> Difference:
+def _between_themselves(difference: Difference, given: Sequence[Array], demands: Demands) -> Difference:
     """Without a float64 run: exact numbers must be equal; others differ where hardly a digit agrees."""
     a, b = given
     if is_exact(a) and is_exact(b):
         return difference
+    if demands.otherwise and difference.kind is Kind.NAN:
+        return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: no float64 run says who is wrong")
     unit = max(unit_roundoff(dtype_name(a)), unit_roundoff(dtype_name(b)))
     gross = max(_GROSS, 64 * SCREEN * unit)
     if difference.kind is Kind.NAN or (difference.relative or 0.0) > gross:
