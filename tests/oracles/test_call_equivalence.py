@@ -174,6 +174,40 @@ def test_refused_on_one_side_alone_is_a_difference_unless_it_is_a_lack(message: 
     assert len(make_oracle("equivalence", Setup(targets=(T,))).judge(seen).suspicions) == found
 
 
+@pytest.mark.parametrize(
+    ("rule", "message", "found"),
+    [
+        ("of-nothing", "expected non-zero dimensions but got [0, 4]", 0),
+        ("of-nothing", "vector::reserve", 1),
+        ("row-by-row", "expected non-zero dimensions but got [0, 4]", 1),
+    ],
+)
+def test_an_axis_that_must_not_be_empty_is_the_librarys_right(rule: str, message: str, found: int) -> None:
+    equivalence = case(rule)
+    refused = Outcome(T, Status.RAISED, failure=Failure("RuntimeError", message))
+    seen = Seen(equivalence, ({T: answered(equivalence.sides()[0], np.exp)}, {T: refused}))
+    assert len(make_oracle("equivalence", Setup(targets=(T,))).judge(seen).suspicions) == found
+
+
+@pytest.mark.parametrize(("rule", "found"), [("forward-mode", 0), ("strided", 1)])
+def test_nan_on_one_side_blames_nobody_where_the_sides_compute_in_ways_of_their_own(rule: str, found: int) -> None:
+    """In float64 nothing of more digits says which is right."""
+    other = replace(case(rule, derivative=1), inputs={"x": X.astype(np.float64)})
+    sides = other.sides()
+
+    def pulled(side: Case, value: float) -> Outcome:
+        plain = answered(side, np.sin)
+        start = [f"{row}/" for row in range(2)] if side.procedure.rows is not None else [""]
+        return replace(plain, trace=Trace(gradients={f"{s}input:x": np.full(3, value) for s in start}))
+
+    seen = Seen(other, ({T: pulled(sides[0], 1.0)}, {T: pulled(sides[1], np.nan)}))
+    judge = make_oracle("equivalence", Setup(targets=(T,)))
+    while (judged_so := judge.judge(seen)).checks:
+        answers = tuple(Answer(check, {T: pulled(check.case, 1.0)}) for check in judged_so.checks)
+        seen = replace(seen, answers=(*seen.answers, *answers))
+    assert len(judged_so.suspicions) == found
+
+
 def test_refused_on_both_sides_says_nothing() -> None:
     refused = Outcome(T, Status.RAISED, failure=Failure("ValueError", "no"))
     seen = Seen(case(), ({T: refused}, {T: refused}))

@@ -172,16 +172,32 @@ def _fields(found: Finding) -> dict[str, Any]:
 
 
 class TestEquivalences:
-    def test_a_title_names_the_rule(self) -> None:
-        broken = observed("breaks-rule", target="torch:eager", rule="strided", how="0: apart by 3")
-        assert "than an equivalent computation by the rule 'strided'" in title(finding(Kind.EQUIVALENCE, broken))
+    @pytest.mark.parametrize(
+        ("rule", "differs", "said"),
+        [
+            ("strided", {}, "gives other numbers than the same call on strided memory"),
+            ("strided", {"wrong": 1}, "gives wrong numbers on strided memory"),
+            ("by-element", {"wrong": 0, "kind": "nan"}, "differs in NaN or infinity from the same call element by"),
+            ("meta", {"kind": "dtype"}, "gives another dtype than the same call on the meta device"),
+            ("xla-captured", {"kind": "error", "wrong": 1}, "raises compiled by XLA, its inputs as constants, and"),
+            ("vmap", {"kind": "error", "wrong": 0}, "raises where the same call mapped by vmap does not"),
+            ("slopes", {"name": "gradient:input:x", "wrong": 0}, "has another gradient than the same call by slopes"),
+            ("shifted-and-aot", {"wrong": 1}, "gives wrong numbers on memory that begins elsewhere, compiled by aot"),
+            ("cast-float16-float32", {"wrong": 1}, "gives wrong numbers in float16"),
+            ("pad-unpad", {}, "than an equivalent computation by the rule 'pad-unpad'"),
+        ],
+    )
+    def test_a_title_says_what_the_rule_is_about(self, rule: str, differs: dict[str, Any], said: str) -> None:
+        broken = observed("breaks-rule", target="torch:eager", rule=rule, how="result 0: apart by 3")
+        place = observed("differs-at", **{"name": "0", "allowed": 0.0, "wrong": None, "kind": "equivalence", **differs})
+        assert said in title(finding(Kind.EQUIVALENCE, broken, place))
 
     @pytest.mark.parametrize(
         ("name", "wrong", "said"),
         [
-            ("0", 1, "result 0: the second side is held to be wrong"),
-            ("gradient:input:x", 0, "the gradient by x: the first side is held to be wrong"),
-            ("", None, "the call: one side is held to be wrong"),
+            ("0", 1, "result 0: the other side is held to be wrong"),
+            ("gradient:input:x", 0, "the gradient by x: the plain call is held to be wrong"),
+            ("", None, "the call: nothing says which of the two is wrong"),
         ],
     )
     def test_what_differs_is_said_in_words(self, name: str, wrong: int | None, said: str) -> None:

@@ -102,6 +102,24 @@ def test_a_pool_that_may_not_grow_stays_as_it_is(marked_runner: LocalRunner, mon
     assert len(_pids(outcomes[1:])) == 1
 
 
+def test_steps_of_one_confirmation_share_their_fresh_workers(marked_runner: LocalRunner) -> None:
+    target = marked_runner.targets[0]
+    look = [(misbehave("look"), target)]
+    own = _pids(marked_runner.run_pairs(look))
+    with marked_runner.one_fresh_set(), marked_runner.one_fresh_set():
+        shared = _pids(marked_runner.run_pairs(look, fresh=True)) | _pids(marked_runner.run_pairs(look, fresh=True))
+    later = _pids(marked_runner.run_pairs(look, fresh=True))
+    assert len(shared) == 1
+    assert not own & shared
+    assert not later & shared
+
+
+def test_fresh_workers_begin_with_one(marked_runner: LocalRunner) -> None:
+    """Importing a library twice for a handful of cases takes longer than the cases do."""
+    pairs = [(misbehave("look"), marked_runner.targets[0])] * 4
+    assert len(_pids(marked_runner.run_pairs(pairs, fresh=True))) == 1
+
+
 def test_an_error_of_the_loop_reaches_whoever_waits(
     marked_runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ def follows(x: Any, dim: int = -1) -> Any:
 FUNCTIONS: dict[str, Any] = {
     "np.exp": np.exp,
     "np.sum": np.sum,
+    "np.plus": np.add,
     "np.flip": np.flip,
     "np.normed": lambda x: x / x.sum(axis=-1, keepdims=True),
     "np.nan_first": lambda x: np.where(np.isnan(x), 0.0, x) if np.ndim(x) else x,
@@ -135,6 +136,15 @@ class TestByRow:
     def test_a_sum_of_all_is_no_function_of_rows(self) -> None:
         with pytest.raises(Unsupported, match="row by row"):
             run("np.sum", WHOLE, variant="row by row")
+
+    def test_inputs_of_another_form_are_tried_anew(self) -> None:
+        """Of one form two tensors are cut together, of the other the first alone."""
+        subject = {"kind": "api-call", "api": "np.plus", "args": [{"$array": "x"}, {"$array": "y"}], "kwargs": {}}
+        runs = CallRuns(NumpyWays())
+        for y in (np.arange(6.0).reshape(3, 2), np.arange(2.0)):
+            inputs = {"inputs:x": np.arange(6.0).reshape(3, 2), "inputs:y": y}
+            job = Job({"subject": subject, "procedure": {"goal": "call", "variant": "row by row"}}, inputs)
+            assert (runs.run(job).outputs["0"] == inputs["inputs:x"] + y).all()
 
     def test_of_no_rows_the_form_is_that_of_all(self) -> None:
         assert run("np.exp", WHOLE, variant="of nothing").outputs["0"].shape == (2, 3)

@@ -37,6 +37,9 @@ class Demands:
         only: of the answers, those whose names begin so.
         freedoms: what libraries leave open of the functions may differ between the two sides.
         lacking: a way of running may be lacking, in words that of plain calls would be a fault.
+        refusing: a pattern of the words in which the second side may be refused.
+        otherwise: the two sides compute in ways of their own: where no run of more digits says which is right, NaN and
+            infinities of one side alone blame nobody.
     """
 
     agreement: Agreement = Agreement.ROUNDING
@@ -51,6 +54,8 @@ class Demands:
     only: str = ""
     freedoms: bool = True
     lacking: bool = True
+    refusing: str = ""
+    otherwise: bool = False
 
 
 class Rule(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -57,6 +58,18 @@ class Beginner(Protocol):
     """A runner that can send cases out without waiting for them."""
 
     def begin_pairs(self, pairs: Sequence[tuple[Case, str]]) -> Pending: ...
+
+
+@runtime_checkable
+class SharesFresh(Protocol):
+    """A runner whose fresh workers can serve several steps of one look."""
+
+    def one_fresh_set(self) -> AbstractContextManager[None]: ...
+
+
+def one_fresh_set(runner: Runner) -> AbstractContextManager[None]:
+    """Within it, all that is run fresh shares its workers, where the runner can do that."""
+    return runner.one_fresh_set() if isinstance(runner, SharesFresh) else nullcontext()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ side in float64, on the input and on inputs moved as far as rounding moves them,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -38,7 +39,7 @@ from .subjects import api_of, call_parameters
 _LOOKED_INTO = 2
 #: Without a float64 run, only what differs in every digit is called different.
 _GROSS = 1e-2
-SIDES = ("the case", "its counterpart")
+SIDES = ("the plain call", "the other side")
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,9 @@ def _one_sided(difference: Difference, pair: tuple[Row, Row], demands: Demands) 
     assert failure is not None
     either = demands.narrow  # of two types, a function may take any one
     by_values = place == 0 and demands.agreement is Agreement.FORM  # who sees no numbers cannot refuse them
-    if by_values or (demands.optional and (place == 1 or either)) or (demands.lacking and lacks(failure)):
+    refusing = place == 1 and demands.refusing and re.search(demands.refusing, failure.message, re.IGNORECASE)
+    lacking = refusing or (demands.lacking and lacks(failure))
+    if by_values or lacking or (demands.optional and (place == 1 or either)):
         return replace(difference, klass=Class.UNSUPPORTED)
     return difference
 
@@ -224,9 +227,9 @@ def _of_one(place: int | None, name: str, a: Array, b: Array, demands: Demands) 
     if a.shape != b.shape and name.startswith("gradient:"):
         return None  # with respect to inputs that the two sides have each of their own
     if a.shape != b.shape:
-        return Difference(place, f"{name}: shapes {a.shape} and {b.shape}", Kind.SHAPE, name)
+        return Difference(place, f"{_called(name)}: shapes {a.shape} and {b.shape}", Kind.SHAPE, name)
     if demands.dtypes and dtype_name(a) != dtype_name(b):
-        return Difference(place, f"{name}: dtypes {dtype_name(a)} and {dtype_name(b)}", Kind.DTYPE, name)
+        return Difference(place, f"{_called(name)}: dtypes {dtype_name(a)} and {dtype_name(b)}", Kind.DTYPE, name)
     if demands.agreement is Agreement.FORM:
         return None
     if demands.narrow:
@@ -235,6 +238,12 @@ def _of_one(place: int | None, name: str, a: Array, b: Array, demands: Demands) 
     if alike.all():
         return None
     return _of_values(place, name, a, b, demands)
+
+
+def _called(name: str) -> str:
+    """An output by its number, a gradient by the input that it belongs to."""
+    of_input = name.removeprefix("gradient:").removeprefix("input:")
+    return f"the gradient by {of_input}" if of_input != name else f"result {name}" if name.isdigit() else name
 
 
 def _within_reach(a: Array, b: Array) -> tuple[Array, Array]:
@@ -257,7 +266,7 @@ def _same_bits(a: Array, b: Array) -> Array:
 
 def _of_values(place: int | None, name: str, a: Array, b: Array, demands: Demands) -> Difference | None:
     if is_exact(a) and is_exact(b) and a.dtype.kind in "USO":
-        return Difference(place, f"{name}: other text", name=name, apart=1.0)
+        return Difference(place, f"{_called(name)}: other text", name=name, apart=1.0)
     with np.errstate(all="ignore"):
         x, y = _wide(a), _wide(b)
         apart = np.where(same(a, b), 0.0, np.abs(x - y))
@@ -265,15 +274,15 @@ def _of_values(place: int | None, name: str, a: Array, b: Array, demands: Demand
         scale = float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) or 1.0
         most = float(apart[~odd].max(initial=0.0))
     if odd.any():
-        return Difference(place, f"{name}: NaN or infinity on one side only", Kind.NAN, name, np.inf)
+        return Difference(place, f"{_called(name)}: NaN or infinity on one side only", Kind.NAN, name, np.inf)
     exact = demands.agreement is Agreement.BITS
     if exact and not most:
-        return Difference(place, f"{name}: zeros of another sign", name=name, apart=0.0)
+        return Difference(place, f"{_called(name)}: zeros of another sign", name=name, apart=0.0)
     if most <= max(demands.within, demands.relative * scale) or _is_close_picture(apart, demands.decibels):
         return None
     if not exact and output_units(a, b) <= 1.0:
         return None
-    said = f"{name}: apart by {most:.3g}, its largest number is {scale:.3g}"
+    said = f"{_called(name)}: apart by {most:.3g}, its largest number is {scale:.3g}"
     return Difference(place, said, name=name, apart=most, relative=most / scale)
 
 
@@ -341,16 +350,16 @@ def _by_neighbourhood(
     given = [row.answers[name] for row in pair]
     wide = in_float64(case.sides()[demands.truth], case.seed) or _as_narrow(case, demands.truth, given)
     if wide is None:
-        return _between_themselves(difference, given)
+        return _between_themselves(difference, given, demands)
     (answer,) = yield [Check(wide, (target,))]
     outcome = answer.outcomes[target]
     rows = rows_of(wide, outcome) if outcome.completed else []
     values = [row.answers[name] for row in rows if name in row.answers]
     if len(values) != len(rows) or not rows or values[0].shape != given[0].shape:
-        return _between_themselves(difference, given)
+        return _between_themselves(difference, given, demands)
     around = neighbourhood(values, dtype_name(given[1 - demands.truth]))
     if around is None:
-        return _between_themselves(difference, given)
+        return _between_themselves(difference, given, demands)
     return _outside(difference, given, around)
 
 
@@ -377,11 +386,13 @@ def _outside(difference: Difference, given: Sequence[Array], around: Neighbourho
     return replace(found, said=said, wrong=wrong[0])
 
 
-def _between_themselves(difference: Difference, given: Sequence[Array]) -> Difference:
+def _between_themselves(difference: Difference, given: Sequence[Array], demands: Demands) -> Difference:
     """Without a float64 run: exact numbers must be equal; others differ where hardly a digit agrees."""
     a, b = given
     if is_exact(a) and is_exact(b):
         return difference
+    if demands.otherwise and difference.kind is Kind.NAN:
+        return replace(difference, klass=Class.PRECISION, said=f"{difference.said}: no float64 run says who is wrong")
     unit = max(unit_roundoff(dtype_name(a)), unit_roundoff(dtype_name(b)))
     gross = max(_GROSS, 64 * SCREEN * unit)
     if difference.kind is Kind.NAN or (difference.relative or 0.0) > gross:
@@ -411,7 +422,7 @@ def _suspicion(seen: Seen, target: str, worst: Difference) -> Suspicion:
     case = seen.case
     stage = Stage.BACKWARD if worst.name.startswith("gradient:") else Stage.CALL
     evidence = observed("breaks-rule", target=target, rule=_rule(case), how=worst.said)
-    place = observed("differs-at", name=worst.name, allowed=worst.allowed, wrong=worst.wrong)
+    place = observed("differs-at", name=worst.name, allowed=worst.allowed, wrong=worst.wrong, kind=worst.kind.value)
     apart = worst.apart if worst.apart is not None else None
     diagnosis = Diagnosis(
         worst.klass,

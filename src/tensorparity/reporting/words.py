@@ -17,6 +17,7 @@ from ..core.jsontext import Json
 from ..core.severity import Severity, severity_of
 from ..core.verdict import Kind, Stage
 from . import wording
+from .rule_words import other_side, rule_symptom
 
 Data = Mapping[str, Json]
 
@@ -314,9 +315,8 @@ _SYMPTOMS = {
 
 def _rule_symptom(diagnosis: Diagnosis) -> str:
     """Two computations of one thing that disagree, by the rule that says they agree."""
-    rule = next((str(item.data["rule"]) for item in diagnosis.observations if item.code == "breaks-rule"), "")
-    by = f" by the rule {rule!r}" if rule else ""
-    return f"gives another result than an equivalent computation{by}"
+    seen = {item.code: item.data for item in diagnosis.observations}
+    return rule_symptom(str(seen.get("breaks-rule", {}).get("rule", "")), dict(seen.get("differs-at", {})))
 
 
 def _nan_symptom(diagnosis: Diagnosis) -> str:
@@ -714,16 +714,19 @@ def _refuses(data: Data) -> str:
 
 
 def _breaks_rule(data: Data) -> str:
-    rule = f"the rule {data['rule']!r}" if data["rule"] else "an equivalence"
-    return f"{data['target']} breaks {rule}: two computations that must agree do not: {data['how']}"
+    rule = str(data["rule"])
+    named, other = f"the rule {rule!r}" if rule else "an equivalence", other_side(rule)
+    sides = f"the plain call and the same call {other} must agree, and" if other else "two computations that must agree"
+    return f"{data['target']} breaks {named}: {sides} do not: {data['how']}"
 
 
 def _differs_at(data: Data) -> str:
-    of = {0: "the first side", 1: "the second side"}.get(data["wrong"], "one side")
+    of = {0: "the plain call", 1: "the other side"}.get(data["wrong"])
     name = str(data["name"])
     of_input = name.removeprefix("gradient:").removeprefix("input:")
     what = f"result {name}" if name.isdigit() else f"the gradient by {of_input}" if name != of_input else "the call"
-    return f"{what}: {of} is held to be wrong; rounding explains a difference of {data['allowed']:.3g}"
+    blamed = f"{of} is held to be wrong" if of else "nothing says which of the two is wrong"
+    return f"{what}: {blamed}; rounding explains a difference of {data['allowed']:.3g}"
 
 
 def _paper_parts(data: Data) -> str:

@@ -12,6 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from ..core.arrays import EXTENSION_DTYPES
 from ..core.atomic import replacing_file
 from ..core.case import Case
 from ..core.outcome import Outcome, Status
-from ..core.runner import Pending, Runner, begin
+from ..core.runner import Pending, Runner, begin, one_fresh_set
 from ..worker import protocol
 
 _LARGEST = 64 << 20  # a trace of a large network costs less to repeat than to keep
@@ -180,6 +181,10 @@ class CachedRunner:
         self.hits += len(pairs) - len(missing)
         begun = begin(self._inner, [pairs[position] for position in missing])
         return _PartlyKnown(found, begun, [keys[position] for position in missing], self._keep)
+
+    def one_fresh_set(self) -> AbstractContextManager[None]:
+        """Where the runner inside has one: what is run fresh within it shares its workers."""
+        return one_fresh_set(self._inner)
 
     def companions(self, case: Case, target: str) -> tuple[Case, ...]:
         """The calls that a case was compiled with in this run, where the runner inside knows."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ..core.errors import WorkerStartError
 from ..core.graph import LayerGraph
 from ..core.messages import gist
 from ..core.outcome import Failure, Outcome, Status
-from ..core.runner import Runner
+from ..core.runner import Runner, one_fresh_set
 from .catalogue import spec_of
 from .names import parse_target
 from .requests import End
@@ -63,6 +64,10 @@ class ExportingRunner:
             next(answers) if isinstance(case, Case) else _unsupported_outcome(target, case)
             for case, (_, target) in zip(given, pairs, strict=True)
         ]
+
+    def one_fresh_set(self) -> AbstractContextManager[None]:
+        """Where the runner inside has one: what is run fresh within it shares its workers."""
+        return one_fresh_set(self._runner)
 
     def _case_for(self, case: Case, target: str) -> Case | str:
         """The case for a target, or why there is none."""

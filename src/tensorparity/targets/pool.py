@@ -44,6 +44,7 @@ class Pool:
         plans: by target name.
         workers: how many may be at work at once, over all targets.
         grow: whether a target may have more than one worker, and more than its share.
+        sparing: a target begins with one worker, for there may be little to do.
         hanging: what is known to hang; None asks for everything.
         time_limit: when whatever is under way is ended.
     """
@@ -55,10 +56,12 @@ class Pool:
         workers: int | None = None,
         *,
         grow: bool = True,
+        sparing: bool = False,
         hanging: HangMemory | None = None,
         time_limit: TimeLimit | None = None,
     ) -> None:
         self._grow = grow
+        self._sparing = sparing
         self._plans = dict(plans)
         self._limits = limits
         self._cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -232,7 +235,7 @@ class Pool:
 
     def _may_launch(self, target: str) -> bool:
         mine = sum(slot.plan.target == target for slot in self._slots)
-        share = -(-self._workers // max(1, len(self._plans))) if self._grow else 1
+        share = -(-self._workers // max(1, len(self._plans))) if self._grow and not self._sparing else 1
         if mine < max(1, share):
             return True
         if not self._grow or mine >= self._cores:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -233,6 +233,9 @@ class LocalRunner:
         #: What is known of calls that are compiled together.
         self.packing = PackMemory()
         self._pool = self._new_pool(desks, fresh=False)
+        #: Fresh workers that several steps share; None where each step has its own.
+        self._shared: contextlib.ExitStack | None = None
+        self._shared_pool: Pool | None = None
         #: Targets whose worker could not be started, and why; what happens in fresh workers is an outcome only.
         self.broken: dict[str, WorkerStartError] = {}
 
@@ -245,6 +248,7 @@ class LocalRunner:
             self._settings.limits,
             self._settings.workers,
             grow=not counted,
+            sparing=fresh,
             hanging=hanging,
             time_limit=self._settings.time_limit,
         )
@@ -252,6 +256,7 @@ class LocalRunner:
     def within(self, limit: TimeLimit) -> LocalRunner:
         """The same workers; what is run in fresh ones ends by a limit of its own."""
         other = copy.copy(self)
+        other._shared = other._shared_pool = None
         other._settings = replace(self._settings, time_limit=limit)
         return other
 
@@ -300,8 +305,27 @@ class LocalRunner:
         desks = [self._desks[name] for name in dict.fromkeys(target for _, target in pairs)]
         # what is only waited for, with much patience, leaves the machine to others
         held = self._pool.holding_back() if deadline_factor == 1.0 else contextlib.nullcontext()
-        with held, self._new_pool(desks, fresh=True) as pool:
+        with held, self._fresh_pool(desks) as pool:
             return self._begin(pool, pairs, deadline_factor).outcomes(tell)
+
+    @contextlib.contextmanager
+    def one_fresh_set(self) -> Iterator[None]:
+        """Within it, all that is run fresh is run in the same fresh workers: what is confirmed takes several steps."""
+        if self._shared is not None:
+            yield
+            return
+        with contextlib.ExitStack() as self._shared:
+            try:
+                yield
+            finally:
+                self._shared = self._shared_pool = None
+
+    def _fresh_pool(self, desks: Sequence[PreparedTarget]) -> contextlib.AbstractContextManager[Pool]:
+        if self._shared is None:
+            return self._new_pool(desks, fresh=True)
+        if self._shared_pool is None:
+            self._shared_pool = self._shared.enter_context(self._new_pool(self._desks.values(), fresh=True))
+        return contextlib.nullcontext(self._shared_pool)
 
     def run_packs(self, packs: Sequence[tuple[Sequence[Case], str]]) -> list[list[Outcome]]:
         """Packs of calls, each compiled as one unit by its target; one that fails is halved, down to single cases."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from ..core.capabilities import within_reach
@@ -21,7 +22,7 @@ from ..core.messages import gist
 from ..core.oracle import OUTCOMES, Answer, Check, Judged, JudgingTime, Oracle, Seen, Setup
 from ..core.outcome import Outcome
 from ..core.rows import one_row, repeated
-from ..core.runner import Pending, Runner, begin
+from ..core.runner import Pending, Runner, begin, one_fresh_set
 from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Verdict
@@ -159,8 +160,9 @@ class Examiner:
             claim: what is looked for, when a suspicion is confirmed or replayed.
         """
         jobs = [job for ask in asks for job in self._jobs(ask, claim)]
-        self._run(jobs, fresh)
-        return self._examine_jobs(asks, jobs, fresh)
+        with one_fresh_set(self._runner) if fresh else nullcontext():
+            self._run(jobs, fresh)
+            return self._examine_jobs(asks, jobs, fresh)
 
     def begin(self, asks: Sequence[Ask]) -> BegunExamination:
         """Send cases out without waiting for them; ``judge`` takes them up."""
@@ -384,6 +386,12 @@ class Examiner:
         Args:
             shown: by digest, what the targets did when they were convicted, where that is known.
         """
+        with one_fresh_set(self._runner):
+            return self._confirmed(suspicions, shown)
+
+    def _confirmed(
+        self, suspicions: Sequence[Suspicion], shown: Mapping[str, Outcomes]
+    ) -> list[tuple[Suspicion, Outcomes]]:
         packs = {place: pack for place, s in enumerate(suspicions) if (pack := companions_of(self._runner, s))}
         whole = {place: suspicions[place] for place in packs}
         suspicions = self.cut_out(suspicions)

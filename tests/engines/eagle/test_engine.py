@@ -99,7 +99,44 @@ def test_a_few_calls_are_tried_before_the_others_so_that_they_teach() -> None:
     while asks := eagle.ask():
         sizes.append(sum(ask.case.counterpart is None and ask.case.procedure.goal is Goal.CALL for ask in asks))
         eagle.tell([told(ask) for ask in asks])
-    assert [size for size in sizes if size] == [24, 24, 12]  # 3 functions: 8, 8 and 4 of 20 configurations
+    assert [size for size in sizes if size] == [12, 24, 24]  # 3 functions: 4, 8 and 8 of 20 configurations
+
+
+def test_every_function_is_tried_a_little_before_any_is_tried_much() -> None:
+    asks = [ask for ask in run(engine(inputs=200, rules=["strided"])) if ask.case.procedure.goal is Goal.CALL]
+    tried = [ask.case.subject.api for ask in asks if ask.case.counterpart is None]  # type: ignore[union-attr]
+    assert len(set(tried[:12])) == 3
+
+
+def test_inputs_inside_a_library_are_asked_for_as_they_are_needed() -> None:
+    """All of torch's take a minute; a campaign of a few minutes sees a few functions."""
+    many = [{**LISTED["apis"][0], "name": f"torch.f{place}"} for place in range(100)]  # type: ignore[index, dict-item]
+    eagle = engine(inputs=10, rules=["strided"])
+    order = []
+    while asks := eagle.ask():
+        order += [ask.case for ask in asks if ask.case.counterpart is None]
+        results = [told(ask) for ask in asks]
+        if order[-1].procedure.goal is Goal.APIS:
+            results = [replace(result, replies={"torch:eager": {**LISTED, "apis": many}}) for result in results]
+        eagle.tell(results)
+    asked = [case.subject.kwargs["of"] for case in order if case.procedure.goal is Goal.SAMPLES]  # type: ignore[union-attr]
+    assert [len(names) for names in asked] == [48, 48, 4]
+    known: set[str] = set()
+    for case in order[1:]:
+        if case.procedure.goal is Goal.SAMPLES:
+            known |= set(case.subject.kwargs["of"])  # type: ignore[union-attr]
+        else:
+            assert case.subject.api in known  # type: ignore[union-attr]
+
+
+def test_pairs_come_rule_by_rule_so_that_a_compiler_gets_them_together() -> None:
+    asks = run(engine(inputs=40, rules=["aot-eager", "strided", "jit-trace"]))
+    rules = [ask.case.counterpart.rule for ask in asks if ask.case.counterpart]
+    assert [rule for place, rule in enumerate(rules) if place == 0 or rules[place - 1] != rule] == [
+        "strided",
+        "jit-trace",
+        "aot-eager",
+    ]
 
 
 def test_functions_have_counterparts_by_name() -> None:

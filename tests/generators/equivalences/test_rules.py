@@ -137,6 +137,26 @@ def test_of_one_input_nothing_is_promoted_and_scalars_take_no_part() -> None:
     assert rule.equivalence(in_tensorflow) is None  # type: ignore[attr-defined]
 
 
+def test_no_integer_is_a_negative_zero() -> None:
+    """1 / -0.0 is another infinity than 1 / 0."""
+    rule = RULES.get("cast-int64-float64")
+    zeros = replace(PLAIN, inputs={"x": np.asarray([[-0.0, -0.1, 1.0]], np.float32)})
+    first, _ = rule.equivalence(zeros).sides()  # type: ignore[attr-defined]
+    assert not np.signbit(first.inputs["x"]).any()
+    negative = replace(zeros, inputs={"x": np.asarray([[-0.0, 1.0]])})
+    assert rule.counterpart(negative) is None
+    floats = RULES.get("cast-float32-float64")
+    assert floats.counterpart(negative) is not None
+
+
+@pytest.mark.parametrize("rule", ["slopes", "forward-mode"])
+def test_what_reads_one_triangle_has_no_other_gradient(rule: str) -> None:
+    pulled = replace(PLAIN, procedure=replace(PLAIN.procedure, derivative=1))
+    for name, applies in (("torch.linalg.cholesky_ex", False), ("torch.exp", True)):
+        case = replace(pulled, subject=ApiCall(name, (ArrayArg("x"),)))
+        assert (RULES.get(rule).equivalence(case) is not None) is applies  # type: ignore[attr-defined]
+
+
 def test_expanded_rows_are_alike_or_there_is_no_other_side() -> None:
     rule = RULES.get("expanded")
     assert rule.equivalence(PLAIN) is not None  # type: ignore[attr-defined]

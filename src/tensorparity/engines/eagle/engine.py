@@ -7,7 +7,7 @@ and on those that are accepted every rule that speaks of the function is held ag
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
@@ -30,19 +30,30 @@ from .tables import EagleTally
 
 #: Functions tried in one round.
 _APIS = 6
-#: Configurations of a function that are tried before anything of them is told.
-_TRIED_AT_ONCE = 8
+#: Configurations of a function that are tried before anything of them is told: at first, and whenever it is its turn
+#: again. Every function is tried a little before any is tried much.
+_TRIED_FIRST, _TRIED_AT_ONCE = 4, 8
+#: Functions whose inputs, as they ship inside, are asked for at once.
+_SAMPLED_AT_ONCE = 48
 #: Equivalences in one round: what is compiled takes long, and goes in small pieces.
 _PAIRS = 48
 
 
+_Pair = tuple[str, Equivalence, Case]
+
+
 @dataclass
 class _Asked:
-    """What a case was asked for: of which function, and by which rule; None where it is tried plainly."""
+    """What a case was asked for: of which function, and by which rule; None where it is tried plainly.
+
+    Args:
+        target: who alone is asked for the inputs that it brings along.
+    """
 
     api: str
     case: Case
     rule: Equivalence | None = None
+    target: str = ""
 
 
 @dataclass
@@ -50,8 +61,10 @@ class _Plan:
     """What is left to do, in order."""
 
     apis: deque[tuple[str, int]] = field(default_factory=deque)
-    pairs: deque[tuple[str, Equivalence, Case]] = field(default_factory=deque)
-    last: deque[tuple[str, Equivalence, Case]] = field(default_factory=deque)
+    pairs: deque[_Pair] = field(default_factory=deque)
+    last: deque[_Pair] = field(default_factory=deque)
+    #: Functions whose inputs, as they ship inside, are still to be asked for; in the order of ``apis``.
+    unsampled: deque[str] = field(default_factory=deque)
 
 
 class EagleEngine:
@@ -72,6 +85,8 @@ class EagleEngine:
         self._plan = _Plan()
         self._rounds: deque[list[_Asked]] = deque()
         self._open = 0
+        #: Questions about inputs inside libraries that are under way.
+        self._sampling = 0
         self._dear: Counter[tuple[str, str]] = Counter()
         self.tally = EagleTally()
         self.enumerated: dict[str, int] = {}
@@ -83,10 +98,8 @@ class EagleEngine:
             if self._rounds:
                 return []  # until it is told what there is
             self._rounds.append([])
-            if self._listings:
-                self._questions = samples_questions(self._listings, self._targets, self._is_spoken_of)
             return [Ask(case, (target,), (OUTCOMES,), counted=False) for case, target in self._questions]
-        asked = self._pairs() or self._trials() or self._dear_ones()
+        asked = self._samples() or self._pairs() or self._trials() or self._dear_ones()
         if not asked:
             return []
         self._rounds.append(asked)
@@ -94,10 +107,30 @@ class EagleEngine:
         return [self._ask(item) for item in asked]
 
     def _ask(self, item: _Asked) -> Ask:
-        targets = self._targets[library_of_name(item.api)]
+        targets = (item.target,) if item.target else self._targets[library_of_name(item.api)]
         if item.rule is None:
             return Ask(item.case, targets, (OUTCOMES,), counted=False)
         return Ask(item.case, targets, (item.rule.oracle,) if item.rule.oracle else ())
+
+    def _samples(self) -> list[_Asked]:
+        """The inputs inside the libraries of the functions whose turn comes next."""
+        if not self._plan.unsampled or len(self._sampled_ahead()) == _APIS:
+            return []
+        waiting = self._plan.unsampled
+        names = [waiting.popleft() for _ in range(min(_SAMPLED_AT_ONCE, len(waiting)))]
+        questions_now = samples_questions(self._listings, self._targets, names)
+        self._sampling += len(questions_now)
+        return [_Asked("", case, target=target) for case, target in questions_now]
+
+    def _sampled_ahead(self) -> list[str]:
+        """Of the functions that come next, those whose inputs were asked for."""
+        first = self._plan.unsampled[0] if self._plan.unsampled else None
+        ahead: list[str] = []
+        for api, _ in self._plan.apis:
+            if api == first or len(ahead) == _APIS:
+                break
+            ahead.append(api)
+        return ahead
 
     def _pairs(self) -> list[_Asked]:
         waiting = self._plan.pairs
@@ -116,15 +149,13 @@ class EagleEngine:
         assert self._source is not None
         found: list[_Asked] = []
         total = self._settings.configurations
-        again = []
-        for _ in range(min(_APIS, len(self._plan.apis))):
+        for _ in range(0 if self._sampling else min(_APIS, len(self._plan.apis))):
             api, asked = self._plan.apis.popleft()
-            count = min(_TRIED_AT_ONCE, total - asked)
+            count = min(_TRIED_AT_ONCE if asked else _TRIED_FIRST, total - asked)
             found += [_Asked(api, case) for case in self._source.configurations(api, count, asked, total)]
             if asked + count < total:
-                again.append((api, asked + count))
-        self._plan.apis.extendleft(reversed(again))  # what was told of the first ones helps the next ones
-        return found or (self._trials() if self._plan.apis else [])
+                self._plan.apis.append((api, asked + count))  # what was told of the first ones helps the next ones
+        return found or (self._trials() if self._plan.apis and not self._sampling else [])
 
     # Being told
 
@@ -134,29 +165,29 @@ class EagleEngine:
             self._take_replies(results)
             return
         self._open -= 1
+        planned: list[_Pair] = []
         for item, result in zip(asked, results, strict=False):
-            if item.rule is None:
-                self._take_trial(item, result)
+            if item.target:
+                self._source.take_in(describe(result))
+                self._sampling -= 1
+            elif item.rule is None:
+                planned += self._take_trial(item, result)
             else:
                 alone = int(result.facts.get(ONE_SIDED, 0))
                 self.tally.add_pair(item.rule, item.api, item.case.procedure.rows or 1, result.verdicts, alone)
+        # rule by rule, for what is run in one way goes to a compiler together
+        planned.sort(key=lambda pair: (pair[1].cost, pair[1].name, pair[2].procedure.derivative))
+        self._plan.pairs.extend(planned)
 
     def _take_replies(self, results: Sequence[Result]) -> None:
-        """First what each library offers, then the inputs that it brings along."""
-        replies = [describe(result) for result in results]
-        if not self._listings:
-            self._listings = listings(replies)
-            if samples_questions(self._listings, self._targets, self._is_spoken_of):
-                return
-            replies = []
-        self._take_inputs(replies)
-
-    def _take_inputs(self, replies: Sequence[Json]) -> None:
-        self._source = InputSource(self._listings, replies, self._seed)
+        """What each library offers."""
+        self._listings = listings([describe(result) for result in results])
+        self._source = InputSource(self._listings, self._seed)
         self.enumerated = self._source.enumerated()
         names = [api for api in self._source.apis() if self._is_spoken_of(api)]
         np.random.default_rng([self._seed, 19]).shuffle(names)
         self._plan.apis.extend((name, 0) for name in names)
+        self._plan.unsampled.extend(names)
         for rule in self.rules.values():
             for library in self._targets:
                 if library in rule.libraries():
@@ -166,24 +197,21 @@ class EagleEngine:
         """The cases that a rule makes itself are accepted as they are."""
         for case in rule.own_cases(library, self._settings.configurations, self._seed):
             if self._settings.wants(model_name(case)):
-                self._plan_rule(rule, _Asked(model_name(case), case))
+                self._plan.pairs.extend(self._planned(rule, _Asked(model_name(case), case)))
 
     def _is_spoken_of(self, api: str) -> bool:
         return self._settings.wants(api) and any(rule.applies(api) for rule in self.rules.values())
 
-    def _take_trial(self, item: _Asked, result: Result) -> None:
+    def _take_trial(self, item: _Asked, result: Result) -> list[_Pair]:
+        """What is to be held against rules, where it was accepted."""
         assert self._source is not None
         accepted = max((_answered(item.case, result, target) for target in result.endings), default=0)
         self.tally.add_plain(item.api, _shapes(item.case), accepted)
         self._source.learn(item.case, accepted > 0)
-        if accepted:
-            self._plan_pairs(item)
+        return [pair for rule in self.rules.values() for pair in self._planned(rule, item)] if accepted else []
 
-    def _plan_pairs(self, item: _Asked) -> None:
-        for rule in self.rules.values():
-            self._plan_rule(rule, item)
-
-    def _plan_rule(self, rule: Equivalence, item: _Asked) -> None:
+    def _planned(self, rule: Equivalence, item: _Asked) -> Iterator[_Pair]:
+        """The equivalences of a rule and a case; those that take a C++ compiler are put off."""
         if library_of_name(item.api) not in rule.libraries():
             return
         most = min(rule.derivative, self._settings.derivatives) if _is_differentiable(item.case) else 0
@@ -193,7 +221,7 @@ class EagleEngine:
             if case is None:
                 continue
             if rule.cost < COMPILED_BY_C:
-                self._plan.pairs.append((item.api, rule, case))
+                yield item.api, rule, case
             elif self._dear[item.api, rule.name] < self._settings.few:
                 self._dear[item.api, rule.name] += 1
                 self._plan.last.append((item.api, rule, case))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,8 +21,6 @@ from .settings import VALUES
 #: Which libraries bring inputs along.
 _WITH_SAMPLES = ("torch", "jax", "keras")
 _MOST_ELEMENTS = 4096
-#: Of so many functions, a library is asked for the inputs of those alone.
-_FEW = 200
 
 
 def questions(targets: Mapping[str, tuple[str, ...]], seed: int = 0) -> list[tuple[Case, str]]:
@@ -37,15 +35,14 @@ def listings(replies: Sequence[Json]) -> dict[str, ApiListing]:
 
 
 def samples_questions(
-    known: Mapping[str, ApiListing], targets: Mapping[str, tuple[str, ...]], wanted: Callable[[str], bool]
+    known: Mapping[str, ApiListing], targets: Mapping[str, tuple[str, ...]], names: Sequence[str]
 ) -> list[tuple[Case, str]]:
-    """What has the libraries give the inputs inside them; of few functions, of those alone."""
+    """What has the libraries give the inputs inside them, of these functions alone: of all, it takes a minute."""
     found = []
     for library in _WITH_SAMPLES:
-        names = [api for api in known[library].apis if wanted(api)] if library in known else []
-        if names:
-            few = names if len(names) <= _FEW else []
-            found.append((samples_case(known[library], few), targets[library][0]))
+        own = [api for api in names if api in known[library].apis] if library in known else []
+        if own:
+            found.append((samples_case(known[library], own), targets[library][0]))
     return found
 
 
@@ -60,19 +57,20 @@ class InputSource:
 
     Args:
         known: what each library offers.
-        replies: the inputs that libraries bring along; None where one did not answer.
     """
 
-    def __init__(self, known: Mapping[str, ApiListing], replies: Sequence[Json], seed: int) -> None:
+    def __init__(self, known: Mapping[str, ApiListing], seed: int) -> None:
         self._seed = seed
         self._plain: dict[str, tuple[str, Case]] = {}
         self._libraries = {library: _Library(ApiInputs(listing, seed)) for library, listing in known.items()}
+
+    def take_in(self, reply: Json) -> None:
+        """Inputs that a library brought along; None where it did not answer."""
+        if reply is None:
+            return
+        outcome = Outcome("", Status.COMPLETED, outputs=arrays_from_json(reply.get("arrays", {})), reply=reply)
         for own in self._libraries.values():
-            for reply in replies:
-                if reply is not None:
-                    arrays = arrays_from_json(reply.get("arrays", {}))
-                    outcome = Outcome("", Status.COMPLETED, outputs=arrays, reply=reply)
-                    own.shipped.update(shipped_cases(outcome, own.inputs.listing))
+            own.shipped.update(shipped_cases(outcome, own.inputs.listing))
 
     def apis(self) -> list[str]:
         return [api for own in self._libraries.values() for api in own.inputs.listing.apis]

@@ -45,6 +45,8 @@ class DtypeCast(Equivalence):
         whole = small_whole_numbers(array)
         if stacked and "int" in self.narrow:
             whole[1::2] *= _factor(self.narrow)
+        if "int" in self.narrow:
+            whole = whole + 0.0  # no integer is a negative zero
         return (np.abs(whole) if self.narrow.startswith("u") else whole).astype(dtype_named(self.wide))
 
     def counterpart(self, case: Case) -> Counterpart | None:
@@ -52,7 +54,7 @@ class DtypeCast(Equivalence):
             return None
         wide = [name for name, array in case.inputs.items() if dtype_name(array) == self.wide]
         narrow = {name: case.inputs[name].astype(dtype_named(self.narrow)) for name in wide}
-        exact = all(bool((narrow[name].astype(self.wide) == case.inputs[name]).all()) for name in wide)
+        exact = all(_is_exact(case.inputs[name], narrow[name].astype(self.wide)) for name in wide)
         if not wide or not exact:
             return None
         return Counterpart(inputs={**case.inputs, **narrow})
@@ -64,6 +66,12 @@ def small_whole_numbers(array: Array) -> Array:
         scaled = np.nan_to_num(array.astype(np.float64) * 4, posinf=7.0, neginf=-7.0)
         found: Array = np.clip(np.rint(scaled), -_LARGEST, _LARGEST)
     return found
+
+
+def _is_exact(given: Array, back: Array) -> bool:
+    """Whether every number comes back from the other type, the sign of a zero included."""
+    signs = np.signbit(given) == np.signbit(back) if given.dtype.kind == "f" else np.True_
+    return bool(((given == back) & signs).all())
 
 
 def _factor(narrow: str) -> int:

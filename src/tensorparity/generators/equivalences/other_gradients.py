@@ -10,7 +10,7 @@ from ...core.rule import Demands
 from .base import Category, Variant, api_name, without_subnormals
 
 #: What reads one triangle of a matrix that it takes for symmetric, and what hides from gradients on purpose.
-_NOT_BY_SLOPES = re.compile(
+_OF_ONE_TRIANGLE = re.compile(
     r"(cholesky|eigh|eigvalsh|ldl|lobpcg|fake_quant|quantize|stop_gradient|detach|grad_reverse)"
 )
 
@@ -26,7 +26,7 @@ class OtherGradient(Variant):
     dtype: str | None = None
 
     def applies(self, api: str) -> bool:
-        return super().applies(api) and not (self.dtype and _NOT_BY_SLOPES.search(api.rpartition(".")[2].lower()))
+        return super().applies(api) and not _OF_ONE_TRIANGLE.search(api.rpartition(".")[2].lower())
 
     def prepared(self, case: Case) -> Case | None:
         return without_subnormals(case) if case.procedure.derivative == 1 else None
@@ -57,7 +57,7 @@ FORWARD_MODE = OtherGradient(
     Category.BEYOND,
     "reverse(F)(I) = forward(F)(I)",
     {"keras": "its backends are judged as themselves"},
-    _GRADIENTS,
+    replace(_GRADIENTS, otherwise=True),
     cost=1,
     derivative=1,
     variant="forward mode",

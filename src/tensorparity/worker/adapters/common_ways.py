@@ -37,8 +37,7 @@ def row_by_row(ways, function, tensors, kept):
 def of_nothing(ways, function, tensors, kept):
     """What is announced by running it on no rows: zeros of the form that all rows would have."""
     arrays = arrays_of(ways, tensors)
-    _tried("row by row", _rows, ways, function, arrays, kept)
-    cut = kept["trials"]["row by row"]
+    cut = _tried("row by row", _rows, ways, function, arrays, kept)
     count = len(arrays[cut[0]])
     found = run(ways, function, dict(arrays, **{key: arrays[key][:0] for key in cut}))
     return [np.zeros((count + leaf.shape[0],) + leaf.shape[1:], leaf.dtype) for leaf in found]
@@ -63,17 +62,21 @@ def run(ways, function, arrays):
 
 def _by_trial(name, way, ways, function, tensors, kept):
     arrays = arrays_of(ways, tensors)
-    _tried(name, way, ways, function, arrays, kept)
-    return way(ways, function, arrays, kept["trials"][name])
+    return way(ways, function, arrays, _tried(name, way, ways, function, arrays, kept))
 
 
 def _tried(name, way, ways, function, arrays, kept):
-    """Run the way on tame numbers, once; what gives something else there works in another way."""
+    """Run the way on tame numbers, once for inputs of a form; what gives something else there works in another way.
+
+    Returns which tensors are cut.
+    """
     trials = kept.setdefault("trials", {})
-    if name not in trials:
-        trials[name] = next((cut for cut in _cuts(arrays) if _agrees(way, ways, function, arrays, cut)), None)
-    if trials[name] is None:
+    form = (name,) + tuple((array.shape, array.dtype.str) for array in arrays.values())
+    if form not in trials:
+        trials[form] = next((cut for cut in _cuts(arrays) if _agrees(way, ways, function, arrays, cut)), None)
+    if trials[form] is None:
         raise Unsupported("it does not work {}".format(name))
+    return trials[form]
 
 
 def _agrees(way, ways, function, arrays, cut):

@@ -10,6 +10,8 @@ from .forms import FormError
 from .samples import Samples
 
 _PER_GROUP = 60
+#: What the harnesses called, once they were run: (function, arguments, arguments by name, source), or None.
+_FOUND = []
 
 
 def list_samples(options):
@@ -73,6 +75,16 @@ def _recording(api):
 
 
 def _harnesses(samples):
+    if not _FOUND:
+        _run_harnesses()
+    for call in _FOUND:
+        if call is None:
+            samples.unwritten += 1
+        else:
+            samples.add(*call)
+
+
+def _run_harnesses():
     import jax
     from jax._src.internal_test_util import test_harnesses
 
@@ -88,21 +100,21 @@ def _harnesses(samples):
                 args = harness.dyn_args_maker(rng)
             except Exception:  # not on this machine
                 continue
-            _record(samples, harness, args, [jax.lax, jax.lax.linalg, jax.numpy])
+            _FOUND.append(_recorded(harness, args, [jax.lax, jax.lax.linalg, jax.numpy]))
 
 
-def _record(samples, harness, args, modules):
+def _recorded(harness, args, modules):
     primitive = harness.params.get("prim")
     if primitive is not None and harness.fun.__name__ == "<lambda>" and len(args) <= 2:
-        samples.add("jax.lax." + str(primitive), args, {}, "harnesses")
-        return
+        return "jax.lax." + str(primitive), args, {}, "harnesses"
     try:
         with _Recorder(modules):
             harness.dyn_fun(*args)
     except _Recorded as found:
-        samples.add(*(found.args + ("harnesses",)))
+        return found.args + ("harnesses",)
     except Exception:  # it called something that is no public function
-        samples.unwritten += 1
+        pass
+    return None
 
 
 def _records(samples):

@@ -9,6 +9,9 @@ import numpy as np
 from .forms import FormError
 from .samples import Samples
 
+#: What the tests gave to ``run_layer_test``, and what was missing, once they were run.
+_RECORDED, _MISSING = [], []
+
 
 def list_samples(options):
     """Return the calls and their arrays."""
@@ -26,25 +29,12 @@ def _convert(value, arrays):
 
 def _layer_tests(samples):
     import keras
-    from keras.src import testing
 
-    recorded = []
-
-    def record(self, layer_class, init_kwargs, *args, **kwargs):
-        names = ["input_shape", "input_dtype", "input_sparse", "input_data"]
-        given = dict(zip(names, args), **kwargs)
-        recorded.append((layer_class, init_kwargs, given))
-
-    original = testing.TestCase.run_layer_test
-    testing.TestCase.run_layer_test = record
-    try:
-        for module in _test_modules(samples):
-            for test in _tests_of(module):
-                _run(test)
-    finally:
-        testing.TestCase.run_layer_test = original
+    if not _RECORDED:
+        _run_tests()
+    samples.missing.extend(_MISSING)
     rng = np.random.RandomState(0)
-    for layer_class, init_kwargs, given in recorded:
+    for layer_class, init_kwargs, given in _RECORDED:
         name = layer_class.__name__
         if getattr(keras.layers, name, None) is layer_class:
             inputs = _inputs(given, rng)
@@ -52,7 +42,25 @@ def _layer_tests(samples):
                 samples.add_object("keras.layers." + name, ([], init_kwargs), ([inputs], {}), "layer tests")
 
 
-def _test_modules(samples):
+def _run_tests():
+    from keras.src import testing
+
+    def record(self, layer_class, init_kwargs, *args, **kwargs):
+        names = ["input_shape", "input_dtype", "input_sparse", "input_data"]
+        given = dict(zip(names, args), **kwargs)
+        _RECORDED.append((layer_class, init_kwargs, given))
+
+    original = testing.TestCase.run_layer_test
+    testing.TestCase.run_layer_test = record
+    try:
+        for module in _test_modules():
+            for test in _tests_of(module):
+                _run(test)
+    finally:
+        testing.TestCase.run_layer_test = original
+
+
+def _test_modules():
     import keras
 
     root = os.path.dirname(inspect.getfile(keras))
@@ -64,7 +72,7 @@ def _test_modules(samples):
                 try:
                     yield importlib.import_module(path)
                 except Exception as error:  # a test that wants what is not installed
-                    samples.missing.append("{}: {}".format(path, error))
+                    _MISSING.append("{}: {}".format(path, error))
 
 
 def _tests_of(module):
