@@ -207,9 +207,9 @@ def by_onednn(finding: Finding, tried: Tried) -> list[Evidence]:
     """Of a library's own function below a layer, oneDNN is to blame where its switch alone changes the answer."""
     api = finding.diagnosis.api or ""
     below = [item for item in finding.diagnosis.observations if item.code == "descended"]
-    states = {setting.value: seen for setting, seen in tried.shown.items() if setting.name in ONEDNN_SWITCHES}
-    gone = next((value for value, seen in states.items() if not seen), None)
-    if not below or api.startswith(_FRONT_END) or gone is None or not any(states.values()):
+    gone = next((setting.value for setting in tried.missing if setting.name in ONEDNN_SWITCHES), None)
+    kept = any(setting.name in ONEDNN_SWITCHES for setting in tried.needed)
+    if not below or api.startswith(_FRONT_END) or gone is None or not kept:
         return []
     return [observed("by-onednn", api=api, gone="off" if gone == "0" else "on")]
 

@@ -23,7 +23,7 @@ class Unprintable(Exception):  # noqa: N818 (a reason, not an error)
 
 
 def as_given(item: Json) -> str:
-    """A parameter that a library was given as it is: a list stays one, which not everything that takes a tuple takes."""
+    """A parameter as a library was given it: a list stays one, and not everything that takes a tuple takes that."""
     return f"[{', '.join(map(as_given, item))}]" if isinstance(item, (list, tuple)) else value(item)
 
 
