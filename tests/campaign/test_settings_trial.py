@@ -152,6 +152,8 @@ def below_a_layer(api: str, *codes: str) -> Finding:
             {OFF: True, ON: False},
             ["on"],
         ),
+        ({OFF: False}, ["off"]),
+        ({OFF: True}, []),
         ({OFF: True, ON: True}, []),
         ({OFF: False, ON: False}, []),
         ({Setting("threads", "2"): False}, []),

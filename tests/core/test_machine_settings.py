@@ -74,6 +74,12 @@ def test_a_setting_with_one_value_that_hides_it_needs_nothing_that_was_not_seen(
     assert Tried({ONEDNN_OFF: False, ONEDNN_ON: False}, "AVX2").needed == ()
 
 
+@pytest.mark.parametrize(("tried", "needed"), [(ONEDNN_OFF, ONEDNN_ON), (ONEDNN_ON, ONEDNN_OFF)])
+def test_a_switch_that_was_tried_in_one_state_needs_the_other(tried: Setting, needed: Setting) -> None:
+    assert Tried({tried: False}, "AVX2").needed == (needed,)
+    assert Tried({SSE: False}).needed == (), "of what has many values, none follows"
+
+
 def test_threads_are_set_for_every_library() -> None:
     found = variables_of([Setting("threads", "1"), SCALAR])
     assert found == {**dict.fromkeys(THREAD_VARIABLES, "1"), "ATEN_CPU_CAPABILITY": "default"}

@@ -16,6 +16,7 @@ from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.rows import one_row
+from tensorparity.core.severity import Severity, severity_of
 from tensorparity.core.traits import TargetTraits, Traits
 from tensorparity.core.verdict import Judgement, Kind
 from tensorparity.operators.functions.catalogue import OPERATORS, operator_of
@@ -168,3 +169,15 @@ def test_only_measuring_blames_nobody_for_numbers_but_for_exceptions() -> None:
         (found,) = examiner.examine([Ask(batch("tanh"), oracles=("operator_errors",))])
         assert [suspicion.kind for suspicion in found.judged.suspicions] == kinds
         assert {suspicion.oracle for suspicion in found.judged.suspicions} <= {"precision"}
+
+
+@pytest.mark.parametrize(("by", "severity"), [(2.0, Severity.WRONG), (1.0001, Severity.DIGITS)])
+def test_how_bad_it_is_depends_on_by_how_much(by: float, severity: Severity) -> None:
+    def off(case: Case, right: Array) -> Array:
+        return (right.astype(np.float64) * by).astype(right.dtype)
+
+    _, found = examine(Faulty(off), batch("sqrt"), oracle="")
+    (suspicion,) = found.judged.suspicions
+    assert suspicion.kind is Kind.PRECISION
+    assert suspicion.diagnosis.relative == pytest.approx(by - 1, rel=1e-2)
+    assert severity_of(suspicion.kind, suspicion.diagnosis) is severity

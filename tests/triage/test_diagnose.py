@@ -231,3 +231,15 @@ class TestVote:
     def test_two_alone_blame_nobody(self, measure: Measure, fake_runner: Any, model: Model) -> None:
         runner = fake_runner(targets=TARGETS[:2], custom={"Mystery": np.abs}, planted={"fake:b": {"mystery": bump()}})
         assert accused(measure(runner, model)) == []
+
+
+@pytest.mark.parametrize(("errors", "quoted"), [((K / 2, K / 3), 2), ((9 * K, 5 * K), 0)])
+def test_who_agrees_is_never_worse_than_the_accused(errors: tuple[float, float], quoted: int) -> None:
+    """One gives NaN, and is accused; who is off as well is not, and does not testify either."""
+    builder = GraphBuilder()
+    node = builder.build(builder.add("ReLU", builder.input("x", (2,)))).nodes[0]
+    found = NodeErrors(node, {TARGETS[0]: float("inf"), **dict(zip(TARGETS[1:], errors, strict=True))}, mutual=1e9)
+    (accusation,) = accuse([found], KERAS)
+    assert accusation.diagnosis.suspects == TARGETS[:1]
+    said = [item.data["targets"] for item in accusation.diagnosis.observations if item.code == "agree"]
+    assert sum(map(len, said)) == quoted

@@ -26,7 +26,7 @@ from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import load_fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.examine import Examiner
-from tensorparity.triage.witnesses import with_testimonies, witnesses_among
+from tensorparity.triage.witnesses import ERRORS, with_testimonies, witnesses_among
 
 from ..stepping import ExaminedSteps
 
@@ -118,6 +118,26 @@ def test_a_witness_is_judged_with_the_settings_of_the_campaign(
     examiner = Examiner(runner, setup, settings={"strict": {"accused": accused}})
     (found,) = with_testimonies(examiner, [suspicion(relu_case(), oracle="strict")], [ACCUSED])
     assert said in said_of(found)[-1]
+
+
+class Excusing(Strict):
+    """An oracle that accuses one target and excuses another, which is further off."""
+
+    def judge(self, seen: Seen) -> Judged:
+        found = super().judge(seen)
+        accused = replace(found.suspicions[0], diagnosis=replace(found.suspicions[0].diagnosis, threshold=100.0))
+        return replace(found, suspicions=(accused,), measures={ERRORS: {"keras:jax": [300.0], WITNESS: [self.off]}})
+
+    off = 0.0
+
+
+@pytest.mark.parametrize(("off", "lines"), [(99.0, 2), (101.0, 1), (1e6, 1)])
+def test_a_witness_is_never_worse_than_the_accused(off: float, lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ORACLES._loaded, "strict", type("Excusing", (Excusing,), {"off": off}))
+    setup = Setup(targets=TARGETS, traits=traits_of([*TARGETS, WITNESS]))
+    examiner = Examiner(Witness(answered({WITNESS: WRONG})[WITNESS]), setup)
+    (found,) = with_testimonies(examiner, [suspicion(relu_case(), oracle="strict")], [ACCUSED])
+    assert len(said_of(found)) == lines
 
 
 def test_who_has_nothing_to_say_is_not_quoted() -> None:

@@ -32,7 +32,7 @@ from ..triage.reduction.preparation import Prepared, ReducingSettings
 from ..triage.reproduce.pinned import with_settings
 from ..triage.reproduce.script import Reproducer
 from ..triage.reproduce.scripts import verify
-from .budget import StopReason, latest_end
+from .budget import SEARCHING, StopReason, latest_end
 from .events import Listener
 from .loop import run_engines
 from .session import CampaignSession
@@ -76,17 +76,19 @@ def run_and_try_settings(
     seconds: float | None,
     cases: int | None,
     began: float,
+    searching: float = SEARCHING,
 ) -> StopReason:
     """Run engines, and try what they found under other settings, all of it in the time there is.
 
     Args:
         seconds: the whole time on the wall; None where only the cases count.
         began: when it began to count, on the monotonic clock.
+        searching: the share of an engine's time that goes into running cases while something waits to be confirmed.
     """
     trying = reducing.settings_seconds if reducing and session.local else 0.0
     kept = _KEPT * seconds if seconds is not None and 0 < trying < math.inf else 0.0
     left = None if seconds is None else seconds - kept
-    stop = run_engines(session, engines, seconds=left, cases=cases, began=began)
+    stop = run_engines(session, engines, seconds=left, cases=cases, began=began, searching=searching)
     if trying and session.local and stop is not StopReason.INTERRUPTED:
         ends = began + latest_end(seconds) if kept and seconds is not None else math.inf
         if not try_settings(session, session.local, tell, trying, ends):
@@ -205,9 +207,9 @@ def by_onednn(finding: Finding, tried: Tried) -> list[Evidence]:
     """Of a library's own function below a layer, oneDNN is to blame where its switch alone changes the answer."""
     api = finding.diagnosis.api or ""
     below = [item for item in finding.diagnosis.observations if item.code == "descended"]
-    states = {setting.value: seen for setting, seen in tried.shown.items() if setting.name in ONEDNN_SWITCHES}
-    gone = next((value for value, seen in states.items() if not seen), None)
-    if not below or api.startswith(_FRONT_END) or gone is None or not any(states.values()):
+    gone = next((setting.value for setting in tried.missing if setting.name in ONEDNN_SWITCHES), None)
+    kept = any(setting.name in ONEDNN_SWITCHES for setting in tried.needed)
+    if not below or api.startswith(_FRONT_END) or gone is None or not kept:
         return []
     return [observed("by-onednn", api=api, gone="off" if gone == "0" else "on")]
 

@@ -16,6 +16,7 @@ from .options import (
     reducing_settings,
     runner_settings,
     running_options,
+    settings_option,
     show,
     split_names,
     write_report,
@@ -38,6 +39,7 @@ from .options import (
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @reducing_options
+@settings_option
 @running_options
 def command(
     rules: tuple[str, ...],
@@ -52,6 +54,7 @@ def command(
     out: Path,
     no_reduce: bool,
     reduce_budget: float,
+    try_settings: bool | None,
     targets: str | None,
     seed: int,
     sections: Any,
@@ -81,7 +84,7 @@ def command(
         folder=out if store and "://" in store else None,  # a database keeps no files
         resume=resume,
         runner=runner_settings(**running),
-        reducing=reducing_settings(no_reduce, reduce_budget, most=most),
+        reducing=reducing_settings(no_reduce, reduce_budget, most=most, try_settings=try_settings, budget=budget),
     )
     settings = EquivSettings(run, split_names(rules), split_names(apis), inputs)
     if only_list:

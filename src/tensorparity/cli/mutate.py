@@ -17,6 +17,7 @@ from .options import (
     reducing_settings,
     runner_settings,
     running_options,
+    settings_option,
     show,
     write_report,
 )
@@ -95,6 +96,7 @@ _LEVELS = ("net", "input", "weight", "input+weight", "all")
 @click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
 @click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
 @reducing_options
+@settings_option
 @running_options
 def command(
     models: tuple[str, ...],
@@ -110,6 +112,7 @@ def command(
     out: Path,
     no_reduce: bool,
     reduce_budget: float,
+    try_settings: bool | None,
     targets: str | None,
     seed: int,
     sections: Any,
@@ -141,7 +144,13 @@ def command(
         store=store or out,
         folder=out if store and "://" in store else None,
         resume=resume,
-        reducing=reducing_settings(no_reduce, reduce_budget, most=math.inf if budget is None else budget / 2),
+        reducing=reducing_settings(
+            no_reduce,
+            reduce_budget,
+            most=math.inf if budget is None else budget / 2,
+            try_settings=try_settings,
+            budget=budget,
+        ),
         runner=runner_settings(**rest),
         sections=sections,
     )

@@ -225,9 +225,18 @@ def settings_option(function: F) -> F:
 
 
 def reducing_settings(
-    no_reduce: bool, reduce_budget: float, most: float | None = None, try_settings: bool | None = False
+    no_reduce: bool,
+    reduce_budget: float,
+    most: float | None = None,
+    try_settings: bool | None = False,
+    budget: float | None = None,
 ) -> Any:
-    """The settings out of the options; ``most`` bounds the time for all defects together."""
+    """The settings out of the options.
+
+    Args:
+        most: bounds the time for all defects together.
+        budget: of the whole run, where that is another.
+    """
     from ..triage.known_differences import read_known
     from ..triage.reduction.preparation import ReducingSettings
     from ..triage.reduction.reducer import ReductionBudget
@@ -238,7 +247,7 @@ def reducing_settings(
     return ReducingSettings(
         ReductionBudget(seconds=reduce_budget),
         seconds=seconds,
-        settings_seconds=settings_seconds(try_settings, most),
+        settings_seconds=settings_seconds(try_settings, most if budget is None else budget),
         accepted=tuple(read_known()),
     )
 

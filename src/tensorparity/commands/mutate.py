@@ -12,9 +12,9 @@ from .. import __version__
 from ..campaign.budget import StopReason
 from ..campaign.events import Event, Listener, Progress, silent, to_all
 from ..campaign.filing import target_facts
-from ..campaign.loop import run_engines
 from ..campaign.sections import Sections
 from ..campaign.session import CampaignSession
+from ..campaign.settings_trial import run_and_try_settings
 from ..campaign.tally import CampaignTally, EngineTally
 from ..core.errors import UsageError
 from ..core.jsontext import Json
@@ -118,9 +118,11 @@ class Mutate:
         self._engine = AudeeEngine(setup, seeds)
         examiner = Examiner(runner, setup, oracle=settings.oracle, settings=settings.sections.oracles)
         self._campaign = self._open_campaign(seeds)
-        preparation = Preparation(runner, examiner, settings.reducing, listener)
+        preparation = Preparation(runner, examiner, settings.reducing, listener, settings.runner.time_limit)
         emit = to_all([self.tally, self._watch])
-        self.session = CampaignSession(examiner, preparation, emit, store, self._campaign, settings.runner.faults)
+        self.session = CampaignSession(
+            examiner, preparation, emit, store, self._campaign, settings.runner.faults, local=runner
+        )
         self.stop = StopReason.CASES
 
     def _open_campaign(self, seeds: Sequence[SeedModel]) -> int:
@@ -141,8 +143,15 @@ class Mutate:
     def run(self) -> None:
         """Until everything is searched or the budget is used up; Ctrl-C ends the run, not the report."""
         seconds = None if self._settings.cases is not None else self._settings.budget
-        self.stop = run_engines(
-            self.session, [self._engine], seconds=seconds, cases=self._settings.cases, searching=_SEARCHING
+        self.stop = run_and_try_settings(
+            self.session,
+            [self._engine],
+            self._tell,
+            self._settings.reducing,
+            seconds=seconds,
+            cases=self._settings.cases,
+            began=time.monotonic(),
+            searching=_SEARCHING,
         )
         self._store.finish_campaign(self._campaign, self.stop.value)
 

@@ -101,7 +101,14 @@ class Tried:
             return min([*seen, plain], key=lambda setting: list(INSTRUCTION_SETS).index(setting.instruction_set))
         if name == THREADS:
             return Setting(THREADS, "1")
+        if not seen and name in ONEDNN_SWITCHES:
+            return self._other_state(name)
         return seen[0] if seen else None
+
+    def _other_state(self, name: str) -> Setting | None:
+        """A switch has two states: where one was tried and shows nothing, the plain run, which did, had the other."""
+        tried = [setting.value for setting in self.shown if setting.name == name]
+        return Setting(name, "0" if tried == ["1"] else "1") if len(tried) == 1 else None
 
     def to_json(self) -> Json:
         found: dict[str, Json] = {"shown": "always" if self.always else "only with some"}

@@ -39,13 +39,19 @@ _BY_KIND = {
     Kind.HANG: Severity.CRASH,
     Kind.NAN: Severity.NAN,
     Kind.ERROR: Severity.REFUSES_VALID,
+}
+#: Kinds in which how wrong it is depends on by how much; and what counts where that is not known.
+_BY_SIZE = {
+    Kind.INCONSISTENCY: Severity.WRONG,
+    Kind.EQUIVALENCE: Severity.WRONG,
     Kind.PRECISION: Severity.DIGITS,
 }
-#: Kinds in which how wrong it is depends on by how much.
-_BY_SIZE = frozenset([Kind.INCONSISTENCY, Kind.EQUIVALENCE])
 
 
 def severity_of(kind: Kind, diagnosis: Diagnosis) -> Severity:
     """By the kind and, where numbers differ, by how much of the output that is."""
-    small = diagnosis.relative is not None and diagnosis.relative < DIGITS
-    return Severity.DIGITS if kind in _BY_SIZE and small else _BY_KIND.get(kind, Severity.WRONG)
+    if kind not in _BY_SIZE:
+        return _BY_KIND.get(kind, Severity.WRONG)
+    if diagnosis.relative is None:
+        return _BY_SIZE[kind]
+    return Severity.DIGITS if diagnosis.relative < DIGITS else Severity.WRONG

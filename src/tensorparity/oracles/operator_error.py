@@ -28,6 +28,7 @@ from ..operators.reference.rounding import K
 from .base import Steps, Stepwise
 from .both_ways import answered_both_ways
 from .defined_elsewhere import defined_elsewhere, limited_words
+from .measure.node_errors import relative_error
 from .measure.operator_errors import measure_targets
 from .measure.special_values import special, wrong_elements
 from .operator_blame import CallBlame, best_truth, blame_call
@@ -134,9 +135,19 @@ class _Accused:
         return float(self.outputs[target].ravel()[place])
 
     def true_value(self, place: int) -> float:
+        return float(self._truth.ravel()[place])
+
+    @property
+    def relative(self) -> float | None:
+        """The largest error of the row as a share of its largest number."""
+        with np.errstate(all="ignore"):
+            return relative_error(self.outputs[self.target], self._truth)
+
+    @property
+    def _truth(self) -> Array:
         arrays = self.operator.operand_arrays(self.alone.inputs)
         truth = best_truth(self.operator, _params(self.alone), arrays, self.noted.dtype)
-        return float(np.broadcast_to(truth.value, self.outputs[self.target].shape).ravel()[place])
+        return np.broadcast_to(truth.value, self.outputs[self.target].shape)
 
     def suspicion(self) -> Suspicion:
         noted, blame = self.noted, self.blame
@@ -152,6 +163,7 @@ class _Accused:
             evidence=(*_evidence(self, place), *_excuses(self.defined, freedom)),
             measure=Measure(MEASURE, blame.units[self.target]),
             threshold=K,
+            relative=self.relative,
         )
         targets = (*(blame.suspects or tuple(blame.units)), *blame.within[:_WITNESSES])
         shape = self.outputs[self.target].shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..core.endings import ended_badly
 from ..core.evidence import observed
@@ -31,6 +32,7 @@ class RefusalOracle(CaseOracle):
     name = "refusal"
 
     def look(self, seen: Seen, outcomes: Outcomes) -> Asking[Statement]:
+        outcomes = {target: outcome for target, outcome in outcomes.items() if _was_asked(seen, target)}
         died = {target: outcome for target, outcome in outcomes.items() if outcome.status is Status.CRASHED}
         alone = all(target in died for target, outcome in outcomes.items() if ended_badly(outcome))
         completed = any(outcome.completed for outcome in outcomes.values())
@@ -46,6 +48,12 @@ class RefusalOracle(CaseOracle):
             if invalid
             else doubts("nothing in it is ruled out")
         )
+
+
+def _was_asked(seen: Seen, target: str) -> bool:
+    """Whether a target was given what must be refused: who cannot train is not given the optimizer."""
+    ran = seen.ran[0].get(target) if seen.ran else None
+    return ran is None or ruled_out(replace(seen.case, procedure=ran.procedure)) is not None or not ruled_out(seen.case)
 
 
 def _suspicion_of_acceptance(seen: Seen, outcomes: Outcomes, node: Node, invalid: dict[str, Json]) -> Suspicion:

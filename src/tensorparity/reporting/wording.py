@@ -83,4 +83,6 @@ def _escape(char: str) -> str:
 def _parameter(value: Json) -> str:
     if isinstance(value, float):
         return number(value) if not math.isfinite(value) else repr(value)
+    if isinstance(value, (list, tuple)):  # as a layer is given it, and as a store has it
+        return f"[{', '.join(map(_parameter, value))}]"
     return repr(value)

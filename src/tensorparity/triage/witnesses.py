@@ -106,7 +106,10 @@ def _judge_everybody(examiner: Examiner, suspicion: Suspicion, outcomes: Mapping
 
 
 def _evidence_of(name: str, suspicion: Suspicion, judged: Judged) -> Evidence | None:
-    """Whether a witness is right about what was convicted; nothing where its answer was not judged."""
+    """Whether a witness is right about what was convicted; nothing where its answer was not judged.
+
+    Who is off by more than rounding is not called right, though nobody accuses him: he may be worse than the accused.
+    """
     here = [s for s in judged.suspicions if s.stage is suspicion.stage and s.diagnosis.api == suspicion.diagnosis.api]
     decided = here or any(verdict.judgement is Judgement.PASS for verdict in judged.verdicts)
     errors = judged.measures.get(ERRORS, {})
@@ -115,6 +118,8 @@ def _evidence_of(name: str, suspicion: Suspicion, judged: Judged) -> Evidence | 
     wrong = any(name in found.diagnosis.suspects for found in here)
     limit = next((found.diagnosis.threshold for found in here if found.diagnosis.threshold is not None), None)
     ratio = max(errors[name]) / limit if name in errors and limit else None
+    if not wrong and ratio is not None and not ratio <= 1.0:
+        return None
     return observed("witness", target=name, right=not wrong, ratio=ratio)
 
 

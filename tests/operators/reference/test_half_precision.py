@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 
 from tensorparity.core.graph import Node, Ref
 from tensorparity.core.policies import policy_named
+from tensorparity.core.verdict import Kind
 from tensorparity.operators.reference.evaluate import evaluate_node
 from tensorparity.operators.reference.rounding import K, error_units
 from tensorparity.oracles.measure.backward import layer_function
-from tensorparity.oracles.measure.diagnose import blame
+from tensorparity.oracles.measure.diagnose import accusation_of, blame
 from tensorparity.oracles.measure.isolated_nodes import with_dtypes
 from tensorparity.oracles.measure.node_errors import NodeErrors
 from tensorparity.targets.catalogue import TARGETS, traits_of
@@ -71,6 +74,18 @@ def test_another_dtype_than_the_policy_s_is_wrong_whatever_the_values():
     klass, suspects = blame(errors, dict.fromkeys(answers, "keras"))
     assert klass is not None
     assert suspects == ("keras:one",)
+
+
+def test_wrong_numbers_of_others_come_before_the_dtype_of_one():
+    answers = {"keras:one": [np.ones(1, np.float32)], "keras:two": [np.ones(1, np.float64)]}
+    wrong = NodeErrors(DENSE, dict.fromkeys(answers, 1e4))
+    errors = with_dtypes(wrong, answers, "float32", traits=TRAITS)
+    assert not errors.dtypes
+    accusation = accusation_of(*blame(errors, dict.fromkeys(answers, "keras")), [errors])
+    assert accusation.kind is Kind.INCONSISTENCY
+    assert accusation.diagnosis.suspects == ("keras",)
+    alone = with_dtypes(replace(wrong, errors={"keras:one": 0.0, "keras:two": 1e4}), answers, "float32", traits=TRAITS)
+    assert dict(alone.dtypes) == {"keras:two": "float64"}, "its numbers are wrong by its dtype, for all we know"
 
 
 def test_all_alike_and_far_from_the_reference_is_nobody_s_fault_in_half():

@@ -94,3 +94,8 @@ def test_names() -> None:
     for text in ("keras..sum", "Dense()", "Dense.x()"):
         with pytest.raises(literals.Unprintable):
             literals.dotted_name(text)
+
+
+def test_a_list_that_a_layer_was_given_stays_one() -> None:
+    assert literals.as_given([-2, [1, 0.5]]) == literals.as_given((-2, (1, 0.5))) == "[-2, [1, 0.5]]"
+    assert literals.as_given("same") == '"same"'

@@ -328,7 +328,8 @@ def _judge_gradients(
         test = test.or_else(examine(function.otherwise))
     if not test.measured:
         return GradientErrors(vote, differ=differ)
-    absolute = {target: vote.absolute.get(target, 0.0) for target in test.errors}
+    # who is right may be as far from what was voted as another slope is
+    absolute = {target: vote.absolute.get(target, 0.0) if error > K else 0.0 for target, error in test.errors.items()}
     errors = replace(vote, errors=test.errors, absolute=absolute, judged_by="reference", unsettled=False)
     return GradientErrors(errors, test, differ)
 

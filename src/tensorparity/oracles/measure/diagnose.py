@@ -188,7 +188,8 @@ def evidence(
         return [*errors.said.values(), *answered]
     node = errors.node
     accused = [target for target in errors.errors if target in suspects]
-    others = [target for target in errors.errors if target not in suspects]
+    # who is off as well is no witness, whatever excuses him: he may be worse than the accused
+    others = [target for target, error in errors.errors.items() if target not in suspects and not error > errors.limit]
     blameless = klass in (Class.PRECISION, Class.SPECIFICATION) or not accused
     lines = [_error(errors, target, how) for target in (errors.errors if blameless else accused)]
     if errors.freedom:

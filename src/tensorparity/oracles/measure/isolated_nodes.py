@@ -190,12 +190,17 @@ def in_effective_dtype(
 def with_dtypes(
     errors: NodeErrors, answered: Mapping[str, Sequence[Array]], dtype: str | None, traits: Traits
 ) -> NodeErrors:
-    """The errors, infinite for whoever answers in floats of another dtype than the policy's, if there is one."""
+    """The errors, infinite for whoever answers in floats of another dtype than the policy's, if there is one.
+
+    Wrong numbers that no dtype explains come first: what is wrong with them is another matter.
+    """
     if dtype is None:
         return errors
     policy = policy_named(dtype)
     found = {target: odd_dtype(outputs, policy, traits[target]) for target, outputs in answered.items()}
     other = {target: odd for target, odd in found.items() if odd}
+    if any(error > errors.limit and target not in other for target, error in errors.errors.items()):
+        return replace(errors, rough=policy.half)
     wrong = {target: float("inf") for target in other if target in errors.errors}
     return replace(errors, errors={**errors.errors, **wrong}, dtypes=other, rough=policy.half)
 

@@ -143,7 +143,7 @@ def _place(output: Array, truth: Evaluation) -> tuple[float, Place]:
         return -1.0, Place((), None, None)
     units = error_units(output, truth, dtype_name(output))
     index = tuple(int(part) for part in np.unravel_index(int(np.argmax(units)), units.shape))
-    place = Place(index, _item(output, index), _item(truth.value, index), relative=_relative(output, truth.value))
+    place = Place(index, _item(output, index), _item(truth.value, index), relative=relative_error(output, truth.value))
     return float(units[index]), place
 
 
@@ -155,7 +155,7 @@ def _item(array: Array, index: tuple[int, ...]) -> Json:
     return bool(item) if array.dtype.kind == "b" else int(item) if array.dtype.kind in "iu" else float(item)
 
 
-def _relative(output: Array, true: Array) -> float | None:
+def relative_error(output: Array, true: Array) -> float | None:
     """The largest difference as a share of the largest true number; None where that says nothing."""
     if is_text(output) or is_text(true):
         return None

@@ -147,7 +147,7 @@ def _constructor(node: Node) -> str:
 
 
 def _arguments(params: dict[str, Json]) -> str:
-    return ", ".join(f"{literals.name(name)}={literals.value(item)}" for name, item in params.items())
+    return ", ".join(f"{literals.name(name)}={literals.as_given(item)}" for name, item in params.items())
 
 
 def _call(node: Node, tensors: list[str], training: str = "") -> str:

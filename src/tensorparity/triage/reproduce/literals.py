@@ -22,6 +22,11 @@ class Unprintable(Exception):  # noqa: N818 (a reason, not an error)
     """It cannot be written down in a few lines; the message says what."""
 
 
+def as_given(item: Json) -> str:
+    """A parameter as a library was given it: a list stays one, and not everything that takes a tuple takes that."""
+    return f"[{', '.join(map(as_given, item))}]" if isinstance(item, (list, tuple)) else value(item)
+
+
 def value(item: Json) -> str:
     """A parameter: tuples for lists of numbers, as in the documentation."""
     if isinstance(item, TupleArg):
