@@ -7,7 +7,7 @@ and on those that are accepted every rule that speaks of the function is held ag
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
@@ -21,13 +21,16 @@ from ...core.jsontext import Json
 from ...core.oracle import OUTCOMES, Setup
 from ...core.outcome import Status
 from ...generators.api_inputs import ApiListing
-from ...generators.equivalences.base import LIBRARIES, Equivalence, library_of_name
+from ...generators.equivalences.base import LIBRARIES, ONNX, Equivalence, library_of_name
 from ...generators.equivalences.models import model_name
 from ...oracles.call_rows import ONE_SIDED
+from .counterparts import Counterparts, counterparts, other_of, with_gradients
 from .inputs import InputSource, describe, listings, questions, samples_questions
 from .settings import COMPILED_BY_C, EagleSettings
 from .tables import EagleTally
 
+#: Who says whether two functions mean the same.
+TRIAL = "counterpart_trial"
 #: Functions tried in one round.
 _APIS = 6
 #: Configurations of a function that are tried before anything of them is told.
@@ -38,11 +41,18 @@ _PAIRS = 48
 
 @dataclass
 class _Asked:
-    """What a case was asked for: of which function, and by which rule; None where it is tried plainly."""
+    """What a case was asked for.
+
+    Args:
+        api: of which function.
+        rule: by which rule; None where it is tried plainly.
+        trial: whether the function of another library means the same is only tried.
+    """
 
     api: str
     case: Case
     rule: Equivalence | None = None
+    trial: bool = False
 
 
 @dataclass
@@ -50,8 +60,8 @@ class _Plan:
     """What is left to do, in order."""
 
     apis: deque[tuple[str, int]] = field(default_factory=deque)
-    pairs: deque[tuple[str, Equivalence, Case]] = field(default_factory=deque)
-    last: deque[tuple[str, Equivalence, Case]] = field(default_factory=deque)
+    pairs: deque[_Asked] = field(default_factory=deque)
+    last: deque[_Asked] = field(default_factory=deque)
 
 
 class EagleEngine:
@@ -69,6 +79,7 @@ class EagleEngine:
         self._questions = questions(self._targets, setup.seed)
         self._listings: dict[str, ApiListing] = {}
         self._source: InputSource | None = None
+        self._counterparts = Counterparts({})
         self._plan = _Plan()
         self._rounds: deque[list[_Asked]] = deque()
         self._open = 0
@@ -97,20 +108,21 @@ class EagleEngine:
         targets = self._targets[library_of_name(item.api)]
         if item.rule is None:
             return Ask(item.case, targets, (OUTCOMES,), counted=False)
+        if item.rule.across:
+            both = (targets[0], self._targets[library_of_name(other_of(item.case))][0])
+            return Ask(item.case, both, (TRIAL if item.trial else item.rule.oracle,), counted=not item.trial)
         return Ask(item.case, targets, (item.rule.oracle,) if item.rule.oracle else ())
 
     def _pairs(self) -> list[_Asked]:
         waiting = self._plan.pairs
-        taken = [waiting.popleft() for _ in range(min(_PAIRS, len(waiting)))]
-        return [_Asked(api, case, rule) for api, rule, case in taken]
+        return [waiting.popleft() for _ in range(min(_PAIRS, len(waiting)))]
 
     def _dear_ones(self) -> list[_Asked]:
         """What a C++ compiler is needed for comes last, when nothing else is under way."""
         if self._open:
             return []
         waiting = self._plan.last
-        taken = [waiting.popleft() for _ in range(min(16, len(waiting)))]
-        return [_Asked(api, case, rule) for api, rule, case in taken]
+        return [waiting.popleft() for _ in range(min(16, len(waiting)))]
 
     def _trials(self) -> list[_Asked]:
         assert self._source is not None
@@ -137,6 +149,8 @@ class EagleEngine:
         for item, result in zip(asked, results, strict=False):
             if item.rule is None:
                 self._take_trial(item, result)
+            elif item.trial:
+                self._take_counterpart(item, result)
             else:
                 alone = int(result.facts.get(ONE_SIDED, 0))
                 self.tally.add_pair(item.rule, item.api, item.case.procedure.rows or 1, result.verdicts, alone)
@@ -153,6 +167,7 @@ class EagleEngine:
 
     def _take_inputs(self, replies: Sequence[Json]) -> None:
         self._source = InputSource(self._listings, replies, self._seed)
+        self._counterparts = Counterparts(self._listings)
         self.enumerated = self._source.enumerated()
         names = [api for api in self._source.apis() if self._is_spoken_of(api)]
         np.random.default_rng([self._seed, 19]).shuffle(names)
@@ -161,6 +176,9 @@ class EagleEngine:
             for library in self._targets:
                 if library in rule.libraries():
                     self._plan_own(rule, library)
+            for api, case in self._source.documented() if rule.documented else ():
+                if self._settings.wants(api):
+                    self._plan_rule(rule, _Asked(api, case))
 
     def _plan_own(self, rule: Equivalence, library: str) -> None:
         """The cases that a rule makes itself are accepted as they are."""
@@ -169,7 +187,12 @@ class EagleEngine:
                 self._plan_rule(rule, _Asked(model_name(case), case))
 
     def _is_spoken_of(self, api: str) -> bool:
-        return self._settings.wants(api) and any(rule.applies(api) for rule in self.rules.values())
+        return self._settings.wants(api) and any(self._applies(rule, api) for rule in self.rules.values())
+
+    def _applies(self, rule: Equivalence, api: str) -> bool:
+        listing = self._listings.get(library_of_name(api))
+        described = listing.apis.get(api) if listing is not None else None
+        return rule.applies(api) and (described is None or rule.speaks_of(described))
 
     def _take_trial(self, item: _Asked, result: Result) -> None:
         assert self._source is not None
@@ -181,10 +204,22 @@ class EagleEngine:
 
     def _plan_pairs(self, item: _Asked) -> None:
         for rule in self.rules.values():
-            self._plan_rule(rule, item)
+            if rule.across:
+                tried = self._counterparts.trials(item.api, item.case) if self._applies(rule, item.api) else []
+                self._plan.pairs.extend(_Asked(item.api, case, rule, trial=True) for case in tried)
+            else:
+                self._plan_rule(rule, item)
+
+    def _take_counterpart(self, item: _Asked, result: Result) -> None:
+        """Once two functions mean the same, what they were tried on is judged, and pulled back."""
+        assert item.rule is not None
+        most = min(item.rule.derivative, self._settings.derivatives)
+        for case in self._counterparts.tell(item.api, item.case, result):
+            orders = range((most if _is_differentiable(case) else 0) + 1)
+            self._plan.pairs.extend(_Asked(item.api, with_gradients(case, n), item.rule) for n in orders)
 
     def _plan_rule(self, rule: Equivalence, item: _Asked) -> None:
-        if library_of_name(item.api) not in rule.libraries():
+        if library_of_name(item.api) not in rule.libraries() or not self._applies(rule, item.api):
             return
         most = min(rule.derivative, self._settings.derivatives) if _is_differentiable(item.case) else 0
         for order in range(most + 1):
@@ -193,39 +228,31 @@ class EagleEngine:
             if case is None:
                 continue
             if rule.cost < COMPILED_BY_C:
-                self._plan.pairs.append((item.api, rule, case))
+                self._plan.pairs.append(_Asked(item.api, case, rule))
             elif self._dear[item.api, rule.name] < self._settings.few:
                 self._dear[item.api, rule.name] += 1
-                self._plan.last.append((item.api, rule, case))
+                self._plan.last.append(_Asked(item.api, case, rule))
 
     def tables(self) -> Mapping[str, Json]:
         tables = self.tally.to_json(self.rules, self.enumerated)
         names = {library: listing.apis for library, listing in self._listings.items()}
-        return {**tables, "libraries": sorted(names), "counterparts": counterparts(self.tally.inconsistent_apis, names)}
+        return {
+            **tables,
+            "libraries": sorted(names),
+            "counterparts": counterparts(self.tally.inconsistent_apis, names),
+            "direct_counterparts": self._counterparts.to_json(),
+        }
 
 
 def targets_by_library(setup: Setup) -> dict[str, tuple[str, ...]]:
     """Who runs the functions of each library: those that compile nothing by themselves."""
     found: dict[str, tuple[str, ...]] = {}
-    for library in LIBRARIES:
+    for library in (*LIBRARIES, ONNX):
         able = [t for t in setup.targets if setup.traits[t].calls == library]
         plain = [t for t in able if not setup.traits[t].compiled] or able
         if plain:
             found[library] = tuple(plain)
     return found
-
-
-def counterparts(apis: Iterable[str], listed: Mapping[str, Iterable[str]]) -> dict[str, Json]:
-    """By function, the other libraries that have a function of that name, as far as letters and digits go."""
-    plain = {library: {_plain_name(name) for name in names} for library, names in listed.items()}
-    return {
-        api: [other for other in sorted(plain) if other != library_of_name(api) and _plain_name(api) in plain[other]]
-        for api in sorted(set(apis))
-    }
-
-
-def _plain_name(api: str) -> str:
-    return "".join(letter for letter in api.rpartition(".")[2].lower() if letter.isalnum())
 
 
 def _is_differentiable(case: Case) -> bool:

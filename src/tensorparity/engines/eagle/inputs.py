@@ -16,10 +16,11 @@ from ...core.jsontext import Json
 from ...core.outcome import Outcome, Status
 from ...core.procedure import Goal, Procedure
 from ...generators.api_inputs import ApiInputs, ApiListing, samples_case, shipped_cases
+from ...generators.equivalences.base import ONNX
 from .settings import VALUES
 
 #: Which libraries bring inputs along.
-_WITH_SAMPLES = ("torch", "jax", "keras")
+_WITH_SAMPLES = ("torch", "jax", "keras", ONNX)
 _MOST_ELEMENTS = 4096
 #: Of so many functions, a library is asked for the inputs of those alone.
 _FEW = 200
@@ -80,6 +81,11 @@ class InputSource:
     def enumerated(self) -> dict[str, int]:
         return {library: len(own.inputs.listing.apis) for library, own in self._libraries.items()}
 
+    def documented(self) -> list[tuple[str, Case]]:
+        """Calls of which a library says itself what they give."""
+        shipped = [item for own in self._libraries.values() for item in own.shipped.items()]
+        return [(api, case) for api, cases in sorted(shipped) for case in cases if case.labels]
+
     def is_raw(self, api: str) -> bool:
         return ".raw_ops." in api
 
@@ -92,7 +98,10 @@ class InputSource:
         own = self._libraries[api.partition(".")[0]]
         most = max(1, (2 * (total or count)) // 3)
         shipped = own.shipped.get(api, [])[:most][asked : asked + count]
-        cases = [*shipped, *own.inputs.configurations(api, count - len(shipped))]
+        if own.inputs.listing.samples_only:
+            cases = own.shipped.get(api, [])[asked : asked + count]
+        else:
+            cases = [*shipped, *own.inputs.configurations(api, count - len(shipped))]
         found = []
         for case in cases:
             if not case.inputs or sum(array.size for array in case.inputs.values()) > _MOST_ELEMENTS:
@@ -108,7 +117,8 @@ class InputSource:
         arrays: dict[str, Array] = {
             name: np.stack([np.asarray(one.inputs[name]) for one in drawn]) for name in case.inputs
         }
-        return replace(case, procedure=replace(case.procedure, rows=len(drawn)), inputs=arrays, seed=self._seed)
+        procedure = replace(case.procedure, rows=len(drawn))
+        return replace(case, procedure=procedure, inputs=arrays, labels={}, seed=self._seed)
 
     def learn(self, case: Case, accepted: bool) -> None:
         """Tell the generator whether a call that it proposed was taken."""
