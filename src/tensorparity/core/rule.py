@@ -57,7 +57,8 @@ class Demands:
 class Rule(Protocol):
     """An equivalence, by name; one that has ``demands`` says how much of the answers must agree.
 
-    One that cannot tell the other side from the first alone has ``again(case)``, which is given both.
+    One that cannot tell the other side from the first alone has ``again(case)``, which is given both; one that stands
+    on what is documented of a function has ``said(case)``, its words.
     """
 
     name: str
@@ -198,6 +199,13 @@ RULES: Registry[Rule] = Registry("rule", _OURS)
 def demands_of(name: str) -> Demands:
     """What a rule promises; of one that says nothing, or is not known, agreement up to rounding."""
     return getattr(RULES.get(name), "demands", Demands()) if name in RULES else Demands()
+
+
+def documented_words(case: Case) -> str:
+    """What the rule of an equivalence quotes of the function's documentation; empty where it quotes nothing."""
+    rule = case.counterpart.rule if case.counterpart is not None else ""
+    said: Callable[[Case], str] | None = getattr(RULES.get(rule), "said", None) if rule in RULES else None
+    return said(case) if said is not None else ""
 
 
 def is_fixed(case: Case) -> bool:
