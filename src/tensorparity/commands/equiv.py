@@ -13,6 +13,7 @@ from ..campaign.sections import Sections
 from ..core.errors import UsageError
 from ..core.jsontext import Json
 from ..core.oracle import Setup
+from ..core.traits import TargetTraits
 from ..core.verdict import Kind
 from ..engines.eagle.engine import EagleEngine, targets_by_library
 from ..engines.eagle.inputs import listings, questions
@@ -94,10 +95,10 @@ def choose_libraries(text: str | None) -> list[str]:
     Raises:
         UsageError: for an unknown one, or where nothing is installed.
     """
-    wanted = [part.strip() for part in (text or "tensorflow,torch,jax,keras").split(",") if part.strip()]
+    wanted = [part.strip() for part in (text or "tensorflow,torch,jax,keras,onnx").split(",") if part.strip()]
     chosen: list[str] = []
     for name in wanted:
-        flavours = [target for target in TARGETS.names() if TARGETS.get(target).traits.family == name]
+        flavours = [target for target in TARGETS.names() if name in _libraries_of(TARGETS.get(target).traits)]
         if flavours and name not in TARGETS:
             # what a flavour compiles is compiled by a rule, on the target that compiles nothing by itself
             plain = [target for target in flavours if not _has_plain_twin(target, flavours)]
@@ -107,6 +108,11 @@ def choose_libraries(text: str | None) -> list[str]:
     if not chosen:
         raise UsageError(f"none of {', '.join(wanted)} is installed")
     return list(dict.fromkeys(chosen))
+
+
+def _libraries_of(traits: TargetTraits) -> tuple[str, str]:
+    """Whose front end it has, and whose functions it runs: several runtimes run ONNX's."""
+    return traits.family, traits.calls
 
 
 def _has_plain_twin(target: str, flavours: Sequence[str]) -> bool:
@@ -143,6 +149,11 @@ def spoken_of(known: Mapping[str, ApiListing], eagle: EagleSettings) -> Iterator
             own = rule.own_cases(library, eagle.configurations, 0) if library in rule.libraries() else []
             names.update({model_name(case): library for case in own})
     for api, library in sorted(names.items()):
-        found = [rule.name for rule in rules if library in rule.libraries() and rule.applies(api)]
+        described = known[library].apis.get(api)
+        found = [
+            rule.name
+            for rule in rules
+            if library in rule.libraries() and rule.applies(api) and (described is None or rule.speaks_of(described))
+        ]
         if found and eagle.wants(api):
             yield {"api": api, "library": library, "rules": found}

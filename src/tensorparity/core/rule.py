@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol
 
-from .case import Case, Counterpart
+from .case import ApiCall, Case, Counterpart
 from .registry import Registry
 
 
@@ -59,7 +60,11 @@ class Demands:
 
 
 class Rule(Protocol):
-    """An equivalence, by name; one that has ``demands`` says how much of the answers must agree."""
+    """An equivalence, by name; one that has ``demands`` says how much of the answers must agree.
+
+    One that cannot tell the other side from the first alone has ``again(case)``, which is given both; one that stands
+    on what is documented of a function has ``said(case)``, its words.
+    """
 
     name: str
 
@@ -162,6 +167,10 @@ _OURS: dict[str, str] = {
     "network-eagerly": f"{_EQUIVALENCES}.whole_networks:EAGERLY",
     "network-traced": f"{_EQUIVALENCES}.whole_networks:TRACED",
     "other-backends": f"{_EQUIVALENCES}.other_backends:OTHER_BACKENDS",
+    "function-body": f"{_EQUIVALENCES}.onnx_operators:FUNCTION_BODY",
+    "other-runtimes": f"{_EQUIVALENCES}.onnx_operators:OTHER_RUNTIMES",
+    "random-properties": f"{_EQUIVALENCES}.random_properties:RANDOM_PROPERTIES",
+    "direct-counterparts": f"{_EQUIVALENCES}.direct_counterparts:DIRECT_COUNTERPARTS",
     "numpy-twin": f"{_EQUIVALENCES}.numpy_twin:NUMPY_TWIN",
     "slopes": f"{_EQUIVALENCES}.other_gradients:SLOPES",
     "forward-mode": f"{_EQUIVALENCES}.other_gradients:FORWARD_MODE",
@@ -201,8 +210,19 @@ def demands_of(name: str) -> Demands:
     return getattr(RULES.get(name), "demands", Demands()) if name in RULES else Demands()
 
 
+def documented_words(case: Case) -> str:
+    """What the rule of an equivalence quotes of the function's documentation; empty where it quotes nothing."""
+    rule = case.counterpart.rule if case.counterpart is not None else ""
+    said: Callable[[Case], str] | None = getattr(RULES.get(rule), "said", None) if rule in RULES else None
+    return said(case) if said is not None else ""
+
+
 def is_fixed(case: Case) -> bool:
-    """It is an equivalence whose other side no rule can make anew, so that nothing of it may be changed."""
+    """Nothing of it may be changed: what its call should give is known of these inputs alone, or no rule can make the
+    other side of an equivalence anew.
+    """
+    if isinstance(case.subject, ApiCall) and case.labels:
+        return True
     return case.counterpart is not None and case.counterpart.rule not in RULES
 
 
@@ -214,5 +234,8 @@ def with_counterpart(case: Case) -> Case | None:
     if case.counterpart is None or is_fixed(case):
         return case
     rule = case.counterpart.rule
+    again: Callable[[Case], Case | None] | None = getattr(RULES.get(rule), "again", None)
+    if again is not None:
+        return again(case)
     other = RULES.get(rule).counterpart(replace(case, counterpart=None))
     return replace(case, counterpart=replace(other, rule=rule)) if other is not None else None

@@ -18,13 +18,13 @@ from ..core.call import CALLED, ApiCall
 from ..core.case import Case
 from ..core.channels import is_exact, same
 from ..core.endings import DEADLY, KIND_OF_ENDING, ended_badly
-from ..core.evidence import observed
+from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.messages import gist
 from ..core.oracle import Answer, Check, Judged, Seen
 from ..core.outcome import Failure, Outcome, Status
 from ..core.rows import one_row
-from ..core.rule import Agreement, Demands, demands_of
+from ..core.rule import Agreement, Demands, demands_of, documented_words
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Stage, Verdict
 from .base import Asking, Steps, Stepwise
@@ -33,7 +33,7 @@ from .measure.call_freedoms import determined_output, freedom_of_call, lacks
 from .measure.neighbourhood import Neighbourhood, in_float64, neighbourhood
 from .measure.roundoff import SCREEN, output_units
 from .statements import BY_NOTHING, BY_REFERENCE
-from .subjects import api_of, call_parameters
+from .subjects import api_call, api_of, call_parameters
 
 #: So many rows of one case are looked into.
 _LOOKED_INTO = 2
@@ -429,7 +429,7 @@ def _suspicion(seen: Seen, target: str, worst: Difference) -> Suspicion:
         (target,),
         api=api_of(case, seen.traits, (target,)),
         parameters=call_parameters(case),
-        evidence=(evidence, place),
+        evidence=(evidence, place, *_quoted(case)),
         measure=Measure("difference", apart) if apart is not None else None,
         threshold=worst.allowed,
         relative=worst.relative,
@@ -437,6 +437,12 @@ def _suspicion(seen: Seen, target: str, worst: Difference) -> Suspicion:
     kind = KIND_OF_ENDING[worst.ended.status] if worst.ended else Kind.EQUIVALENCE
     kind = kind if kind in DEADLY else Kind.EQUIVALENCE
     return Suspicion(kind, diagnosis, case, seen.targets, "", stage, row=worst.row)
+
+
+def _quoted(case: Case) -> tuple[Evidence, ...]:
+    """What the documentation says of the function, where the rule stands on that."""
+    words = documented_words(case)
+    return (observed("formula", api=api_call(case.subject).api, words=words),) if words else ()  # type: ignore[arg-type]
 
 
 def of_rows(case: Case, outcomes: Mapping[str, Outcome]) -> dict[str, int]:

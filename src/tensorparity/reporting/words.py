@@ -537,6 +537,10 @@ def _documentation(data: Data) -> str:
     )
 
 
+def _formula(data: Data) -> str:
+    return f"the documentation of {data['api']} says: {data['words']}"
+
+
 def _defined(data: Data) -> str:
     return f"{data['target']} answers as the library that defines the function: {data['words']}"
 
@@ -846,6 +850,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "unsupported": _unsupported_text,
     "freedom": _freedom,
     "defined": _defined,
+    "formula": _formula,
     "documentation": _documentation,
     "not-again": _not_again,
     "only-together": _only_together,

@@ -7,7 +7,7 @@ and on those that are accepted every rule that speaks of the function is held ag
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
@@ -21,13 +21,16 @@ from ...core.jsontext import Json
 from ...core.oracle import OUTCOMES, Setup
 from ...core.outcome import Status
 from ...generators.api_inputs import ApiListing
-from ...generators.equivalences.base import LIBRARIES, Equivalence, library_of_name
+from ...generators.equivalences.base import LIBRARIES, ONNX, Equivalence, library_of_name
 from ...generators.equivalences.models import model_name
 from ...oracles.call_rows import ONE_SIDED
+from .counterparts import Counterparts, counterparts, other_of, with_gradients
 from .inputs import InputSource, describe, listings, questions, samples_questions
 from .settings import COMPILED_BY_C, EagleSettings
 from .tables import EagleTally
 
+#: Who says whether two functions mean the same.
+TRIAL = "counterpart_trial"
 #: Functions tried in one round.
 _APIS = 6
 #: Configurations of a function that are tried before anything of them is told: at first, and whenever it is its turn
@@ -39,21 +42,22 @@ _SAMPLED_AT_ONCE = 48
 _PAIRS = 48
 
 
-_Pair = tuple[str, Equivalence, Case]
-
-
 @dataclass
 class _Asked:
-    """What a case was asked for: of which function, and by which rule; None where it is tried plainly.
+    """What a case was asked for.
 
     Args:
+        api: of which function.
+        rule: by which rule; None where it is tried plainly.
         target: who alone is asked for the inputs that it brings along.
+        trial: whether the function of another library means the same is only tried.
     """
 
     api: str
     case: Case
     rule: Equivalence | None = None
     target: str = ""
+    trial: bool = False
 
 
 @dataclass
@@ -61,8 +65,8 @@ class _Plan:
     """What is left to do, in order."""
 
     apis: deque[tuple[str, int]] = field(default_factory=deque)
-    pairs: deque[_Pair] = field(default_factory=deque)
-    last: deque[_Pair] = field(default_factory=deque)
+    pairs: deque[_Asked] = field(default_factory=deque)
+    last: deque[_Asked] = field(default_factory=deque)
     #: Functions whose inputs, as they ship inside, are still to be asked for; in the order of ``apis``.
     unsampled: deque[str] = field(default_factory=deque)
 
@@ -82,6 +86,7 @@ class EagleEngine:
         self._questions = questions(self._targets, setup.seed)
         self._listings: dict[str, ApiListing] = {}
         self._source: InputSource | None = None
+        self._counterparts = Counterparts({})
         self._plan = _Plan()
         self._rounds: deque[list[_Asked]] = deque()
         self._open = 0
@@ -110,6 +115,9 @@ class EagleEngine:
         targets = (item.target,) if item.target else self._targets[library_of_name(item.api)]
         if item.rule is None:
             return Ask(item.case, targets, (OUTCOMES,), counted=False)
+        if item.rule.across:
+            both = (targets[0], self._targets[library_of_name(other_of(item.case))][0])
+            return Ask(item.case, both, (TRIAL if item.trial else item.rule.oracle,), counted=not item.trial)
         return Ask(item.case, targets, (item.rule.oracle,) if item.rule.oracle else ())
 
     def _samples(self) -> list[_Asked]:
@@ -134,16 +142,14 @@ class EagleEngine:
 
     def _pairs(self) -> list[_Asked]:
         waiting = self._plan.pairs
-        taken = [waiting.popleft() for _ in range(min(_PAIRS, len(waiting)))]
-        return [_Asked(api, case, rule) for api, rule, case in taken]
+        return [waiting.popleft() for _ in range(min(_PAIRS, len(waiting)))]
 
     def _dear_ones(self) -> list[_Asked]:
         """What a C++ compiler is needed for comes last, when nothing else is under way."""
         if self._open:
             return []
         waiting = self._plan.last
-        taken = [waiting.popleft() for _ in range(min(16, len(waiting)))]
-        return [_Asked(api, case, rule) for api, rule, case in taken]
+        return [waiting.popleft() for _ in range(min(16, len(waiting)))]
 
     def _trials(self) -> list[_Asked]:
         assert self._source is not None
@@ -165,24 +171,27 @@ class EagleEngine:
             self._take_replies(results)
             return
         self._open -= 1
-        planned: list[_Pair] = []
+        planned: list[_Asked] = []
         for item, result in zip(asked, results, strict=False):
             if item.target:
-                self._source.take_in(describe(result))
+                planned += self._of_documented(self._source.take_in(describe(result)))
                 self._sampling -= 1
             elif item.rule is None:
                 planned += self._take_trial(item, result)
+            elif item.trial:
+                planned += self._take_counterpart(item, result)
             else:
                 alone = int(result.facts.get(ONE_SIDED, 0))
                 self.tally.add_pair(item.rule, item.api, item.case.procedure.rows or 1, result.verdicts, alone)
         # rule by rule, for what is run in one way goes to a compiler together
-        planned.sort(key=lambda pair: (pair[1].cost, pair[1].name, pair[2].procedure.derivative))
+        planned.sort(key=_order)
         self._plan.pairs.extend(planned)
 
     def _take_replies(self, results: Sequence[Result]) -> None:
         """What each library offers."""
         self._listings = listings([describe(result) for result in results])
         self._source = InputSource(self._listings, self._seed)
+        self._counterparts = Counterparts(self._listings)
         self.enumerated = self._source.enumerated()
         names = [api for api in self._source.apis() if self._is_spoken_of(api)]
         np.random.default_rng([self._seed, 19]).shuffle(names)
@@ -199,20 +208,49 @@ class EagleEngine:
             if self._settings.wants(model_name(case)):
                 self._plan.pairs.extend(self._planned(rule, _Asked(model_name(case), case)))
 
-    def _is_spoken_of(self, api: str) -> bool:
-        return self._settings.wants(api) and any(rule.applies(api) for rule in self.rules.values())
+    def _of_documented(self, taken: Mapping[str, Sequence[Case]]) -> list[_Asked]:
+        """Calls of which a library says itself what they give, by the rules about these."""
+        rules = [rule for rule in self.rules.values() if rule.documented]
+        said = [(api, case) for api, cases in sorted(taken.items()) for case in cases if case.labels]
+        return [pair for rule in rules for api, case in said for pair in self._planned(rule, _Asked(api, case))]
 
-    def _take_trial(self, item: _Asked, result: Result) -> list[_Pair]:
+    def _is_spoken_of(self, api: str) -> bool:
+        return self._settings.wants(api) and any(self._applies(rule, api) for rule in self.rules.values())
+
+    def _applies(self, rule: Equivalence, api: str) -> bool:
+        listing = self._listings.get(library_of_name(api))
+        described = listing.apis.get(api) if listing is not None else None
+        return rule.applies(api) and (described is None or rule.speaks_of(described))
+
+    def _take_trial(self, item: _Asked, result: Result) -> list[_Asked]:
         """What is to be held against rules, where it was accepted."""
         assert self._source is not None
         accepted = max((_answered(item.case, result, target) for target in result.endings), default=0)
         self.tally.add_plain(item.api, _shapes(item.case), accepted)
         self._source.learn(item.case, accepted > 0)
-        return [pair for rule in self.rules.values() for pair in self._planned(rule, item)] if accepted else []
+        return [pair for rule in self.rules.values() for pair in self._of_rule(rule, item)] if accepted else []
 
-    def _planned(self, rule: Equivalence, item: _Asked) -> Iterator[_Pair]:
+    def _of_rule(self, rule: Equivalence, item: _Asked) -> Iterator[_Asked]:
+        """The equivalences of a rule and an accepted call."""
+        if not rule.across:
+            yield from self._planned(rule, item)
+        elif self._applies(rule, item.api):
+            for case in self._counterparts.trials(item.api, item.case):
+                yield _Asked(item.api, case, rule, trial=True)
+
+    def _take_counterpart(self, item: _Asked, result: Result) -> list[_Asked]:
+        """Once two functions mean the same, what they were tried on is judged, and pulled back."""
+        assert item.rule is not None
+        most = min(item.rule.derivative, self._settings.derivatives)
+        return [
+            _Asked(item.api, with_gradients(case, order), item.rule)
+            for case in self._counterparts.tell(item.api, item.case, result)
+            for order in range((most if _is_differentiable(case) else 0) + 1)
+        ]
+
+    def _planned(self, rule: Equivalence, item: _Asked) -> Iterator[_Asked]:
         """The equivalences of a rule and a case; those that take a C++ compiler are put off."""
-        if library_of_name(item.api) not in rule.libraries():
+        if library_of_name(item.api) not in rule.libraries() or not self._applies(rule, item.api):
             return
         most = min(rule.derivative, self._settings.derivatives) if _is_differentiable(item.case) else 0
         for order in range(most + 1):
@@ -221,21 +259,26 @@ class EagleEngine:
             if case is None:
                 continue
             if rule.cost < COMPILED_BY_C:
-                yield item.api, rule, case
+                yield _Asked(item.api, case, rule)
             elif self._dear[item.api, rule.name] < self._settings.few:
                 self._dear[item.api, rule.name] += 1
-                self._plan.last.append((item.api, rule, case))
+                self._plan.last.append(_Asked(item.api, case, rule))
 
     def tables(self) -> Mapping[str, Json]:
         tables = self.tally.to_json(self.rules, self.enumerated)
         names = {library: listing.apis for library, listing in self._listings.items()}
-        return {**tables, "libraries": sorted(names), "counterparts": counterparts(self.tally.inconsistent_apis, names)}
+        return {
+            **tables,
+            "libraries": sorted(names),
+            "counterparts": counterparts(self.tally.inconsistent_apis, names),
+            "direct_counterparts": self._counterparts.to_json(),
+        }
 
 
 def targets_by_library(setup: Setup) -> dict[str, tuple[str, ...]]:
     """Who runs the functions of each library: those that compile nothing by themselves."""
     found: dict[str, tuple[str, ...]] = {}
-    for library in LIBRARIES:
+    for library in (*LIBRARIES, ONNX):
         able = [t for t in setup.targets if setup.traits[t].calls == library]
         plain = [t for t in able if not setup.traits[t].compiled] or able
         if plain:
@@ -243,17 +286,9 @@ def targets_by_library(setup: Setup) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def counterparts(apis: Iterable[str], listed: Mapping[str, Iterable[str]]) -> dict[str, Json]:
-    """By function, the other libraries that have a function of that name, as far as letters and digits go."""
-    plain = {library: {_plain_name(name) for name in names} for library, names in listed.items()}
-    return {
-        api: [other for other in sorted(plain) if other != library_of_name(api) and _plain_name(api) in plain[other]]
-        for api in sorted(set(apis))
-    }
-
-
-def _plain_name(api: str) -> str:
-    return "".join(letter for letter in api.rpartition(".")[2].lower() if letter.isalnum())
+def _order(item: _Asked) -> tuple[int, str, int]:
+    assert item.rule is not None
+    return item.rule.cost, item.rule.name, item.case.procedure.derivative
 
 
 def _is_differentiable(case: Case) -> bool:

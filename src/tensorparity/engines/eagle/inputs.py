@@ -16,10 +16,11 @@ from ...core.jsontext import Json
 from ...core.outcome import Outcome, Status
 from ...core.procedure import Goal, Procedure
 from ...generators.api_inputs import ApiInputs, ApiListing, samples_case, shipped_cases
+from ...generators.equivalences.base import ONNX
 from .settings import VALUES
 
 #: Which libraries bring inputs along.
-_WITH_SAMPLES = ("torch", "jax", "keras")
+_WITH_SAMPLES = ("torch", "jax", "keras", ONNX)
 _MOST_ELEMENTS = 4096
 
 
@@ -64,13 +65,17 @@ class InputSource:
         self._plain: dict[str, tuple[str, Case]] = {}
         self._libraries = {library: _Library(ApiInputs(listing, seed)) for library, listing in known.items()}
 
-    def take_in(self, reply: Json) -> None:
-        """Inputs that a library brought along; None where it did not answer."""
+    def take_in(self, reply: Json) -> dict[str, list[Case]]:
+        """Inputs that a library brought along, by function; of None, where it did not answer, there are none."""
+        taken: dict[str, list[Case]] = {}
         if reply is None:
-            return
+            return taken
         outcome = Outcome("", Status.COMPLETED, outputs=arrays_from_json(reply.get("arrays", {})), reply=reply)
         for own in self._libraries.values():
-            own.shipped.update(shipped_cases(outcome, own.inputs.listing))
+            own_cases = shipped_cases(outcome, own.inputs.listing)
+            own.shipped.update(own_cases)
+            taken.update(own_cases)
+        return taken
 
     def apis(self) -> list[str]:
         return [api for own in self._libraries.values() for api in own.inputs.listing.apis]
@@ -90,7 +95,10 @@ class InputSource:
         own = self._libraries[api.partition(".")[0]]
         most = max(1, (2 * (total or count)) // 3)
         shipped = own.shipped.get(api, [])[:most][asked : asked + count]
-        cases = [*shipped, *own.inputs.configurations(api, count - len(shipped))]
+        if own.inputs.listing.samples_only:
+            cases = own.shipped.get(api, [])[asked : asked + count]
+        else:
+            cases = [*shipped, *own.inputs.configurations(api, count - len(shipped))]
         found = []
         for case in cases:
             if not case.inputs or sum(array.size for array in case.inputs.values()) > _MOST_ELEMENTS:
@@ -106,7 +114,8 @@ class InputSource:
         arrays: dict[str, Array] = {
             name: np.stack([np.asarray(one.inputs[name]) for one in drawn]) for name in case.inputs
         }
-        return replace(case, procedure=replace(case.procedure, rows=len(drawn)), inputs=arrays, seed=self._seed)
+        procedure = replace(case.procedure, rows=len(drawn))
+        return replace(case, procedure=procedure, inputs=arrays, labels={}, seed=self._seed)
 
     def learn(self, case: Case, accepted: bool) -> None:
         """Tell the generator whether a call that it proposed was taken."""

@@ -34,7 +34,7 @@ class EagleSettings:
     rules: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
     inputs: int = 40
-    derivatives: int = 1
+    derivatives: int = 2
     few: int = 1
 
     @classmethod

@@ -105,6 +105,7 @@ class Api:
     Args:
         overloads: parameters of each way to call it, the first being the usual one.
         aliases: further public names of the same callable.
+        features: what else the library says of it, in single words.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Api:
     overloads: tuple[tuple[Parameter, ...], ...]
     doc: str = ""
     aliases: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
 
     @property
     def has_settings(self) -> bool:
@@ -123,7 +125,8 @@ class Api:
         ways = [data["parameters"] or [], *data.get("overloads", [])]
         called = tuple(Parameter.from_json(item, of_call=True) for item in _plain(data.get("call") or []))
         overloads = tuple(tuple(Parameter.from_json(item) for item in _plain(way)) + called for way in ways)
-        return cls(data["name"], data["kind"], overloads, data.get("doc", ""), tuple(data.get("aliases", ())))
+        features = tuple(data.get("features", ()))
+        return cls(data["name"], data["kind"], overloads, data.get("doc", ""), tuple(data.get("aliases", ())), features)
 
 
 def _plain(parameters: list[Json]) -> Iterator[Json]:
@@ -133,16 +136,21 @@ def _plain(parameters: list[Json]) -> Iterator[Json]:
 
 @dataclass(frozen=True)
 class ApiListing:
-    """All public functions of a library, by name; ``excluded`` has what is never called, with the reason."""
+    """All public functions of a library, by name; ``excluded`` has what is never called, with the reason.
+
+    Args:
+        samples_only: calls are those that the library brings along; none are made up.
+    """
 
     library: str
     apis: Mapping[str, Api]
     excluded: Mapping[str, str] = field(default_factory=dict)
+    samples_only: bool = False
 
     @classmethod
     def from_json(cls, data: Json) -> ApiListing:
         apis = {item["name"]: Api.from_json(item) for item in data["apis"]}
-        return cls(data["library"], apis, dict(data["excluded"]))
+        return cls(data["library"], apis, dict(data["excluded"]), bool(data.get("samples_only", False)))
 
     def canonical(self, name: str) -> str | None:
         """The name an alias is listed under."""

@@ -20,7 +20,10 @@ def samples_case(listing: ApiListing, apis: Sequence[str] = ()) -> Case:
 
 
 def shipped_cases(outcome: Outcome, listing: ApiListing) -> dict[str, list[Case]]:
-    """The calls by the name the function is listed under; what is not listed, or never called, is left out."""
+    """The calls by the name the function is listed under; what is not listed, or never called, is left out.
+
+    What a library says that a call gives are its labels.
+    """
     found: dict[str, list[Case]] = {}
     aliases = {alias: api.name for api in listing.apis.values() for alias in (api.name, *api.aliases)}
     for place, sample in enumerate(outcome.reply["samples"] if outcome.reply else ()):
@@ -28,5 +31,6 @@ def shipped_cases(outcome: Outcome, listing: ApiListing) -> dict[str, list[Case]
         if api is not None and all(f"{place}/{name}" in outcome.outputs for name in sample["arrays"]):
             inputs = {name: outcome.outputs[f"{place}/{name}"] for name in sample["arrays"]}
             call = argument_from_json({"$call": sample["call"]})
-            found.setdefault(api, []).append(Case(call, _CALL, inputs=inputs))
+            expected = {name: outcome.outputs[f"{place}/={name}"] for name in sample.get("expected", ())}
+            found.setdefault(api, []).append(Case(call, _CALL, inputs=inputs, labels=expected))
     return found

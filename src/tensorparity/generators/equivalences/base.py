@@ -11,9 +11,12 @@ import numpy as np
 from ...core.call import ApiCall
 from ...core.case import Case, Counterpart
 from ...core.rule import Demands
+from ..api_inputs import Api
 
 #: The libraries that rules speak of.
 LIBRARIES = ("tensorflow", "torch", "jax", "keras")
+#: Whose operators several runtimes run; only rules of its own speak of it.
+ONNX = "onnx"
 
 
 class Category(Enum):
@@ -39,6 +42,8 @@ class Equivalence:
         cost: the cheaper, the sooner: 0 plain calls, 1 traced, 2 compiled, 3 compiled by a C++ compiler.
         derivative: the order up to which gradients are compared as well.
         oracle: who judges its cases, where that is not the oracle of two sides.
+        across: its other side is a function of another library, which the engine finds.
+        documented: it is held against what a library's own tests expect of its calls as well.
     """
 
     name: str
@@ -50,6 +55,8 @@ class Equivalence:
     cost: int = 0
     derivative: int = 0
     oracle: str = ""
+    documented: bool = False
+    across: bool = False
 
     def libraries(self) -> tuple[str, ...]:
         return tuple(library for library in LIBRARIES if library not in self.absent)
@@ -57,6 +64,10 @@ class Equivalence:
     def applies(self, api: str) -> bool:
         """Whether it speaks of a public function, as far as its name tells."""
         return library_of_name(api) in self.libraries()
+
+    def speaks_of(self, api: Api) -> bool:
+        """Whether it speaks of a function as the library describes it, where its name has already been let through."""
+        return True
 
     def own_cases(self, library: str, count: int, seed: int) -> list[Case]:
         """Cases made for the rule, where functions called at random would seldom have its form."""

@@ -232,6 +232,15 @@ class DocumentedFormula(Equivalence):
         }
         return replace(case, inputs={name: array.astype(case.inputs[name].dtype) for name, array in inputs.items()})
 
+    def said(self, case: Case) -> str:
+        """The formula, as the documentation of the function has it."""
+        call = case.subject
+        name = call.api.rpartition(".")[2] if isinstance(call, ApiCall) else ""
+        plain = formula_of(call.api) if isinstance(call, ApiCall) else None
+        if plain and _is_plain(case):
+            return plain[0]
+        return next((table[name][0] for table in (OF_TWO, OF_AXIS) if name in table), "")
+
     def counterpart(self, case: Case) -> Counterpart | None:
         formula = _formula(case)
         sizes = [float(np.abs(array.astype(np.float64)).max(initial=0.0)) for array in case.inputs.values()]
@@ -252,5 +261,5 @@ DOCUMENTED_FORMULA = DocumentedFormula(
     Category.REDUNDANCY,
     "implement(F, document_F)(I) = F(I)",
     demands=Demands(truth=1, accused=0),
-    derivative=1,
+    derivative=2,
 )

@@ -75,5 +75,5 @@ EXPLICIT_PADDING = ExplicitPadding(
     2,
     Category.REDUNDANCY,
     "F(I, padding=SAME) = F(pad(I, SAME))",
-    derivative=1,
+    derivative=2,
 )

@@ -68,7 +68,16 @@ def _pair(first: str, others: str, common: str, beyond: int = 0, **absent: str) 
     statement = "F(I_X, J_Y) = F(cast(I, common), cast(J, common))"
     name = f"promoted-{first}-{others}"
     return Promotion(
-        name, 0, Category.BEYOND, statement, {**_ABSENT, **absent}, demands, 0, 0, "", first, others, common, beyond
+        name,
+        0,
+        Category.BEYOND,
+        statement,
+        {**_ABSENT, **absent},
+        demands,
+        first=first,
+        others=others,
+        common=common,
+        beyond=beyond,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.call import ApiCall, ArrayArg
 from .spec import Call, Tensor
 
 
@@ -95,3 +96,45 @@ def _called(call: Call, arrays: Mapping[str, Array]) -> Any:
     found = function(*args, **{name: _value(item, arrays) for name, item in call.kwargs.items()})
     found = found if call.pick is None else found[call.pick]
     return np.transpose(found, call.perm) if call.perm else found
+
+
+#: Where functions without a peer of their own are looked for by the last part of their name.
+_BY_NAME = ("numpy", "scipy.special")
+_ELSEWHERE = {"lgamma": "gammaln", "sigmoid": "expit", "erfinv": "erfinv", "ndtri": "ndtri", "logit": "logit"}
+_AXES = {"dim": "axis", "dims": "axis", "axes": "axis", "keepdim": "keepdims"}
+
+
+def named_value(call: ApiCall, arrays: Mapping[str, Array]) -> Array | None:
+    """What NumPy's or SciPy's function of the same name gives, in float64; None where neither takes these arguments.
+
+    A name is no promise: who asks has to see to it that it means the same.
+    """
+    name = call.api.rpartition(".")[2]
+    kwargs = {_AXES.get(key, key): value for key, value in call.kwargs.items()}
+    for module in _BY_NAME:
+        function: Any = _function(module, _ELSEWHERE.get(name, name))
+        if function is None:
+            continue
+        try:
+            args = [_wide(arrays[item.name]) if isinstance(item, ArrayArg) else item for item in call.args]
+            with np.errstate(all="ignore"):
+                found = np.asarray(function(*args, **kwargs))
+        except (TypeError, ValueError, IndexError, KeyError, ArithmeticError, AttributeError):
+            continue
+        if found.dtype.kind in "fciub":
+            return found
+    return None
+
+
+def _function(module: str, name: str) -> Any:
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return None
+    return found if callable(found) and not isinstance(found, type) else None
+
+
+def _wide(array: Array) -> Array:
+    return (
+        array if array.dtype.kind in "iub" else array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    )

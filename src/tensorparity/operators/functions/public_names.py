@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_LIBRARIES = ("torch", "tensorflow", "jax", "keras")
+_LIBRARIES = ("torch", "tensorflow", "jax", "keras", "onnx")
 _NAME = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)+", re.ASCII)
 _METHOD = re.compile(r"\.[A-Za-z]\w*", re.ASCII)
 #: Calls of what other calls gave, which have no name of their own.

@@ -11,12 +11,15 @@ from ...core.arrays import Array, dtype_name, dtype_named
 from ...core.case import ApiCall, ArrayArg, Case
 from ...core.errors import UsageError
 from ...core.jsontext import Json
+from ...core.onnx.layers import PREFIX
 from ...operators.functions.api import composed_call
 from ...operators.functions.catalogue import operator_of
 from ...operators.functions.native import native_call
+from ...operators.functions.peers import ONNX
 from ...operators.functions.spec import TIMES, Call, Lacking, Tensor
 from . import protobuf
 from .onnx_graph import IR_VERSION, OPSET
+from .onnx_operator import lower_operator
 
 #: Libraries that people write otherwise than we name them.
 _SHOWN = {"onnx": "ONNX"}
@@ -28,6 +31,8 @@ def lower_call(library: str, case: Case) -> tuple[Json, dict[str, Array]] | str 
     operator = operator_of(case.subject.api)
     if operator is None and any(isinstance(part, ApiCall) for call in case.subject.calls() for part in call.args):
         return None  # a program is written in the library's own words
+    if operator is None and library == ONNX and case.subject.api.startswith(PREFIX):
+        return lower_operator(case)
     if operator is None:
         try:
             composed = composed_call(case.subject, case.inputs)

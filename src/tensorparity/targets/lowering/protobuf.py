@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 #: An attribute of an operator.
-Attribute = int | float | str | Sequence[int] | Sequence[str]
+Attribute = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
 
 #: AttributeProto.AttributeType.
-_FLOAT, _INT, _STRING, _INTS, _STRINGS = 1, 2, 3, 7, 8
+_FLOAT, _INT, _STRING, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 6, 7, 8
 
 
 def _float(number: int, value: float) -> bytes:
@@ -70,17 +70,25 @@ def attribute(name: str, value: Attribute) -> bytes:
     words = [item for item in value if isinstance(item, str)]
     if words:
         return text(1, name) + b"".join(text(9, word) for word in words) + integer(20, _STRINGS)
+    if any(isinstance(item, float) for item in value):
+        return text(1, name) + b"".join(_float(7, float(item)) for item in value) + integer(20, _FLOATS)
     return text(1, name) + integers(8, [item for item in value if isinstance(item, int)]) + integer(20, _INTS)
 
 
 def node(
-    op: str, inputs: Sequence[str], outputs: Sequence[str], attributes: Mapping[str, Attribute], name: str
+    op: str,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    attributes: Mapping[str, Attribute],
+    name: str,
+    domain: str = "",
 ) -> bytes:
-    """A NodeProto of the standard domain; an empty input name leaves an optional input out."""
+    """A NodeProto; an empty input name leaves an optional input out."""
     parts = [text(1, item) for item in inputs]
     parts += [text(2, item) for item in outputs]
     parts += [text(3, name), text(4, op)]
     parts += [delimited_field(5, attribute(key, value)) for key, value in sorted(attributes.items())]
+    parts += [text(7, domain)] if domain else []
     return b"".join(parts)
 
 
@@ -97,9 +105,9 @@ def graph(
     )
 
 
-def model(graph: bytes, *, ir_version: int, opset: int, producer: str) -> bytes:
-    """A ModelProto that imports one version of the standard operators."""
-    standard_operators = text(1, "") + integer(2, opset)
+def model(graph: bytes, *, ir_version: int, opset: int, producer: str, domain: str = "") -> bytes:
+    """A ModelProto that imports one version of the operators of one domain, the standard's by default."""
+    operators = text(1, domain) + integer(2, opset)
     return b"".join(
-        (integer(1, ir_version), text(2, producer), delimited_field(7, graph), delimited_field(8, standard_operators))
+        (integer(1, ir_version), text(2, producer), delimited_field(7, graph), delimited_field(8, operators))
     )

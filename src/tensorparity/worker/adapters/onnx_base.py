@@ -43,8 +43,12 @@ class OnnxAdapter(Adapter):
         outputs = job.subject["outputs"]
         wanted = [item["tensor"] for item in outputs]
         try:
-            opened = self._open(job.weights["model"].tobytes())
+            opened = self._open(self._model(job))
+            if job.option("rows") is not None:
+                return self._run_rows(opened, job, outputs, wanted)
             runs = [self.run_model(opened, feeds, wanted) for feeds in _feeds(job)]
+        except Unsupported:
+            raise
         except Exception as error:
             if self.lacks(error):
                 raise Unsupported(str(error))
@@ -56,6 +60,56 @@ class OnnxAdapter(Adapter):
             if value is not None:
                 getattr(result, item["group"])[item["name"]] = value
         return result
+
+    def _run_rows(self, opened, job, outputs, wanted):
+        """Return what each of the stacked inputs gives; of those that are refused, the reply says why."""
+        result, failures, first = Result(), {}, None
+        for row in range(int(job.option("rows"))):
+            feeds = {
+                item["tensor"]: np.asarray(_dense(job.inputs[item["input"]])[row]) for item in job.subject["inputs"]
+            }
+            try:
+                values = self.run_model(opened, feeds, wanted)
+            except Exception as error:
+                first = first or error
+                failures[str(row)] = {"type": type(error).__name__, "message": str(error)[:2000]}
+                continue
+            for item, value in zip(outputs, values):
+                result.outputs["{}/{}".format(row, item["name"])] = _joined(item, [value], None)
+        if first is not None and len(failures) == int(job.option("rows")):
+            raise first
+        result.reply = {"rows": failures}
+        return result
+
+    def _model(self, job):
+        model = job.weights["model"].tobytes()
+        if job.option("variant"):
+            from . import onnx_bodies
+
+            ways = {"body": onnx_bodies.with_body, "converted": onnx_bodies.converted}
+            if job.option("variant") not in ways:
+                raise Unsupported("an ONNX runtime has no way {!r}".format(job.option("variant")))
+            return ways[job.option("variant")](model)
+        return model
+
+    def list_apis(self):
+        """The operators are the onnx package's to list, whoever runs them."""
+        self._need_onnx()
+        from ..apis.onnx_apis import list_apis
+
+        return list_apis()
+
+    def list_samples(self, options):
+        self._need_onnx()
+        from ..apis.onnx_samples import list_samples
+
+        return list_samples(options)
+
+    def _need_onnx(self):
+        try:
+            import onnx  # noqa: F401
+        except ImportError as error:
+            raise Unsupported("what ONNX offers is listed by its package: {}".format(error))
 
     def failing_tensors(self, error):
         """Return the outputs of the node that was running, where the runtime can be asked."""

@@ -24,11 +24,6 @@ class OnnxReferenceAdapter(OnnxAdapter):
     def start(self):
         import_library("onnx", least=(1, 14))
 
-    def list_samples(self, options):
-        from ..apis.onnx_samples import list_samples
-
-        return list_samples(options)
-
     def open_model(self, model):
         import onnx
         from onnx.reference import ReferenceEvaluator
