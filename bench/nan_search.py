@@ -22,25 +22,14 @@ from tensorparity.core.graph import LayerGraph
 from tensorparity.core.procedure import Mode, Procedure
 from tensorparity.core.runner import run_case
 from tensorparity.generators.mutation.variants import valid_variant
-from tensorparity.generators.search.genetic import BOTH, Bounds, SearchSettings
-from tensorparity.operators.reference.evaluate import declare_weights
+from tensorparity.generators.search.bounds import realistic_bounds
+from tensorparity.generators.search.genetic import BOTH, SearchSettings
 from tensorparity.oracles.audee import first_nan
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 
 SETTINGS = SearchSettings(size=32, parents=4, scale=0.3)
-#: Nothing that a trained network holds is a smaller variance.
-_LEAST_VARIANCE = 1e-3
-
-
-def realistic(graph: LayerGraph, weights: dict[str, Array]) -> Bounds:
-    """Column (ii): inputs in [-3, 3] as these were drawn, weights within three deviations, variances positive."""
-    found = {}
-    for name, spec in declare_weights(graph).items():
-        array = weights[name]
-        middle, reach = float(array.mean()), 3.0 * (float(array.std()) or 0.5)
-        low = max(middle - reach, _LEAST_VARIANCE) if spec.role == "variance" else middle - reach
-        found[name] = (low, middle + reach)
-    return Bounds({item.name: (-3.0, 3.0) for item in graph.inputs}, found)
+#: Of numbers that are drawn as these inputs are, what is hardly ever left.
+DATA = (-3.0, 3.0)
 
 
 def cause(runner: LocalRunner, culprit: Case, target: str) -> str:
@@ -86,7 +75,8 @@ def row(runner: LocalRunner, model: str, target: str, options: argparse.Namespac
         if found.culprit is not None:
             times.append(found.seconds)
             causes[cause(runner, found.culprit, target)] += 1
-        bounded = search_of(variant.graph, own, inputs, BOTH, SETTINGS, made, realistic(variant.graph, own))
+        bounds = realistic_bounds(variant.graph, own, {item.name: DATA for item in variant.graph.inputs})
+        bounded = search_of(variant.graph, own, inputs, BOTH, SETTINGS, made, bounds)
         found = run_search(runner, bounded, [target], "nan", 10_000, seconds=options.seconds / 4, until_failure=True)
         findings += found.culprit is not None and finite_elsewhere(runner, found.culprit, target, options.target_names)
     share = 100.0 * len(times) / made if made else 0.0

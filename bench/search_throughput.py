@@ -4,7 +4,8 @@
 
 Ours is a search as ``mutate`` runs it: children made, sent, their weights made in the worker, run, measured, selected.
 Bare is the worker's own model called in a loop on numbers that are there already: on the input level in batches of the
-population's size, else one row after another, no weight ever set. What counts is CPU time of host and worker together.
+population's size, else one row after another, no weight ever set. What counts is CPU time of host and worker together,
+of both the quickest of several turns: whatever else the machine does only adds to it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from tensorparity.generators.search.genetic import INPUT, LEVELS, SearchSettings
 from tensorparity.oracles.measure.individuals import RANGE, measure_rows, outputs_looked_at
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 
+_TURNS = 4
+
 
 def ours(runner: LocalRunner, model: str, level: str, target: str, generations: int, size: int) -> tuple[float, float]:
-    """CPU and wall seconds per individual, after a first generation that traces and compiles."""
+    """CPU and wall seconds per individual of the quickest generation; the first one traces and compiles."""
     graph, weights, inputs = calibrated(model)
     search = search_of(graph, weights, inputs, level, SearchSettings(size=size), 0)
-    cpu, wall, count = 0.0, 0.0, 0
+    cpu, wall = [], []
     for generation in range(generations + 1):
         began, own = time.monotonic(), time.process_time()
         case = search.next_case()
@@ -38,10 +41,9 @@ def ours(runner: LocalRunner, model: str, level: str, target: str, generations: 
         fitness = measure_rows(names, {target: outcome}, len(search.evolution.children))[RANGE][target]
         search.tell(fitness)
         if generation:
-            cpu += time.process_time() - own + outcome.cpu_seconds
-            wall += time.monotonic() - began
-            count += len(fitness)
-    return cpu / count, wall / count
+            cpu.append((time.process_time() - own + outcome.cpu_seconds) / len(fitness))
+            wall.append((time.monotonic() - began) / len(fitness))
+    return min(cpu), min(wall)
 
 
 def bare(runner: LocalRunner, model: str, level: str, target: str, size: int) -> float:
@@ -50,14 +52,15 @@ def bare(runner: LocalRunner, model: str, level: str, target: str, size: int) ->
     search = search_of(graph, weights, inputs, level, SearchSettings(size=size), 0)
     case = search.next_case()
     if level == INPUT:
-        times = [run_case(runner, _moved(case, turn), [target])[target].cpu_seconds for turn in range(4)]
+        times = [run_case(runner, _moved(case, turn), [target])[target].cpu_seconds for turn in range(_TURNS)]
         return min(times[1:]) / size
     population = case.procedure.population
     assert population is not None
     idle = replace(population, ranges={}, individuals=(Individual(),) * (4 * size))
     still = replace(case, procedure=replace(case.procedure, population=idle), parents={})
     one = {name: array[:1] for name, array in still.inputs.items()}
-    times = [run_case(runner, replace(still, inputs=one, seed=turn), [target])[target].cpu_seconds for turn in range(3)]
+    alike = (replace(still, inputs=one, seed=turn) for turn in range(_TURNS))
+    times = [run_case(runner, case, [target])[target].cpu_seconds for case in alike]
     return min(times[1:]) / (4 * size)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -243,3 +244,20 @@ def test_who_agrees_is_never_worse_than_the_accused(errors: tuple[float, float],
     assert accusation.diagnosis.suspects == TARGETS[:1]
     said = [item.data["targets"] for item in accusation.diagnosis.observations if item.code == "agree"]
     assert sum(map(len, said)) == quoted
+
+
+@pytest.mark.parametrize(
+    ("errors", "kind"),
+    [
+        ({"fake:a": 1.0, "fake:b": 1.0, "fake:c": math.inf}, Kind.DTYPE),
+        ({"fake:a": 1e5, "fake:b": 1e5, "fake:c": 1e5}, Kind.INCONSISTENCY),
+        ({"fake:a": math.inf, "fake:b": 1.0, "fake:c": 1.0}, Kind.NAN),
+    ],
+)
+def test_another_dtype_of_one_target_says_nothing_of_the_numbers_of_others(
+    errors: dict[str, float], kind: Kind
+) -> None:
+    build = GraphBuilder("one")
+    (node,) = build.build(build.add("ReLU", build.input("x", (3,)), name="relu")).nodes
+    (found,) = accuse([NodeErrors(node, errors, dtypes={"fake:c": "float64"})], KERAS)
+    assert found.kind is kind

@@ -144,8 +144,21 @@ class Population:
     def _child(self, name: str, first: Array, second: Array, chosen: int, moved: int) -> Array:
         choice, noise = tables(self.table)
         kept = _window(choice, chosen, first.size).reshape(first.shape) < np.float32(self.crossover)
-        child: Array = np.where(kept, first, second)
+        child = _crossed(first, second, kept)
         return child + np.float32(self.ranges[name].scale) * _window(noise, moved, first.size).reshape(first.shape)
+
+
+def _crossed(first: Array, second: Array, kept: Array) -> Array:
+    """Genes of the first where they are kept, else of the second.
+
+    Bit by bit: a choice for each number by itself is guessed wrongly half the time, and takes four times as long.
+    """
+    if first.dtype != np.float32:
+        return np.where(kept, first, second)
+    one, other = (np.ascontiguousarray(array).view(np.int32) for array in (first, second))
+    mask = np.negative(kept.view(np.int8), dtype=np.int32)
+    found: Array = (other ^ ((one ^ other) & mask)).view(np.float32)
+    return found
 
 
 @functools.lru_cache(maxsize=2)
@@ -161,4 +174,8 @@ def _window(table: Array, start: int, size: int) -> Array:
     start %= TABLE_SIZE
     if start + size <= TABLE_SIZE:
         return table[start : start + size]
-    return np.take(table, np.arange(start, start + size), mode="wrap")
+    parts, left = [table[start:]], size - (TABLE_SIZE - start)
+    while left > 0:
+        parts.append(table[:left])
+        left -= TABLE_SIZE
+    return np.concatenate(parts)

@@ -172,11 +172,14 @@ def _parameters(node: Node) -> Mapping[str, Json]:
 def _kind(errors: NodeErrors) -> Kind:
     if errors.form is not None:
         return errors.form
-    if errors.dtypes:
+    # who answers in another dtype says nothing of the numbers of those who do not
+    wrong = [t for t, error in errors.errors.items() if error > errors.limit and t not in errors.dtypes]
+    if errors.dtypes and not wrong:
         return Kind.DTYPE
-    if any(math.isinf(off) for off in errors.absolute.values()):
+    others = [target for target in errors.errors if target not in errors.dtypes]
+    if any(math.isinf(errors.absolute.get(target, 0.0)) for target in others):
         return Kind.SHAPE
-    return Kind.NAN if any(math.isinf(error) for error in errors.errors.values()) else Kind.INCONSISTENCY
+    return Kind.NAN if any(math.isinf(errors.errors[target]) for target in others) else Kind.INCONSISTENCY
 
 
 def evidence(

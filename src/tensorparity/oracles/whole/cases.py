@@ -20,22 +20,40 @@ def one_layer_case(model: Model, node: Node, given: Sequence[Array], seed: int, 
     """
     if (in_file or not _is_sayable(node)) and model.file is not None:
         return replayed_case(model, node, given, seed)
-    names = [f"x{index}" for index in range(len(given))]
-    specs = tuple(InputSpec(name, array.shape[1:], array.dtype.name) for name, array in zip(names, given, strict=True))
-    alone = Node(node.layer, node.op, tuple(Ref(name) for name in names), node.params, call_params=node.call_params)
-    graph = LayerGraph(specs, (alone,), (Ref(alone.name),), name=f"{node.layer}-alone")
-    weights = {name: array for name, array in model.weights.items() if name.startswith(f"{node.layer}/")}
-    return Case(graph, inputs=dict(zip(names, given, strict=True)), weights=weights, seed=seed)
+    graph = _alone(node, given)
+    inputs = dict(zip((item.name for item in graph.inputs), given, strict=True))
+    return Case(graph, inputs=inputs, weights=_own_weights(model, node), seed=seed)
 
 
 def replayed_case(model: Model, node: Node, given: Sequence[Array], seed: int) -> Case:
-    """One layer run alone where it stands: in its file, or in its graph."""
-    arrays = {f"{node.key}/{index}": array for index, array in enumerate(given)}
-    procedure = Procedure(goal=Goal.REPLAY, nodes=(node.key,))
+    """One layer run as the layers of a model are: in its file, where it stands; of a graph, alone as it stood there.
+
+    No other layer of a graph has a part in that, so that none is left in the case: it can be reduced, and written down.
+    """
     if model.file is not None:
-        return Case(model.file, procedure, inputs=arrays, seed=seed)
-    assert model.graph is not None
-    return Case(model.graph, procedure, inputs=arrays, weights=model.weights, seed=seed)
+        return Case(model.file, _replay_of(node), inputs=_inputs_of(node, given), seed=seed)
+    graph = _alone(node, given)
+    (own,) = graph.nodes
+    return Case(graph, _replay_of(own), inputs=_inputs_of(own, given), weights=_own_weights(model, node), seed=seed)
+
+
+def _replay_of(node: Node) -> Procedure:
+    return Procedure(goal=Goal.REPLAY, nodes=(node.key,))
+
+
+def _inputs_of(node: Node, given: Sequence[Array]) -> dict[str, Array]:
+    return {f"{node.key}/{index}": array for index, array in enumerate(given)}
+
+
+def _alone(node: Node, given: Sequence[Array]) -> LayerGraph:
+    names = [f"x{index}" for index in range(len(given))]
+    specs = tuple(InputSpec(name, array.shape[1:], array.dtype.name) for name, array in zip(names, given, strict=True))
+    own = Node(node.layer, node.op, tuple(Ref(name) for name in names), node.params, call_params=node.call_params)
+    return LayerGraph(specs, (own,), (Ref(own.name),), name=f"{node.layer}-alone")
+
+
+def _own_weights(model: Model, node: Node) -> dict[str, Array]:
+    return {name: array for name, array in model.weights.items() if name.startswith(f"{node.layer}/")}
 
 
 def _is_sayable(node: Node) -> bool:

@@ -17,6 +17,7 @@ from ...core.arrays import dtype_name
 from ...core.case import ApiCall, Case, ModelFile
 from ...core.graph import LayerGraph
 from ...core.outcome import Outcome
+from ...core.procedure import Goal
 from ...core.suspicion import Suspicion
 from ...core.verdict import Kind
 from ...operators.functions.catalogue import operator_of
@@ -104,6 +105,8 @@ def _script(
         return _replaying(runner, suspicion, suspect)
     if suspicion.case.counterpart is not None and isinstance(suspicion.case.subject, ApiCall):
         return _two_sides(runner, suspicion, suspect)
+    if claim is None and _is_replayed_forward(suspicion):
+        return _replaying(runner, suspicion, suspect)
     if claim is None and suspicion.kind not in (Kind.ERROR, Kind.CRASH, Kind.HANG, Kind.ACCEPTS_INVALID):
         if particular_oracle(suspicion):
             return _replaying(runner, suspicion, suspect)  # who convicted knows what is expected
@@ -120,6 +123,12 @@ def _script(
     except KeyError as missing:
         return Reproducer("", remark=f"no script: the case has no {missing}")
     return verify(text, runner.desk(suspect), tuple(desktop.files.values()))
+
+
+def _is_replayed_forward(suspicion: Suspicion) -> bool:
+    """A layer of a graph that is accused as it is run in a model, and not as users run it alone."""
+    case = suspicion.case
+    return isinstance(case.subject, LayerGraph) and case.procedure.goal is Goal.REPLAY and not case.cotangents
 
 
 def _two_sides(runner: LocalRunner, suspicion: Suspicion, suspect: str) -> Reproducer:
