@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import ApiCall, Case
+from ..core.closeup import Closeup, closeup_of
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.oracle import Judged, Seen
@@ -134,9 +135,16 @@ class _Accused:
         return float(self.outputs[target].ravel()[place])
 
     def true_value(self, place: int) -> float:
+        return float(self._truth().ravel()[place])
+
+    def _truth(self) -> Array:
         arrays = self.operator.operand_arrays(self.alone.inputs)
         truth = best_truth(self.operator, _params(self.alone), arrays, self.noted.dtype)
-        return float(np.broadcast_to(truth.value, self.outputs[self.target].shape).ravel()[place])
+        return np.broadcast_to(truth.value, self.outputs[self.target].shape)
+
+    def closeup(self, index: tuple[int, ...]) -> Closeup | None:
+        found = closeup_of(self.outputs[self.target], self._truth(), index) if index else None
+        return replace(found, target=self.target) if found else None
 
     def suspicion(self) -> Suspicion:
         noted, blame = self.noted, self.blame
@@ -144,6 +152,8 @@ class _Accused:
         assert blame.klass is not None
         klass = Class.SPECIFICATION if (freedom or self.defined) and blame.klass is Class.DEFECT else blame.klass
         place = self.place
+        shape = self.outputs[self.target].shape
+        index = tuple(int(part) for part in np.unravel_index(place, shape)) if self.outputs[self.target].size else ()
         diagnosis = Diagnosis(
             klass=klass,
             suspects=blame.suspects,
@@ -152,10 +162,9 @@ class _Accused:
             evidence=(*_evidence(self, place), *_excuses(self.defined, freedom)),
             measure=Measure(MEASURE, blame.units[self.target]),
             threshold=K,
+            closeup=self.closeup(index),
         )
         targets = (*(blame.suspects or tuple(blame.units)), *blame.within[:_WITNESSES])
-        shape = self.outputs[self.target].shape
-        index = tuple(int(part) for part in np.unravel_index(place, shape)) if self.outputs[self.target].size else ()
         shared = shared_inputs(noted.case)
         alone = row_count(noted.case, shared) == 1 or all_alike(noted.case, shared)
         return Suspicion(

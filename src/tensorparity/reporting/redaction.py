@@ -38,7 +38,7 @@ def _without_numbers(finding: Finding) -> Finding:
     diagnosis = finding.diagnosis
     told = [_QUOTING.sub("", line) for line in sentences(diagnosis)]
     kept = tuple(Evidence("redacted", {}, line) for line in told if line)
-    return replace(finding, diagnosis=replace(diagnosis, evidence=kept), reproducer=None)
+    return replace(finding, diagnosis=replace(diagnosis, evidence=kept, closeup=None), reproducer=None)
 
 
 def _name_of(subject: str) -> str:

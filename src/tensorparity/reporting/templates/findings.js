@@ -75,6 +75,7 @@ class FindingList {
     this.limit = this.items.length;
     this.draw();
     this.box.querySelectorAll("details").forEach((part) => { part.open = true; });
+    drawCloseups(this.box);
   }
 
   // A link to a card that was not drawn yet.
@@ -100,11 +101,13 @@ async function copyScript(button) {
 async function listFindings() {
   const box = document.getElementById("findings");
   if (!box) return;
+  box.addEventListener("toggle", (event) => { if (event.target.open && event.target.matches(".finding")) drawCloseups(event.target); }, true);
   box.addEventListener("click", (event) => { if (event.target.matches(".copy")) copyScript(event.target); });
   const list = new FindingList(shownAtFirst().concat(await unpacked()));
   if (list.tools) list.offerChoices();
   list.reveal(location.hash.slice(1));
   list.draw();
+  box.querySelectorAll(".finding[open]").forEach(drawCloseups);
   window.addEventListener("hashchange", () => list.reveal(location.hash.slice(1)));
   window.addEventListener("beforeprint", () => list.drawAll());
   reveal();
