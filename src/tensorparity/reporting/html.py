@@ -83,7 +83,8 @@ def _cards(environment: Environment, facts: Facts, findings: Sequence[tuple[int,
     found = []
     for index, finding in findings:
         where = place(finding, facts.comparisons)
-        markup = draw(finding, index, where, CLASS_MEANINGS, facts.scripts.get(finding.id))
+        texts = (facts.scripts.get(finding.id), facts.drafts.get(finding.id))
+        markup = draw(finding, index, where, CLASS_MEANINGS, *texts)
         found.append([str(markup), *_filtered_by(finding), searched_text(finding, where)])
     return found
 

@@ -29,6 +29,7 @@ def redacted(facts: Facts) -> Facts:
         subject=_name_of(facts.subject),
         comparisons=pairs,
         scripts={},
+        drafts={},
         findings=tuple(_without_numbers(finding) for finding in facts.findings),
         notes=(*map(_without_folders, facts.notes), _LEFT_OUT),
     )
