@@ -130,7 +130,9 @@ class Mutate:
             earlier = self._store.find_campaign("mutate", settings.seed, identity)
             if earlier:
                 return earlier.id
-            self._notes.append("nothing to resume: no run of this seed with these settings and versions; begun anew")
+            self._notes.append(
+                "nothing to resume: no run of this seed with these settings and versions; starting from the beginning"
+            )
         return self._store.begin_campaign("mutate", settings.seed, identity)
 
     def _watch(self, event: Event) -> None:
