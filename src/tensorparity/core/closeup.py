@@ -69,9 +69,9 @@ class Closeup:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Closeup:
-        whole = {name: tuple(data[name]) for name in ("shape", "axes", "start", "index")}
-        rows = {name: _rows(data[name]) for name in ("given", "right", "apart")}
-        return cls(**whole, **rows, target=data["target"], against=data["against"])
+        shape, axes, start, index = (tuple(data[name]) for name in ("shape", "axes", "start", "index"))
+        given, right, apart = (_rows(data[name]) for name in ("given", "right", "apart"))
+        return cls(shape, axes, start, index, given, right, apart, data["target"], data["against"])
 
 
 def closeup_of(given: Array, right: Array, index: Sequence[int]) -> Closeup | None:
