@@ -49,5 +49,6 @@ def test_a_layer_of_whole_numbers_explains_no_difference_in_the_last_digits(
 def test_what_was_not_run_alone_is_said() -> None:
     assert _who_agrees(sight(0), compared(1e-6)) == "every layer agrees alone"
     assert _who_agrees(sight(1, "mask#0"), compared(1e-6)) == (
-        "every layer that rounds agrees alone (1 other gives whole numbers or truth values and was not run alone on both)"
+        "every layer that rounds agrees alone "
+        "(1 other gives whole numbers or truth values and was not run alone on both)"
     )
