@@ -7,10 +7,11 @@ is a file like any other, and targets run it in processes of their own. Nothing 
 from __future__ import annotations
 
 import html
+import logging
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -289,12 +290,24 @@ def _from_torch(module: Any, data: Any, labels: Any, dynamic: Any, folder: Path)
             "a torch.nn.Module is exported on example inputs: give data as tensors or arrays, in the order or under "
             "the names of forward's arguments; or save it with torch.export.save and give the .pt2"
         )
-    tensors = save_program(module, _as_tensors(examples), str(path), dynamic)  # type: ignore[no-untyped-call]
+    with _without_debug_logs():
+        tensors = save_program(module, _as_tensors(examples), str(path), dynamic)  # type: ignore[no-untyped-call]
     arrays = {key: tensor.detach().cpu().numpy() for key, tensor in tensors.items()}
     ranks = {spec.name: len(spec.shape) for spec in inspect_torch_file(path).inputs}
     if any(array.ndim == ranks.get(key) for key, array in arrays.items()):  # no batch axis: this is one instance
         arrays = {key: array[None] for key, array in arrays.items()}
     return _Given(str(path), _write_npz(folder, arrays, labels), (), name)
+
+
+@contextmanager
+def _without_debug_logs() -> Iterator[None]:
+    """torch.export writes its trace into the logs, which pytest shows beside every failure."""
+    before = logging.root.manager.disable
+    logging.disable(max(before, logging.INFO))
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _as_tensors(value: Any) -> Any:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tensorparity.campaign import settings_trial
+from tensorparity.campaign.budget import StopReason
 from tensorparity.campaign.filing import make_finding
-from tensorparity.campaign.settings_trial import by_onednn, seen_on, try_settings, without_trial
+from tensorparity.campaign.settings_trial import by_onednn, run_and_try_settings, seen_on, try_settings, without_trial
 from tensorparity.cli.options import settings_seconds
 from tensorparity.core.case import Case
 from tensorparity.core.engine import Ask
@@ -28,7 +31,7 @@ from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import parse_faults
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.examine import Examined, Examiner
-from tensorparity.triage.reduction.preparation import Prepared
+from tensorparity.triage.reduction.preparation import Prepared, ReducingSettings
 
 TARGETS = ("torch:eager", "onnxruntime")
 FAULT = """
@@ -169,3 +172,19 @@ def test_onednn_is_not_blamed_for_what_keras_does_with_it() -> None:
     shown = Tried({OFF: False, ON: True})
     assert by_onednn(below_a_layer(FRONT_END, "descended"), shown) == []
     assert by_onednn(below_a_layer(LIBRARY), shown) == []
+
+
+def test_trying_ends_with_the_budget_because_nothing_is_lost_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[float] = []
+
+    def tried(session: object, local: object, tell: object, seconds: float, ends: float) -> bool:
+        ended.append(ends)
+        return True
+
+    monkeypatch.setattr(settings_trial, "run_engines", lambda *given, **named: StopReason.CASES)
+    monkeypatch.setattr(settings_trial, "try_settings", tried)
+    session = SimpleNamespace(local=object())
+    for seconds in (360.0, None):
+        reducing = ReducingSettings(settings_seconds=72.0)
+        run_and_try_settings(session, [], print, reducing, seconds=seconds, cases=None, began=100.0)  # type: ignore[arg-type]
+    assert ended == [460.0, math.inf]

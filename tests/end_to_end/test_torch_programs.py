@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,3 +183,37 @@ def test_a_fault_of_the_compiler_is_localized(tensorparity: Any, torch_programs:
     assert finding["suspects"] == ["torch:compile"]
     assert finding["node"] == "silu#0"
     assert finding["api"] == "torch.ops.aten.silu.default"
+
+
+#: A user's own kernel for an operator of torch's, which is wrong.
+MY_KERNELS = """
+import torch
+
+library = torch.library.Library("aten", "IMPL")
+library.impl("silu", lambda x: x * torch.sigmoid(0.9 * x), "CPU")
+"""
+
+
+@pytest.mark.slow
+def test_a_users_fault_in_their_own_program_has_a_script_that_is_right_once_it_is_mended(
+    tensorparity: Any, torch_programs: Path, folder: Path
+) -> None:
+    pytest.importorskip("openvino")
+    (tensorparity.folder / "my_kernels.py").write_text(MY_KERNELS)
+    program, targets = torch_programs / "convolutions.pt2", "torch:eager,onnxruntime,openvino"
+    options = ("--targets", targets, "--import", "my_kernels", "--format", "json", "--out", folder / "kernels")
+    ended = tensorparity("compare", program, *options, timeout=500)
+    assert ended.code == 1, ended.stderr
+    (finding,) = ended.document["findings"]
+    assert (finding["suspects"], finding["node"]) == (["torch:eager"], "silu#0")
+    script = folder / "kernels" / finding["reproducer"]
+    assert "Not verified" not in script.read_text()
+    assert run_script(script, folder) == 1
+    mended = script.with_name("my_kernels.py")
+    mended.write_text(mended.read_text().replace("0.9", "1.0"))
+    assert run_script(script, folder) == 0
+
+
+def run_script(script: Path, folder: Path) -> int:
+    """What a script exits with, run from another folder than its own."""
+    return subprocess.run([sys.executable, str(script)], cwd=folder, capture_output=True, timeout=200).returncode

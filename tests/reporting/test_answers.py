@@ -102,3 +102,38 @@ def test_nan_in_the_users_data_is_said_first() -> None:
     assert alert.startswith("The data holds NaN or infinite values (2 in x)")
     assert summarize(replace(FACTS, alerts=(alert,))).alerts == (alert,)
     assert words.not_finite({}) == []
+
+
+def test_a_headline_counts_many_targets_and_a_terminal_names_them_below() -> None:
+    many = tuple(TargetFacts(f"keras:{name}") for name in ("tensorflow", "jax", "torch", "openvino"))
+    run = Facts("hunt", 0, many, {"cases": 8, "seconds": 2.0})
+    assert summarize(run).headline == "No findings in 8 cases on 4 targets."
+    assert summarize(replace(run, targets=many[:3])).headline.endswith(
+        "on keras:tensorflow, keras:jax and keras:torch."
+    )
+    shown = Console(file=io.StringIO(), width=200)
+    render_terminal(run, shown)
+    said = shown.file.getvalue()  # type: ignore[attr-defined]
+    assert "Targets: keras:tensorflow, keras:jax, keras:torch and keras:openvino.\n" in said
+
+
+def test_what_was_left_open_is_folded_on_the_page_of_a_hunt_and_open_on_that_of_a_comparison() -> None:
+    missing = replace(FACTS.targets[0], status="missing", reason="not installed")
+    folded = '<details class="plain small">\n  <summary>What was not tested'
+    for facts, is_folded in (
+        (Facts("hunt", 0, (missing,), {"cases": 8}), True),
+        (replace(FACTS, targets=(missing,)), False),
+    ):
+        page = render_html(facts)
+        assert "What was not tested or not decided, and why" in page
+        assert (folded in page) is is_folded
+
+
+def test_a_card_offers_the_script_and_the_draft_of_a_report() -> None:
+    found = Finding("c-1", "muffin", Kind.NAN, Stage.FORWARD, (A, B), Diagnosis(Class.DEFECT, (B,)), "s")
+    facts = Facts("fuzz", 0, FACTS.targets, {"cases": 8}, findings=(found,))
+    assert "plain-button copy" not in render_html(facts)
+    page = render_html(replace(facts, scripts={"c-1": "import torch\nx = 1\n"}, drafts={"c-1": "# NaN from <torch>"}))
+    assert page.count('class="plain-button copy"') == 2
+    assert "<summary>2 lines</summary>" in page
+    assert "# NaN from &lt;torch&gt;" in page

@@ -49,3 +49,18 @@ def test_it_can_be_used_at_once_at_any_width(
         background = browser.run("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)")
         assert (max(background[:3]) < 100) is dark
     assert not browser.errors
+
+
+def test_findings_are_grouped_the_worst_of_each_first(browser: Browser, sample: Sample, tmp_path: Path) -> None:
+    browser.open(html.render(many(sample("one_defect"), 150)), tmp_path)
+    heads = "[...document.querySelectorAll('#findings > h3.group')].map((head) => head.textContent)"
+    assert browser.run(heads) == []
+    choose = "(value) => { const s = document.querySelector('select.grouping'); s.value = value;" \
+        " s.dispatchEvent(new Event('input', { bubbles: true })); }"  # fmt: skip
+    browser.run(f"({choose})('kind')")
+    assert browser.run(heads) == ["crash · 50", "inconsistency · 50"], "a hundred cards are drawn at first"
+    browser.run("document.getElementById('more-button').click()")
+    assert browser.run(heads) == ["crash · 50", "inconsistency · 50", "nan · 50"]
+    browser.run(f"({choose})('')")
+    assert browser.run(heads) == []
+    assert not browser.errors

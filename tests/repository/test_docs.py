@@ -62,6 +62,20 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert [link for link in links(path) if not (path.parent / link).exists()] == []
 
 
+def anchors(path: Path) -> set[str]:
+    """The headings of a page as the addresses that they get."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    words = (re.sub(r"[`*]", "", line).strip().lower() for line in re.findall(r"^#+ (.+)$", text, re.M))
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in words}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_links_to_a_heading_find_it(path: Path) -> None:
+    wanted = re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", text_of(path))
+    pages = [(path.parent / link if link else path, heading) for link, heading in wanted if "://" not in link]
+    assert [heading for page, heading in pages if page.suffix == ".md" and heading not in anchors(page)] == []
+
+
 def test_numbered_decisions_in_the_code_exist() -> None:
     sources = "\n".join(path.read_text(encoding="utf-8") for path in Path(tensorparity.__file__).parent.rglob("*.py"))
     cited = {int(number) for number in re.findall(r"\bdecision (\d+)\b", sources, re.I)}

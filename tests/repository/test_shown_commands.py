@@ -11,8 +11,11 @@ from pathlib import Path
 import click
 import pytest
 
+from tensorparity.cli.main import COMMANDS as COMMANDS_OF_THE_PROGRAM
 from tensorparity.cli.main import cli
 from tensorparity.cli.page import page
+from tensorparity.operators.reference.rounding import K
+from tensorparity.oracles.measure.node_errors import VOTE_MARGIN
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -39,6 +42,16 @@ def test_it_is_understood(text: str) -> None:
     assert command is not None, f"no command {name}"
     with command.make_context(name, arguments, parent=parent):
         pass
+
+
+def test_the_readme_lists_every_command() -> None:
+    listed = re.findall(r"^\| `tensorparity (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    assert set(listed) == set(COMMANDS_OF_THE_PROGRAM)
+
+
+def test_the_limit_that_the_guide_names_is_the_one_that_is_used() -> None:
+    page = (ROOT / "docs" / "guide" / "diagnosis.md").read_text(encoding="utf-8")
+    assert f"{K:g} against a reference, {K * VOTE_MARGIN:g} where targets vote" in page
 
 
 def test_the_reference_is_what_the_code_says() -> None:

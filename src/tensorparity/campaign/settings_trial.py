@@ -32,7 +32,7 @@ from ..triage.reduction.preparation import Prepared, ReducingSettings
 from ..triage.reproduce.pinned import with_settings
 from ..triage.reproduce.script import Reproducer
 from ..triage.reproduce.scripts import verify
-from .budget import SEARCHING, StopReason, latest_end
+from .budget import SEARCHING, StopReason
 from .events import Listener
 from .loop import run_engines
 from .session import CampaignSession
@@ -90,7 +90,8 @@ def run_and_try_settings(
     left = None if seconds is None else seconds - kept
     stop = run_engines(session, engines, seconds=left, cases=cases, began=began, searching=searching)
     if trying and session.local and stop is not StopReason.INTERRUPTED:
-        ends = began + latest_end(seconds) if kept and seconds is not None else math.inf
+        # what was not tried is not lost, so nothing of it may be late
+        ends = began + seconds if kept and seconds is not None else math.inf
         if not try_settings(session, session.local, tell, trying, ends):
             return StopReason.INTERRUPTED
     return stop
@@ -123,7 +124,8 @@ def try_settings(
         limit.at = math.inf
     for defect in defects:
         if shown[defect.finding.id]:
-            _keep(session, runner, defect, Tried(shown[defect.finding.id], available_instruction_set()))
+            tried = Tried(shown[defect.finding.id], available_instruction_set())
+            _keep(session, runner, defect, tried, pin=time.monotonic() < ends)
     return True
 
 
@@ -188,7 +190,13 @@ def _suspects(suspicion: Suspicion) -> tuple[str, ...]:
     return suspicion.diagnosis.suspects
 
 
-def _keep(session: CampaignSession, runner: LocalRunner, defect: _Defect, tried: Tried) -> None:
+def _keep(session: CampaignSession, runner: LocalRunner, defect: _Defect, tried: Tried, *, pin: bool) -> None:
+    """File what was seen.
+
+    Args:
+        pin: also make a script that sets what it needs, which takes a run of it; without time for that it stays as it
+            is, and the finding says what it needs.
+    """
     said = observed(
         "settings",
         tried=[str(item) for item in tried.shown],
@@ -199,7 +207,7 @@ def _keep(session: CampaignSession, runner: LocalRunner, defect: _Defect, tried:
     told = replace(diagnosis, evidence=(*diagnosis.evidence, said, *by_onednn(defect.finding, tried)))
     settings = {**defect.finding.settings, **tried.to_json()}
     finding = with_words(replace(defect.finding, diagnosis=told, settings=settings))
-    script = _pinned(runner, defect, tried)
+    script = _pinned(runner, defect, tried) if pin else None
     session.change(finding, script=script.marked_text if script else None, remark=_remark(said))
 
 

@@ -12,11 +12,15 @@ from .options import DEFAULT_OUT, format_option, show
 
 @click.command("accept")
 @click.argument("identity", metavar="ID")
-@click.option("--reason", required=True, help="Why it is accepted; for whoever reads the file next.")
-@click.option("--expires", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="Accepted until then.")
-@click.option("--link", default="", metavar="URL", help="Where it is discussed.")
-@click.option("--pattern", default="", help="Accept all signatures of this pattern instead (*, ?).")
-@click.option("--store", metavar="URL", help="Where the finding is kept.  [default: the --out folder]")
+@click.option("--reason", required=True, help="Why it is accepted.")
+@click.option(
+    "--expires", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="The last day on which it is accepted."
+)
+@click.option("--link", default="", metavar="URL", help="The page where it is discussed.")
+@click.option("--pattern", default="", help="Accept all signatures that match this pattern (*, ?).")
+@click.option(
+    "--store", metavar="URL", help="The folder or database that holds the finding.  [default: the --out folder]"
+)
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @format_option
 def command(
@@ -30,7 +34,7 @@ def command(
     output_format: str,
     quiet: bool,
 ) -> int:
-    """Make finding ID a known difference: written into tensorparity.toml, it fails no run any more.
+    """Accept finding ID as a known difference: it is written into tensorparity.toml and no longer fails a run.
 
     It is still counted in every report, and called out once nothing matches it.
     """

@@ -28,17 +28,28 @@ from .options import (
 @click.argument("model")
 @click.option("--data", type=click.Path(path_type=Path), help="An .npz with x (or one array per input) and y.")
 @click.option("--input", "draws", multiple=True, metavar="NAME=SHAPE:dtype:low..high", help="How to draw an input.")
-@click.option("--instances", type=click.IntRange(min=1), help="Use at most so many inputs.")
+@click.option("--instances", type=click.IntRange(min=1), help="Use at most this many inputs.")
 @click.option("--cases", type=click.IntRange(min=1), help="The same as --instances.")
-@click.option("--budget", type=Duration(), help="Time for everything, a third of it for confirming and reducing.")
+@click.option("--budget", type=Duration(), help="Time for the whole run, a third of it for confirming and reducing.")
 @click.option("--batch-size", type=click.IntRange(min=1), help="Batch size of predict.  [default: the library's]")
-@click.option("--batch-sizes", type=Counts(), default=(), help="Run in these, too: does each agree with itself?")
-@click.option("--threads", type=Counts(), default=(), help="Make several of each target, with so many threads.")
-@click.option("--repeat", type=click.IntRange(min=1), default=1, help="Run so often: does each agree with itself?")
-@click.option("--steps", type=click.IntRange(min=1), help="Also train so many steps everywhere, and compare.")
-@click.option("--optimizer", default="SGD", show_default=True, metavar="NAME[:param=value,...]", help="For --steps.")
-@click.option("--loss", metavar="NAME[:param=value,...]", help="For --steps.  [default: by the labels]")
-@click.option("--oracle", default="parity", show_default=True, help="Who judges: parity, or cradle as in the paper.")
+@click.option(
+    "--batch-sizes",
+    type=Counts(),
+    default=(),
+    help="Also run with these batch sizes, and compare each target with itself.",
+)
+@click.option("--threads", type=Counts(), default=(), help="Run each target with each of these numbers of threads.")
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=1, help="Run each target this often, and compare it with itself."
+)
+@click.option(
+    "--steps", type=click.IntRange(min=1), help="Also train for this many steps on every target, and compare."
+)
+@click.option(
+    "--optimizer", default="SGD", show_default=True, metavar="NAME[:param=value,...]", help="The optimizer of --steps."
+)
+@click.option("--loss", metavar="NAME[:param=value,...]", help="The loss of --steps.  [default: chosen by the labels]")
+@click.option("--oracle", default="parity", show_default=True, help="What decides: parity, or cradle as in the paper.")
 @click.option("--class-threshold", type=float, help="CRADLE's T_C.  [default: 8, for k = 5]")
 @click.option("--mad-threshold", type=float, help="CRADLE's T_M.  [default: 0.2]")
 @click.option("--accuracy-threshold", type=float, help="T_AC of --metric accuracy, in percent.  [default: 0]")
@@ -55,9 +66,7 @@ from .options import (
     help="CRADLE's k; T_C and the bins are scaled with it.  [default: 5]",
 )
 @click.option("--threshold-study", is_flag=True, help="Also count what other thresholds of CRADLE's would report.")
-@click.option(
-    "--protocol", type=click.Choice(["paper"]), help="CRADLE as published: --oracle cradle, and nothing beyond it."
-)
+@click.option("--protocol", type=click.Choice(["paper"]), help="CRADLE as published: --oracle cradle and nothing else.")
 @click.option("--share", type=click.FloatRange(0, 100), default=0.0, help="CRADLE's p, in percent.  [default: 0]")
 @click.option("--localize", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 @click.option("--stress", is_flag=True, help="Search the data's range for the input on which targets differ most.")
@@ -66,7 +75,7 @@ from .options import (
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Of each search of --stress.",
+    help="Generations of each search of --stress.",
 )
 @click.option(
     "--weight-tolerance",
@@ -75,9 +84,9 @@ from .options import (
     show_default=True,
     help="How far --stress may move a weight, in standard deviations of its array.",
 )
-@click.option("--store", metavar="URL", help="Where findings go.  [default: the --out folder]")
+@click.option("--store", metavar="URL", help="The folder or database that keeps findings.  [default: the --out folder]")
 @click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
-@click.option("--redact", is_flag=True, help="Leave inputs, what they gave, and scripts out of the reports.")
+@click.option("--redact", is_flag=True, help="Leave inputs, outputs and scripts out of the reports.")
 @reducing_options
 @running_options
 def command(

@@ -8,8 +8,8 @@ from .options import Duration, format_option, show
 
 
 @click.command("doctor")
-@click.option("--targets", metavar="A,B,...", help="Targets to examine; by default every installed one.")
-@click.option("--deadline", type=Duration(), default=120.0, help="CPU time one target may take.  [default: 120s]")
+@click.option("--targets", metavar="A,B,...", help="The targets to examine.  [default: all that are installed]")
+@click.option("--deadline", type=Duration(), default=120.0, help="CPU time that one target may take.  [default: 120s]")
 @format_option
 def command(targets: str | None, deadline: float, output_format: str, quiet: bool) -> int:
     """Start every installed target, run a small case on it, and say what is broken and why."""

@@ -25,18 +25,30 @@ from .options import (
 
 @click.command("equiv")
 @click.option(
-    "--rule", "rules", multiple=True, metavar="NAME,...", help="Only these rules, by name or the paper's number."
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="NAME,...",
+    help="Test only these rules, by name or by the paper's number.",
 )
-@click.option("--api", "apis", multiple=True, metavar="GLOB,...", help="Only functions of these names: 'torch.fft.*'.")
+@click.option(
+    "--api",
+    "apis",
+    multiple=True,
+    metavar="GLOB,...",
+    help="Test only functions with these names, such as 'torch.fft.*'.",
+)
 @click.option(
     "--inputs", type=click.IntRange(min=1), default=400, show_default=True, help="Inputs for each rule and function."
 )
-@click.option("--list", "only_list", is_flag=True, help="Say what would be tested, and run nothing.")
-@click.option("--budget", type=Duration(), default=None, help="Time for all of it.  [default: until all is done]")
-@click.option("--cases", type=click.IntRange(min=0), help="Exactly so many cases.")
-@click.option("--oracle", default="", metavar="NAME", help="Who judges; eagle is the paper's rule.")
-@click.option("--resume", is_flag=True, help="Go on with the last run of this seed and these settings.")
-@click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
+@click.option("--list", "only_list", is_flag=True, help="List what would be tested, without running it.")
+@click.option("--budget", type=Duration(), default=None, help="Time for the whole run.  [default: no limit]")
+@click.option("--cases", type=click.IntRange(min=0), help="Run exactly this many cases.")
+@click.option("--oracle", default="", metavar="NAME", help="What decides; eagle is the paper's rule.")
+@click.option("--resume", is_flag=True, help="Continue the last run with this seed and these settings.")
+@click.option(
+    "--store", metavar="URL", help="The folder or database that keeps the campaign.  [default: the --out folder]"
+)
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @reducing_options
 @settings_option

@@ -26,22 +26,22 @@ from .options import (
 
 
 @click.command("fuzz")
-@click.option("--models", type=click.IntRange(min=0), help="Exactly so many networks, instead of a budget.")
+@click.option("--models", type=click.IntRange(min=0), help="Run exactly this many networks, instead of a budget.")
 @click.option("--cases", type=click.IntRange(min=0), help="The same as --models.")
 @click.option(
     "--budget",
     type=Duration(),
     default=300.0,
-    help="Time for everything, a third of it for confirming and reducing.  [default: 5m]",
+    help="Time for the whole run, a third of it for confirming and reducing.  [default: 5m]",
 )
-@click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from; by default the whole catalogue.")
+@click.option("--layers", default="", metavar="A,B,...", help="Layers to choose from.  [default: the whole catalogue]")
 @click.option(
     "--stages",
     default="forward,loss,backward,update,losses,metrics,functions,reloads,kinks",
     show_default=True,
     help="Stages to compare.",
 )
-@click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes networks are made for, or paper.")
+@click.option("--data", default="", metavar="NAME,...", help="Data sets whose shapes the networks take, or paper.")
 @click.option(
     "--policies",
     default="",
@@ -53,20 +53,25 @@ from .options import (
 @click.option(
     "--protocol",
     type=click.Choice(["paper"]),
-    help="Muffin as published and nothing else: its structures, data sets, stages and rule, in training.",
+    help="Muffin as published: its structures, data sets, stages and rule, in training, and nothing else.",
 )
 @click.option("--threshold", type=click.FloatRange(min=0), help="t of --oracle muffin.  [default: 0.15]")
 @click.option("--epsilon", type=click.FloatRange(min=0), help="epsilon of --oracle muffin.  [default: 1e-5]")
 @click.option("--vertices", type=click.IntRange(min=1), default=30, show_default=True, help="MAX_v of the paper.")
 @click.option("--cells", type=click.IntRange(min=1), default=5, show_default=True, help="MAX_c of the paper.")
 @click.option(
-    "--line-coverage", default="", metavar="PACKAGE", help="Count executed Python lines of a package, keras say; slow."
+    "--line-coverage",
+    default="",
+    metavar="PACKAGE",
+    help="Count the Python lines of a package that are executed, for example keras; slow.",
 )
 @click.option(
-    "--oracle", default="", metavar="NAME", help="Who judges; muffin is the paper's rule.  [default: training_step]"
+    "--oracle", default="", metavar="NAME", help="What decides; muffin is the paper's rule.  [default: training_step]"
 )
-@click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
-@click.option("--resume", is_flag=True, help="Go on with the last run of this seed and these settings.")
+@click.option(
+    "--store", metavar="URL", help="The folder or database that keeps the campaign.  [default: the --out folder]"
+)
+@click.option("--resume", is_flag=True, help="Continue the last run with this seed and these settings.")
 @click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
 @reducing_options
 @settings_option

@@ -25,20 +25,32 @@ from .options import (
 
 @click.command("hunt")
 @click.option(
-    "--budget", type=Duration(), default=300.0, help="Time for everything, a third of it for confirming.  [default: 5m]"
+    "--budget",
+    type=Duration(),
+    default=300.0,
+    help="Time for the whole run, a third of it for confirming and reducing.  [default: 5m]",
 )
-@click.option("--cases", type=click.IntRange(min=0), help="Exactly so many cases per engine, instead of a budget.")
 @click.option(
-    "--engines", "--engine", "engines", multiple=True, metavar="A,B,...", help="Only these engines; may be given again."
+    "--cases", type=click.IntRange(min=0), help="Run exactly this many cases per engine, instead of a budget."
+)
+@click.option(
+    "--engines",
+    "--engine",
+    "engines",
+    multiple=True,
+    metavar="A,B,...",
+    help="Run only these engines; may be repeated.",
 )
 @click.option(
     "--oracle",
     default="",
     metavar="NAME",
-    help="Who judges: parity, or as in the papers cradle (models) or muffin (training steps).  [default: parity]",
+    help="What decides: parity, or as in the papers cradle (models) or muffin (training steps).  [default: parity]",
 )
-@click.option("--resume", is_flag=True, help="Go on with the last hunt of this seed and these settings.")
-@click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
+@click.option("--resume", is_flag=True, help="Continue the last hunt with this seed and these settings.")
+@click.option(
+    "--store", metavar="URL", help="The folder or database that keeps the campaign.  [default: the --out folder]"
+)
 @click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
 @reducing_options
 @settings_option

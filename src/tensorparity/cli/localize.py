@@ -35,7 +35,7 @@ def command(
     quiet: bool,
     **running: Any,
 ) -> int:
-    """Say where in the model of CASE the difference arises: each layer alone, on identical inputs, everywhere.
+    """Find the layer of CASE's model where the difference arises: each runs alone, on identical inputs, everywhere.
 
     The HTML report has the map. Exits 1 if a layer is wrong, 0 if none is, 3 if the case cannot run.
     """

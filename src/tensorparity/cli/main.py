@@ -27,9 +27,9 @@ COMMANDS = {
     "localize": ("localize", "Where in a case's model the difference arises, layer by layer."),
     "accept": ("accept", "Make a finding a known difference, which fails no run."),
     "report": ("report", "What a store holds, as text, HTML, Markdown, JSON or JUnit; the draft of a bug report."),
-    "targets": ("targets", "What is here, and what could be installed."),
-    "doctor": ("doctor", "What is broken, and why."),
-    "zoo": ("zoo", "Models that come along: what there is, and training them."),
+    "targets": ("targets", "Which targets are installed, and which could be."),
+    "doctor": ("doctor", "Which targets are broken, and why."),
+    "zoo": ("zoo", "The bundled models: list them, or train them."),
 }
 
 

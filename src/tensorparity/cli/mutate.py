@@ -31,15 +31,17 @@ _LEVELS = ("net", "input", "weight", "input+weight", "all")
     "models",
     multiple=True,
     metavar="MODEL",
-    help="zoo:NAME, app:NAME, a model file, or paper for the paper's seven; may be given again.  [default: zoo:lenet5]",
+    help="zoo:NAME, app:NAME, a model file, or paper for the paper's seven; may be repeated.  [default: zoo:lenet5]",
 )
-@click.option("--variants", type=click.IntRange(min=0), default=20, show_default=True, help="Per seed model.")
+@click.option(
+    "--variants", type=click.IntRange(min=0), default=20, show_default=True, help="Variants of each seed model."
+)
 @click.option(
     "--invalid",
     type=click.FloatRange(0.0, 1.0),
     default=0.2,
     show_default=True,
-    help="The share of variants that has one value which the API should refuse.",
+    help="The share of variants with one value that the API should refuse.",
 )
 @click.option(
     "--level",
@@ -55,8 +57,16 @@ _LEVELS = ("net", "input", "weight", "input+weight", "all")
     multiple=True,
     help="What a search looks for.  [default: inconsistency]",
 )
-@click.option("--searched", type=click.IntRange(min=0), default=1, show_default=True, help="Variants per pair.")
-@click.option("--generations", type=click.IntRange(min=1), default=20, show_default=True, help="Of one search.")
+@click.option(
+    "--searched",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Variants that are searched, per pair of targets.",
+)
+@click.option(
+    "--generations", type=click.IntRange(min=1), default=20, show_default=True, help="Generations of each search."
+)
 @click.option(
     "--search-budget", "search_seconds", type=Duration(), help="Time for each search.  [default: its generations alone]"
 )
@@ -77,23 +87,30 @@ _LEVELS = ("net", "input", "weight", "input+weight", "all")
     type=click.FloatRange(min=0.0, min_open=True),
     default=0.1,
     show_default=True,
-    help="Of the Cauchy noise, in standard deviations of what it moves.",
+    help="Scale of the Cauchy noise, in standard deviations of what it moves.",
 )
 @click.option(
-    "--fitness-layer", default="", metavar="LAYER", help="Whose distance is the fitness.  [default: the logits]"
+    "--fitness-layer",
+    default="",
+    metavar="LAYER",
+    help="The layer whose distance is the fitness.  [default: the logits]",
 )
-@click.option("--inputs", type=click.IntRange(min=1), default=10_000, show_default=True, help="Test inputs, at most.")
+@click.option("--inputs", type=click.IntRange(min=1), default=10_000, show_default=True, help="Test inputs at most.")
 @click.option("--data", type=click.Path(path_type=Path, dir_okay=False), help="An .npz file with inputs of your own.")
 @click.option(
     "--protocol",
     type=click.Choice(["paper"]),
     help="The paper's settings: 500 variants, 20 searched, half an hour each.",
 )
-@click.option("--budget", type=Duration(), help="Time for all of it; without one it runs to its end.")
-@click.option("--cases", type=click.IntRange(min=0), help="Exactly so many cases, instead of a budget.")
-@click.option("--resume", is_flag=True, help="Go on with the last run of this seed and these settings.")
-@click.option("--oracle", default="", metavar="NAME", help="Who judges; audee is the paper's rule.  [default: parity]")
-@click.option("--store", metavar="URL", help="Where the campaign is kept.  [default: the --out folder]")
+@click.option("--budget", type=Duration(), help="Time for the whole run.  [default: no limit]")
+@click.option("--cases", type=click.IntRange(min=0), help="Run exactly this many cases, instead of a budget.")
+@click.option("--resume", is_flag=True, help="Continue the last run with this seed and these settings.")
+@click.option(
+    "--oracle", default="", metavar="NAME", help="What decides; audee is the paper's rule.  [default: parity]"
+)
+@click.option(
+    "--store", metavar="URL", help="The folder or database that keeps the campaign.  [default: the --out folder]"
+)
 @click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
 @reducing_options
 @settings_option

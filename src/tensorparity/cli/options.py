@@ -116,29 +116,39 @@ def _sections(context: click.Context, option: click.Parameter, given: tuple[str,
 
 
 _RUNNING = (
-    click.option("--targets", metavar="A,B,...", help="Targets; by default every installed one."),
+    click.option("--targets", metavar="A,B,...", help="The targets to run.  [default: all that are installed]"),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-    click.option("--fault", "faults", multiple=True, metavar="TARGET=NAME|FILE.py", help="Plant a fault."),
-    click.option("--import", "imports", multiple=True, metavar="MODULE", help="Import in each worker (custom layers)."),
-    click.option("--trust", is_flag=True, help="Load files that could run code of their own."),
-    click.option("--workers", type=click.IntRange(min=1), help="Workers at work at once; by default one per core."),
-    click.option("--deadline", type=Duration(), default=120.0, help="CPU time one request may take.  [default: 120s]"),
-    click.option("--memory", type=Size(), default=0, help="Memory one worker may use.  [default: half of all]"),
-    click.option("--no-cache", is_flag=True, help="Use no cache of outcomes or compilations."),
+    click.option("--fault", "faults", multiple=True, metavar="TARGET=NAME|FILE.py", help="Plant a fault in a target."),
+    click.option(
+        "--import",
+        "imports",
+        multiple=True,
+        metavar="MODULE",
+        help="A module with custom layers, imported in each worker.",
+    ),
+    click.option("--trust", is_flag=True, help="Load files that can run code of their own."),
+    click.option(
+        "--workers", type=click.IntRange(min=1), help="How many workers run at the same time.  [default: one per core]"
+    ),
+    click.option(
+        "--deadline", type=Duration(), default=120.0, help="CPU time that one request may take.  [default: 120s]"
+    ),
+    click.option("--memory", type=Size(), default=0, help="Memory that one worker may use.  [default: half of all]"),
+    click.option("--no-cache", is_flag=True, help="Use no cached outcomes or compilations."),
     click.option(
         "--set",
         "sections",
         multiple=True,
         metavar="NAME.key=value",
         callback=_sections,
-        help="A setting of an engine or oracle; beside [engine.NAME] and [oracle.NAME] of tensorparity.toml.",
+        help="A setting of an engine or oracle; overrides [engine.NAME] and [oracle.NAME] in tensorparity.toml.",
     ),
     click.option(
         "--fail-on",
         type=FailOnOption(),
         default=FailOn(),
         metavar="WHAT,...",
-        help="What gives exit code 1: classes of findings, undecided, digits.  [default: defect]",
+        help="What makes the exit code 1: classes of findings, undecided, digits.  [default: defect]",
     ),
     write_option,
     click.option(
@@ -150,7 +160,7 @@ _RUNNING = (
         callback=lambda context, option, name: known_format(name),
         help=FORMATS,
     ),
-    click.option("--quiet", is_flag=True, help="No progress, no summary."),
+    click.option("--quiet", is_flag=True, help="Print no progress and no summary."),
 )
 
 
@@ -163,9 +173,15 @@ def running_options(function: F) -> F:
 
 _CASE = (
     click.argument("case", metavar="CASE"),
-    click.option("--store", metavar="URL", help="Where CASE is, if it is a finding's id.  [default: the --out folder]"),
+    click.option(
+        "--store",
+        metavar="URL",
+        help="The store to look in, if CASE is the id of a finding.  [default: the --out folder]",
+    ),
     click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True),
-    click.option("--oracle", default="", metavar="NAME", help="Who judges.  [default: whoever convicted]"),
+    click.option(
+        "--oracle", default="", metavar="NAME", help="The oracle that decides.  [default: the one that found it]"
+    ),
 )
 
 
@@ -201,8 +217,14 @@ def case_file(case: str, store: str | None, out: Path) -> Path:
 #: From here on a run has the time to try settings.
 _LONG_BUDGET = 120.0
 _REDUCING = (
-    click.option("--no-reduce", is_flag=True, help="File defects as they are found: no reduction, no script."),
-    click.option("--reduce-budget", type=Duration(), default=120.0, help="Time for one defect.  [default: 2m]"),
+    click.option(
+        "--no-reduce",
+        is_flag=True,
+        help="Report defects as they were found, without reducing them and without scripts.",
+    ),
+    click.option(
+        "--reduce-budget", type=Duration(), default=120.0, help="Time for reducing one defect.  [default: 2m]"
+    ),
 )
 
 

@@ -29,7 +29,9 @@ _STRATEGIES = (
 
 
 @click.command("precision")
-@click.option("--op", "operators", multiple=True, metavar="GLOB", help="Operators; may be given again.  [default: all]")
+@click.option(
+    "--op", "operators", multiple=True, metavar="GLOB", help="Operators to search; may be repeated.  [default: all]"
+)
 @click.option("--dtype", "dtypes", multiple=True, help="float16, bfloat16, float32, float64.  [default: all]")
 @click.option("--strategy", "strategies", multiple=True, help=_STRATEGIES)
 @click.option("--mode", "modes", multiple=True, help="input_mode, op_mode or default.  [default: the first two]")
@@ -43,23 +45,29 @@ _STRATEGIES = (
 )
 @click.option("--cases", type=click.IntRange(min=1), help="The same as --inputs.")
 @click.option(
-    "--times", type=click.IntRange(min=1), default=1, help="Apply the operator so often, for --measure paper."
+    "--times", type=click.IntRange(min=1), default=1, help="Apply the operator this often, for --measure paper."
 )
 @click.option("--shape", metavar="N,N,...", help="Shape of an input, for --measure paper.  [default: the operator's]")
-@click.option("--size", type=click.IntRange(min=1), help="Seeds of a corpus, likewise.  [default: a group's]")
 @click.option(
-    "--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter that is not drawn, for --measure paper."
+    "--size", type=click.IntRange(min=1), help="Seeds of a corpus, for --measure paper.  [default: a group's]"
+)
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter with a fixed value, for --measure paper.",
 )
 @click.option("--protocol", type=click.Choice(["paper"]), help="Predoo as published: the same as --measure paper.")
 @click.option(
-    "--models/--no-models", default=None, help="Compare LeNet-5 and VGG-16 too.  [default: with the paper's seven]"
+    "--models/--no-models", default=None, help="Also compare LeNet-5 and VGG-16.  [default: with the paper's seven]"
 )
 @click.option(
     "--budget",
     type=Duration(),
-    help="Time for everything: two thirds of it for searching, of which compiled targets get half.",
+    help="Time for the whole run: two thirds for searching, of which compiled targets get half.",
 )
-@click.option("--store", metavar="URL", help="Where findings are kept.  [default: the --out folder]")
+@click.option("--store", metavar="URL", help="The folder or database that keeps findings.  [default: the --out folder]")
 @click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
 @settings_option
 @running_options

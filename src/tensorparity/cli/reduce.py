@@ -13,7 +13,9 @@ from .options import Duration, case_file, case_options, runner_settings, running
 
 @click.command("reduce")
 @click.option("--budget", type=Duration(), default=300.0, help="Time for reducing.  [default: 5m]")
-@click.option("--checks", type=click.IntRange(min=1), default=200, show_default=True, help="Cases to run at most.")
+@click.option(
+    "--checks", type=click.IntRange(min=1), default=200, show_default=True, help="Run at most this many cases."
+)
 @case_options
 @running_options
 def command(

@@ -18,26 +18,28 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @click.argument("run", required=False)
-@click.option("--issue", "identity", metavar="ID", help="The draft of a bug report for this finding instead.")
+@click.option("--issue", "identity", metavar="ID", help="Print the draft of a bug report for this finding.")
 @click.option(
     "--bundle",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write drafts of bug reports there: a Markdown file per library, minor defects of a kind in one report.",
+    help="Write drafts of bug reports into this folder, a Markdown file per library; minor defects share one report.",
 )
 @click.option(
     "--diff",
     "pair",
     nargs=2,
     metavar="A B",
-    help="What run B has that run A has not: new, fixed, still there. Each is a number, last, or a store's folder.",
+    help="Compare two runs: what is new, fixed or still there in B. Each is a number, last, or the folder of a store.",
 )
-@click.option("--redact", is_flag=True, help="Leave out inputs, what they gave, and scripts.")
-@click.option("--store", metavar="URL", help="Where the runs are kept.  [default: the --out folder]")
+@click.option("--redact", is_flag=True, help="Leave out inputs, outputs and scripts.")
+@click.option("--store", metavar="URL", help="The folder or database that holds the runs.  [default: the --out folder]")
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True)
 @click.option("--format", "output_format", metavar="NAME", help=f"{FORMATS}  [default: text; markdown for --issue]")
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it there.  [default: printed]")
-@click.option("--quiet", is_flag=True, help="Nothing but what was asked for, which is the default.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write.  [default: standard output]"
+)
+@click.option("--quiet", is_flag=True, help="Accepted for uniformity; nothing else is printed anyway.")
 def command(
     run: str | None,
     identity: str | None,
@@ -50,9 +52,9 @@ def command(
     output: Path | None,
     quiet: bool,
 ) -> int:
-    """Show what a store holds: RUN is the number of a run, "last", or the folder of a store; all runs without it.
+    """Show what a store holds. RUN is the number of a run, "last", or the folder of a store; without it, all runs.
 
-    Known differences are applied as they are now. Exits 0 whatever is in it: nothing is judged anew.
+    Known differences are applied as they are now. Always exits 0: nothing is judged again.
     """
     from ..reporting.base import report_named
     from ..reporting.bundle import render as render_bundle

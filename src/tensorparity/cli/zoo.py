@@ -11,7 +11,7 @@ from .options import format_option, show
 @format_option
 @click.pass_context
 def command(context: click.Context, output_format: str, quiet: bool) -> int:
-    """List the models of the zoo: layers, parameters, the data of each, and whether it has been trained here.
+    """List the models of the zoo: layers, parameters, data, and whether each has been trained here.
 
     'compare zoo:NAME' takes trained weights where there are some, otherwise seeded and calibrated ones.
     """
@@ -25,8 +25,10 @@ def command(context: click.Context, output_format: str, quiet: bool) -> int:
 
 @command.command("train")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--target", metavar="NAME", help="Who trains; by default the first installed of Keras' backends.")
-@click.option("--again", is_flag=True, help="Also models that have been trained before.")
+@click.option(
+    "--target", metavar="NAME", help="The target that trains.  [default: the first Keras backend that is installed]"
+)
+@click.option("--again", is_flag=True, help="Also train models that are trained already.")
 @format_option
 @click.pass_context
 def train(
@@ -37,7 +39,7 @@ def train(
     output_format: str,
     quiet: bool,
 ) -> int:
-    """Train models of the zoo on their data, into the cache; all whose data is here without a NAME."""
+    """Train models of the zoo on their data, and keep them in the cache; without NAME, all whose data is present."""
     from ..commands.zoo import TrainSettings, train_zoo
     from ..targets.runner import default_cache
     from .progress import progress

@@ -35,6 +35,7 @@ from ..triage.reduction.preparation import Preparation, ReducingSettings
 from .sources.models import Context, ModelSource, open_source
 from .sources.open_sizes import fitting_draws
 from .stress import Stress, Stressed
+from .texts import with_texts
 from .whole_models import HIGH_PRECISION, WITH_ITSELF, ExaminedModel, ModelExaminer, run_model
 
 
@@ -120,7 +121,8 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         if settings.stress is not None:
             stress = Stress(runner, source.model, data, settings.targets, settings.stress, settings.seed)
         run.go(models, engine, store, listener, stress)
-        return run.compared(source, data, time.monotonic() - began)
+        compared = run.compared(source, data, time.monotonic() - began)
+        return replace(compared, facts=with_texts(compared.facts, store)) if store is not None else compared
 
 
 class _Run:

@@ -38,6 +38,7 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..targets.selection import functions_below, witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
+from .texts import with_texts
 from .voted_layers import VotedRun, VotedShelf
 
 #: The technique of this command.
@@ -422,4 +423,4 @@ def fuzz(settings: FuzzSettings, listener: Listener = silent) -> Fuzzed:
         facts = campaign.facts(time.monotonic() - began, shelf.other(campaign.voted))
         shelf.keep(campaign.voted)
         broken = any(target in settings.targets for target in runner.broken)
-        return Fuzzed(facts, broken, store.folder, tuple(campaign.unreached))
+        return Fuzzed(with_texts(facts, store), broken, store.folder, tuple(campaign.unreached))

@@ -30,6 +30,7 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cach
 from ..targets.selection import functions_below, witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
+from .texts import with_texts
 
 
 @dataclass(frozen=True)
@@ -212,4 +213,5 @@ def hunt(settings: HuntSettings, listener: Listener = silent) -> Hunted:
         campaign = Hunt(settings, runner, store, listener, began)
         campaign.run()
         broken = any(target in settings.targets for target in runner.broken)
-        return Hunted(campaign.facts(time.monotonic() - began), broken, store.folder)
+        facts = with_texts(campaign.facts(time.monotonic() - began), store)
+        return Hunted(facts, broken, store.folder)

@@ -34,6 +34,7 @@ from ..triage.reduction.preparation import Preparation, ReducingSettings
 from ..zoo.keras_cache import has_cifar10
 from .root_causes import bug_table, root_causes
 from .seed_models import open_seed
+from .texts import with_texts
 
 _ENGINE = AudeeEngine.name
 #: Of the paper's seven, those for pictures of 32x32, and those for the reviews of IMDB.
@@ -131,7 +132,9 @@ class Mutate:
             earlier = self._store.find_campaign("mutate", settings.seed, identity)
             if earlier:
                 return earlier.id
-            self._notes.append("nothing to resume: no run of this seed with these settings and versions; begun anew")
+            self._notes.append(
+                "nothing to resume: no run of this seed with these settings and versions; starting from the beginning"
+            )
         return self._store.begin_campaign("mutate", settings.seed, identity)
 
     def _watch(self, event: Event) -> None:
@@ -238,4 +241,5 @@ def mutate(settings: MutateSettings, listener: Listener = silent) -> Mutated:
         campaign = Mutate(settings, runner, store, seeds, notes, listener)
         campaign.run()
         broken = any(target in settings.targets for target in runner.broken)
-        return Mutated(campaign.facts(time.monotonic() - began), broken, store.folder)
+        facts = with_texts(campaign.facts(time.monotonic() - began), store)
+        return Mutated(facts, broken, store.folder)

@@ -44,6 +44,7 @@ from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation
 from .compare import CompareSettings, compare
 from .operator_findings import REDUCING, OncePerOperator
+from .texts import with_texts
 from .worst_inputs import WorstInputs
 
 #: Table 3: models of the zoo made of the paper's operators.
@@ -203,7 +204,8 @@ class _Run:
         self._store.finish_campaign(self._campaign, self._stop_reason)
         precision = Precision(settings.measure, K, tuple(paper), tuple(runs), tuple(models))
         findings = tuple(self._session.findings.values())
-        return Searched(self._facts(precision, findings), bool(self._runner.broken), self._store.folder)
+        facts = with_texts(self._facts(precision, findings), self._store)
+        return Searched(facts, bool(self._runner.broken), self._store.folder)
 
     def _searched(self) -> dict[str, object]:
         """The engine's settings."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.finding import Finding
@@ -16,6 +15,7 @@ from ..oracles.measure.patterns import UniqueInconsistencies
 from ..reporting import words
 from ..reporting.facts import Facts, RunDifference, TargetFacts
 from ..store.database import Campaign, Store
+from .texts import with_texts
 
 #: The word for the latest run.
 LAST = "last"
@@ -37,7 +37,7 @@ def stored_facts(store: Store, run: str | None = None) -> Facts:
     for campaign in campaigns:
         found.update({finding.id: finding for finding in store.findings(campaign.id)})
     findings = tuple(found.values())
-    return Facts(
+    facts = Facts(
         command="report",
         seed=campaigns[-1].seed if len({campaign.seed for campaign in campaigns}) == 1 else 0,
         targets=_targets(store, campaigns, findings),
@@ -45,9 +45,8 @@ def stored_facts(store: Store, run: str | None = None) -> Facts:
         findings=findings,
         subject=_subject(campaigns),
         notes=tuple(_campaign_line(campaign) for campaign in campaigns),
-        scripts=_texts(findings, store.script_path),
-        drafts=_texts(findings, store.draft_path),
     )
+    return with_texts(facts, store)
 
 
 def run_difference(before: tuple[Store, str | None], after: tuple[Store, str | None]) -> Facts:
@@ -172,8 +171,3 @@ def _seconds(campaign: Campaign) -> float:
     if campaign.finished is None:
         return 0.0
     return (datetime.fromisoformat(campaign.finished) - datetime.fromisoformat(campaign.started)).total_seconds()
-
-
-def _texts(findings: Iterable[Finding], path_of: Callable[[Finding], Path | None]) -> dict[str, str]:
-    paths = {finding.id: path_of(finding) for finding in findings}
-    return {name: path.read_text(encoding="utf-8") for name, path in paths.items() if path and path.is_file()}

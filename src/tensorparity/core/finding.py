@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import cast
 
+from .closeup import Closeup
 from .evidence import Evidence, in_words
 from .jsontext import Json
 from .severity import Severity, severity_of
@@ -35,6 +36,7 @@ class Diagnosis:
         relative: the largest error as a share of the largest number of that output, where both are known.
         wavering: targets that gave two different answers on the same case.
         fused: it shows only where the model runs as a whole, not layer by layer.
+        closeup: what a suspect gave around its worst number, where that is more than one number.
     """
 
     klass: Class
@@ -48,6 +50,7 @@ class Diagnosis:
     relative: float | None = None
     wavering: tuple[str, ...] = ()
     fused: bool = False
+    closeup: Closeup | None = None
 
     def __post_init__(self) -> None:
         evidence = tuple(in_words(item) if isinstance(item, str) else item for item in self.evidence)
@@ -141,12 +144,13 @@ class Finding:
             "fused": diagnosis.fused,
             "not_reduced": self.not_reduced,
             **({"aliases": list(self.aliases)} if self.aliases else {}),
+            **({"closeup": diagnosis.closeup.to_json()} if diagnosis.closeup else {}),
         }
 
     @classmethod
     def from_json(cls, data: Json) -> Finding:
         """From an entry, with or without what a store keeps besides."""
-        measure = data["measure"]
+        measure, closeup = data["measure"], data.get("closeup")
         return cls(
             id=data["id"],
             engine=data["engine"],
@@ -165,6 +169,7 @@ class Finding:
                 relative=_number(data.get("relative")),
                 wavering=tuple(data.get("wavering", ())),
                 fused=data.get("fused", False),
+                closeup=Closeup.from_json(closeup) if closeup else None,
             ),
             signature=data["signature"],
             versions=data["versions"],

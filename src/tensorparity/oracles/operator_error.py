@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.case import ApiCall, Case
+from ..core.closeup import Closeup, closeup_of
 from ..core.evidence import Evidence, observed
 from ..core.finding import Class, Diagnosis
 from ..core.oracle import Judged, Seen
@@ -149,12 +150,18 @@ class _Accused:
         truth = best_truth(self.operator, _params(self.alone), arrays, self.noted.dtype)
         return np.broadcast_to(truth.value, self.outputs[self.target].shape)
 
+    def closeup(self, index: tuple[int, ...]) -> Closeup | None:
+        found = closeup_of(self.outputs[self.target], self._truth, index) if index else None
+        return replace(found, target=self.target) if found else None
+
     def suspicion(self) -> Suspicion:
         noted, blame = self.noted, self.blame
         freedom = _freedom(self)
         assert blame.klass is not None
         klass = Class.SPECIFICATION if (freedom or self.defined) and blame.klass is Class.DEFECT else blame.klass
         place = self.place
+        shape = self.outputs[self.target].shape
+        index = tuple(int(part) for part in np.unravel_index(place, shape)) if self.outputs[self.target].size else ()
         diagnosis = Diagnosis(
             klass=klass,
             suspects=blame.suspects,
@@ -164,10 +171,9 @@ class _Accused:
             measure=Measure(MEASURE, blame.units[self.target]),
             threshold=K,
             relative=self.relative,
+            closeup=self.closeup(index),
         )
         targets = (*(blame.suspects or tuple(blame.units)), *blame.within[:_WITNESSES])
-        shape = self.outputs[self.target].shape
-        index = tuple(int(part) for part in np.unravel_index(place, shape)) if self.outputs[self.target].size else ()
         shared = shared_inputs(noted.case)
         alone = row_count(noted.case, shared) == 1 or all_alike(noted.case, shared)
         return Suspicion(

@@ -24,6 +24,7 @@ from ..core.jsontext import Json
 from ..core.verdict import Judgement
 from . import training as trainings
 from . import wording, words
+from .closeups import view as closeup_view
 from .facts import Facts
 from .fuzz_tables import view as fuzz_view
 from .localization import page_document
@@ -32,7 +33,7 @@ from .precision import view as precision_view
 from .summary import CLASS_MEANINGS, by_class, by_urgency, node_name, place, summarize
 
 _SCRIPT_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-_SCRIPTS = ("common", "map_colours", "map_paint", "map_sheet", "map", "findings", "report")
+_SCRIPTS = ("common", "map_colours", "map_paint", "map_sheet", "map", "closeups", "findings", "report")
 #: So many findings are part of the page as it opens; the others are unpacked and drawn when they are looked at.
 _FIRST_CARDS = 40
 #: What the map and the links need of a finding.
@@ -82,7 +83,8 @@ def _cards(environment: Environment, facts: Facts, findings: Sequence[tuple[int,
     found = []
     for index, finding in findings:
         where = place(finding, facts.comparisons)
-        markup = draw(finding, index, where, CLASS_MEANINGS, facts.scripts.get(finding.id))
+        texts = (facts.scripts.get(finding.id), facts.drafts.get(finding.id))
+        markup = draw(finding, index, where, CLASS_MEANINGS, *texts)
         found.append([str(markup), *_filtered_by(finding), searched_text(finding, where)])
     return found
 
@@ -157,6 +159,7 @@ def _environment() -> Environment:
         sentences=words.sentences,
         in_short=words.in_short,
         searched=searched_text,
+        closeup=closeup_view,
     )
     return environment
 

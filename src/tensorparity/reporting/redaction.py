@@ -29,6 +29,7 @@ def redacted(facts: Facts) -> Facts:
         subject=_name_of(facts.subject),
         comparisons=pairs,
         scripts={},
+        drafts={},
         findings=tuple(_without_numbers(finding) for finding in facts.findings),
         notes=(*map(_without_folders, facts.notes), _LEFT_OUT),
     )
@@ -38,7 +39,7 @@ def _without_numbers(finding: Finding) -> Finding:
     diagnosis = finding.diagnosis
     told = [_QUOTING.sub("", line) for line in sentences(diagnosis)]
     kept = tuple(Evidence("redacted", {}, line) for line in told if line)
-    return replace(finding, diagnosis=replace(diagnosis, evidence=kept), reproducer=None)
+    return replace(finding, diagnosis=replace(diagnosis, evidence=kept, closeup=None), reproducer=None)
 
 
 def _name_of(subject: str) -> str:

@@ -45,6 +45,9 @@ _JUDGEMENT_ORDER = (Judgement.FAIL, Judgement.UNDECIDED, Judgement.PASS)
 #: So many reasons of giving no answer are spelled out.
 _NAMED_REASONS = 4
 
+#: So many targets of a campaign are named in its headline.
+_NAMED_TARGETS = 3
+
 #: Commands that say what is here and run no cases.
 INSPECTIONS = ("targets", "doctor", "env")
 
@@ -306,15 +309,28 @@ def _pair(comparison: Comparison) -> str:
 
 def _campaign(facts: Facts) -> tuple[str, Tone]:
     cases = int(facts.stats.get("cases", 0))
-    targets = wording.names(target.name for target in facts.targets)
     amount = tally(facts)
     sentence = f"{amount[:1].upper()}{amount[1:]} in {wording.count(cases, 'case')}"
-    sentence = f"{sentence} on {targets}" if targets else sentence
+    sentence = f"{sentence} on {_few(facts.targets)}" if facts.targets else sentence
     if facts.defects:
         return f"{sentence}.", Tone.FAIL
     if facts.suspected:
         return f"{sentence}; {words.not_confirmed(len(facts.suspected))}.", Tone.UNDECIDED
     return f"{sentence}.", Tone.PASS if cases else Tone.UNDECIDED
+
+
+def _few(targets: Sequence[TargetFacts]) -> str:
+    """Few targets by their names, many by their number: the list of all stands elsewhere."""
+    if len(targets) > _NAMED_TARGETS:
+        return wording.count(len(targets), "target")
+    return wording.names(target.name for target in targets)
+
+
+def unnamed_targets(facts: Facts) -> str:
+    """The targets that the headline only counts; empty where it names them, or another table does."""
+    if facts.comparisons is not None or len(facts.targets) <= _NAMED_TARGETS or facts.command in INSPECTIONS:
+        return ""
+    return f"Targets: {wording.names(target.name for target in facts.targets)}."
 
 
 def _stored_line(facts: Facts) -> tuple[str, Tone]:

@@ -21,7 +21,17 @@ from . import training as trainings
 from . import wording, words
 from .facts import Facts, ModelFacts
 from .precision import tables
-from .summary import CLASS_MEANINGS, INSPECTIONS, Tone, by_class, by_urgency, distinct, place, summarize
+from .summary import (
+    CLASS_MEANINGS,
+    INSPECTIONS,
+    Tone,
+    by_class,
+    by_urgency,
+    distinct,
+    place,
+    summarize,
+    unnamed_targets,
+)
 
 #: Beyond these a list is no longer read; the rest is counted.
 MAX_PAIRS = 12
@@ -249,6 +259,8 @@ class _Page:
         phases = ", ".join(f"{name} {wording.seconds(value)}" for name, value in facts.phases.items())
         total = wording.seconds(float(facts.stats.get("seconds", 0.0)))
         self._line("")
+        if targets := unnamed_targets(facts):
+            self._line(targets, "dim")
         self._line(f"Took {total}{f' ({phases})' if phases else ''}; seed {facts.seed}.", "dim")
 
     # --- how anything gets onto the console ---

@@ -61,7 +61,7 @@ def factory_file(
 
 def draw_like(told: Mapping[str, Json]) -> Draw:
     """A Draw from what ``worker/saving`` tells of an example."""
-    return Draw(tuple(told["shape"]), low=told.get("low"), high=told.get("high"))
+    return Draw(tuple(told["shape"]), low=told.get("low"), high=told.get("high"), source="like the example")
 
 
 def _inputs(draws: Mapping[str, Draw]) -> list[dict[str, object]]:

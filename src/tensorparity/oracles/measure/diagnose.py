@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ...core.closeup import Closeup
 from ...core.evidence import Evidence, observed
 from ...core.finding import Class, Diagnosis
 from ...core.graph import Node
@@ -152,6 +153,7 @@ def accusation_of(klass: Class, suspects: tuple[str, ...], nodes: list[NodeError
         measure=Measure("error-in-roundoffs", worst),
         threshold=first.limit,
         relative=_relative(first, suspects),
+        closeup=_closeup(first, suspects),
     )
     return Accusation(_kind(first), diagnosis, tuple(nodes))
 
@@ -246,6 +248,16 @@ def _relative(errors: NodeErrors, suspects: tuple[str, ...]) -> float | None:
     accused = [target for target in errors.worst if target in suspects] or list(errors.worst)
     known = [share for target in accused if (share := errors.worst[target].relative) is not None]
     return max(known, default=None)
+
+
+def _closeup(errors: NodeErrors, suspects: tuple[str, ...]) -> Closeup | None:
+    """Of the suspect that is furthest off; of anybody, where they are not among the targets."""
+    accused = [target for target in errors.worst if target in suspects] or list(errors.worst)
+    for target in sorted(accused, key=lambda target: -errors.errors[target]):
+        found = errors.worst[target].closeup
+        if found is not None:
+            return replace(found, target=target, against=_against(errors))
+    return None
 
 
 def _list(words: Sequence[str]) -> str:

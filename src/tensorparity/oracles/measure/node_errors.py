@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array, dtype_name, unit_roundoff
 from ...core.channels import distance, is_finite, is_text, magnitude
+from ...core.closeup import Closeup, closeup_of
 from ...core.evidence import Evidence
 from ...core.graph import Node
 from ...core.jsontext import Json
@@ -31,6 +32,7 @@ class Place:
         output: which array it is, where there are several: a name, or the position among a layer's outputs.
         observed: the target's number, ``expected`` what is right; of another shape, the shapes.
         relative: the largest error of its array, relative to the largest number that is right there.
+        closeup: what is around it.
     """
 
     index: tuple[int, ...] | None
@@ -38,6 +40,7 @@ class Place:
     expected: Json
     output: str = ""
     relative: float | None = None
+    closeup: Closeup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,8 @@ def _place(output: Array, truth: Evaluation) -> tuple[float, Place]:
         return -1.0, Place((), None, None)
     units = error_units(output, truth, dtype_name(output))
     index = tuple(int(part) for part in np.unravel_index(int(np.argmax(units)), units.shape))
-    place = Place(index, _item(output, index), _item(truth.value, index), relative=relative_error(output, truth.value))
+    relative, closeup = relative_error(output, truth.value), closeup_of(output, truth.value, index)
+    place = Place(index, _item(output, index), _item(truth.value, index), relative=relative, closeup=closeup)
     return float(units[index]), place
 
 

@@ -9,8 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.arrays import Arrays
+from ...core.channels import is_exact
 from ...core.comparison import Comparison, Example
 from ...core.errors import TensorParityError
+from ...core.graph import Node
 from ...core.model import node_inputs
 from ...core.oracle import Check
 from ...core.outcome import Outcome
@@ -25,6 +27,7 @@ from ..measure.diagnose import Accusation, accuse, doubts
 from ..measure.example import build_example
 from ..measure.exporters import PREFIX, accuse_exporters, doubt, is_ambiguous, is_settled_by_exporter
 from ..measure.in_place import clear_in_place
+from ..measure.isolated_nodes import node_outputs
 from ..measure.localizers import LocalizedPair, accusations
 from ..measure.node_errors import NodeErrors
 from ..measure.rates import localization_map
@@ -60,6 +63,7 @@ def look_at_layers(at: Sight) -> Asking[bool]:
         at.notes.append("no target could be traced, so the layers were not looked at")
         return False
     activations = next(iter(traces.values())).trace.nodes
+    at.exact = frozenset(node.key for node in at.nodes if _is_exact(node, traces))
     at.measured = yield from replay_nodes(at.delivered, at.nodes, few, activations, at.completed, at.seen.traits)
     yield from _arbitrate(at, few, activations)
     at.measured = clear_in_place(at.measured, at.model, few, traces, at.seen.traits)
@@ -117,6 +121,12 @@ def _trace_bytes(at: Sight) -> int:
 def traces_of(at: Sight, few: Arrays) -> Asking[dict[str, Outcome]]:
     (answer,) = yield [Check(at.own_case(Procedure(trace=True), few), tuple(at.completed))]
     return {target: outcome for target, outcome in answer.outcomes.items() if outcome.completed}
+
+
+def _is_exact(node: Node, traces: Mapping[str, Outcome]) -> bool:
+    """Whether a layer gives nothing but whole numbers, truth values or words, wherever it was traced."""
+    given = [output for outcome in traces.values() for output in node_outputs(node, outcome)]
+    return bool(given) and all(is_exact(output) for output in given)
 
 
 def _arbitrate(at: Sight, few: Arrays, activations: Arrays) -> Asking[None]:

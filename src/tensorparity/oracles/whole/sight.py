@@ -100,6 +100,7 @@ class Sight:
         model: gets its graph when somebody needs it.
         exporters: by target, who wrote the file it was given; of arbiters once they were asked.
         doubts: layers on which every target disagrees with the reference, and no code they share can be blamed.
+        exact: keys of the layers that give whole numbers or truth values, wherever they were traced.
     """
 
     seen: Seen
@@ -111,6 +112,7 @@ class Sight:
     found: list[Found] = field(default_factory=list)
     measured: list[NodeErrors] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    exact: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
 
     @classmethod

@@ -12,6 +12,7 @@ from dataclasses import replace
 from ...core.comparison import Comparison
 from ...core.endings import ENDING_KINDS
 from ...core.finding import Class
+from ...core.graph import Node
 from ...core.severity import DIGITS, Severity, severity_of
 from ...core.suspicion import Suspicion
 from ...core.verdict import Judgement, Kind, Verdict
@@ -91,23 +92,43 @@ def _explain(at: Sight, comparison: Comparison) -> Verdict:
         return replace(verdict, reason=f"outputs differ, and nothing can judge {unjudged[0].node.op}: {advice}")
     if at.doubts:
         return replace(verdict, reason=at.doubts[0])
+    agree = _who_agrees(at, comparison)
     if comparison.output in stepping_outputs(at.graph, at.outcomes):
-        reason = "every layer agrees alone; the output steps on values that carry rounding"
+        reason = f"{agree}; the output steps on values that carry rounding"
         return replace(verdict, judgement=Judgement.PASS, reason=reason)
     if verdict.kind is Kind.NAN or (comparison.max_rel or 0.0) > AMPLIFIED:
         reason = "outputs differ, though no layer does alone: an interaction, or an ill-conditioned model"
         return replace(verdict, reason=reason)
-    reason = "every layer agrees alone; the difference is rounding, carried along"
+    reason = f"{agree}; the difference is rounding, carried along"
     return replace(verdict, judgement=Judgement.PASS, reason=reason)
 
 
 def _first_unmeasured_layer(at: Sight, comparison: Comparison) -> str:
-    """The first layer that was not measured on both sides; a difference may hide there."""
+    """The first layer that was not measured on both sides, where a difference may hide."""
+    node = next((node for node in _unmeasured(at, comparison) if not _is_spared(at, node, comparison)), None)
+    return f"{node.layer} ({node.op})" if node else ""
+
+
+def _unmeasured(at: Sight, comparison: Comparison) -> list[Node]:
     measured = {errors.node.key: errors.errors for errors in at.measured}
-    for node in at.nodes:
-        if not {comparison.a, comparison.b} <= set(measured.get(node.key, ())):
-            return f"{node.layer} ({node.op})"
-    return ""
+    return [node for node in at.nodes if not {comparison.a, comparison.b} <= set(measured.get(node.key, ()))]
+
+
+def _is_spared(at: Sight, node: Node, comparison: Comparison) -> bool:
+    """A wrong index or a wrong bit of a mask is a whole step off: outputs that differ in their last digits do not come
+    from there.
+    """
+    return node.key in at.exact and _outputs_agree(comparison)
+
+
+def _who_agrees(at: Sight, comparison: Comparison) -> str:
+    """What was seen alone, and what was not."""
+    spared = len(_unmeasured(at, comparison))
+    if not spared:
+        return "every layer agrees alone"
+    others, were = ("1 other gives", "was") if spared == 1 else (f"{spared} others give", "were")
+    spared_ones = f"{others} whole numbers or truth values and {were} not run alone on both"
+    return f"every layer that rounds agrees alone ({spared_ones})"
 
 
 def after_confirmation(comparisons: Sequence[Comparison], suspicions: Sequence[Suspicion]) -> list[Comparison]:

@@ -38,7 +38,7 @@ class FindingList {
 
   offerChoices() {
     this.tools.hidden = false;
-    this.tools.querySelectorAll("select").forEach((select) => {
+    this.tools.querySelectorAll("select[data-by]").forEach((select) => {
       const by = select.dataset.by;
       const values = new Set(this.items.flatMap((item) => (by === "suspects" ? item.suspects.split(" ") : [item[by]])));
       Array.from(values).filter(Boolean).sort().forEach((value) => {
@@ -53,15 +53,34 @@ class FindingList {
   fitting() {
     if (!this.tools) return this.items;
     const words = this.tools.querySelector("input").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const wanted = Array.from(this.tools.querySelectorAll("select")).filter((select) => select.value);
+    const wanted = Array.from(this.tools.querySelectorAll("select[data-by]")).filter((select) => select.value);
     return this.items.filter((item) => words.every((word) => item.text.includes(word))
       && wanted.every((select) => item[select.dataset.by].split(" ").includes(select.value)));
   }
 
+  get groupedBy() {
+    return this.tools ? this.tools.querySelector("select.grouping").value : "";
+  }
+
+  // Groups in the order of their worst finding, which comes first in each.
+  groupsOf(items) {
+    const groups = new Map();
+    items.forEach((item) => {
+      const name = item[this.groupedBy] || "–";
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push(item);
+    });
+    return groups;
+  }
+
   draw() {
-    const fitting = this.fitting();
+    const groups = this.groupedBy ? this.groupsOf(this.fitting()) : new Map([["", this.fitting()]]);
+    const fitting = Array.from(groups.values()).flat();
     const shown = fitting.slice(0, this.limit);
-    this.box.replaceChildren(...shown.map(cardOf));
+    const heads = new Map(Array.from(groups, ([name, items]) => [items[0], name && `${name} · ${items.length}`]));
+    this.box.replaceChildren(...shown.flatMap((item) => (
+      heads.get(item) ? [element("h3", heads.get(item), "group"), cardOf(item)] : [cardOf(item)]
+    )));
     if (this.tools) this.tools.querySelector("output").textContent = `${fitting.length} of ${this.items.length}`;
     if (this.button) this.button.hidden = shown.length === fitting.length;
   }
@@ -75,6 +94,7 @@ class FindingList {
     this.limit = this.items.length;
     this.draw();
     this.box.querySelectorAll("details").forEach((part) => { part.open = true; });
+    drawCloseups(this.box);
   }
 
   // A link to a card that was not drawn yet.
@@ -100,11 +120,13 @@ async function copyScript(button) {
 async function listFindings() {
   const box = document.getElementById("findings");
   if (!box) return;
+  box.addEventListener("toggle", (event) => { if (event.target.open && event.target.matches(".finding")) drawCloseups(event.target); }, true);
   box.addEventListener("click", (event) => { if (event.target.matches(".copy")) copyScript(event.target); });
   const list = new FindingList(shownAtFirst().concat(await unpacked()));
   if (list.tools) list.offerChoices();
   list.reveal(location.hash.slice(1));
   list.draw();
+  box.querySelectorAll(".finding[open]").forEach(drawCloseups);
   window.addEventListener("hashchange", () => list.reveal(location.hash.slice(1)));
   window.addEventListener("beforeprint", () => list.drawAll());
   reveal();

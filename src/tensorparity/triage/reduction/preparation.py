@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...core.case import ApiCall, Case, ModelFile
+from ...core.closeup import Closeup
 from ...core.endings import DEADLY, ENDING_KINDS
 from ...core.engine import Ask
 from ...core.errors import OutOfTimeError, TensorParityError
@@ -500,7 +501,8 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
     diagnosis = suspicion.diagnosis
     if suspicion.oracle == PRECISION:  # its words are about numbers, and those of the smallest input say most
         told = (*reduced.diagnosis.evidence, _ratio(original, reduction))
-        shown = replace(reduced.diagnosis, evidence=told)
+        closeup = _larger(diagnosis.closeup, reduced.diagnosis.closeup)
+        shown = replace(reduced.diagnosis, evidence=told, closeup=closeup)
         signed = reduced.features or suspicion.features
         return replace(
             reduced,
@@ -532,8 +534,15 @@ def _as_filed(suspicion: Suspicion, reduction: Reduction) -> Suspicion:
             relative=measured.relative,
             wavering=diagnosis.wavering,
             fused=diagnosis.fused,
+            closeup=_larger(diagnosis.closeup, reduced.diagnosis.closeup),
         ),
     )
+
+
+def _larger(first: Closeup | None, reduced: Closeup | None) -> Closeup | None:
+    """Most is seen on the layer as it was found: a reduced case often gives a single number."""
+    found = [closeup for closeup in (first, reduced) if closeup is not None]
+    return max(found, key=lambda closeup: closeup.numbers, default=None)
 
 
 def _evidence(first: Diagnosis, reduced: Diagnosis) -> list[Evidence]:
