@@ -162,7 +162,6 @@ def running_options(function: F) -> F:
 
 
 _CASE = (
-    click.argument("case", metavar="CASE"),
     click.option("--store", metavar="URL", help="Where CASE is, if it is a finding's id.  [default: the --out folder]"),
     click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_OUT, show_default=True),
     click.option("--oracle", default="", metavar="NAME", help="Who judges.  [default: whoever convicted]"),
@@ -170,7 +169,7 @@ _CASE = (
 
 
 def case_options(function: F) -> F:
-    """Add the argument CASE, a file or the id of a finding, and where findings are."""
+    """Add who judges a case, and where findings are looked up."""
     for option in reversed(_CASE):
         function = option(function)
     return function
