@@ -14,13 +14,18 @@ import pytest
 from tensorparity.campaign import budget, phases
 from tensorparity.campaign.events import CaseDone
 from tensorparity.campaign.session import CampaignSession
-from tensorparity.commands import operator_findings
+from tensorparity.commands import operator_findings, operator_models
 from tensorparity.commands import precision as campaign
 from tensorparity.commands.operator_findings import REDUCING
-from tensorparity.commands.precision import TABLE_3, PrecisionSettings, precision
+from tensorparity.commands.operator_models import TABLE_3
+from tensorparity.commands.precision import PrecisionSettings, precision
+from tensorparity.core.errors import UsageError
+from tensorparity.core.oracle import Judged, Seen, Setup
+from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.predoo import engine
 from tensorparity.engines.predoo.notebook import Notebook
 from tensorparity.engines.predoo.searches import OperatorSearch
+from tensorparity.oracles.kinds import ORACLES
 from tensorparity.targets.runner import RunnerSettings
 from tensorparity.triage.operator_suspicions import distinct
 
@@ -73,7 +78,7 @@ class TestRun:
             return SimpleNamespace(facts=SimpleNamespace(comparisons=()))
 
         monkeypatch.setattr(campaign, "open_runner", opened)
-        monkeypatch.setattr(campaign, "compare", compare)
+        monkeypatch.setattr(operator_models, "compare", compare)
         monkeypatch.setattr(campaign, "_is_installed", lambda name: True)
         monkeypatch.setattr(campaign, "REDUCING", WITHOUT_SCRIPTS)
         return asked
@@ -89,6 +94,43 @@ class TestRun:
         assert found.facts.precision is not None
         assert len(found.facts.precision.models) == 2
         assert all((found.store / run.case).is_file() for run in found.facts.precision.operators)
+
+    @pytest.mark.parametrize(("oracle", "found"), [("", 1), ("precision", 1), ("muffin", 1)])
+    def test_who_judges_no_operators_judges_none(
+        self, compared: list[Any], tmp_path: Path, oracle: str, found: int
+    ) -> None:
+        facts = precision(self.settings(tmp_path, inputs=2000, models=(), oracle=oracle)).facts
+        assert len(facts.findings) == found
+        assert any("the oracle muffin judges training steps" in note for note in facts.notes) == (oracle == "muffin")
+
+    def test_who_is_chosen_judges_the_worst_inputs(
+        self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        judged: list[str] = []
+
+        class Lenient:
+            """Somebody else's oracle, which finds nothing wrong."""
+
+            def __init__(self, setup: Setup) -> None:
+                """It needs nothing of it."""
+
+            def judge(self, seen: Seen) -> Judged:
+                judged.append(seen.case.subject.api)
+                return Judged((Verdict(Judgement.PASS, seen.targets, "fine"),))
+
+        monkeypatch.setitem(ORACLES._loaded, "lenient", Lenient)
+        monkeypatch.setitem(ORACLES._paths, "lenient", "here:Lenient")
+        facts = precision(self.settings(tmp_path, inputs=2000, models=(), oracle="lenient")).facts
+        assert judged
+        assert not facts.findings
+        assert facts.precision is not None
+        assert {run.status for run in facts.precision.operators} == {"measured"}, "the search is not blind"
+        assert not any("the oracle lenient" in note for note in facts.notes)
+
+    def test_an_unknown_oracle_is_refused(self, compared: list[Any], tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="unknown oracle 'mufin' .did you mean muffin"):
+            precision(self.settings(tmp_path / "store", oracle="mufin"))
+        assert not (tmp_path / "store").exists()
 
     def test_fewer_than_two_backends_leave_table_3_out(
         self, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -143,7 +185,7 @@ class TestRun:
         def interrupted(model: str, settings: Any) -> Any:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(campaign, "compare", interrupted)
+        monkeypatch.setattr(operator_models, "compare", interrupted)
         found = precision(self.settings(tmp_path))
         assert len(found.facts.findings) == 1
         assert found.facts.notes == ("ended early: interrupted",)
@@ -161,7 +203,7 @@ class TestRun:
                 raise ZeroDivisionError("by zero")
             return noted(self, case, result)
 
-        monkeypatch.setattr(campaign, "compare", broken)
+        monkeypatch.setattr(operator_models, "compare", broken)
         monkeypatch.setattr(Notebook, "note", note)
         found = precision(self.settings(tmp_path, operators=("sigmoid", "exp")))
         assert found.facts.precision is not None

@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..core.procedure import Recipe
-from .exit_codes import FailOn, exit_code
-from .options import (
-    DEFAULT_OUT,
-    Counts,
-    Duration,
-    OutFolder,
-    parse_recipe,
-    reducing_options,
-    reducing_settings,
-    runner_settings,
-    running_options,
-    show,
-    write_report,
-)
+from .campaigns import Run, campaign_options, gathered
+from .options import Counts, Duration, parse_recipe
+
+
+def _data(data: Path | None, draws: tuple[str, ...], instances: int | None, cases: int | None) -> dict[str, Any]:
+    """Where inputs come from, and how many."""
+    from ..generators.inputs.models import parse_draw
+
+    drawn = dict(parse_draw(text) for text in draws)
+    return {"data": data, "draws": drawn, "instances": instances if instances is not None else cases}
+
+
+def _training(steps: int | None, optimizer: str, loss: str | None) -> dict[str, Any]:
+    """How to train, batches aside."""
+    from ..generators.training import check_recipes
+
+    how, by = parse_recipe(optimizer), parse_recipe(loss) if loss else None
+    check_recipes(how, by)
+    if how.name == "SGD" and not how.params:
+        how = Recipe("SGD", {"learning_rate": 0.01})
+    return {"steps": steps, "optimizer": how, "loss": by}
+
+
+def _rule(
+    class_threshold: float | None,
+    mad_threshold: float | None,
+    accuracy_threshold: float | None,
+    metric: str,
+    k: int,
+    share: float,
+) -> Any:
+    """CRADLE's rule."""
+    from ..oracles.pair import PairSettings
+
+    thresholds = {"class": class_threshold, "mad": mad_threshold, "accuracy": accuracy_threshold}
+    given = {name: value for name, value in thresholds.items() if value is not None}
+    return PairSettings(given, share, k, metric)
+
+
+def _stress(stress: bool, stress_generations: int, weight_tolerance: float) -> Any:
+    """How to search for the input on which targets differ most, or None."""
+    from ..engines.audee.stress import StressSettings
+
+    return StressSettings(stress_generations, weight_tolerance) if stress else None
 
 
 @click.command("compare")
@@ -49,7 +81,6 @@ from .options import (
     "--optimizer", default="SGD", show_default=True, metavar="NAME[:param=value,...]", help="The optimizer of --steps."
 )
 @click.option("--loss", metavar="NAME[:param=value,...]", help="The loss of --steps.  [default: chosen by the labels]")
-@click.option("--oracle", default="parity", show_default=True, help="What decides: parity, or cradle as in the paper.")
 @click.option("--class-threshold", type=float, help="CRADLE's T_C.  [default: 8, for k = 5]")
 @click.option("--mad-threshold", type=float, help="CRADLE's T_M.  [default: 0.2]")
 @click.option("--accuracy-threshold", type=float, help="T_AC of --metric accuracy, in percent.  [default: 0]")
@@ -84,50 +115,30 @@ from .options import (
     show_default=True,
     help="How far --stress may move a weight, in standard deviations of its array.",
 )
-@click.option("--store", metavar="URL", help="The folder or database that keeps findings.  [default: the --out folder]")
-@click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
 @click.option("--redact", is_flag=True, help="Leave inputs, outputs and scripts out of the reports.")
-@reducing_options
-@running_options
+@campaign_options(
+    "What decides: parity, or cradle as in the paper.", default="parity", resumable=False, tries_settings=False
+)
+@gathered("data", _data)
+@gathered("training", _training)
+@gathered("rule", _rule)
+@gathered("stress", _stress)
 def command(
+    run: Run,
     model: str,
-    data: Path | None,
-    draws: tuple[str, ...],
-    instances: int | None,
-    cases: int | None,
+    data: Mapping[str, Any],
     budget: float | None,
     batch_size: int | None,
     batch_sizes: tuple[int, ...],
     threads: tuple[int, ...],
     repeat: int,
-    steps: int | None,
-    optimizer: str,
-    loss: str | None,
-    oracle: str,
-    class_threshold: float | None,
-    mad_threshold: float | None,
-    accuracy_threshold: float | None,
-    metric: str,
-    k: int,
+    training: Mapping[str, Any],
+    rule: Any,
     threshold_study: bool,
     protocol: str | None,
-    share: float,
     localize: str,
-    stress: bool,
-    stress_generations: int,
-    weight_tolerance: float,
-    store: str | None,
-    out: Path,
+    stress: Any,
     redact: bool,
-    no_reduce: bool,
-    reduce_budget: float,
-    targets: str | None,
-    seed: int,
-    fail_on: FailOn,
-    sections: Any,
-    output_format: str,
-    quiet: bool,
-    **running: Any,
 ) -> int:
     """Compare MODEL (a .keras, .h5 or .onnx file, app:NAME or zoo:NAME) across targets: is it the same everywhere?
 
@@ -135,64 +146,30 @@ def command(
     Exits 0 where nothing is wrong, 1 where something is.
     """
     from ..commands.compare import CompareSettings, compare
-    from ..commands.known_differences import with_known
-    from ..engines.audee.stress import StressSettings
-    from ..generators.inputs.models import parse_draw
-    from ..oracles.kinds import CRADLE, check_choice
-    from ..oracles.pair import PairSettings
+    from ..generators.training import Schedule
+    from ..oracles.kinds import CRADLE
     from ..reporting.redaction import redacted
     from ..targets.selection import choose_for_model, with_threads
-    from .progress import progress
 
-    check_choice(oracle)
-    if protocol:
-        oracle = CRADLE
-    thresholds = {"class": class_threshold, "mad": mad_threshold, "accuracy": accuracy_threshold}
-    given = {name: value for name, value in thresholds.items() if value is not None}
-    selection = choose_for_model(model, targets)
+    run = replace(run, oracle=CRADLE) if protocol else run
+    selection = choose_for_model(model, run.targets)
     settings = CompareSettings(
         targets=with_threads(selection.targets, threads),
         notes=selection.notes,
-        data=data,
-        draws=dict(parse_draw(text) for text in draws),
-        seed=seed,
-        instances=instances if instances is not None else cases,
         budget=budget,
-        oracle=oracle,
-        pairs=PairSettings(given, share, k, metric),
+        pairs=rule,
         study=threshold_study,
         beyond=not protocol,
         localize=localize,
         batch_size=batch_size,
         batch_sizes=batch_sizes,
         repeat=repeat,
-        schedule=_schedule(steps, batch_size, optimizer, loss),
-        store=store or out,
-        folder=out if store and "://" in store else None,  # a database keeps no files
-        runner=runner_settings(**running),
-        sections=sections,
-        reducing=reducing_settings(no_reduce, reduce_budget),
-        stress=StressSettings(stress_generations, weight_tolerance) if stress else None,
+        schedule=Schedule(batch_size=batch_size or 32, **training) if training["steps"] is not None else None,
+        reducing=run.reducing(),
+        stress=stress,
+        **data,
+        **run.settings(),
     )
-    with progress(quiet, budget=budget, targets=settings.targets) as listener:
+    with run.progress(budget, settings.targets) as listener:
         compared = compare(model, settings, listener)
-    facts = with_known(compared.facts)
-    facts = redacted(facts) if redact else facts
-    report = write_report(facts, out)
-    show(facts, output_format, quiet, out)
-    if output_format == "text" and not quiet:
-        click.echo(f"Report: {report}")
-    return exit_code(facts, fail_on, compared.broken, asked=bool(targets))
-
-
-def _schedule(steps: int | None, batch_size: int | None, optimizer: str, loss: str | None) -> Any:
-    """How to train, or None where nobody asked for it."""
-    from ..generators.training import Schedule, check_recipes
-
-    how, by = parse_recipe(optimizer), parse_recipe(loss) if loss else None
-    check_recipes(how, by)
-    if steps is None:
-        return None
-    if how.name == "SGD" and not how.params:
-        how = Recipe("SGD", {"learning_rate": 0.01})
-    return Schedule(steps, batch_size or 32, how, by)
+    return run.finish(compared, change=redacted if redact else None)

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from .exit_codes import FailOn, exit_code
-from .options import (
-    DEFAULT_OUT,
-    Duration,
-    OutFolder,
-    reducing_options,
-    reducing_settings,
-    runner_settings,
-    running_options,
-    settings_option,
-    show,
-    write_report,
-)
+from .campaigns import Run, campaign_options, gathered
+from .options import Duration
+
+
+def _networks(layers: str, data: str, policies: str, unit: bool, plain: bool, vertices: int, cells: int) -> Any:
+    """What the networks are made of."""
+    from ..commands.fuzz import read_data, read_layers
+    from ..generators.networks.networks import NetworkSettings
+    from ..generators.networks.policies import read_policies
+
+    return NetworkSettings(
+        layers=read_layers(layers),
+        data=read_data(data),
+        policies=read_policies(policies),
+        unit=unit,
+        steered=not plain,
+        varied=not plain,
+        max_cells=cells,
+        max_vertices=vertices,
+    )
+
+
+def _rule(threshold: float | None, epsilon: float | None) -> dict[str, float]:
+    """The constants of the paper's rule that are not the paper's."""
+    return {name: value for name, value in (("t", threshold), ("epsilon", epsilon)) if value is not None}
 
 
 @click.command("fuzz")
@@ -65,104 +76,45 @@ from .options import (
     metavar="PACKAGE",
     help="Count the Python lines of a package that are executed, for example keras; slow.",
 )
-@click.option(
-    "--oracle", default="", metavar="NAME", help="What decides; muffin is the paper's rule.  [default: training_step]"
-)
-@click.option(
-    "--store", metavar="URL", help="The folder or database that keeps the campaign.  [default: the --out folder]"
-)
-@click.option("--resume", is_flag=True, help="Continue the last run with this seed and these settings.")
-@click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
-@reducing_options
-@settings_option
-@running_options
+@campaign_options("What decides; muffin is the paper's rule.  [default: training_step]")
+@gathered("networks", _networks)
+@gathered("rule", _rule)
 def command(
+    run: Run,
     models: int | None,
     cases: int | None,
     budget: float,
-    layers: str,
+    networks: Any,
     stages: str,
-    data: str,
-    policies: str,
-    unit: bool,
-    plain: bool,
     protocol: str | None,
-    threshold: float | None,
-    epsilon: float | None,
-    vertices: int,
-    cells: int,
+    rule: dict[str, float],
     line_coverage: str,
-    oracle: str,
-    store: str | None,
-    resume: bool,
-    out: Path,
-    no_reduce: bool,
-    reduce_budget: float,
-    try_settings: bool | None,
-    targets: str | None,
-    seed: int,
-    sections: Any,
-    fail_on: FailOn,
-    output_format: str,
-    quiet: bool,
-    **running: Any,
 ) -> int:
     """Generate networks and compare a training step of each across targets: forward, loss, backward, update."""
-    from ..commands.fuzz import FuzzSettings, fuzz, read_data, read_layers, read_single_cases, read_stages
-    from ..commands.known_differences import with_known
-    from ..generators.networks.networks import NetworkSettings
-    from ..generators.networks.policies import read_policies
-    from ..oracles.kinds import MUFFIN, check_choice
+    from ..commands.fuzz import FuzzSettings, fuzz, read_single_cases, read_stages
+    from ..oracles.kinds import MUFFIN
+    from ..reporting.fuzz_tables import render
     from ..targets.selection import choose_for_fuzz, choose_targets, choose_voters
-    from .progress import progress
 
-    if oracle:
-        check_choice(oracle)  # refused before anything is started
-    if protocol:
-        oracle = MUFFIN
+    judge = MUFFIN if protocol else run.oracle
+    run = replace(run, oracle=judge, runner=replace(run.runner, lines=line_coverage))
+    default = choose_voters if judge == MUFFIN else choose_for_fuzz
     count = models if models is not None else cases
     settings = FuzzSettings(
-        targets=choose_targets(targets) if targets else choose_voters() if oracle == MUFFIN else choose_for_fuzz(),
+        targets=choose_targets(run.targets) if run.targets else default(),
         protocol=protocol or "",
-        rule={name: value for name, value in (("t", threshold), ("epsilon", epsilon)) if value is not None},
-        seed=seed,
+        rule=rule,
         budget=budget,
         models=count,
         stages=read_stages(stages),
         single_cases=read_single_cases(stages),
-        oracle=oracle,
-        sections=sections,
-        networks=NetworkSettings(
-            layers=read_layers(layers),
-            data=read_data(data),
-            policies=read_policies(policies),
-            unit=unit,
-            steered=not plain,
-            varied=not plain,
-            max_cells=cells,
-            max_vertices=vertices,
-        ),
-        store=store or out,
-        resume=resume,
-        folder=out if store and "://" in store else None,  # a database keeps no files
+        networks=networks,
+        resume=run.resume,
         # Who asks for a number of networks waits until each defect has its script; a budget bounds that, too.
-        reducing=reducing_settings(
-            no_reduce, reduce_budget, most=math.inf if count is not None else budget, try_settings=try_settings
-        ),
-        runner=replace(runner_settings(**running), lines=line_coverage),
+        reducing=run.reducing(most=math.inf if count is not None else budget),
+        **run.settings(),
     )
-    with progress(quiet, budget=budget if count is None else None, targets=settings.targets) as listener:
+    with run.progress(budget if count is None else None, settings.targets) as listener:
         fuzzed = fuzz(settings, listener)
-    facts = with_known(fuzzed.facts)
-    report = write_report(facts, out)
-    show(facts, output_format, quiet, out)
-    if output_format == "text" and not quiet:
-        from rich.console import Console
-
-        from ..reporting.fuzz_tables import render
-
-        render(facts, Console())
-        click.echo(f"Store:  {fuzzed.store}")
-        click.echo(f"Report: {report}")
     given = click.get_current_context().get_parameter_source("stages") is not ParameterSource.DEFAULT
-    return exit_code(facts, fail_on, fuzzed.broken or (given and bool(fuzzed.unreached)), asked=bool(targets))
+    return run.finish(fuzzed, store=fuzzed.store, tables=render, broken=given and bool(fuzzed.unreached))

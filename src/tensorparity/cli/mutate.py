@@ -8,21 +8,33 @@ from typing import Any
 
 import click
 
-from .exit_codes import FailOn, exit_code
-from .options import (
-    DEFAULT_OUT,
-    Duration,
-    OutFolder,
-    reducing_options,
-    reducing_settings,
-    runner_settings,
-    running_options,
-    settings_option,
-    show,
-    write_report,
-)
+from .campaigns import Run, campaign_options, gathered
+from .options import Duration
 
 _LEVELS = ("net", "input", "weight", "input+weight", "all")
+
+
+def _search(population: int, parents: int, crossover: float, mutation: float, scale: float) -> Any:
+    """The constants of Algorithm 1."""
+    from ..generators.search.genetic import SearchSettings
+
+    return SearchSettings(population, parents, crossover, mutation, scale)
+
+
+def _engine(levels: tuple[str, ...], goals: tuple[str, ...], searched: int, protocol: str | None, **given: Any) -> Any:
+    """The engine's settings; which levels are searched depends on what is searched for."""
+    from ..engines.audee.settings import GOALS, AudeeSettings, paper_settings
+    from ..generators.search.genetic import LEVELS
+
+    wanted = LEVELS if "all" in levels else tuple(level for level in LEVELS if level in levels)
+    default = LEVELS if protocol else ("input", "weight") if goals != ("nan",) else ("input+weight",)
+    settings = AudeeSettings(
+        levels=wanted if levels else default,
+        goals=goals or (GOALS if protocol else ("inconsistency",)),
+        searched=searched if levels != ("net",) else 0,
+        **given,
+    )
+    return paper_settings(settings) if protocol else settings
 
 
 @click.command("mutate")
@@ -91,6 +103,7 @@ _LEVELS = ("net", "input", "weight", "input+weight", "all")
 )
 @click.option(
     "--fitness-layer",
+    "watch",
     default="",
     metavar="LAYER",
     help="The layer whose distance is the fitness.  [default: the logits]",
@@ -104,110 +117,34 @@ _LEVELS = ("net", "input", "weight", "input+weight", "all")
 )
 @click.option("--budget", type=Duration(), help="Time for the whole run.  [default: no limit]")
 @click.option("--cases", type=click.IntRange(min=0), help="Run exactly this many cases, instead of a budget.")
-@click.option("--resume", is_flag=True, help="Continue the last run with this seed and these settings.")
-@click.option(
-    "--oracle", default="", metavar="NAME", help="What decides; audee is the paper's rule.  [default: parity]"
-)
-@click.option(
-    "--store", metavar="URL", help="The folder or database that keeps the campaign.  [default: the --out folder]"
-)
-@click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
-@reducing_options
-@settings_option
-@running_options
+@campaign_options("What decides; audee is the paper's rule.  [default: parity]")
+@gathered("search", _search)
 def command(
+    run: Run,
     models: tuple[str, ...],
-    levels: tuple[str, ...],
-    goals: tuple[str, ...],
-    protocol: str | None,
     data: Path | None,
+    protocol: str | None,
     budget: float | None,
     cases: int | None,
-    resume: bool,
-    oracle: str,
-    store: str | None,
-    out: Path,
-    no_reduce: bool,
-    reduce_budget: float,
-    try_settings: bool | None,
-    targets: str | None,
-    seed: int,
-    sections: Any,
-    fail_on: FailOn,
-    output_format: str,
-    quiet: bool,
-    **rest: Any,
+    **engine: Any,
 ) -> int:
     """Mutate the parameters of seed models, then search inputs and weights on those variants that did not fail."""
-    from ..commands.known_differences import with_known
     from ..commands.mutate import MutateSettings, mutate, paper_models
-    from ..oracles.kinds import check_choice
+    from ..reporting.mutate_tables import render
     from ..targets.selection import choose_targets, choose_trainers
-    from .progress import progress
 
-    if oracle:
-        check_choice(oracle)  # refused before anything is started
-    audee = _audee_settings(rest, levels, goals, protocol)
     named = models or (paper_models() if protocol else ("zoo:lenet5",))
     settings = MutateSettings(
-        targets=choose_targets(targets) if targets else choose_trainers(),
+        targets=choose_targets(run.targets) if run.targets else choose_trainers(),
         models=[name for text in named for name in (paper_models() if text == "paper" else (text,))],
-        audee=audee,
-        seed=seed,
+        audee=_engine(protocol=protocol, **engine),
         budget=budget,
         cases=cases,
         data=data,
-        oracle=oracle,
-        store=store or out,
-        folder=out if store and "://" in store else None,
-        resume=resume,
-        reducing=reducing_settings(
-            no_reduce,
-            reduce_budget,
-            most=math.inf if budget is None else budget / 2,
-            try_settings=try_settings,
-            budget=budget,
-        ),
-        runner=runner_settings(**rest),
-        sections=sections,
+        resume=run.resume,
+        reducing=run.reducing(most=math.inf if budget is None else budget / 2, budget=budget),
+        **run.settings(),
     )
-    with progress(quiet, budget=budget if cases is None else None, targets=settings.targets) as listener:
+    with run.progress(budget if cases is None else None, settings.targets) as listener:
         mutated = mutate(settings, listener)
-    facts = with_known(mutated.facts)
-    report = write_report(facts, out)
-    show(facts, output_format, quiet, out)
-    if output_format == "text" and not quiet:
-        from rich.console import Console
-
-        from ..reporting.mutate_tables import render
-
-        render(facts, Console())
-        click.echo(f"Store:  {mutated.store}")
-        click.echo(f"Report: {report}")
-    return exit_code(facts, fail_on, mutated.broken, asked=bool(targets))
-
-
-def _audee_settings(rest: dict[str, Any], levels: tuple[str, ...], goals: tuple[str, ...], protocol: str | None) -> Any:
-    """The engine's settings out of the options; what is left in ``rest`` are those of the runner."""
-    from ..engines.audee.settings import GOALS, AudeeSettings, paper_settings
-    from ..generators.search.genetic import LEVELS, SearchSettings
-
-    search = SearchSettings(
-        rest.pop("population"), rest.pop("parents"), rest.pop("crossover"), rest.pop("mutation"), rest.pop("scale")
-    )
-    wanted = LEVELS if "all" in levels else tuple(level for level in LEVELS if level in levels)
-    default = LEVELS if protocol else ("input", "weight") if goals != ("nan",) else ("input+weight",)
-    settings = AudeeSettings(
-        variants=rest.pop("variants"),
-        invalid=rest.pop("invalid"),
-        levels=wanted if levels else default,
-        goals=goals or (GOALS if protocol else ("inconsistency",)),
-        searched=rest.pop("searched") if levels != ("net",) else 0,
-        generations=rest.pop("generations"),
-        search_seconds=rest.pop("search_seconds"),
-        inputs=rest.pop("inputs"),
-        watch=rest.pop("fitness_layer"),
-        search=search,
-    )
-    rest.pop("searched", None)
-    return paper_settings(settings) if protocol else settings
+    return run.finish(mutated, store=mutated.store, tables=render)

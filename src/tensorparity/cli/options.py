@@ -172,7 +172,6 @@ def running_options(function: F) -> F:
 
 
 _CASE = (
-    click.argument("case", metavar="CASE"),
     click.option(
         "--store",
         metavar="URL",
@@ -186,7 +185,7 @@ _CASE = (
 
 
 def case_options(function: F) -> F:
-    """Add the argument CASE, a file or the id of a finding, and where findings are."""
+    """Add who judges a case, and where findings are looked up."""
     for option in reversed(_CASE):
         function = option(function)
     return function

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ..core.errors import UsageError
-from .exit_codes import FailOn, exit_code
-from .options import (
-    DEFAULT_OUT,
-    Duration,
-    OutFolder,
-    runner_settings,
-    running_options,
-    settings_option,
-    settings_seconds,
-    show,
-    write_report,
-)
+from .campaigns import Run, campaign_options
+from .options import Duration, settings_seconds, split_names
 
 _STRATEGIES = (
     "guided; one source of it: normal, wide, exponents, moderate, critical, overflow, cancellation, special; the "
@@ -67,11 +56,13 @@ _STRATEGIES = (
     type=Duration(),
     help="Time for the whole run: two thirds for searching, of which compiled targets get half.",
 )
-@click.option("--store", metavar="URL", help="The folder or database that keeps findings.  [default: the --out folder]")
-@click.option("--out", type=OutFolder(), default=DEFAULT_OUT, show_default=True)
-@settings_option
-@running_options
+@campaign_options(
+    "What decides on the worst inputs; an oracle that judges no operators decides on none.  [default: precision]",
+    resumable=False,
+    reduces=False,
+)
 def command(
+    run: Run,
     operators: tuple[str, ...],
     dtypes: tuple[str, ...],
     strategies: tuple[str, ...],
@@ -86,16 +77,6 @@ def command(
     protocol: str | None,
     models: bool | None,
     budget: float | None,
-    try_settings: bool | None,
-    store: str | None,
-    out: Path,
-    targets: str | None,
-    seed: int,
-    fail_on: FailOn,
-    output_format: str,
-    quiet: bool,
-    sections: Any,
-    **running: Any,
 ) -> int:
     """Search the largest precision error of operators, and say which are wrong.
 
@@ -103,7 +84,6 @@ def command(
     '--measure paper' is Predoo's own experiment, on TensorFlow. Options that may be given again also take several
     values separated by commas.
     """
-    from ..commands.known_differences import with_known
     from ..commands.precision import (
         INPUTS,
         SWEEP_INPUTS,
@@ -113,42 +93,32 @@ def command(
         precision,
     )
     from ..operators.functions.catalogue import SEVEN
-    from .progress import progress
 
     measure = protocol or measure
-    operators = _split_values(operators)
+    operators = split_names(operators)
     if measure == "paper" and not operators:
         operators = SEVEN
     with_models = models if models is not None else measure == "paper" and set(SEVEN) <= set(operators)
     settings = PrecisionSettings(
-        targets=choose_operator_targets(targets, measure),
+        targets=choose_operator_targets(run.targets, measure),
         operators=operators,
-        dtypes=_split_values(dtypes),
-        strategies=_split_values(strategies),
-        modes=_split_values(modes),
+        dtypes=split_names(dtypes),
+        strategies=split_names(strategies),
+        modes=split_names(modes),
         measure=measure,
         inputs=inputs or cases or (INPUTS if operators else SWEEP_INPUTS),
         times=times,
         shape=_sizes(shape),
         size=size,
         params=dict(_param(text) for text in params),
-        seed=seed,
         budget=budget,
-        settings_seconds=settings_seconds(try_settings, budget),
+        settings_seconds=settings_seconds(run.try_settings, budget),
         models=TABLE_3 if with_models else (),
-        store=store or out,
-        folder=out if store and "://" in store else None,  # a database keeps no files
-        runner=runner_settings(**running),
-        sections=sections,
+        **run.settings(),
     )
-    with progress(quiet, budget=budget, targets=settings.targets) as listener:
+    with run.progress(budget, settings.targets) as listener:
         searched = precision(settings, listener)
-    facts = with_known(searched.facts)
-    report = write_report(facts, out)
-    show(facts, output_format, quiet, out)
-    if output_format == "text" and not quiet:
-        click.echo(f"Report: {report}")
-    return exit_code(facts, fail_on, searched.broken, asked=bool(targets))
+    return run.finish(searched)
 
 
 def _sizes(text: str | None) -> tuple[int, ...]:
@@ -176,8 +146,3 @@ def _param(text: str) -> tuple[str, Any]:
         return name.strip(), json.loads(value)
     except ValueError:
         return name.strip(), value
-
-
-def _split_values(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Several values in one option, separated by commas."""
-    return tuple(part.strip() for text in given for part in text.split(",") if part.strip())

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import click
 
-from .exit_codes import FailOn, exit_code
-from .options import Duration, case_file, case_options, runner_settings, running_options, show
+from .campaigns import Run, case_run_options
+from .options import Duration, case_file
 
 
 @click.command("reduce")
@@ -16,36 +13,19 @@ from .options import Duration, case_file, case_options, runner_settings, running
 @click.option(
     "--checks", type=click.IntRange(min=1), default=200, show_default=True, help="Run at most this many cases."
 )
-@case_options
-@running_options
-def command(
-    case: str,
-    store: str | None,
-    out: Path,
-    oracle: str,
-    budget: float,
-    checks: int,
-    targets: str | None,
-    seed: int,
-    sections: Any,
-    fail_on: FailOn,
-    output_format: str,
-    quiet: bool,
-    **running: Any,
-) -> int:
+@case_run_options
+def command(run: Run, case: str, budget: float, checks: int) -> int:
     """Find the simplest case that fails in the same way as CASE, and write it and a script into --out.
 
     Exits 1 if the case fails here, 0 if it does not, 3 if it cannot run.
     """
-    from ..commands.known_differences import with_known
     from ..commands.reduce import reduce
     from ..triage.reduction.reducer import ReductionBudget
-    from .progress import progress
 
-    path = case_file(case, store, out)
-    with progress(quiet) as listener:
-        settings, most = runner_settings(**running), ReductionBudget(checks, budget)
-        reduced = reduce(path, targets, settings, out, most, listener, oracle=oracle, sections=sections)
-    facts = with_known(reduced.facts, unmatched=False)
-    show(facts, output_format, quiet, out)
-    return exit_code(facts, fail_on, reduced.broken, asked=bool(targets))
+    path = case_file(case, run.store, run.out)
+    with run.progress() as listener:
+        most = ReductionBudget(checks, budget)
+        reduced = reduce(
+            path, run.targets, run.runner, run.out, most, listener, oracle=run.oracle, sections=run.sections
+        )
+    return run.finish(reduced, page=None, unmatched=False)

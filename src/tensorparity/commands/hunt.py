@@ -22,7 +22,7 @@ from ..core.oracle import Setup
 from ..engines.base import ENGINES
 from ..generators.single_cases.streams import STREAMS
 from ..operators.reference.rounding import K
-from ..oracles.kinds import DEFAULT_ORACLE, check_choice, role_of
+from ..oracles.kinds import DEFAULT_ORACLE, check_choice
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
 from ..targets.catalogue import traits_of
@@ -30,6 +30,7 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner, with_cach
 from ..targets.selection import functions_below, witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
+from .chosen_oracle import notes_on_oracle
 from .texts import with_texts
 
 
@@ -161,7 +162,7 @@ class Hunt:
             notes=(
                 f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
                 *self._notes,
-                *self._note_on_oracle(),
+                *notes_on_oracle(settings.oracle, tally.judges, DEFAULT_ORACLE),
                 *self.session.open_questions(),
             ),
             isolated_threshold=K,
@@ -177,15 +178,6 @@ class Hunt:
         """How many single cases of each kind the engines had run beside their own."""
         names = [stream.counted_as for stream in STREAMS.values()]
         return {name: sum(own.tables.get(name, 0) for own in self.tally.engines.values()) for name in names}
-
-    def _note_on_oracle(self) -> list[str]:
-        """Where somebody else than the chosen oracle judged: it has nothing to say of such cases."""
-        chosen = self._settings.oracle
-        others = [name for name, own in self.tally.judges.items() if own - {chosen}]
-        if chosen in ("", DEFAULT_ORACLE) or not others:
-            return []
-        role = role_of(chosen) or "some cases"
-        return [f"the oracle {chosen} judges {role}; of {', '.join(others)} cases are judged by other rules"]
 
 
 def _everybody(settings: HuntSettings) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..campaign.budget import StopReason
-from ..campaign.events import EngineEnded, Event, Listener, Progress, silent, to_all
+from ..campaign.events import CaseDone, EngineEnded, Event, Listener, Progress, silent, to_all
 from ..campaign.filing import target_facts
 from ..campaign.loop import run_engines
 from ..campaign.phases import PartTimes
@@ -23,7 +23,6 @@ from ..core.jsontext import Json
 from ..core.messages import gist
 from ..core.operator_errors import ModelRun, OperatorRun, PaperRun, Precision
 from ..core.oracle import Setup
-from ..core.verdict import Judgement
 from ..engines.predoo.algorithm import MODES, STRATEGIES
 from ..engines.predoo.engine import PredooEngine
 from ..engines.predoo.paper import instance_settings
@@ -31,7 +30,9 @@ from ..engines.predoo.searches import ALL_STRATEGIES
 from ..operators.functions.catalogue import SEVEN, find_operators
 from ..operators.functions.spec import DTYPES, Operator
 from ..operators.reference.rounding import K
+from ..oracles.kinds import check_choice
 from ..oracles.measure.operator_errors import MEASURES
+from ..oracles.operator_error import PRECISION
 from ..oracles.precision_instances import PAPER_DTYPES
 from ..reporting.facts import Facts
 from ..store.database import Store, open_store
@@ -42,13 +43,12 @@ from ..targets.runner import LocalRunner, RunnerSettings, open_runner
 from ..targets.selection import named_targets
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation
-from .compare import CompareSettings, compare
+from .chosen_oracle import notes_on_oracle
 from .operator_findings import REDUCING, OncePerOperator
+from .operator_models import TABLE_3, compare_model
 from .texts import with_texts
 from .worst_inputs import WorstInputs
 
-#: Table 3: models of the zoo made of the paper's operators.
-TABLE_3 = ("zoo:lenet5", "zoo:vgg16")
 #: The paper's 20,000 inputs; and how many an operator gets in each dtype where all of them are swept.
 INPUTS, SWEEP_INPUTS = 20_000, 400
 #: What a user says for every installed target that can be called, compiled flavours too.
@@ -72,6 +72,7 @@ class PrecisionSettings:
         params: of the operators' other parameters, those that are not drawn.
         models: also compare these models (Table 3).
         budget: seconds, for everything.
+        oracle: who judges the worst inputs instead of the default, if it can.
         settings_seconds: after which no other settings are tried for what was found; 0 tries none.
         sections: settings of engines and oracles.
     """
@@ -93,11 +94,14 @@ class PrecisionSettings:
     models: tuple[str, ...] = ()
     store: str | Path = "tensorparity-out"
     folder: Path | None = None
+    oracle: str = ""
     runner: RunnerSettings = field(default_factory=RunnerSettings)
     sections: Sections = field(default_factory=Sections)
 
     def check(self) -> None:
         """Raise UsageError for a name that is none."""
+        if self.oracle:
+            check_choice(self.oracle)
         for what, given, known in (
             ("measure", (self.measure,), MEASURES),
             ("dtype", self.dtypes, DTYPES),
@@ -156,6 +160,7 @@ class _Run:
         #: How long each run of the paper's took.
         self._times = PartTimes()
         self._ended: EngineEnded | None = None
+        self._judges: set[str] = set()
         self._setup = Setup(settings.seed, tuple(settings.targets), traits_of(runner.targets), self._searched())
         self._engine: Engine = PredooEngine(self._setup)
         identity = {"tensorparity": __version__, "targets": list(settings.targets), "measure": settings.measure}
@@ -171,7 +176,7 @@ class _Run:
         """Results are not recorded: a search has no end of them, and nobody resumes it."""
         settings = self._settings
         oracles = {**settings.sections.oracles, **instance_settings(settings.dtypes or PAPER_DTYPES)}
-        examiner = Examiner(self._runner, self._setup, settings=oracles)
+        examiner = Examiner(self._runner, self._setup, oracle=settings.oracle, settings=oracles)
         return CampaignSession(
             examiner,
             Preparation(self._runner, examiner, REDUCING, self._tell, settings.runner.time_limit),
@@ -187,6 +192,8 @@ class _Run:
     def _hear(self, event: Event) -> None:
         if isinstance(event, EngineEnded):
             self._ended = event
+        elif isinstance(event, CaseDone) and event.oracle:
+            self._judges.add(event.oracle)
 
     def run(self) -> Searched:
         settings = self._settings
@@ -269,7 +276,7 @@ class _Run:
         )
 
     def _models(self, found: list[ModelRun]) -> None:
-        models = self._settings.models
+        settings, models = self._settings, self._settings.models
         backends = [name for name in trainers() if _is_installed(name)][:2]
         if models and len(backends) < 2:
             self._left_out.append("Table 3 is left out: it compares two backends of Keras, and fewer are installed")
@@ -280,7 +287,7 @@ class _Run:
                 return
             self._tell(Progress("compare", position, len(models), model))
             try:
-                found.append(_run_compare(model, self._settings, backends))
+                found.append(compare_model(model, backends, settings.store, settings.folder, settings.runner))
             except Exception as error:
                 self._undecided.append(_error_in_words(model, error))
 
@@ -324,6 +331,7 @@ class _Run:
         return (
             *([early] if self._stop else []),
             *self._left_out,
+            *notes_on_oracle(self._settings.oracle, {_ENGINE: self._judges}, PRECISION),
             *(f"undecided: {what}" for what in self._undecided),
             *self._session.open_questions(),
         )
@@ -336,32 +344,6 @@ def _part(run: PaperRun) -> str:
 
 def _error_in_words(what: str, error: Exception) -> str:
     return f"{what}: {type(error).__name__}: {gist(str(error))}"
-
-
-_LAYERS = {"Conv2D": "conv2d", "MaxPooling2D": "pooling", "BatchNormalization": "norm", "Softmax": "softmax"}
-
-
-def _run_compare(model: str, settings: PrecisionSettings, backends: Sequence[str]) -> ModelRun:
-    """What ``compare`` sees of the same operators in a model, and how long it takes."""
-    began = time.monotonic()
-    result = compare(
-        model,
-        CompareSettings(
-            targets=backends,
-            instances=16,
-            store=settings.store,
-            folder=settings.folder,
-            runner=settings.runner,
-            localize="always",
-        ),
-    )
-    seconds = time.monotonic() - began
-    comparisons = result.facts.comparisons or ()
-    types = {layer.type for pair in comparisons for layer in pair.layers}
-    worst = max((layer.deviation or 0.0 for pair in comparisons for layer in pair.layers), default=0.0)
-    failed = [pair for pair in comparisons if pair.verdict.judgement is Judgement.FAIL]
-    problem = "; ".join(pair.verdict.reason for pair in failed) or f"none (largest deviation of a layer {worst:.2g})"
-    return ModelRun(model, seconds, tuple(_LAYERS[name] for name in _LAYERS if name in types), problem)
 
 
 def _is_installed(target: str) -> bool:

@@ -188,6 +188,9 @@ class OracleFactory(Protocol):
         what it judges, where others can judge that in its place (``whole models``, ``training steps``). Whoever a user
         chooses decides wherever an engine named an oracle of the same role; one without a role, or with an empty one,
         is chosen for everything.
+    ``only_measures``
+        True where it tells a search what it has to know and decides nothing that others could decide: whoever a user
+        chooses does not take its place.
     ``of_networks``
         True where it convicts in whole networks, of which witnesses of single layers know nothing.
     ``settings``
@@ -200,6 +203,11 @@ class OracleFactory(Protocol):
 def role_of_factory(factory: OracleFactory) -> str:
     """``role`` of an oracle's factory; empty where it has none."""
     return str(getattr(factory, "role", ""))
+
+
+def only_measures(factory: OracleFactory) -> bool:
+    """``only_measures`` of an oracle's factory."""
+    return bool(getattr(factory, "only_measures", False))
 
 
 def is_of_networks(factory: OracleFactory) -> bool:

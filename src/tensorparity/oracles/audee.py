@@ -75,6 +75,8 @@ class AudeeMeasures(Stepwise):
 
     settings: ClassVar[tuple[str, ...]] = ()
 
+    only_measures = True
+
     def steps(self, seen: Seen) -> Steps:
         looked = yield from look(seen)
         yield from _localized(seen.case, looked)

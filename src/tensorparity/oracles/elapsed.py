@@ -16,6 +16,8 @@ class Elapsed:
 
     settings: ClassVar[tuple[str, ...]] = ()
 
+    only_measures = True
+
     name = ELAPSED
 
     def __init__(self, setup: Setup) -> None:

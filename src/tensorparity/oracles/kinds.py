@@ -9,7 +9,8 @@ from enum import Enum
 from ..core.case import ApiCall, Case, ModelFile
 from ..core.errors import UsageError
 from ..core.graph import LayerGraph
-from ..core.oracle import Oracle, OracleFactory, Setup, role_of_factory
+from ..core.near_misses import meant
+from ..core.oracle import Oracle, OracleFactory, Setup, only_measures, role_of_factory
 from ..core.procedure import Goal
 from ..core.registry import Registry
 from ..core.suspicion import Suspicion
@@ -63,6 +64,8 @@ ORACLES: Registry[OracleFactory] = Registry("oracle", _OURS)
 
 #: Roles that several oracles have: whoever is chosen judges in the place of the others.
 WHOLE_MODELS, TRAINING_STEPS, EQUIVALENCES = "whole models", "training steps", "equivalences"
+OPERATORS = "calls of operators"
+_ROLES = (WHOLE_MODELS, TRAINING_STEPS, EQUIVALENCES, OPERATORS)
 #: Who judges whole models where nobody else is chosen.
 DEFAULT_ORACLE = "parity"
 #: The papers' own rules, which decide alone.
@@ -133,9 +136,9 @@ def oracle_of(case: Case) -> str:
 def chosen_instead(chosen: str, named: str) -> str:
     """Who decides where a user has chosen an oracle: that one, if it can judge in the place of the one that is named.
 
-    Oracles of one ``role`` can; one that has none judges everything.
+    Oracles of one ``role`` can; one that has none judges everything, but what is only measured.
     """
-    if not chosen:
+    if not chosen or only_measures(ORACLES.get(named)):
         return named
     role = role_of(chosen)
     return chosen if not role or role == role_of(named) else named
@@ -161,10 +164,10 @@ def check_choice(name: str) -> None:
     Raises:
         UsageError: for an unknown one, or one that cannot be chosen.
     """
-    chosen = {*of_role(WHOLE_MODELS), *of_role(TRAINING_STEPS), *of_role(EQUIVALENCES)}
+    chosen = {other for role in _ROLES for other in of_role(role)}
     known = [other for other in ORACLES.names() if other not in _OURS or other in chosen]
     if name not in known:
-        raise UsageError(f"unknown oracle {name!r}; known are {', '.join(known)}")
+        raise UsageError(f"unknown oracle {name!r}{meant(name, known)}; known are {', '.join(known)}")
 
 
 def particular_oracle(suspicion: Suspicion) -> str:

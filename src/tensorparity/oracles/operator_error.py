@@ -29,6 +29,7 @@ from ..operators.reference.rounding import K
 from .base import Steps, Stepwise
 from .both_ways import answered_both_ways
 from .defined_elsewhere import defined_elsewhere, limited_words
+from .kinds import OPERATORS
 from .measure.node_errors import relative_error
 from .measure.operator_errors import measure_targets
 from .measure.special_values import special, wrong_elements
@@ -50,8 +51,7 @@ class OperatorError(Stepwise):
 
     settings: ClassVar[tuple[str, ...]] = ()
 
-    #: It judges nothing but operators, so nobody is replaced by it.
-    replaces: ClassVar[tuple[str, ...]] = ()
+    role = OPERATORS
 
     def steps(self, seen: Seen) -> Steps:
         return (yield from judge_operator(seen))
@@ -62,7 +62,7 @@ class OperatorMeasures(Stepwise):
 
     settings: ClassVar[tuple[str, ...]] = ()
 
-    replaces: ClassVar[tuple[str, ...]] = ()
+    only_measures = True
 
     def steps(self, seen: Seen) -> Steps:
         return (yield from judge_operator(seen, numbers=False))

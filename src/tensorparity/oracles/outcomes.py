@@ -12,6 +12,8 @@ class Outcomes:
 
     settings: ClassVar[tuple[str, ...]] = ()
 
+    only_measures = True
+
     def __init__(self, setup: Setup) -> None:
         """It needs nothing of it."""
 

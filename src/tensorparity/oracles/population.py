@@ -21,6 +21,8 @@ class PopulationOracle:
 
     settings: ClassVar[tuple[str, ...]] = ()
 
+    only_measures = True
+
     def __init__(self, setup: Setup) -> None:
         """It needs nothing of it."""
 

@@ -80,8 +80,7 @@ class PrecisionInstances(Stepwise):
 
     settings: ClassVar[tuple[str, ...]] = ("dtypes",)
 
-    #: It judges nothing but operators, so nobody is replaced by it.
-    replaces: ClassVar[tuple[str, ...]] = ()
+    only_measures = True
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tensorparity.worker.apis.denied import reason, words_of
+from tensorparity.worker.apis import denied
+from tensorparity.worker.apis.denied import leads_out, reason, words_of
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,9 @@ from tensorparity.worker.apis.denied import reason, words_of
         ("tensorflow.py_function", "runs code"),
         ("torch.randn", "random"),
         ("keras.utils.get_file", "touches files"),
+        ("tensorflow.raw_ops.EagerPyFunc", "runs code"),
+        ("torch.utils.dlpack.toDLPack", "touches devices"),
+        ("tensorflow.raw_ops.FIFOQueueV2", "has a state or a handle"),
     ],
 )
 def test_names(name: str, why: str) -> None:
@@ -49,9 +53,20 @@ def test_an_array_that_is_called_f_is_no_code() -> None:
 def test_deprecated_and_harmless() -> None:
     assert reason("some.thing", "Old. Deprecated since 2.0.", []) == "deprecated"
     assert reason("torch.linalg.cond", "", [{"name": "A"}]) == ""
+    assert reason("torch.special.xlog1py", "", [{"name": "x"}]) == ""
     assert reason("torch.nn.functional.poisson_nll_loss", "", [{"name": "input"}]) == ""
 
 
 def test_words() -> None:
     assert words_of("tf.raw_ops.ReadFile") == ["read", "file"]
     assert words_of("torch.from_file") == ["from", "file"]
+    assert words_of("torch.toDLPack") == ["to", "dl", "pack", "dlpack"]
+    assert words_of("jax.numpy.expand2d") == ["expand", "d", "expand2d"]
+
+
+def test_one_table() -> None:
+    """A word is denied anywhere, or in a function's own name alone."""
+    assert not set(denied._BY_WORD) & set(denied._BY_OWN_WORD)
+    assert reason("torch.scan.sum", "", []) == leads_out("torch.scan.sum") == ""
+    assert reason("torch.scan", "", []) == "runs code"
+    assert leads_out("torch.hub.sum") == "touches files"

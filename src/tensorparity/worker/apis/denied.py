@@ -1,29 +1,43 @@
 """What is never called: decided by names, arguments and documentation, before the first call.
 
-Only modules that a listing names are looked at; of those, what touches files, network, processes, devices or code
-is left out by what it is called and by what it must be given. Optional arguments of that kind are never set.
+There is one table of words, and two questions. Of modules that a listing names, ``reason`` leaves out what touches
+files, network, processes, devices or code by what it is called and by what it must be given; optional arguments of
+that kind are never set. Of a name that a case file calls, which may be any, ``leads_out`` looks at every part.
+The host asks the second question, so this module is one of the two of the worker's that it imports.
 """
 
 import re
 
-#: Words of a function's own name; they are compared as whole words, CamelCase and underscores alike.
-_NAMES = {
-    "touches files": "file files save load read write restore dump checkpoint memmap mmap tofile fromfile download "
-    "path glob directory folder tempdir pickle fromstring savez savetxt loadtxt genfromtxt npz hub shard immutable",
-    "touches the network or other processes": "url http socket server rpc distributed fork spawn process thread "
-    "threads session service collective allreduce broker nccl abort wait multiprocessing",
-    "touches devices": "cuda gpu tpu device devices xpu mps mtia ipu hip accelerator stream pin memory dlpack "
-    "sharding layout autocast mesh infeed outfeed",
-    "runs code": "exec eval compile script tracing jit pyfunc callback function vmap hessian jacobian jacrev vjp "
-    "jvp custom derivative export while scan cond switch map foldl foldr call callable lambda apply vectorize "
-    "piecewise fromfunction hook import wrap decorator ir schema comment unify control enter exit merge iteration "
-    "loop reinforce",
-    "changes or reads the library's settings": "set enabled available symbolic enable disable config seed "
-    "initialize register unregister reset clear get use printoptions setprintoptions backend manual policy init "
-    "placeholder print debug assert deterministic errstate doctor summary profiler flags version typename",
-    "has a state or a handle": "queue barrier variable resource handle iterator dataset temporary mutex accumulator "
-    "anonymous ref assign hook param",
-    "frees or shares memory": "share shared untyped storage owner retain refine names rename requires ptr",
+#: Words that lead out of what computes, wherever in a name they stand: ``torch.hub.load``, ``keras.saving.x``.
+_ANYWHERE = {
+    "touches files": "file files save saved saver saving load read write restore dump open checkpoint memmap mmap "
+    "tofile fromfile fromregex fromstring download path glob directory folder tempdir pickle unpickle savez savetxt "
+    "loadtxt genfromtxt npz hub datasets",
+    "touches the network or other processes": "url http socket server rpc distributed distribute fork spawn process "
+    "subprocess popen os sys system environ thread threads session service collective allreduce broker nccl abort "
+    "wait multiprocessing",
+    "touches devices": "cuda tpu device dlpack",
+    "runs code": "exec eval compile script jit pyfunc py callback custom export map call apply import imp importlib "
+    "ctypes cpp extension library",
+    "changes or reads the library's settings": "config register summary profiler",
+    "has a state or a handle": "hook queue barrier",
+    "frees or shares memory": "storage",
+    "is no function that computes": "applications debugging internal legacy testing utils wrappers",
+}
+#: Words of a function's own name alone: modules and methods that compute are called so, too.
+_OWN = {
+    "touches files": "shard immutable",
+    "touches devices": "gpu devices xpu mps mtia ipu hip accelerator stream pin memory sharding layout autocast mesh "
+    "infeed outfeed",
+    "runs code": "tracing function vmap hessian jacobian jacrev vjp jvp derivative while scan cond switch foldl foldr "
+    "callable lambda vectorize piecewise fromfunction wrap decorator ir schema comment unify control enter exit merge "
+    "iteration loop reinforce",
+    "changes or reads the library's settings": "set enabled available symbolic enable disable seed initialize "
+    "unregister reset clear get use printoptions setprintoptions backend manual policy init placeholder print debug "
+    "assert deterministic errstate doctor flags version typename",
+    "has a state or a handle": "variable resource handle iterator dataset temporary mutex accumulator anonymous ref "
+    "assign param",
+    "frees or shares memory": "share shared untyped owner retain refine names rename requires ptr",
     "is about strings, or other hardware": "coo csr csc bsr bsc crow ccol qint strings string unicode regex proto "
     "csv sstable jagged mkldnn fbgemm cudnn miopen tensorlist optional variant",
 }
@@ -31,7 +45,17 @@ _NAMES = {
 _HARMLESS = re.compile(
     r"(linalg\.cond$|linalg_cond$|SetOperation|SetSize|set_?(diff|xor|diag)|DataFormatDimMap|CrossMapLRN|"
     r"PiecewiseConstant|map_coordinates|get_?(shape|item)|IntegerLookup|embedding_lookup|is_jpeg|dynamic_stitch|"
-    r"batch_norm_with_global|AccumulatorNothing|shard_index|image\.resize|trace$)"
+    r"batch_norm_with_global|AccumulatorNothing|shard_index|image\.resize|trace$|[xX]log1py$)"
+)
+#: What computes all the same.
+_COMPUTING = (
+    "keras.utils.normalize",
+    "keras.utils.to_categorical",
+    "jax.scipy.ndimage.map_coordinates",
+    "jax.scipy.special.xlog1py",
+    "tensorflow.math.xlog1py",
+    "tensorflow.raw_ops.Xlog1py",
+    "torch.special.xlog1py",
 )
 _RANDOM = re.compile(
     r"(^|_|\.)(rand|randn|randint|randperm|random|multinomial|bernoulli|poisson(?!_nll)|normal_?$|dropout|alpha_dropout|"
@@ -56,7 +80,8 @@ _ARGUMENTS = {
     "custom_objects memory_region_name",
 }
 _BY_ARGUMENT = {word: reason for reason, words in _ARGUMENTS.items() for word in words.split()}
-_BY_NAME = {word: reason for reason, words in _NAMES.items() for word in words.split()}
+_BY_WORD = {word: reason for reason, words in _ANYWHERE.items() for word in words.split()}
+_BY_OWN_WORD = {word: reason for reason, words in _OWN.items() for word in words.split()}
 _TYPES = re.compile(r"Callable|Generator|Path|IO\[|resource|variant|Module\b|Device|Sharding")
 #: Never set although they may be: who sets them asks for another device, a file, a place to write.
 NEVER_SET = frozenset(
@@ -102,19 +127,36 @@ def reason(name, doc, parameters, call=None):
     )
 
 
+def leads_out(name):
+    """Return why a name that a stranger's file calls leads out of what computes, or an empty string.
+
+    Modules count, too: what is called may be any name, not one of a listing.
+    """
+    if name in _COMPUTING:
+        return ""
+    for part in name.split("."):
+        for word in words_of(part):
+            if word in _BY_WORD:
+                return _BY_WORD[word]
+    return ""
+
+
 def words_of(name):
-    """Return the words of a name: ``tf.io.ReadFile`` has read and file."""
-    last = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.rsplit(".", 1)[-1])
-    last = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", last)
-    return [word for word in re.split(r"[_\d]+", last.lower()) if word]
+    """Return the words of a name, with and without those that digits and capitals part: ReadFile has read and file."""
+    last = name.rsplit(".", 1)[-1]
+    spread = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", last)
+    fine = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", spread)
+    words = re.split(r"[_\d]+", fine.lower()) + spread.lower().split("_")
+    return [word for place, word in enumerate(words) if word and word not in words[:place]]
 
 
 def _by_name(name):
     if _HARMLESS.search(name):
         return ""
     for word in words_of(name):
-        if word in _BY_NAME:
-            return _BY_NAME[word]
+        reason = _BY_WORD.get(word) or _BY_OWN_WORD.get(word)
+        if reason:
+            return reason
     return ""
 
 
