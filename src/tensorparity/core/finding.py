@@ -50,7 +50,7 @@ class Diagnosis:
     relative: float | None = None
     wavering: tuple[str, ...] = ()
     fused: bool = False
-    closeup: Closeup | None = None
+    closeup: Closeup | None = field(default=None, compare=False)  # it may hold NaN, which equals nothing
 
     def __post_init__(self) -> None:
         evidence = tuple(in_words(item) if isinstance(item, str) else item for item in self.evidence)
