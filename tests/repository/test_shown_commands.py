@@ -37,7 +37,7 @@ def test_there_are_commands() -> None:
 @pytest.mark.parametrize("text", COMMANDS)
 def test_it_is_understood(text: str) -> None:
     _, name, *arguments = shlex.split(text)
-    parent = click.Context(cli, info_name="tensorparity")
+    parent = click.Context(cli, info_name="tensorparity", **cli.context_settings)  # a command keeps its help option
     command = cli.get_command(parent, name)
     assert command is not None, f"no command {name}"
     with command.make_context(name, arguments, parent=parent):
