@@ -31,13 +31,15 @@ def test_once_ends_with_a_report_twice_at_once(interrupts: int, code: int, said:
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
+        assert process.stderr is not None
         assert process.stdout.readline() == "ready\n"
         lines = []
         process.send_signal(signal.SIGINT)
         lines.append(process.stdout.readline().strip())
         if interrupts == 2:
             process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.stdout.read(), process.stderr.read()  # communicate() would not see what is buffered
+        process.wait(timeout=60)
     assert (process.returncode, lines + out.split()) == (code, said)
     assert "Traceback" not in err
     assert err.splitlines()[0].endswith("(Ctrl-C again ends at once)")

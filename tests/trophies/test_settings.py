@@ -38,7 +38,7 @@ def test_the_table_and_the_folders_agree() -> None:
 
 
 def test_what_reads_neither_variable_is_run_once(tmp_path: Path) -> None:
-    put(tmp_path, "plain", "raise SystemExit(1)\n")
+    put(tmp_path, "plain", "import time\ntime.sleep(0.5)\nraise SystemExit(1)\n")  # long enough to be looked at
     assert run_all("--root", tmp_path).returncode == 0
     assert rows(tmp_path)["plain"][:4] == ["1", "=", "=", "="]
 

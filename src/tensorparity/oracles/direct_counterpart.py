@@ -9,6 +9,7 @@ who is right, if it gives what both give on ordinary numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -77,6 +78,8 @@ def _runner_of(side: Case, targets: tuple[str, ...], traits: Traits) -> str | No
 class CounterpartTrial(Stepwise):
     """Tells whether two functions mean the same; convicts nobody."""
 
+    settings: ClassVar[tuple[str, ...]] = ()
+
     def steps(self, seen: Seen) -> Steps:
         yield from ()
         pair, told = _pair(seen), {ALIKE: 0, APART: 0}
@@ -140,6 +143,8 @@ def _difference(a: Row, b: Row) -> Difference | None:
 
 class DirectCounterpart(Stepwise):
     """Judges a pair that means the same on numbers that are not ordinary."""
+
+    settings: ClassVar[tuple[str, ...]] = ()
 
     def steps(self, seen: Seen) -> Steps:
         pair = _pair(seen)

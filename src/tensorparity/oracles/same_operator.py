@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ..core.arrays import dtype_name, is_floating, unit_roundoff
 from ..core.call import ApiCall
@@ -56,6 +57,8 @@ class _Wrong:
 
 class SameOperator(Stepwise):
     """Values, shapes, dtypes and exceptions of one operator."""
+
+    settings: ClassVar[tuple[str, ...]] = ()
 
     def steps(self, seen: Seen) -> Steps:
         rows = {t: rows_of(seen.case, outcome) for t, outcome in seen.own.items() if not _is_lacking(outcome)}

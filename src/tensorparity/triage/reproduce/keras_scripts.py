@@ -78,11 +78,12 @@ def _metric(case: Case, call: ApiCall) -> list[str]:
 
 
 def _called_layer(case: Case, call: ApiCall) -> list[str]:
-    """A layer that is made and called on arrays; strings come out as bytes, or in a list, by the backend."""
+    """A layer made with tuples, called on arrays; strings come out as bytes, or in a list, by the backend."""
     names = [literals.name(item.name) for item in call.args if isinstance(item, ArrayArg)]
+    given = ", ".join(f"{literals.name(name)}={literals.value(item)}" for name, item in call.kwargs.items())
     lines = [
         *argument_lines(case, ""),
-        f"layer = {literals.dotted_name(call.api)}({_arguments(dict(call.kwargs))})",
+        f"layer = {literals.dotted_name(call.api)}({given})",
         f"output = layer({', '.join(names)})",
     ]
     if call.kwargs.get("invert"):
