@@ -1,4 +1,8 @@
-"""Convolutions that treat each channel alone: DepthwiseConv and SeparableConv, over one and two axes."""
+"""Convolutions that treat each channel alone: DepthwiseConv and SeparableConv, over one and two axes.
+
+Their docstrings still rule out strides together with dilation, which Keras allows on purpose
+(docs/decisions/trophies.md): no conflict is declared, and the combination is not drawn.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,6 @@ from ..spec import Evaluation, LayerSpec, Parameter, Params, Shape, WeightSpec
 from .convolution import (
     DATA_FORMAT,
     FILTERS,
-    STRIDED_OR_DILATED,
     channels_of,
     dilation_rate,
     finish,
@@ -95,7 +98,6 @@ def _depthwise(dims: int) -> LayerSpec:
             "output = activation(each input channel correlated with its own depth_multiplier filters, the results side "
             "by side, + bias)"
         ),
-        conflicts=(STRIDED_OR_DILATED,),
         hazards=_CHANNELWISE_HAZARDS,
     )
 
@@ -155,7 +157,6 @@ def _separable(dims: int) -> LayerSpec:
             "output = activation(a depthwise convolution without bias, then a 1x1 convolution that mixes its channels, "
             "+ bias)"
         ),
-        conflicts=(STRIDED_OR_DILATED,),
         hazards=_CHANNELWISE_HAZARDS,
     )
 
