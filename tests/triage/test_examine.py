@@ -132,6 +132,31 @@ def test_a_check_whose_key_is_known_is_skipped(fake_runner: Any) -> None:
     assert sum(ran.case.procedure.trace for ran in runner.ran) == 2 * len(TARGETS)
 
 
+def test_what_two_cases_convict_by_one_key_is_confirmed_twice(fake_runner: Any) -> None:
+    at = examiner(fake_runner(targets=TARGETS))
+    at._oracles["keyed"] = Keyed(at.setup)
+    found = at.examine([Ask(chain(seed), (), ("keyed",)) for seed in range(2)])
+    assert at.is_known(("forward", "an.api", "its parameters"))
+    assert [again.diagnosis.klass for again, _ in at.confirm(found)] == [Class.DEFECT] * 2
+
+
+def test_a_row_of_what_is_known_is_cut_out(fake_runner: Any) -> None:
+    at = examiner(fake_runner(targets=TARGETS))
+    at._oracles["keyed"] = Keyed(at.setup)
+    found = at.examine([Ask(chain(seed), (), ("keyed",)) for seed in range(2)])
+    rows = [replace(item.judged.suspicions[0], row=1) for item in found]
+    assert [(s.row, len(s.case.inputs["x"])) for s in at.cut_out(rows)] == [(None, 1)] * 2
+
+
+def test_who_tries_one_thing_again_and_again_has_it_examined_each_time(fake_runner: Any) -> None:
+    runner = fake_runner(targets=TARGETS)
+    at = examiner(runner)
+    at._oracles["keyed"] = Keyed(at.setup)
+    reducing = at.on(runner)
+    results = [reducing.examine([Ask(chain(seed), (), ("keyed",))])[0] for seed in range(4)]
+    assert [len(item.judged.suspicions) for item in results] == [1] * 4
+
+
 def test_who_raised_is_confirmed_by_the_same_oracle(fake_runner: Any) -> None:
     at = examiner(fake_runner(targets=TARGETS, raising={TORCH: ["leaky"]}))
     found = at.examine([Ask(chain(0))])
