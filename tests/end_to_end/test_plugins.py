@@ -102,6 +102,29 @@ def test_an_operator_of_a_plug_in_is_searched(with_plugin: Any, tmp_path: Path) 
     assert 0 < row["units"] < 16
 
 
+_WRONG_RELU = """
+import torch
+
+right = torch.relu
+torch.relu = lambda *args, **named: right(*args, **named) + 0.5
+"""
+
+
+@pytest.mark.torch
+def test_a_rule_of_a_plug_in_is_held_against_a_library(with_plugin: Any, tmp_path: Path) -> None:
+    equiv = ("equiv", "--rule", "twice", "--api", "torch.relu", "--targets", "torch:eager", "--inputs", 20)
+    ended = with_plugin(*equiv, "--out", tmp_path / "right", "--format", "json")
+    assert ended.code == 0, ended.stderr
+    assert ended.document["stats"]["equivalences"]["per_rule"]["twice"]["pairs"] == 1
+    fault = tmp_path / "wrong_relu.py"
+    fault.write_text(_WRONG_RELU)
+    ended = with_plugin(*equiv, "--fault", f"torch:eager={fault}", "--out", tmp_path / "wrong", "--format", "json")
+    assert ended.code == 1, ended.stderr
+    (found,) = ended.document["findings"]
+    assert (found["kind"], found["api"], found["class"]) == ("equivalence", "torch.relu", "defect")
+    assert any("twice" in line for line in found["evidence"])
+
+
 def test_wrong_settings_are_refused(with_plugin: Any) -> None:
     for name in ("tiny.skale", "nonnegative.slacks"):
         ended = with_plugin("hunt", "--set", f"{name}=2")
