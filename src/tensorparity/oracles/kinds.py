@@ -158,6 +158,11 @@ def of_role(role: str) -> list[str]:
     return found
 
 
+def is_ours(name: str) -> bool:
+    """Whether an oracle is no plug-in's."""
+    return name in _OURS
+
+
 def check_choice(name: str) -> None:
     """See to it that a user may choose this oracle: most of ours judge one kind of case, and are nobody's to choose.
 

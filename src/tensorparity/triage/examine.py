@@ -27,7 +27,7 @@ from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Verdict
 from ..operators.functions.native import shared_inputs
-from ..oracles.kinds import chosen_instead, make_oracle, oracle_of
+from ..oracles.kinds import chosen_instead, is_ours, make_oracle, oracle_of
 from .confirm import HANG_FACTOR, SOMETIMES, flaky, run_fresh, seen_again
 from .together import companions_of, only_together, programs_of
 
@@ -313,13 +313,17 @@ class Examiner:
 
     def _judge(self, job: _Job) -> Judged:
         seen = Seen(job.case, job.outcomes, job.ran, self._setup.traits, job.answers, job.claim, job.judged.memo)
+        oracle = self.oracle_named(job.oracle)
         try:
-            judged = self.oracle_named(job.oracle).judge(seen)
+            judged = oracle.judge(seen)
+            signed = tuple(s if s.oracle else replace(s, oracle=job.oracle) for s in judged.suspicions)
         except (DataError, CaseFileError, ValueError) as error:
             # what our own code cannot do with a case is that case's answer, not the run's end
-            reason = f"could not be examined: {type(error).__name__}: {gist(str(error))}"
-            return Judged((Verdict(Judgement.UNDECIDED, job.targets, reason),))
-        signed = tuple(s if s.oracle else replace(s, oracle=job.oracle) for s in judged.suspicions)
+            return _unexamined(job, f"could not be examined: {type(error).__name__}: {gist(str(error))}")
+        except Exception as error:
+            if is_ours(job.oracle):
+                raise
+            return _unexamined(job, f"the oracle {job.oracle} ended with {type(error).__name__}: {gist(str(error))}")
         return replace(judged, suspicions=signed)
 
     def oracle_named(self, name: str) -> Oracle:
@@ -459,6 +463,10 @@ class Examiner:
         if suspicion.diagnosis.klass is not Class.DEFECT:
             return suspicion
         return seen_again(suspicion, first.own, other.judged, other.own, self._families(suspicion), SOMETIMES)
+
+
+def _unexamined(job: _Job, reason: str) -> Judged:
+    return Judged((Verdict(Judgement.UNDECIDED, job.targets, reason),), notes=(reason,))
 
 
 def _nobody(suspicions: Sequence[Suspicion]) -> None:
