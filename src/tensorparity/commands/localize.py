@@ -114,9 +114,16 @@ def _model(opened: OpenCase, listener: Listener) -> Facts:
         model, notes = source.model, tuple(source.notes)
     runner, traits = with_cache(opened.runner, settings), traits_of(opened.targets)
     oracle = opened.oracle if opened.oracle in of_role(WHOLE_MODELS) else "parity"
-    told = {"localize": "always", **opened.sections.oracles.get(oracle, {})}
     examiner = ModelExaminer(
-        runner, model, opened.targets, traits, oracle=oracle, settings=told, seed=case.seed, tell=listener
+        runner,
+        model,
+        opened.targets,
+        traits,
+        oracle=oracle,
+        settings={"localize": "always"},
+        sections=opened.sections.oracles,
+        seed=case.seed,
+        tell=listener,
     )
     examined = examiner.examine(case.inputs, case.labels)
     undecided = sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons)
