@@ -87,6 +87,7 @@ def test_settings_reach_engine_and_oracle(with_plugin: Any, tmp_path: Path) -> N
     ended = with_plugin(*hunt, "--oracle", "nonnegative", "--set", "tiny.scale=64", "--set", "nonnegative.slack=1e9")
     assert ended.code == 0, ended.stderr
     assert "tiny" in ended.stdout
+    assert "scale" in ended.stdout, "its tables are shown too"
     document = with_plugin(*hunt, "--set", "tiny.scale=64", "--format", "json").document
     assert document["stats"]["engine_tables"]["tiny"]["scale"] == 64
     assert document["stats"]["per_engine"]["tiny"]["cases"] == 4

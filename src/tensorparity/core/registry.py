@@ -33,12 +33,17 @@ class Registry(Generic[T]):
             raise TensorParityError(f"no extension point {point!r}; there are {', '.join(POINTS)}")
         self.point = point
         self._paths = dict(builtin)
+        self._ours = frozenset(builtin)
         self._loaded: dict[str, T] = {}
         self._scanned = False
 
     def names(self) -> list[str]:
         self._scan()
         return sorted(self._paths)
+
+    def is_ours(self, name: str) -> bool:
+        """Whether a name is no plug-in's."""
+        return name in self._ours
 
     def __contains__(self, name: object) -> bool:
         self._scan()

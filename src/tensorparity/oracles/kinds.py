@@ -158,11 +158,6 @@ def of_role(role: str) -> list[str]:
     return found
 
 
-def is_ours(name: str) -> bool:
-    """Whether an oracle is no plug-in's."""
-    return name in _OURS
-
-
 def check_choice(name: str) -> None:
     """See to it that a user may choose this oracle: most of ours judge one kind of case, and are nobody's to choose.
 
@@ -170,7 +165,7 @@ def check_choice(name: str) -> None:
         UsageError: for an unknown one, or one that cannot be chosen.
     """
     chosen = {other for role in _ROLES for other in of_role(role)}
-    known = [other for other in ORACLES.names() if other not in _OURS or other in chosen]
+    known = [other for other in ORACLES.names() if not ORACLES.is_ours(other) or other in chosen]
     if name not in known:
         raise UsageError(f"unknown oracle {name!r}{meant(name, known)}; known are {', '.join(known)}")
 

@@ -27,7 +27,7 @@ from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Verdict
 from ..operators.functions.native import shared_inputs
-from ..oracles.kinds import chosen_instead, is_ours, make_oracle, oracle_of
+from ..oracles.kinds import ORACLES, chosen_instead, make_oracle, oracle_of
 from .confirm import HANG_FACTOR, SOMETIMES, flaky, run_fresh, seen_again
 from .together import companions_of, only_together, programs_of
 
@@ -321,7 +321,7 @@ class Examiner:
             # what our own code cannot do with a case is that case's answer, not the run's end
             return _unexamined(job, f"could not be examined: {type(error).__name__}: {gist(str(error))}")
         except Exception as error:
-            if is_ours(job.oracle):
+            if ORACLES.is_ours(job.oracle):
                 raise
             return _unexamined(job, f"the oracle {job.oracle} ended with {type(error).__name__}: {gist(str(error))}")
         return replace(judged, suspicions=signed)
