@@ -18,7 +18,7 @@ from .core.graph import GraphBuilder, InputSpec, LayerGraph, Node, Ref
 from .core.oracle import OUTCOMES, Answer, Check, Judged, Oracle, OracleFactory, Seen, Setup
 from .core.outcome import Failure, Outcome, Status, Trace
 from .core.procedure import Goal, Mode, Procedure, Recipe
-from .core.rule import Rule
+from .core.rule import Agreement, Demands, Rule
 from .core.suspicion import Suspicion
 from .core.traits import TargetTraits, Traits
 from .core.verdict import Judgement, Kind, Measure, Stage, Verdict
@@ -42,8 +42,19 @@ from .oracles.base import Steps, Stepwise
 from .reporting.base import Report
 from .reporting.facts import Facts, TargetFacts
 from .targets.catalogue import TargetSpec
+from .triage.reproduce.claim import Claim
+from .triage.reproduce.literals import Unprintable
+from .triage.reproduce.script import ScriptParts
+from .triage.reproduce.writers import ScriptRequest, ScriptWriter
 
 __all__ = [
+    "Demands",
+    "Agreement",
+    "ScriptWriter",
+    "ScriptRequest",
+    "ScriptParts",
+    "Unprintable",
+    "Claim",
     "OUTCOMES",
     "Answer",
     "ApiCall",

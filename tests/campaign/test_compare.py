@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign.sections import Sections
 from tensorparity.commands import compare as comparing
 from tensorparity.commands.compare import Compared, CompareSettings, compare
 from tensorparity.commands.sources.models import ModelSource
@@ -18,10 +19,14 @@ from tensorparity.core.arrays import Array
 from tensorparity.core.errors import DataError, RunError, StoreError, WorkerStartError
 from tensorparity.core.graph import LayerGraph
 from tensorparity.core.model import Model
+from tensorparity.core.oracle import Oracle, Setup
 from tensorparity.core.outcome import Status
+from tensorparity.engines.audee.stress import StressSettings
 from tensorparity.generators.inputs.models import Data
 from tensorparity.generators.training import Schedule
+from tensorparity.oracles.kinds import make_oracle
 from tensorparity.targets.catalogue import KERAS_TORCH
+from tensorparity.triage import examine
 
 JAX, TORCH = TARGETS = ("keras:jax", "keras:torch")
 BROKEN = {TORCH: WorkerStartError(TORCH, "past its deadline")}
@@ -101,3 +106,36 @@ def test_training_without_labels_is_refused_before_anything_is_run(run: Run, fak
     with pytest.raises(DataError, match="training needs labels"):
         run(runner, schedule=Schedule(steps=2))
     assert runner.ran == []
+
+
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+    """Of every oracle that is made, its name and what it is told."""
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    def making(name: str, setup: Setup) -> Oracle:
+        made.append((name, dict(setup.settings)))
+        return make_oracle(name, setup)
+
+    monkeypatch.setattr(examine, "make_oracle", making)
+    return made
+
+
+def test_what_is_set_for_an_oracle_reaches_it_as_a_check_and_under_stress(
+    run: Run, fake_runner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = told(monkeypatch)
+    oracles = {"layer": {"mine": 1}, "parity": {"k": 3}, "high_precision": {"mine": 2}, "audee_measures": {"mine": 3}}
+    wrong = fake_runner(planted={TORCH: {"conv1": lambda array: array + np.float32(0.1)}})
+    run(wrong, sections=Sections(oracles=oracles), stress=StressSettings(generations=1))
+    assert ("layer", {"mine": 1}) in made
+    assert ("audee_measures", {"mine": 3}) in made
+    first, under_stress = (settings for name, settings in made if name == "parity")
+    assert (first["k"], first["localize"]) == (3, "auto"), "what the command says stands, where nobody says otherwise"
+    assert under_stress == {"k": 3}
+    assert next(settings["mine"] for name, settings in made if name == "high_precision") == 2
+
+
+def test_nobody_sets_an_arbiter_that_is_not_here(run: Run, fake_runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = told(monkeypatch)
+    run(fake_runner(), sections=Sections(oracles={"parity": {"arbiters": ["onnx:reference"]}}))
+    assert next(settings["arbiters"] for name, settings in made if name == "parity") == ()

@@ -17,6 +17,7 @@ from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import RunnerSettings, open_runner
 from tensorparity.triage.reproduce.scripts import Reproduced, reproduce
@@ -74,7 +75,7 @@ def shown(case: Case, target: str, fault: str, expected: dict[str, Array], **set
         assert own.completed, own.failure
         diagnosis = Diagnosis(Class.DEFECT, (target,), evidence=("they differ",))
         suspicion = Suspicion(Kind.INCONSISTENCY, diagnosis, case, (target, "other"))
-        return reproduce(runner, suspicion, {target: own, "other": other(case, expected)})
+        return reproduce(runner, suspicion, {target: own, "other": other(case, expected)}, traits_of(runner.targets))
 
 
 def normal(*shape: int) -> Array:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tensorparity.commands.opening import OpenCase
 from tensorparity.core.arrays import Array
-from tensorparity.core.case import ApiCall, ArrayArg, Case, Counterpart, ModelFile
+from tensorparity.core.case import Case, ModelFile
 from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class
-from tensorparity.core.graph import GraphBuilder, LayerGraph
+from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Setup
-from tensorparity.core.outcome import Failure, Outcome, Status, Trace
+from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.runner import run_case
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Stage
+from tensorparity.oracles.failing_alike import FAILURE
 from tensorparity.oracles.isolated_checks import backward_check
-from tensorparity.oracles.kinds import ORACLE_OF_KIND, oracle_of
+from tensorparity.oracles.kinds import ORACLE_OF_KIND, ORACLES, oracle_of, particular_oracle
+from tensorparity.store.casefile import CaseFile, read_case, write_case
 from tensorparity.targets.catalogue import traits_of
+from tensorparity.targets.exports import ExportedCases
 from tensorparity.triage.examine import Examiner
 from tensorparity.triage.reduction.preparation import reduce_suspicion
 from tensorparity.triage.reduction.reducer import ReductionBudget
@@ -30,6 +35,7 @@ from tensorparity.triage.reduction.reducer import ReductionBudget
 from ..examining import examine_case
 from ..judging import judge
 from ..stepping import ExaminedSteps
+from .planted_cases import CASES, CONVICT_NOBODY, example_oracle
 
 A, B, C = "keras:tensorflow", "keras:torch", "keras:jax"
 KERAS = dict.fromkeys((A, B, C), "keras")
@@ -168,96 +174,101 @@ def test_a_layer_in_training_is_judged_again(step: Case) -> None:
     assert again.key == finding.key
 
 
-# Every oracle of single cases
+# Every oracle that is registered
 
 
-def gave(target: str, array: Array, name: str = "0", **trace: Any) -> Outcome:
-    return Outcome(target, Status.COMPLETED, {name: array}, Trace(**trace))
+@pytest.fixture
+def known_oracles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the oracles, with that of the example package."""
+    names = {*ORACLES.names(), "nonnegative"}
+    monkeypatch.setitem(ORACLES._paths, "nonnegative", "tensorparity_example.oracle:NonNegative")
+    monkeypatch.setitem(ORACLES._loaded, "nonnegative", example_oracle())
+    return sorted(names)
 
 
-X = np.linspace(-2.0, 2.0, 8, dtype=np.float32).reshape(2, 4)
+@pytest.fixture
+def judges(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Case]]:
+    """Whoever judges a case that is not a check of another one."""
+    asked: list[tuple[str, Case]] = []
+    depth = 0
+    settle = Examiner._settle
+
+    def watched(self: Examiner, jobs: Any, *rest: Any, **more: Any) -> None:
+        nonlocal depth
+        if not depth:
+            asked.extend((job.oracle, job.case) for job in jobs)
+        depth += 1
+        try:
+            settle(self, jobs, *rest, **more)
+        finally:
+            depth -= 1
+
+    monkeypatch.setattr(Examiner, "_settle", watched)
+    return asked
 
 
-@dataclass
-class Answers:
-    """A Runner whose second target is wrong: it says what a function says of a case, and adds something."""
-
-    answer: Callable[[Case, str, np.float32], Outcome]
-    targets: Sequence[str] = (A, B, C)
-
-    def run_pairs(self, pairs, *, fresh=False, deadline_factor=1.0, on_outcome=None) -> list[Outcome]:
-        return [self.answer(case, target, np.float32(0.5 if target == B else 0.0)) for case, target in pairs]
+def test_every_registered_oracle_is_here(known_oracles: list[str]) -> None:
+    assert not set(CASES) & CONVICT_NOBODY
+    assert set(CASES) | CONVICT_NOBODY == set(known_oracles)
+    of_kinds = set(ORACLE_OF_KIND.values()) - {"training_step"}  # whose network is one layer here
+    assert {name: oracle_of(CASES[name].case) for name in of_kinds} == {name: name for name in of_kinds}
 
 
-def _call(case: Case, target: str, off: np.float32) -> Outcome:
-    return gave(target, np.tanh(case.inputs["x"]) + off)
+@pytest.mark.parametrize("name", sorted(CONVICT_NOBODY))
+@pytest.mark.parametrize("of", ["call", "layers", "failure", "trained_layer", "operator_errors", "direct_counterpart"])
+def test_who_only_measures_convicts_nobody(name: str, of: str, fake_runner: Any) -> None:
+    """Also of what others convict."""
+    planted = CASES[of]
+    setup = Setup(targets=planted.targets, traits=traits_of(planted.targets))
+    (found,) = Examiner(planted.runner(fake_runner), setup).examine([Ask(planted.case, oracles=(name,))])
+    assert not found.judged.suspicions
 
 
-def _accept(case: Case, target: str, off: np.float32) -> Outcome:
-    refused = Outcome(target, Status.RAISED, failure=Failure("ValueError", "no"))
-    return gave(target, X) if off else refused
-
-
-def _fit(case: Case, target: str, off: np.float32) -> Outcome:
-    trace = Trace(losses=(1.0 + float(off),), weights={"0:d/kernel": X})
-    return Outcome(target, Status.COMPLETED, trace=trace)
-
-
-def _in_file(case: Case, target: str, off: np.float32) -> Outcome:
-    return Outcome(target, Status.COMPLETED, trace=Trace(nodes={"odd#0": X + off}))
-
-
-def _file(case: Case, target: str, off: np.float32) -> Outcome:
-    if target == B:
-        return Outcome(target, Status.RAISED, failure=Failure("ValueError", "no"))
-    return gave(target, X, "out")
-
-
-def _twice(case: Case, target: str, off: np.float32) -> Outcome:
-    return gave(target, X + (off if case.subject.api == "keras.ops.other" else 0))  # type: ignore[union-attr]
-
-
-def _graph(*ops: str, **params: Any) -> LayerGraph:
-    build = GraphBuilder()
-    x = build.input("x", (4,))
-    for index, op in enumerate(ops):
-        x = build.add(op, x, name=f"n{index}", **params)
-    return build.build(x)
-
-
-FILE = ModelFile("m.keras", "0" * 64)
-CALL = Procedure(goal=Goal.CALL)
-OTHER = Counterpart(ApiCall("keras.ops.other", (ArrayArg("x"),)), rule="other")
-CASES: dict[str, tuple[Case, Callable[[Case, str, np.float32], Outcome] | None]] = {
-    "call": (Case(ApiCall("keras.ops.tanh", (ArrayArg("x"),)), CALL, {"x": X}), _call),
-    "layer": (Case(_graph("ReLU"), inputs={"x": X}), None),
-    "layers": (Case(_graph("ReLU", "ELU", "Softmax"), inputs={"x": X}), None),
-    "refusal": (Case(_graph("LeakyReLU", negative_slope=-0.5), inputs={"x": X}), _accept),
-    "training": (Case(_graph("ReLU"), Procedure(goal=Goal.FIT, loss=Recipe("MeanSquaredError"), steps=1)), _fit),
-    "replayed": (Case(FILE, Procedure(goal=Goal.REPLAY, nodes=("odd#0",)), {"odd#0/0": X}), _in_file),
-    "file": (Case(FILE, inputs={"x": X}), _file),
-    "equivalence": (Case(ApiCall("keras.ops.one", (ArrayArg("x"),)), CALL, {"x": X}, counterpart=OTHER), _twice),
-}
-#: ``trained_layer`` has tests of its own above; the others judge networks, pairs or nothing.
-ELSEWHERE = {"outcomes", "trained_layer", "training_step"}
-
-
-def test_every_oracle_of_a_kind_of_case_is_here() -> None:
-    assert set(CASES) == set(ORACLE_OF_KIND.values()) - ELSEWHERE
-    assert {name: oracle_of(case) for name, (case, _) in CASES.items()} == {name: name for name in CASES}
+def same_judge(suspicion: Suspicion, judges: list[tuple[str, Case]]) -> bool:
+    """Whether nobody judged but whoever convicted: of what a kind of case has an oracle for, that of the kind."""
+    by_kind = suspicion.oracle == oracle_of(suspicion.case)
+    wanted = [oracle_of(case) if by_kind else suspicion.oracle for _, case in judges]
+    if suspicion.oracle == FAILURE:  # what runs alone may give a wrong answer once it no longer fails
+        wanted = [oracle if oracle == oracle_of(case) else FAILURE for oracle, case in judges]
+    return bool(judges) and wanted == [oracle for oracle, _ in judges]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_an_oracle_convicts_is_confirmed_and_examined_again_by_it(name: str, fake_runner: Any) -> None:
-    case, answer = CASES[name]
-    layer = case.subject.nodes[-1].layer if isinstance(case.subject, LayerGraph) else ""
-    planted = {B: {layer: lambda array: array + np.float32(0.5)}}
-    runner = Answers(answer) if answer else fake_runner(targets=(A, B, C), planted=planted)
-    examiner = Examiner(runner, Setup(targets=(A, B, C), traits=traits_of((A, B, C))))
-    found = examiner.examine([Ask(case)])
-    (suspicion,) = found[0].judged.suspicions
-    assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects, suspicion.oracle) == (Class.DEFECT, (B,), name)
-    ((again, _),) = examiner.confirm(found)
-    assert (again.key, again.diagnosis.klass) == (suspicion.key, Class.DEFECT)
-    replayed, _ = examine_case(runner, suspicion.case, suspicion.targets, convicted=(B,))
-    assert replayed.of_key(suspicion.key) is not None
+def test_who_convicts_confirms_and_reduces_and_replays(
+    name: str, fake_runner: Any, judges: list[tuple[str, Case]], known_oracles: list[str], tmp_path: Path
+) -> None:
+    planted = CASES[name]
+    runner = planted.runner(fake_runner)
+    examiner = Examiner(runner, Setup(targets=planted.targets, traits=traits_of(planted.targets)))
+    found = examiner.examine([Ask(planted.case, oracles=(name,))])
+    suspicion = found[0].judged.suspicions[0]
+    suspects = (planted.wrong,) if planted.suspects is None else planted.suspects
+    assert (suspicion.diagnosis.klass, suspicion.diagnosis.suspects) == (Class.DEFECT, suspects)
+    assert suspicion.oracle == (planted.signs or name)
+
+    judges.clear()
+    again, _ = examiner.confirm(found)[0]
+    assert (again.key, again.diagnosis.klass, again.oracle) == (suspicion.key, Class.DEFECT, suspicion.oracle)
+    assert {oracle for oracle, _ in judges} == {suspicion.oracle}
+
+    judges.clear()
+    reduction = reduce_suspicion(examiner.on(runner), again, ReductionBudget(checks=6))
+    assert reduction.suspicion is not None, reduction.stopped
+    assert reduction.suspicion.key == suspicion.key
+    assert same_judge(suspicion, judges)
+
+    judges.clear()
+    opened = open_again(reduction.suspicion, runner, tmp_path / "one.tpcase")
+    (replayed,) = opened.examiner(runner).examine([opened.ask], claim=opened.claim)
+    assert replayed.judged.of_key(suspicion.key) is not None
+    assert same_judge(reduction.suspicion, judges)
+
+
+def open_again(suspicion: Suspicion, runner: Any, path: Path) -> OpenCase:
+    """A finding's case as ``replay`` opens it, from its file where it holds all that there is."""
+    suspects = suspicion.diagnosis.suspects
+    file = CaseFile(suspicion.case, suspicion.targets, suspects=suspects, oracle=particular_oracle(suspicion))
+    if not isinstance(suspicion.case.subject, ModelFile):
+        write_case(path, file)
+        file = read_case(path)
+    return OpenCase(path, file, suspicion.targets, runner, ExportedCases({}), file.oracle)

@@ -103,7 +103,7 @@ def test_a_wrong_shape_has_a_script() -> None:
     claim = claim_of(item.suspicion, outcomes, "torch:eager")
     assert claim is not None
     assert claim.expected.shape != outcomes["torch:eager"].outputs["0"].shape
-    assert "observed shape" in render(item.suspicion, "torch:eager", claim)
+    assert "observed shape" in render(item.suspicion, "torch:eager", claim, traits_of(["torch:eager"]))
 
 
 def test_a_wrong_dtype_has_a_script_that_looks_at_the_dtype() -> None:
@@ -113,9 +113,11 @@ def test_a_wrong_dtype_has_a_script_that_looks_at_the_dtype() -> None:
     claim = claim_of(item.suspicion, outcomes, "torch:eager")
     assert claim is not None
     assert claim.dtype == "float32"
-    assert 'sys.exit(0 if str(observed.dtype) == "float32" else 1)' in render(item.suspicion, "torch:eager", claim)
+    assert 'sys.exit(0 if str(observed.dtype) == "float32" else 1)' in render(
+        item.suspicion, "torch:eager", claim, traits_of(["torch:eager"])
+    )
     with pytest.raises(Unprintable, match="no bfloat16 to tell it from others"):
-        render(item.suspicion, "torch:eager", replace(claim, dtype="bfloat16"))
+        render(item.suspicion, "torch:eager", replace(claim, dtype="bfloat16"), traits_of(["torch:eager"]))
 
 
 def test_keras_narrows_float64_as_jax_does_but_for_tensorflow() -> None:

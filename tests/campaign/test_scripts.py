@@ -17,7 +17,7 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.reference.evaluate import draw_weights
-from tensorparity.targets.catalogue import KERAS_TORCH
+from tensorparity.targets.catalogue import KERAS_TORCH, traits_of
 from tensorparity.targets.faults import Fault
 from tensorparity.targets.runner import LocalRunner, RunnerSettings, open_runner
 from tensorparity.triage.reduction.preparation import Prepared, prepare_one
@@ -136,7 +136,7 @@ def test_a_case_that_lacks_an_array_has_no_script() -> None:
     suspicion = Suspicion(Kind.ERROR, diagnosis, case, ("keras:torch",))
     outcomes = {"keras:torch": Outcome("keras:torch", Status.RAISED)}
     runner = SimpleNamespace(desk=lambda target: SimpleNamespace(spec=KERAS_TORCH))
-    found = reproduce(cast("LocalRunner", runner), suspicion, outcomes)
+    found = reproduce(cast("LocalRunner", runner), suspicion, outcomes, traits_of(outcomes))
     assert (found.script.text, found.script.remark) == ("", "no script: the case has no 'd/kernel'")
 
 
@@ -164,6 +164,7 @@ def test_a_gradient_in_mixed_precision(backend: str, slope: float, code: int, dt
     expected = np.array([[slope, 1.0]]).astype(given.dtype)
     claim = Claim("gradients", "input:r#0/0", expected, 0.01, "us", observed=given)
     diagnosis = Diagnosis(Class.DEFECT, (target,), "r#0", "keras.layers.LeakyReLU")
-    text = render(Suspicion(Kind.INCONSISTENCY, diagnosis, case, (target,), stage=Stage.BACKWARD), target, claim)
+    suspicion = Suspicion(Kind.INCONSISTENCY, diagnosis, case, (target,), stage=Stage.BACKWARD)
+    text = render(suspicion, target, claim, traits_of([target]))
     with opened("", target) as runner:
         assert execute(text, runner.desk(target), planted=False) == (code, "observed: [[2.0, 1.0]]")

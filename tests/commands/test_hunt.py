@@ -365,10 +365,21 @@ class TestRoundsOfSteps:
 
 def test_single_cases_beside_networks_are_counted_at_the_top(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SmallEngine, "tables", lambda self: {"loss_cases": 4})
+    monkeypatch.setattr(ENGINES, "_ours", ENGINES._ours | {"small"})
     hunted, _ = run(cases=1)
-    stats = hunted.facts(0.0).stats
-    assert (stats["loss_cases"], stats["metric_cases"]) == (4, 0)
-    assert stats["engine_tables"] == {"small": {"loss_cases": 4}}
+    facts = hunted.facts(0.0)
+    assert (facts.stats["loss_cases"], facts.stats["metric_cases"]) == (4, 0)
+    assert facts.stats["engine_tables"] == {"small": {"loss_cases": 4}}
+    assert facts.engine_tables == {}
+
+
+def test_tables_of_somebody_elses_engine_are_shown_as_they_are(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its tables are called: ours are counted by their names, and his mean what he says."""
+    monkeypatch.setattr(SmallEngine, "tables", lambda self: {"loss_cases": {"first": 4}})
+    hunted, _ = run(cases=1)
+    facts = hunted.facts(0.0)
+    assert facts.stats["loss_cases"] == 0
+    assert facts.engine_tables == {"small": {"loss_cases": {"first": 4}}}
 
 
 def test_an_engine_of_single_calls_is_given_the_libraries_too() -> None:

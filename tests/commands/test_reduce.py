@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorparity.campaign.events import silent
 from tensorparity.commands import localize as localizing
 from tensorparity.commands import reduce as reducing
 from tensorparity.commands.opening import OpenCase
@@ -18,6 +19,7 @@ from tensorparity.core.engine import Ask
 from tensorparity.core.finding import Class, Diagnosis
 from tensorparity.core.graph import GraphBuilder
 from tensorparity.core.oracle import Judged
+from tensorparity.core.outcome import Failure, Outcome, Status
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind
 from tensorparity.reporting.words import sentences
@@ -84,3 +86,31 @@ def test_only_what_fails_again_in_fresh_workers_is_a_defect(
         with opened(tmp_path / "a.tpcase") as case_file:
             facts = localizing._single(case_file)
     assert [finding.diagnosis.klass for finding in facts.findings] == [klass]
+
+
+@pytest.mark.parametrize("oracle", ["", "parity"])
+def test_localize_judges_as_replay_does(
+    oracle: str, fake_runner: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What documentation rules out is accepted by one: ``refusal`` accuses that one, ``parity`` those that refuse."""
+    build = GraphBuilder()
+    made = build.add("LeakyReLU", build.input("x", (2,)), name="leaky", negative_slope=-0.5)
+    case = Case(build.build(made), inputs={"x": np.ones((1, 2), np.float32)})
+    targets = ("keras:tensorflow", "keras:torch", "keras:jax")
+    runner = fake_runner(targets=targets)
+
+    def run(case: Case, target: str, fresh: bool) -> Outcome:
+        if target == "keras:torch":
+            return Outcome(target, Status.COMPLETED, dict.fromkeys(["leaky"], next(iter(case.inputs.values()))))
+        return Outcome(target, Status.RAISED, failure=Failure("ValueError", "negative_slope must not be negative"))
+
+    monkeypatch.setattr(runner, "_run", run)
+    opened = OpenCase(tmp_path / "a.tpcase", CaseFile(case, targets), targets, runner, ExportedCases({}), oracle)
+    facts = localizing._model(opened, silent)
+    replayed = opened.examiner().confirm([opened.look(fresh=True)])
+    assert facts.comparisons is not None
+    assert replayed
+    assert [(f.kind, f.diagnosis.suspects) for f in facts.findings] == [
+        (s.kind, s.diagnosis.suspects) for s, _ in replayed
+    ]
+    assert {f.kind for f in facts.findings} == ({Kind.ERROR} if oracle else {Kind.ACCEPTS_INVALID})

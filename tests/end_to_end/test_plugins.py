@@ -87,6 +87,7 @@ def test_settings_reach_engine_and_oracle(with_plugin: Any, tmp_path: Path) -> N
     ended = with_plugin(*hunt, "--oracle", "nonnegative", "--set", "tiny.scale=64", "--set", "nonnegative.slack=1e9")
     assert ended.code == 0, ended.stderr
     assert "tiny" in ended.stdout
+    assert "scale" in ended.stdout, "its tables are shown too"
     document = with_plugin(*hunt, "--set", "tiny.scale=64", "--format", "json").document
     assert document["stats"]["engine_tables"]["tiny"]["scale"] == 64
     assert document["stats"]["per_engine"]["tiny"]["cases"] == 4
@@ -100,6 +101,29 @@ def test_an_operator_of_a_plug_in_is_searched(with_plugin: Any, tmp_path: Path) 
     (row,) = ended.document["precision"]["operators"]
     assert (row["operator"], row["target"], row["status"]) == ("tiny_cube", "torch:eager", "measured")
     assert 0 < row["units"] < 16
+
+
+_WRONG_RELU = """
+import torch
+
+right = torch.relu
+torch.relu = lambda *args, **named: right(*args, **named) + 0.5
+"""
+
+
+@pytest.mark.torch
+def test_a_rule_of_a_plug_in_is_held_against_a_library(with_plugin: Any, tmp_path: Path) -> None:
+    equiv = ("equiv", "--rule", "twice", "--api", "torch.relu", "--targets", "torch:eager", "--inputs", 20)
+    ended = with_plugin(*equiv, "--out", tmp_path / "right", "--format", "json")
+    assert ended.code == 0, ended.stderr
+    assert ended.document["stats"]["equivalences"]["per_rule"]["twice"]["pairs"] == 1
+    fault = tmp_path / "wrong_relu.py"
+    fault.write_text(_WRONG_RELU)
+    ended = with_plugin(*equiv, "--fault", f"torch:eager={fault}", "--out", tmp_path / "wrong", "--format", "json")
+    assert ended.code == 1, ended.stderr
+    (found,) = ended.document["findings"]
+    assert (found["kind"], found["api"], found["class"]) == ("equivalence", "torch.relu", "defect")
+    assert any("twice" in line for line in found["evidence"])
 
 
 def test_wrong_settings_are_refused(with_plugin: Any) -> None:

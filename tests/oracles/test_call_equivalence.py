@@ -11,10 +11,12 @@ import pytest
 from tensorparity.core.arrays import Array
 from tensorparity.core.call import ApiCall, ArrayArg
 from tensorparity.core.case import Case, Counterpart
+from tensorparity.core.finding import Class
 from tensorparity.core.oracle import Answer, Judged, Seen, Setup
 from tensorparity.core.outcome import Failure, Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.verdict import Judgement
+from tensorparity.oracles.call_equivalence import Difference, said_of
 from tensorparity.oracles.kinds import make_oracle
 
 T = "torch:eager"
@@ -69,6 +71,22 @@ def test_the_side_that_is_off_the_float64_run_is_wrong() -> None:
     assert found.verdicts[0].judgement is Judgement.FAIL
     assert suspicion.row == 1  # the row in which the difference is largest
     assert suspicion.diagnosis.observations[1].data["wrong"] == 1
+
+
+def test_where_both_sides_are_off_nobody_is_blamed() -> None:
+    def off_by(factor: float) -> Function:
+        return lambda x: (np.exp(x) * (factor if x.dtype == np.float32 else 1.0)).astype(x.dtype)
+
+    found = judged(case(), off_by(1.1), off_by(1.2))
+    assert (found.verdicts[0].judgement, found.suspicions) == (Judgement.UNDECIDED, ())
+
+
+def test_a_verdict_does_not_hang_on_the_words_of_it() -> None:
+    given = case()
+    seen = Seen(given, ({T: answered(given, np.exp)},) * 2, ({T: given},) * 2)
+    quoted = Difference(None, "0: its documentation says that both are off", klass=Class.PRECISION)
+    assert said_of(seen, T, quoted, 2)[0].judgement is Judgement.PASS
+    assert said_of(seen, T, replace(quoted, both_off=True), 2)[0].judgement is Judgement.UNDECIDED
 
 
 def test_integers_that_become_floats_are_rounded_first() -> None:

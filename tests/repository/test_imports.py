@@ -47,7 +47,7 @@ AT_THE_ROOT: dict[str, set[str]] = {
     "__main__.py": {"cli"},
     "api.py": {"campaign", "cli", "commands", "core", "generators", "reporting", "targets", "triage", "worker"},
     "pytest_plugin.py": set(),
-    "plugin.py": {"core", "operators", "oracles", "reporting", "targets"},
+    "plugin.py": {"core", "operators", "oracles", "reporting", "targets", "triage"},
 }
 
 #: A model object is saved where it is: by a worker that made it, or in the process of a user who has one. What may

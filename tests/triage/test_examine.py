@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,72 @@ def test_a_check_whose_key_is_known_is_skipped(fake_runner: Any) -> None:
     assert oracle.answers[-1].judged is None
     assert not oracle.answers[-1].outcomes
     assert sum(ran.case.procedure.trace for ran in runner.ran) == 2 * len(TARGETS)
+
+
+def test_what_two_cases_convict_by_one_key_is_confirmed_twice(fake_runner: Any) -> None:
+    at = examiner(fake_runner(targets=TARGETS))
+    at._oracles["keyed"] = Keyed(at.setup)
+    found = at.examine([Ask(chain(seed), (), ("keyed",)) for seed in range(2)])
+    assert at.is_known(("forward", "an.api", "its parameters"))
+    assert [again.diagnosis.klass for again, _ in at.confirm(found)] == [Class.DEFECT] * 2
+
+
+def test_a_row_of_what_is_known_is_cut_out(fake_runner: Any) -> None:
+    at = examiner(fake_runner(targets=TARGETS))
+    at._oracles["keyed"] = Keyed(at.setup)
+    found = at.examine([Ask(chain(seed), (), ("keyed",)) for seed in range(2)])
+    rows = [replace(item.judged.suspicions[0], row=1) for item in found]
+    assert [(s.row, len(s.case.inputs["x"])) for s in at.cut_out(rows)] == [(None, 1)] * 2
+
+
+def test_who_tries_one_thing_again_and_again_has_it_examined_each_time(fake_runner: Any) -> None:
+    runner = fake_runner(targets=TARGETS)
+    at = examiner(runner)
+    at._oracles["keyed"] = Keyed(at.setup)
+    reducing = at.on(runner)
+    results = [reducing.examine([Ask(chain(seed), (), ("keyed",))])[0] for seed in range(4)]
+    assert [len(item.judged.suspicions) for item in results] == [1] * 4
+
+
+class Broken(Stepwise):
+    """Ends with an exception wherever the numbers are of this seed, before or after a check."""
+
+    def __init__(self, setup: Setup, error: Exception, after: bool) -> None:
+        super().__init__(setup)
+        self._error, self._after = error, after
+
+    def steps(self, seen: Seen) -> Steps:
+        if self._after:
+            yield [Check(replace(seen.case, procedure=replace(seen.case.procedure, trace=True)), seen.targets)]
+        raise self._error
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("error", [KeyError("it"), TypeError("it"), ZeroDivisionError("it")])
+def test_a_plug_ins_oracle_that_raises_leaves_its_case_undecided(
+    fake_runner: Any, error: Exception, after: bool
+) -> None:
+    at = examiner(fake_runner(targets=TARGETS, planted={TORCH: {"leaky": wrong}}))
+    at._oracles["theirs"] = Broken(at.setup, error, after)
+    theirs, ours = at.examine([Ask(chain(0), (), ("theirs",)), Ask(chain(1))])
+    assert [verdict.judgement for verdict in theirs.judged.verdicts] == [Judgement.UNDECIDED]
+    assert theirs.judged.undecided.startswith(f"the oracle theirs ended with {type(error).__name__}: ")
+    assert theirs.judged.notes == (theirs.judged.undecided,)
+    assert ours.judged.suspicions
+
+
+def test_a_defect_of_ours_ends_the_run(fake_runner: Any) -> None:
+    at = examiner(fake_runner(targets=TARGETS))
+    at._oracles["layers"] = Broken(at.setup, KeyError("it"), after=False)
+    with pytest.raises(KeyError):
+        at.examine([Ask(chain(0))])
+
+
+def test_a_plug_ins_oracle_that_answers_nothing_leaves_its_case_undecided(fake_runner: Any) -> None:
+    at = examiner(fake_runner(targets=TARGETS))
+    at._oracles["theirs"] = SimpleNamespace(judge=lambda seen: None)  # type: ignore[assignment]
+    (theirs,) = at.examine([Ask(chain(0), (), ("theirs",))])
+    assert "AttributeError" in theirs.judged.undecided
 
 
 def test_who_raised_is_confirmed_by_the_same_oracle(fake_runner: Any) -> None:

@@ -57,7 +57,7 @@ class CompareSettings:
         folder: where case files go if the store is a URL.
         study: also count what other thresholds of CRADLE's would report.
         beyond: also measure what CRADLE does not: the distance from a run in high precision.
-        sections: settings of oracles; what the arguments above say goes before them.
+        sections: settings of oracles, which go before what the arguments above say.
         stress: also search for the input within the data's range on which targets differ most.
     """
 
@@ -119,7 +119,15 @@ def compare(model: str, settings: CompareSettings, listener: Listener = silent) 
         run = _Run(model, settings, runner, models.begin(data.labels), began)
         stress = None
         if settings.stress is not None:
-            stress = Stress(runner, source.model, data, settings.targets, settings.stress, settings.seed)
+            stress = Stress(
+                runner,
+                source.model,
+                data,
+                settings.targets,
+                settings.stress,
+                settings.seed,
+                sections=settings.sections.oracles,
+            )
         run.go(models, engine, store, listener, stress)
         compared = run.compared(source, data, time.monotonic() - began)
         return replace(compared, facts=with_texts(compared.facts, store)) if store is not None else compared
@@ -222,7 +230,9 @@ class _Run:
 def _examiner(
     runner: Runner, source: ModelSource, settings: CompareSettings, arbiters: Sequence[str], listener: Listener
 ) -> ModelExaminer:
-    able = [arbiter for arbiter in arbiters if source.model.reads_file(arbiter)]
+    own = settings.sections.oracles.get(settings.oracle, {})
+    wanted = own.get("arbiters", arbiters)
+    able = [arbiter for arbiter in arbiters if arbiter in wanted and source.model.reads_file(arbiter)]
     pairs = settings.pairs
     judging = {
         "thresholds": pairs.thresholds,
@@ -238,13 +248,9 @@ def _examiner(
         settings.targets,
         traits_of([*settings.targets, *arbiters]),
         oracle=settings.oracle,
-        settings={
-            **judging,
-            **_itself(settings),
-            **settings.sections.oracles.get(settings.oracle, {}),
-            "arbiters": tuple(able),
-        },
+        settings={**judging, **_itself(settings)},
         measures=_measures(settings),
+        sections={**settings.sections.oracles, settings.oracle: {**own, "arbiters": tuple(able)}},
         batch_size=settings.batch_size,
         seed=settings.seed,
         schedule=settings.schedule,

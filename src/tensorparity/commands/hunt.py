@@ -145,6 +145,7 @@ class Hunt:
 
     def facts(self, seconds: float) -> Facts:
         settings, tally = self._settings, self.tally
+        tables = {name: dict(own.tables) for name, own in tally.engines.items() if own.tables}
         return Facts(
             command=settings.command,
             seed=settings.seed,
@@ -156,7 +157,7 @@ class Hunt:
                 **self._single_cases(),
                 "worker_seconds": {name: round(spent, 3) for name, spent in self._runner.cpu_seconds.items()},
                 **({"packing": packing} if (packing := self._runner.packing.to_json())["packs"] else {}),
-                "engine_tables": {name: dict(own.tables) for name, own in tally.engines.items() if own.tables},
+                "engine_tables": tables,
             },
             findings=tuple(self.session.findings.values()),
             notes=(
@@ -172,12 +173,14 @@ class Hunt:
             undecided=tally.undecided,
             unsupported=tally.unsupported,
             scripts=tally.scripts,
+            engine_tables={name: own for name, own in tables.items() if not ENGINES.is_ours(name)},
         )
 
     def _single_cases(self) -> dict[str, Json]:
         """How many single cases of each kind the engines had run beside their own."""
+        ours = [own.tables for name, own in self.tally.engines.items() if ENGINES.is_ours(name)]
         names = [stream.counted_as for stream in STREAMS.values()]
-        return {name: sum(own.tables.get(name, 0) for own in self.tally.engines.values()) for name in names}
+        return {name: sum(tables.get(name, 0) for tables in ours) for name in names}
 
 
 def _everybody(settings: HuntSettings) -> list[str]:

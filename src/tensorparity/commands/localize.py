@@ -20,7 +20,7 @@ from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement
 from ..operators.reference.rounding import K
 from ..oracles.causal import CAUSAL, EVERY, PLACES
-from ..oracles.kinds import WHOLE_MODELS, of_role
+from ..oracles.kinds import DEFAULT_ORACLE, WHOLE_MODELS, of_role, oracle_of
 from ..oracles.whole.sight import model_of
 from ..reporting.facts import Facts
 from ..reporting.words import with_words
@@ -105,6 +105,18 @@ def _single(opened: OpenCase) -> Facts:
 
 
 def _model(opened: OpenCase, listener: Listener) -> Facts:
+    """Every layer alone on the map; the verdict is by whoever ``replay`` and ``reduce`` ask."""
+    mapped = _mapped(opened, listener)
+    if _judge(opened) in of_role(WHOLE_MODELS):
+        return mapped
+    return replace(_single(opened), comparisons=mapped.comparisons, notes=mapped.notes, phases=mapped.phases)
+
+
+def _judge(opened: OpenCase) -> str:
+    return opened.oracle or oracle_of(opened.case)
+
+
+def _mapped(opened: OpenCase, listener: Listener) -> Facts:
     case, settings = opened.case, opened.runner.settings
     model = model_of(case)
     notes: tuple[str, ...] = ()
@@ -113,10 +125,17 @@ def _model(opened: OpenCase, listener: Listener) -> Facts:
         source = open_source(case.subject.path, context)
         model, notes = source.model, tuple(source.notes)
     runner, traits = with_cache(opened.runner, settings), traits_of(opened.targets)
-    oracle = opened.oracle if opened.oracle in of_role(WHOLE_MODELS) else "parity"
-    told = {"localize": "always", **opened.sections.oracles.get(oracle, {})}
+    oracle = opened.oracle if opened.oracle in of_role(WHOLE_MODELS) else DEFAULT_ORACLE
     examiner = ModelExaminer(
-        runner, model, opened.targets, traits, oracle=oracle, settings=told, seed=case.seed, tell=listener
+        runner,
+        model,
+        opened.targets,
+        traits,
+        oracle=oracle,
+        settings={"localize": "always"},
+        sections=opened.sections.oracles,
+        seed=case.seed,
+        tell=listener,
     )
     examined = examiner.examine(case.inputs, case.labels)
     undecided = sum(c.verdict.judgement is Judgement.UNDECIDED for c in examined.comparisons)

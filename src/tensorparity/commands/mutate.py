@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from .. import __version__
 from ..campaign.budget import StopReason
-from ..campaign.events import Event, Listener, Progress, silent, to_all
+from ..campaign.events import Listener, silent, to_all
 from ..campaign.filing import target_facts
 from ..campaign.sections import Sections
-from ..campaign.session import CampaignSession
+from ..campaign.session import CampaignSession, open_campaign
 from ..campaign.settings_trial import run_and_try_settings
 from ..campaign.tally import CampaignTally, EngineTally
 from ..core.errors import UsageError
@@ -32,6 +32,7 @@ from ..targets.selection import functions_below, witnesses_for
 from ..triage.examine import Examiner
 from ..triage.reduction.preparation import Preparation, ReducingSettings
 from ..zoo.keras_cache import has_cifar10
+from .chosen_oracle import notes_on_oracle
 from .root_causes import bug_table, root_causes
 from .seed_models import open_seed
 from .texts import with_texts
@@ -118,30 +119,16 @@ class Mutate:
         setup = Setup(settings.seed, tuple(settings.targets), traits_of(runner.targets), settings.engine())
         self._engine = AudeeEngine(setup, seeds)
         examiner = Examiner(runner, setup, oracle=settings.oracle, settings=settings.sections.oracles)
-        self._campaign = self._open_campaign(seeds)
+        self._campaign, unresumed = open_campaign(
+            store, "mutate", settings.seed, settings.identity(runner, seeds), resume=settings.resume
+        )
+        self._notes += unresumed
         preparation = Preparation(runner, examiner, settings.reducing, listener, settings.runner.time_limit)
-        emit = to_all([self.tally, self._watch])
+        emit = to_all([self.tally, listener])
         self.session = CampaignSession(
             examiner, preparation, emit, store, self._campaign, settings.runner.faults, local=runner
         )
         self.stop = StopReason.CASES
-
-    def _open_campaign(self, seeds: Sequence[SeedModel]) -> int:
-        settings, identity = self._settings, self._settings.identity(self._runner, seeds)
-        if settings.resume:
-            earlier = self._store.find_campaign("mutate", settings.seed, identity)
-            if earlier:
-                return earlier.id
-            self._notes.append(
-                "nothing to resume: no run of this seed with these settings and versions; starting from the beginning"
-            )
-        return self._store.begin_campaign("mutate", settings.seed, identity)
-
-    def _watch(self, event: Event) -> None:
-        """Pass an event on, with the generation and the best fitness of what is under way."""
-        if isinstance(event, Progress) and event.phase == _ENGINE:
-            event = replace(event, phase="mutate", detail=f"{self._engine.progress}, {event.detail}")
-        self._tell(event)
 
     def run(self) -> None:
         """Until everything is searched or the budget is used up; Ctrl-C ends the run, not the report."""
@@ -160,7 +147,7 @@ class Mutate:
 
     def facts(self, seconds: float) -> Facts:
         settings, tally = self._settings, self.tally
-        own = tally.engines.get(_ENGINE, EngineTally())
+        own = tally.engines.get(self._engine.name, EngineTally())
         findings = tuple(self.session.findings.values())
         tables: dict[str, Json] = {
             **own.tables,
@@ -184,7 +171,14 @@ class Mutate:
             stats=stats,
             findings=findings,
             scripts=tally.scripts,
-            notes=(*self._notes, f"ended because {self.stop.value}"),
+            notes=(
+                f"ended because {self.stop.value}" if self.stop is not StopReason.INTERRUPTED else "interrupted",
+                *self._notes,
+                *notes_on_oracle(settings.oracle, tally.judges, DEFAULT_ORACLE),
+                *self.session.open_questions(),
+            ),
+            interrupted=self.stop is StopReason.INTERRUPTED,
+            suspected=self.session.suspected(),
             planted={target: fault.name for target, fault in settings.runner.faults.items()},
             isolated_threshold=K,
             undecided=dict(tally.undecided),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,6 +52,7 @@ class Stress:
     Args:
         opened: the session of the comparison: what is found is reduced and filed as there.
         seconds: what is left of the budget; None for as long as it takes.
+        sections: by the name of an oracle, what the user sets.
     """
 
     runner: LocalRunner
@@ -61,6 +62,7 @@ class Stress:
     settings: StressSettings
     seed: int
     seconds: float | None = None
+    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     _kept: list[KeptCase] = field(default_factory=list)
 
     def run(self, opened: CampaignSession, listener: Listener) -> Stressed:
@@ -68,7 +70,8 @@ class Stress:
             engine, notes = self._engine()
         except TensorParityError as error:
             return Stressed(notes=(f"not stressed: {error}",), findings=tuple(opened.findings.values()))
-        examiner = Examiner(self.runner, Setup(self.seed, tuple(self.targets), traits_of(self.targets)))
+        setup = Setup(self.seed, tuple(self.targets), traits_of(self.targets))
+        examiner = Examiner(self.runner, setup, settings=self.sections)
         session = replace(opened, examiner=examiner, emit=self._watch(listener), resumable=False)
         run_engines(session, [engine], seconds=self.seconds)
         where = self._keep(session)

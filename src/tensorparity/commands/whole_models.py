@@ -134,7 +134,8 @@ class ModelExaminer:
 
     Args:
         oracle: who judges whole models, ``settings`` are its settings (see ``oracles/output_pair``).
-        measures: oracles that only measure.
+        measures: oracles that only measure, with the same settings.
+        sections: by the name of any oracle, what the user sets; it has the last word.
         schedule: also train the model on every target that can.
     """
 
@@ -145,6 +146,7 @@ class ModelExaminer:
     oracle: str = "parity"
     settings: Mapping[str, Any] = field(default_factory=dict)
     measures: Sequence[str] = ()
+    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     batch_size: int | None = None
     seed: int = 0
     schedule: Schedule | None = None
@@ -187,10 +189,10 @@ class ModelExaminer:
     def examiner(self) -> Examiner:
         """Made for this model: every target is given its own form of it, and many instances in pieces."""
         runner = SlicingRunner(TellingRunner(self.runner, self.tell), self.model)
-        settings = {"batch": self.model.batch, **self.settings}
+        own = {"batch": self.model.batch, **self.settings}
+        told = {name: {**own, **self.sections.get(name, {})} for name in (self.oracle, *self.measures)}
         setup = Setup(self.seed, tuple(self.targets), self.traits)
-        names = (self.oracle, *self.measures)
-        return Examiner(runner, setup, deliver=Delivery(self.model), settings=dict.fromkeys(names, settings))
+        return Examiner(runner, setup, deliver=Delivery(self.model), settings={**self.sections, **told})
 
 
 def run_model(

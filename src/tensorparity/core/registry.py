@@ -33,12 +33,17 @@ class Registry(Generic[T]):
             raise TensorParityError(f"no extension point {point!r}; there are {', '.join(POINTS)}")
         self.point = point
         self._paths = dict(builtin)
+        self._ours = frozenset(builtin)
         self._loaded: dict[str, T] = {}
         self._scanned = False
 
     def names(self) -> list[str]:
         self._scan()
         return sorted(self._paths)
+
+    def is_ours(self, name: str) -> bool:
+        """Whether a name is no plug-in's."""
+        return name in self._ours
 
     def __contains__(self, name: object) -> bool:
         self._scan()
@@ -58,7 +63,7 @@ class Registry(Generic[T]):
             if name not in self._paths:
                 known = ", ".join(self.names()) or "none"
                 raise UsageError(f"unknown {self.point} {name!r}{meant(name, self.names())}; known are {known}")
-            self._loaded[name] = _resolve(self.point, name, self._paths[name])
+            self._loaded[name] = resolve(self.point, name, self._paths[name])
         return self._loaded[name]
 
     def _scan(self) -> None:
@@ -69,7 +74,12 @@ class Registry(Generic[T]):
             self._paths.setdefault(entry.name, entry.value)  # ours win: a plug-in adds, it does not replace
 
 
-def _resolve(point: str, name: str, path: str) -> Any:
+def resolve(point: str, name: str, path: str) -> Any:
+    """The object that ``package.module:attribute`` names.
+
+    Raises:
+        UsageError: where it cannot be imported.
+    """
     module, _, attribute = path.partition(":")
     try:
         found: Any = importlib.import_module(module)

@@ -62,6 +62,9 @@ class Demands:
 class Rule(Protocol):
     """An equivalence, by name; one that has ``demands`` says how much of the answers must agree.
 
+    The engine ``eagle`` holds it against the calls that a library accepts; one that has ``applies(api)`` says of which
+    public functions, one that has ``derivative`` up to which order gradients must agree as well.
+
     One that cannot tell the other side from the first alone has ``again(case)``, which is given both; one that stands
     on what is documented of a function has ``said(case)``, its words.
     """

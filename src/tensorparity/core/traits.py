@@ -47,8 +47,8 @@ class TargetTraits:
         gains_by_threads: trains the quicker the more threads it has.
         start_rank: the quicker to start and to build, the lower; who is asked first as the one that is right.
         exporters: by form (``onnx``), the distributions it needs to export its models to it.
-        script_writer: who writes its reproducers, by name or as ``package.module:function``; without one, the
-            reproducer replays the case file.
+        script_writer: who writes its reproducers, by name or as ``package.module:function``, which is given a
+            ``ScriptRequest``; without one, or where that one gives up, the reproducer replays the case file.
         tolerances: by dtype, what the library's own tests allow.
         settings: under which it may answer otherwise, so that a defect is tried once under each.
     """

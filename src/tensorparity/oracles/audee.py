@@ -24,6 +24,7 @@ from ..core.outcome import Outcome
 from ..core.place import Place
 from ..core.procedure import Mode, Procedure
 from ..core.rows import row_count, some_rows
+from ..core.signature import Key, is_whole
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Measure, Verdict
 from .audee_localization import T1, T2, Thresholds, localize_by_rates
@@ -104,7 +105,7 @@ class Audee(Stepwise):
     def steps(self, seen: Seen) -> Steps:
         looked = yield from look(seen)
         found = [*_endings(seen), *_nan(seen, looked), *_inconsistent(seen, looked)]
-        if self._localizes and seen.claim is None:
+        if self._localizes and _is_about_a_place(seen.claim):
             found = yield from _located(found, self._thresholds)
         verdicts = [_verdict(suspicion) for suspicion in found]
         told = {pair for suspicion in found for pair in itertools.combinations(suspicion.diagnosis.suspects, 2)}
@@ -125,6 +126,11 @@ def _localized(case: Case, looked: _Looked) -> Asking[None]:
             guilty, red = {place.node for place in places}, looked.highlighted.get(pair, set())
             innocent = len(graph.nodes) - len(guilty)
             looked.accused[pair] = [float(len(places)), float(len(red)), float(len(red - guilty)), float(innocent)]
+
+
+def _is_about_a_place(claim: Key | None) -> bool:
+    """Whether a layer may be part of what is claimed: who confirms it has to name the layer again."""
+    return not is_whole(claim) or bool(claim[3])
 
 
 def _located(found: Sequence[Suspicion], thresholds: Thresholds) -> Asking[list[Suspicion]]:

@@ -51,6 +51,7 @@ class Difference:
         wrong: which side is, where that is known.
         ended: how the side that gave nothing ended.
         allowed: absolute, what rounding explains.
+        both_off: both sides are off, so that nobody is blamed.
     """
 
     row: int | None
@@ -64,6 +65,7 @@ class Difference:
     klass: Class = Class.DEFECT
     allowed: float = 0.0
     judged_by: str = BY_NOTHING
+    both_off: bool = False
 
 
 class CallEquivalence(Stepwise):
@@ -381,7 +383,8 @@ def _outside(difference: Difference, given: Sequence[Array], around: Neighbourho
     if not wrong:
         return replace(found, klass=Class.PRECISION, said=f"{difference.said}: rounding explains it")
     if len(wrong) == len(given):
-        return replace(found, klass=Class.PRECISION, said=f"{difference.said}: both are off the float64 run")
+        said = f"{difference.said}: both are off the float64 run"
+        return replace(found, klass=Class.PRECISION, said=said, both_off=True)
     said = f"{difference.said}; {SIDES[wrong[0]]} is off the same function in float64, {SIDES[1 - wrong[0]]} is not"
     return replace(found, said=said, wrong=wrong[0])
 
@@ -410,7 +413,7 @@ def said_of(seen: Seen, target: str, worst: Difference | None, answered: int) ->
         return Verdict(Judgement.PASS, (target,), f"both sides agree on {answered} inputs", stage=Stage.CALL), []
     failed = worst.klass is Class.DEFECT
     judgement = Judgement.FAIL if failed else Judgement.PASS
-    if worst.klass is Class.PRECISION and "both are off" in worst.said:
+    if worst.both_off:
         judgement = Judgement.UNDECIDED
     suspicion = _suspicion(seen, target, worst)
     measure = suspicion.diagnosis.measure

@@ -165,7 +165,7 @@ def check_choice(name: str) -> None:
         UsageError: for an unknown one, or one that cannot be chosen.
     """
     chosen = {other for role in _ROLES for other in of_role(role)}
-    known = [other for other in ORACLES.names() if other not in _OURS or other in chosen]
+    known = [other for other in ORACLES.names() if not ORACLES.is_ours(other) or other in chosen]
     if name not in known:
         raise UsageError(f"unknown oracle {name!r}{meant(name, known)}; known are {', '.join(known)}")
 

@@ -25,7 +25,7 @@ from ..core.oracle import Check, Judged, Seen
 from ..core.outcome import Outcome
 from ..core.procedure import Goal, Procedure
 from ..core.suspicion import Suspicion
-from ..core.verdict import Stage
+from ..core.verdict import Judgement, Stage, Verdict
 from .base import Asking, Steps, Stepwise
 from .kinds import oracle_of
 from .measure.backward import GradientErrors, accuse_gradients
@@ -55,6 +55,8 @@ class TrainingDrift(Stepwise):
     name = "training_drift"
 
     def steps(self, seen: Seen) -> Steps:
+        if seen.case.procedure.goal is not Goal.FIT:  # what is smaller than a training is another case
+            return Judged((Verdict(Judgement.UNDECIDED, seen.targets, "nothing is trained"),))
         endings = _endings(seen)
         if seen.claim is not None:
             return Judged(suspicions=tuple(endings))

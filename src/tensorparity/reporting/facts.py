@@ -155,6 +155,7 @@ class Facts:
         interrupted: by the user, so that it did not do all that it was asked for.
         suspected: of each suspicion that there was no time to confirm, whom it accuses.
         difference: what is new beside an earlier run (``report --diff``).
+        engine_tables: of engines of other packages, what they print, by name.
         accused: of a case file, whom it was filed against, where nobody of them has run it.
     """
 
@@ -184,6 +185,7 @@ class Facts:
     accused: tuple[str, ...] = ()
     difference: RunDifference | None = None
     interrupted: bool = False
+    engine_tables: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     apis: tuple[Json, ...] | None = None
 
     @property

@@ -29,6 +29,7 @@ from .facts import Facts
 from .fuzz_tables import view as fuzz_view
 from .localization import page_document
 from .mutate_tables import view as mutate_view
+from .plain_tables import grids as engine_grids
 from .precision import view as precision_view
 from .summary import CLASS_MEANINGS, by_class, by_urgency, node_name, place, summarize
 
@@ -58,6 +59,7 @@ def render(facts: Facts) -> str:
         precision=precision_view(facts.precision) if facts.precision else None,
         fuzz=fuzz_view(facts),
         mutate=mutate_view(facts),
+        engine_tables=engine_grids(facts),
         classes=[(klass, len(facts.of_class(klass))) for klass in CLASS_MEANINGS if facts.of_class(klass)],
         meanings=CLASS_MEANINGS,
         training=_training_charts(facts),

@@ -30,6 +30,7 @@ def redacted(facts: Facts) -> Facts:
         comparisons=pairs,
         scripts={},
         drafts={},
+        engine_tables={},
         findings=tuple(_without_numbers(finding) for finding in facts.findings),
         notes=(*map(_without_folders, facts.notes), _LEFT_OUT),
     )

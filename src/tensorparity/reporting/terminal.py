@@ -17,8 +17,8 @@ from ..core.precision import HighPrecision
 from ..core.self_agreement import SelfAgreement
 from ..core.training import Training
 from ..core.verdict import Judgement
+from . import plain_tables, wording, words
 from . import training as trainings
-from . import wording, words
 from .facts import Facts, ModelFacts
 from .precision import tables
 from .summary import (
@@ -71,6 +71,7 @@ class _Page:
         self._self_agreement(facts.self_agreement)
         self._print_training(facts)
         self._engines(facts)
+        self._engine_tables(facts)
         self._classes(facts)
         self._defects(facts)
         self._remarks((*summary.open_points, *facts.notes, *_left_out(facts)))
@@ -218,6 +219,15 @@ class _Page:
             cases, undecided = (f"{stats.get(key, 0):,}" for key in ("cases", "undecided"))
             table.add_row(*self._cells(name, cases, wording.seconds(stats.get("seconds", 0.0)), undecided))
         self._show(table)
+
+    def _engine_tables(self, facts: Facts) -> None:
+        for grid in plain_tables.grids(facts):
+            self._line("")
+            self._line(grid.title, "bold")
+            table = self._table(*grid.columns)
+            for row in grid.rows:
+                table.add_row(*self._cells(*row))
+            self._show(table)
 
     def _classes(self, facts: Facts) -> None:
         classes = [klass for klass in CLASS_MEANINGS if facts.of_class(klass)]

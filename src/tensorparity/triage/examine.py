@@ -27,7 +27,7 @@ from ..core.signature import Key
 from ..core.suspicion import Suspicion
 from ..core.verdict import Judgement, Kind, Verdict
 from ..operators.functions.native import shared_inputs
-from ..oracles.kinds import chosen_instead, make_oracle, oracle_of
+from ..oracles.kinds import ORACLES, chosen_instead, make_oracle, oracle_of
 from .confirm import HANG_FACTOR, SOMETIMES, flaky, run_fresh, seen_again
 from .together import companions_of, only_together, programs_of
 
@@ -133,6 +133,7 @@ class Examiner:
         self._settings = settings or {}
         self._oracles: dict[str, Oracle] = {}
         self._convicted: Counter[tuple[str, ...]] = Counter()
+        self._is_counting = True
         #: Told what is convicted in a round while others of it are still examined.
         self.when_convicted: _Tell = _nobody
 
@@ -145,9 +146,10 @@ class Examiner:
         return self._setup
 
     def on(self, runner: Runner) -> Examiner:
-        """The same examiner with another runner, and no memory of convictions."""
+        """The same examiner with another runner, which counts no convictions: each case is examined in full."""
         other = Examiner(runner, self._setup, deliver=self._deliver, oracle=self._chosen, settings=self._settings)
         other._oracles = self._oracles
+        other._is_counting = False
         return other
 
     # Running and judging
@@ -254,11 +256,22 @@ class Examiner:
 
     def _count(self, key: tuple[str, ...]) -> None:
         """When it is judged, and for good: what confirmation says of it comes at a time that depends on the machine."""
-        if key:
+        if key and self._is_counting:
             self._convicted[key] += 1
             self._convicted[key[:-1]] += 1
 
-    def _settle(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes], tell: _Tell | None = None) -> None:
+    def _settle_again(self, jobs: Sequence[_Job], fresh: bool) -> None:
+        """What was convicted is asked about once more, however often its key was convicted."""
+        self._settle(jobs, fresh, {}, skips_known=False)
+
+    def _settle(
+        self,
+        jobs: Sequence[_Job],
+        fresh: bool,
+        shown: dict[str, Outcomes],
+        tell: _Tell | None = None,
+        skips_known: bool = True,
+    ) -> None:
         """Ask the oracles, run their checks together, and ask again, until none of them wants more."""
         active = list(jobs)
         while active:
@@ -270,28 +283,28 @@ class Examiner:
                 tell([s for job in active if not job.judged.checks for s in job.judged.suspicions])
             active = [job for job in active if job.judged.checks]
             began = time.monotonic()
-            self._answer(active, fresh, shown)
+            self._answer(active, fresh, shown, skips_known)
             for job in active:  # they are run together
                 job.time = job.time.plus((time.monotonic() - began) / len(active), is_first=False)
         for job in jobs:
             if job.judged.suspicions:
                 shown.setdefault(job.case.digest, job.outcomes[0])
 
-    def _answer(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes]) -> None:
+    def _answer(self, jobs: Sequence[_Job], fresh: bool, shown: dict[str, Outcomes], skips_known: bool) -> None:
         """Run the checks of these jobs and judge each by its own oracle."""
         wanted: dict[tuple[object, ...], _Job] = {}
         for job in jobs:
             for check in job.judged.checks:
-                if not (check.key and self.is_known(check.key)):
+                if not (skips_known and check.key and self.is_known(check.key)):
                     wanted.setdefault(_question(check), _Job(check.case, check.targets, check.oracle, check.deadline))
         asked = list(wanted.values())
         self._run(asked, fresh)
-        self._settle([job for job in asked if job.oracle != OUTCOMES], fresh, shown)
+        self._settle([job for job in asked if job.oracle != OUTCOMES], fresh, shown, skips_known=skips_known)
         for job in jobs:
             answers = []
             for check in job.judged.checks:
                 found = wanted.get(_question(check))
-                if found is None or (check.key and self.is_known(check.key)):
+                if found is None or (skips_known and check.key and self.is_known(check.key)):
                     job.known.append(check.key)
                     answers.append(Answer(check))
                 else:
@@ -300,13 +313,17 @@ class Examiner:
 
     def _judge(self, job: _Job) -> Judged:
         seen = Seen(job.case, job.outcomes, job.ran, self._setup.traits, job.answers, job.claim, job.judged.memo)
+        oracle = self.oracle_named(job.oracle)
         try:
-            judged = self.oracle_named(job.oracle).judge(seen)
+            judged = oracle.judge(seen)
+            signed = tuple(s if s.oracle else replace(s, oracle=job.oracle) for s in judged.suspicions)
         except (DataError, CaseFileError, ValueError) as error:
             # what our own code cannot do with a case is that case's answer, not the run's end
-            reason = f"could not be examined: {type(error).__name__}: {gist(str(error))}"
-            return Judged((Verdict(Judgement.UNDECIDED, job.targets, reason),))
-        signed = tuple(s if s.oracle else replace(s, oracle=job.oracle) for s in judged.suspicions)
+            return _unexamined(job, f"could not be examined: {type(error).__name__}: {gist(str(error))}")
+        except Exception as error:
+            if ORACLES.is_ours(job.oracle):
+                raise
+            return _unexamined(job, f"the oracle {job.oracle} ended with {type(error).__name__}: {gist(str(error))}")
         return replace(judged, suspicions=signed)
 
     def oracle_named(self, name: str) -> Oracle:
@@ -357,7 +374,7 @@ class Examiner:
             left = {place: s for place, s in found.items() if s.row is not None}
             jobs = [_Job(_row_of(s, copies), s.targets, s.oracle, claim=s.key) for s in left.values()]
             self._run(jobs, fresh=False)
-            self._settle(jobs, False, {})
+            self._settle_again(jobs, fresh=False)
             for (place, suspicion), job in zip(left.items(), jobs, strict=True):
                 again = _alike(suspicion, job.judged)
                 if again is not None:
@@ -398,7 +415,7 @@ class Examiner:
         defects = [s for s in suspicions if s.diagnosis.klass is Class.DEFECT]
         jobs = [_Job(s.case, s.targets, s.oracle or oracle_of(s.case), _patience(s), s.key) for s in defects]
         self._run(jobs, fresh=True)
-        self._settle(jobs, True, {})
+        self._settle_again(jobs, fresh=True)
         waiting = iter(jobs)
         found: list[tuple[Suspicion, Outcomes]] = []
         for suspicion in suspicions:
@@ -419,7 +436,7 @@ class Examiner:
         oracle = suspicion.oracle or oracle_of(suspicion.case)
         jobs = [_Job(case, suspicion.targets, oracle) for case in programs_of(suspicion, pack)]
         self._run(jobs, fresh=True)
-        self._settle(jobs, True, {})
+        self._settle_again(jobs, fresh=True)
         for job in jobs:
             for again in _defects(job.judged):
                 (cut,) = self.cut_out([replace(again, oracle=oracle, known_by=suspicion.known_by)])
@@ -446,6 +463,10 @@ class Examiner:
         if suspicion.diagnosis.klass is not Class.DEFECT:
             return suspicion
         return seen_again(suspicion, first.own, other.judged, other.own, self._families(suspicion), SOMETIMES)
+
+
+def _unexamined(job: _Job, reason: str) -> Judged:
+    return Judged((Verdict(Judgement.UNDECIDED, job.targets, reason),), notes=(reason,))
 
 
 def _nobody(suspicions: Sequence[Suspicion]) -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
+from tensorparity.core.call import ApiCall
+from tensorparity.core.case import Case, Counterpart
 from tensorparity.core.engine import Ask, Result
 from tensorparity.core.errors import UsageError
 from tensorparity.core.jsontext import Json
 from tensorparity.core.oracle import Setup
 from tensorparity.core.outcome import Status
 from tensorparity.core.procedure import Goal
+from tensorparity.core.rule import RULES, Demands, demands_of
 from tensorparity.core.verdict import Judgement, Verdict
 from tensorparity.engines.eagle.engine import EagleEngine, counterparts
+from tensorparity.engines.eagle.settings import EagleSettings
 from tensorparity.engines.eagle.tables import EagleTally
 from tensorparity.targets.catalogue import traits_of
 
@@ -75,6 +80,50 @@ def test_what_is_refused_is_held_against_nothing() -> None:
 def test_functions_are_chosen_by_glob() -> None:
     apis = {ask.case.subject.api for ask in run(engine(apis=["torch.t*"])) if ask.case.counterpart}  # type: ignore[union-attr]
     assert apis == {"torch.tanh"}
+
+
+class TwiceTheSame:
+    """Somebody else's rule: no class of ours, and nothing but a name and the other side."""
+
+    name = "twice-the-same"
+    asked: ClassVar[list[str]] = []
+
+    def counterpart(self, case: Case) -> Counterpart | None:
+        assert isinstance(case.subject, ApiCall)
+        self.asked.append(case.subject.api)
+        return Counterpart(ApiCall(case.subject.api, (case.subject,))) if case.subject.api == "torch.exp" else None
+
+
+@pytest.fixture
+def foreign(monkeypatch: pytest.MonkeyPatch) -> TwiceTheSame:
+    rule = TwiceTheSame()
+    monkeypatch.setattr(TwiceTheSame, "asked", [])
+    RULES.names()
+    monkeypatch.setitem(RULES._paths, rule.name, "nowhere:rule")
+    monkeypatch.setitem(RULES._loaded, rule.name, rule)
+    return rule
+
+
+def test_a_rule_of_somebody_elses_package_is_held_against_accepted_calls(foreign: TwiceTheSame) -> None:
+    assert [rule.name for rule in EagleSettings(("twice-*",)).chosen()] == [foreign.name]
+    assert foreign.name in {rule.name for rule in EagleSettings().chosen()}
+    eagle = engine(rules=[foreign.name])
+    cases = [ask.case for ask in run(eagle) if ask.case.counterpart]
+    assert set(foreign.asked) == {"torch.tanh", "torch.sin", "torch.exp"}
+    assert {(case.subject.api, case.counterpart.rule) for case in cases} == {("torch.exp", foreign.name)}  # type: ignore[union-attr]
+    assert len(cases) == 8
+    assert set(eagle.tables()["per_rule"]) == {foreign.name}
+
+
+def test_a_rule_of_somebody_else_may_say_of_which_functions_it_speaks(
+    foreign: TwiceTheSame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TwiceTheSame, "applies", lambda rule, api: api.endswith("exp"), raising=False)
+    monkeypatch.setattr(TwiceTheSame, "demands", Demands(dtypes=False), raising=False)
+    run(engine(rules=[foreign.name]))
+    assert set(foreign.asked) == {"torch.exp"}
+    (wrapped,) = EagleSettings((foreign.name,)).chosen()
+    assert wrapped.demands == demands_of(foreign.name) == Demands(dtypes=False)
 
 
 def test_the_seed_decides_the_order() -> None:

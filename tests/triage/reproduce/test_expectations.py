@@ -13,6 +13,7 @@ from tensorparity.core.outcome import Outcome, Status, Trace
 from tensorparity.core.procedure import Goal, Procedure
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.reproduce.expectations import claim_of
 from tensorparity.triage.reproduce.scripts import render
@@ -40,7 +41,7 @@ def test_a_small_element_beside_a_large_one() -> None:
     assert claim.element == (1,)
     assert claim.off == pytest.approx(1e-3, rel=1e-3)
     assert claim.tolerance < 1e-6 * claim.off * 10
-    assert "observed = observed[1]" in render(suspicion(), "torch:eager", claim)
+    assert "observed = observed[1]" in render(suspicion(), "torch:eager", claim, traits_of(["torch:eager"]))
 
 
 def test_rounding_of_the_large_one_does_not_hide_it() -> None:

@@ -20,7 +20,7 @@ from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.reproduce.keras_scripts import keras_parts
 from tensorparity.triage.reproduce.literals import Unprintable
 from tensorparity.triage.reproduce.onnx_scripts import onnx_parts
-from tensorparity.triage.reproduce.script import Parts, assemble
+from tensorparity.triage.reproduce.script import ScriptParts, assemble
 
 ONE = np.ones((1, 2), np.float32)
 STATEMENT = 'x=0;import os;os.system("touch pwned");y'
@@ -31,7 +31,9 @@ ESCAPES = "a\nimport os\nos.system('x')\n\\"
 HOSTILE = [STATEMENT, ARGUMENT, EXPRESSION, DOCSTRING, ESCAPES]
 
 
-def harmless(parts: Parts, title: str = "It is wrong.", kind: Kind = Kind.ERROR, claim: Claim | None = None) -> str:
+def harmless(
+    parts: ScriptParts, title: str = "It is wrong.", kind: Kind = Kind.ERROR, claim: Claim | None = None
+) -> str:
     text = assemble(title, kind, parts, claim)
     for item in ast.walk(ast.parse(text)):
         assert not (isinstance(item, ast.Name) and item.id == "__import__")
@@ -54,7 +56,7 @@ def layers(op: str = "Dense", **changed: Any) -> LayerGraph:
 
 def onnx(
     op: str = "Relu", attributes: dict[str, Any] | None = None, tensor: str = "x", further: tuple[str, ...] = ()
-) -> Parts:
+) -> ScriptParts:
     node = protobuf.node(op, [tensor, *further], ["y"], attributes or {}, name="n")
     inputs = [protobuf.value_info(tensor, "float32", (1, 2))]
     graph = protobuf.graph("g", [node], [], inputs, [protobuf.untyped_value("y")])

@@ -24,7 +24,7 @@ from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.reproduce.draft import draft
 from tensorparity.triage.reproduce.keras_scripts import keras_parts
 from tensorparity.triage.reproduce.literals import Unprintable
-from tensorparity.triage.reproduce.script import Parts, Reproducer, assemble
+from tensorparity.triage.reproduce.script import Reproducer, ScriptParts, assemble
 
 ONE = np.ones((1, 2), np.float32)
 
@@ -89,7 +89,7 @@ def test_an_element_is_judged_alone_by_its_own_tolerance() -> None:
     expected = np.array([1e6, 1e-3])
     claim = Claim("outputs", "0", expected, 1e-9, "the reference", observed=np.array([1e6 + 0.5, 2e-3]), element=(1,))
     assert claim.off == pytest.approx(1e-3)
-    text = assemble("It is wrong.", Kind.INCONSISTENCY, Parts(["import sys"], ["observed = 1"]), claim)
+    text = assemble("It is wrong.", Kind.INCONSISTENCY, ScriptParts(["import sys"], ["observed = 1"]), claim)
     assert "observed = observed[1]" in text
     assert "expected = np.array(0.001" in text
 
@@ -106,7 +106,9 @@ def test_bad_ends(kind: Kind) -> None:
 @pytest.mark.parametrize(("raised", "code"), [("ValueError('no')", 1), ("undefined", 2), ("None", 0)])
 def test_another_exception_is_another_defect(raised: str, code: int) -> None:
     steps = [f"error = {raised}", "if error: raise error", "observed = 1"]
-    text = assemble("It raises.", Kind.ERROR, Parts(["import sys", "import numpy as np"], steps), None, "ValueError")
+    text = assemble(
+        "It raises.", Kind.ERROR, ScriptParts(["import sys", "import numpy as np"], steps), None, "ValueError"
+    )
     assert subprocess.run([sys.executable, "-c", text], check=False, capture_output=True).returncode == code
 
 
@@ -165,7 +167,7 @@ def test_calls() -> None:
 
 def test_a_script_nobody_would_paste_is_refused() -> None:
     with pytest.raises(Unprintable, match="a script of"):
-        assemble("Long.", Kind.INCONSISTENCY, Parts((), ["pass"] * 50), claim())
+        assemble("Long.", Kind.INCONSISTENCY, ScriptParts((), ["pass"] * 50), claim())
 
 
 def test_what_was_not_verified_says_so() -> None:

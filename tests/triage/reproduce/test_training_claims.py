@@ -16,9 +16,10 @@ from tensorparity.core.procedure import Goal, Procedure, Recipe
 from tensorparity.core.suspicion import Suspicion
 from tensorparity.core.verdict import Kind, Stage
 from tensorparity.operators.losses.alone import loss_alone
+from tensorparity.targets.catalogue import traits_of
 from tensorparity.triage.reproduce.claim import Claim
 from tensorparity.triage.reproduce.expectations import claim_of
-from tensorparity.triage.reproduce.script import Parts, assemble
+from tensorparity.triage.reproduce.script import ScriptParts, assemble
 from tensorparity.triage.reproduce.scripts import render
 from tensorparity.triage.reproduce.training_claims import claim_by_formula
 
@@ -117,7 +118,7 @@ def test_the_ends_of_a_kink_are_right_in_a_script(observed: float, code: int) ->
     claim = Claim(
         "gradients", "x", np.array([0.543]), 1e-4, "us", observed=np.array([9.0]), element=(0,), between=(0.0, 1.086)
     )
-    steps = Parts(["import sys", "import numpy as np"], [f"observed = np.array([{observed}], 'float32')"])
+    steps = ScriptParts(["import sys", "import numpy as np"], [f"observed = np.array([{observed}], 'float32')"])
     text = assemble("So.", Kind.INCONSISTENCY, steps, claim)
     assert subprocess.run([sys.executable, "-c", text], check=False, capture_output=True).returncode == code
 
@@ -148,7 +149,7 @@ def test_but_the_shares_add_up_and_a_script_adds_them(gradient: tuple[float, ...
     claim = claim_by_formula(case, Stage.BACKWARD, own)
     assert claim is not None
     assert (claim.expected, claim.observed) == (pytest.approx(4.0), total)
-    text = render(suspicion(case, Kind.INCONSISTENCY, Stage.BACKWARD), TF, claim)
+    text = render(suspicion(case, Kind.INCONSISTENCY, Stage.BACKWARD), TF, claim, traits_of([TF]))
     assert "observed = observed[[0, 0], [0, 2], [0, 0]].sum()" in text
 
 
@@ -213,7 +214,7 @@ def test_what_ends_on_its_way_back_is_pulled_back_in_the_script(backend: str) ->
     }
     ended = suspicion(case, Kind.ERROR, Stage.BACKWARD, exception="LookupError")
     assert claim_of(ended, outcomes, suspect) is None
-    script = render(ended, suspect, None)
+    script = render(ended, suspect, None, traits_of([suspect]))
     assert {"tensorflow": "tape.gradient", "torch": ".backward(", "jax": "jax.vjp"}[backend] in script
     compile(script, "script", "exec")
 

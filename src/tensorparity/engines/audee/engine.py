@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...core.case import Case
-from ...core.engine import Ask, Result
+from ...core.engine import Ask, Result, Standing
 from ...core.errors import UsageError
 from ...core.jsontext import Json
 from ...core.oracle import Setup
@@ -224,9 +224,11 @@ class AudeeEngine:
 
     # Reporting
 
-    @property
-    def progress(self) -> str:
-        """How far it has come, in a few words: which model, and of searches the generation and the best fitness."""
+    def standing(self) -> Standing:
+        """How far it has come: which model, and of searches the generation and the best fitness."""
+        return Standing(detail=self._progress())
+
+    def _progress(self) -> str:
         model = self._model.name if self._model else ""
         if not self._active:
             return f"{model}: {self._made} of {self._settings.variants} variants"

@@ -11,7 +11,7 @@ from ...core.errors import UsageError
 from ...core.jsontext import Json
 from ...core.near_misses import meant
 from ...core.rule import RULES
-from ...generators.equivalences.base import Equivalence
+from ...generators.equivalences.base import Equivalence, equivalence_of
 
 #: Values for one configuration of shape and parameters.
 VALUES = 10
@@ -64,13 +64,13 @@ class EagleSettings:
         Raises:
             UsageError: for one that nobody knows.
         """
-        ours = [rule for name in RULES.names() if isinstance(rule := RULES.get(name), Equivalence)]
+        known_rules = [equivalence_of(name) for name in RULES.names()]
         if not self.rules:
-            kept = ours
+            kept = known_rules
         else:
-            kept = [rule for rule in ours if any(_is_meant(rule, wanted) for wanted in self.rules)]
+            kept = [rule for rule in known_rules if any(_is_meant(rule, wanted) for wanted in self.rules)]
             for wanted in self.rules:
-                if not any(_is_meant(rule, wanted) for rule in ours) and wanted not in RULES:
+                if not any(_is_meant(rule, wanted) for rule in known_rules):
                     known = "known are the names in `equiv --list`, patterns of them as 'cast-*', and 1 to 16"
                     raise UsageError(f"unknown rule {wanted!r}{meant(wanted, RULES.names())}; {known}")
         return sorted(kept, key=lambda rule: (rule.cost, rule.name))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.call import ApiCall
 from ...core.case import Case, Counterpart
-from ...core.rule import Demands
+from ...core.rule import RULES, Demands, Rule, demands_of
 from ..api_inputs import Api
 
 #: The libraries that rules speak of.
@@ -98,6 +98,41 @@ class Variant(Equivalence):
         if not isinstance(case.subject, ApiCall) or not case.inputs or library_of(case) in self.absent:
             return None
         return Counterpart(procedure=replace(case.procedure, variant=self.variant))
+
+
+@dataclass(frozen=True)
+class PlainRule(Equivalence):
+    """A rule of somebody else's package: a name and ``counterpart``, held against every accepted call.
+
+    What else it has is taken up: ``applies(api)`` by the public name, ``demands``, ``derivative``, ``statement``.
+    """
+
+    rule: Rule | None = None
+
+    def applies(self, api: str) -> bool:
+        own = getattr(self.rule, "applies", None)
+        return super().applies(api) and (own is None or bool(own(api)))
+
+    def counterpart(self, case: Case) -> Counterpart | None:
+        assert self.rule is not None
+        return self.rule.counterpart(case)
+
+
+def equivalence_of(name: str) -> Equivalence:
+    """The registered rule of this name; somebody else's as a rule of ours."""
+    rule = RULES.get(name)
+    if isinstance(rule, Equivalence):
+        return rule
+    said = (type(rule).__doc__ or "").strip().split("\n")[0]
+    return PlainRule(
+        name,
+        0,
+        Category.BEYOND,
+        getattr(rule, "statement", said),
+        demands=demands_of(name),
+        derivative=getattr(rule, "derivative", 0),
+        rule=rule,
+    )
 
 
 def without_subnormals(case: Case) -> Case:

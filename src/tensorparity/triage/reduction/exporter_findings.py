@@ -23,15 +23,13 @@ from ...core.outcome import Outcome
 from ...core.procedure import Goal, Procedure
 from ...core.runner import Runner, run_case
 from ...core.suspicion import Suspicion
-from ...core.traits import TargetTraits
+from ...core.traits import TargetTraits, Traits
 from ...oracles.kinds import oracle_of
 from ...oracles.measure.exporters import PREFIX
 from ...oracles.whole.cases import one_layer_case
 from ...reporting import words
-from ...targets.catalogue import spec_of, traits_of
 from ...targets.exporting_runner import ExportingRunner
 from ...targets.model_layers import read_model
-from ...targets.names import parse_target
 from ...targets.runner import LocalRunner, open_runner
 from ..examine import Examiner
 from ..reproduce.attachments import AttachmentFolder
@@ -62,9 +60,10 @@ def reduce_exporter(
     """
     began = time.monotonic()
     maker = EXPORTERS.get(exporter, "")
-    if traits_of([maker])[maker].lowering is not None or exporter not in EXPORTERS:
+    if examiner.setup.traits[maker].lowering is not None or exporter not in EXPORTERS:
         return _stopped_reduction(suspicion.case, f"{exporter} takes no layers of ours", began)
-    case = layer_case(local, suspicion)
+    traits = examiner.setup.traits
+    case = layer_case(local, suspicion, traits)
     if isinstance(case, str):
         return _stopped_reduction(suspicion.case, case, began)
     with _exporting_runner(local, examiner.runner, exporter) as exporting:
@@ -74,7 +73,7 @@ def reduce_exporter(
 
         def check(cases: Sequence[Case]) -> list[Judged]:
             asks = [Ask(case, suspicion.targets, (oracle,)) for case in cases]
-            return [_by_exporter(item.judged, exporter) for item in judge.examine(asks)]
+            return [_by_exporter(item.judged, exporter, traits) for item in judge.examine(asks)]
 
         (first,) = check([case])
         found = next((s for s in first.suspicions if _alike(s, suspicion)), None)
@@ -94,7 +93,7 @@ def _alike(found: Suspicion, wanted: Suspicion) -> bool:
     return same and (wanted.diagnosis.api is None or found.diagnosis.api == wanted.diagnosis.api)
 
 
-def layer_case(local: LocalRunner, suspicion: Suspicion) -> Case | str:
+def layer_case(local: LocalRunner, suspicion: Suspicion, traits: Traits) -> Case | str:
     """The guilty layer of a Keras file as a graph of one layer with the captured inputs, or why there is none."""
     case = suspicion.case
     if isinstance(case.subject, LayerGraph):
@@ -104,7 +103,6 @@ def layer_case(local: LocalRunner, suspicion: Suspicion) -> Case | str:
         return "the layer is part of a file that is not Keras'"
     if case.procedure.goal is not Goal.REPLAY:
         return "no layer alone is to blame"
-    traits = traits_of(local.targets)
     readers = [target for target in local.targets if file.format in traits[target].reads and target not in local.broken]
     model = Model(file.path, file=file, files=dict.fromkeys(readers, file), traits=traits)
     try:
@@ -134,12 +132,11 @@ def _exporting_runner(local: LocalRunner, runner: Runner, exporter: str) -> Iter
             yield ExportingRunner(runner, home, target, Path(folder))
 
 
-def _by_exporter(checked: Judged, exporter: str) -> Judged:
+def _by_exporter(checked: Judged, exporter: str, traits: Traits) -> Judged:
     """What two runtimes of the exported file are blamed for is the exporter's."""
     suspicions = []
     for suspicion in checked.suspicions:
         suspects = suspicion.diagnosis.suspects
-        traits = traits_of(suspects)
         runtimes = [name for name in suspects if traits[name].lowering == "onnx"]
         if len(runtimes) == len(suspects) and len(traits.implementations(runtimes)) > 1:
             diagnosis = replace(suspicion.diagnosis, suspects=(PREFIX + exporter,))
@@ -154,15 +151,16 @@ def _by_exporter(checked: Judged, exporter: str) -> Judged:
 def reproduce_exporter(local: LocalRunner, examiner: Examiner, suspicion: Suspicion, exporter: str) -> Reproduced:
     """A script that exports the reduced layer, or the file, and compares; verified if it could be."""
     outcomes = _outcomes(local, examiner, suspicion, exporter)
+    traits = examiner.setup.traits
     script = Reproducer("", remark=f"no script: there is none for the exporter {exporter}")
     for case in _smallest_first(suspicion.case):
-        script = _script(local, replace(suspicion, case=case), exporter, outcomes)
+        script = _script(local, replace(suspicion, case=case), exporter, outcomes, traits)
         if script.verified:
             suspicion = replace(suspicion, case=case)
             break
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = PREFIX + exporter
-    claim, said = _claim(suspicion, outcomes), words.sentences(suspicion.diagnosis)
+    claim, said = _claim(suspicion, outcomes, traits), words.sentences(suspicion.diagnosis)
     title = title_of(suspicion, name)
     report = draft(title, name, suspicion, claim, script, records, said, TargetTraits(name))
     return Reproduced(script, report, suspicion.case)
@@ -174,7 +172,8 @@ def _outcomes(local: LocalRunner, examiner: Examiner, suspicion: Suspicion, expo
         with _exporting_runner(local, examiner.runner, exporter) as exporting:
             (shown,) = examiner.on(exporting).examine([Ask(suspicion.case, suspicion.targets, (OUTCOMES,))])
             return shown.own
-    readers = [target for target in suspicion.targets if spec_of(parse_target(target)).traits.lowering is None]
+    traits = examiner.setup.traits
+    readers = [target for target in suspicion.targets if traits[target].lowering is None]
     return run_case(examiner.runner, suspicion.case, readers)
 
 
@@ -197,7 +196,9 @@ def _smallest_first(case: Case) -> list[Case]:
     return [one, case] if one.digest != case.digest else [case]
 
 
-def _script(local: LocalRunner, suspicion: Suspicion, exporter: str, outcomes: Mapping[str, Outcome]) -> Reproducer:
+def _script(
+    local: LocalRunner, suspicion: Suspicion, exporter: str, outcomes: Mapping[str, Outcome], traits: Traits
+) -> Reproducer:
     if exporter not in EXPORTERS:
         return Reproducer("", remark=f"no script: there is none for the exporter {exporter}")
     settings, desktop = local.settings, AttachmentFolder()
@@ -208,7 +209,7 @@ def _script(local: LocalRunner, suspicion: Suspicion, exporter: str, outcomes: M
     case = suspicion.case
     if case.procedure.goal is Goal.FORWARD and isinstance(case.subject, ModelFile):
         case = replace(case, procedure=Procedure())
-    claim = _claim(suspicion, outcomes)
+    claim = _claim(suspicion, outcomes, traits)
     tolerance = claim.tolerance if claim else None
     try:
         text = exporter_script(title, case, exporter, suspicion.kind, how, desktop, tolerance)
@@ -219,7 +220,7 @@ def _script(local: LocalRunner, suspicion: Suspicion, exporter: str, outcomes: M
         return verify(text, home.desk(target), tuple(desktop.files.values()))
 
 
-def _claim(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Claim | None:
+def _claim(suspicion: Suspicion, outcomes: Mapping[str, Outcome], traits: Traits) -> Claim | None:
     """What a runtime should have given by the reference of the layer, or by the vote; None where neither is known."""
-    runtimes = [t for t, o in outcomes.items() if o.completed and spec_of(parse_target(t)).traits.lowering == "onnx"]
+    runtimes = [t for t, o in outcomes.items() if o.completed and traits[t].lowering == "onnx"]
     return claim_of(suspicion, outcomes, runtimes[0]) if runtimes else None

@@ -450,7 +450,7 @@ def prepare_one(
     (shown,) = examiner.examine([_ask_for(suspicion, final.case, suspicion.targets)])
     outcomes = dict(shown.own)
     (final,) = with_testimonies(examiner, [final], [outcomes])
-    ready = _with_script(final, suspicion, reduction, reproduce(local, final, outcomes))
+    ready = _with_script(final, suspicion, reduction, reproduce(local, final, outcomes, examiner.setup.traits))
     return replace(ready, script_seconds=time.monotonic() - began)
 
 

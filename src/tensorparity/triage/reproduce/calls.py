@@ -9,7 +9,7 @@ from ...operators.functions.api import composed_call, returns_several
 from . import literals
 from .claim import Claim
 from .operator_scripts import TENSORS, call_text, leaves_of
-from .script import Parts
+from .script import ScriptParts
 
 
 def argument_lines(case: Case, wrap: str) -> list[str]:
@@ -41,7 +41,7 @@ def _argument(item: object) -> str:
     return literals.value(item)
 
 
-def composed_parts(case: Case, library: str, flavour: str, *, watched: bool) -> Parts | None:
+def composed_parts(case: Case, library: str, flavour: str, *, watched: bool) -> ScriptParts | None:
     """The parts of a script for a call whose arguments are made of arrays; None for all others.
 
     Raises:
@@ -56,10 +56,10 @@ def composed_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
     imports = [*(["import subprocess"] if watched else []), "import sys", "", "import numpy as np", f"import {library}"]
     used = {leaf.name for leaf in leaves_of(composed)}
     lines = argument_lines(replace(case, inputs={n: a for n, a in case.inputs.items() if n in used}), "")
-    return Parts(imports, [*lines, f"observed = np.array({call_text(composed, TENSORS[library])})"])
+    return ScriptParts(imports, [*lines, f"observed = np.array({call_text(composed, TENSORS[library])})"])
 
 
-def native_parts(case: Case, library: str, claim: Claim | None, *, watched: bool) -> Parts:
+def native_parts(case: Case, library: str, claim: Claim | None, *, watched: bool) -> ScriptParts:
     """The parts of a script for one call of a library's function, on its own tensors.
 
     Raises:
@@ -74,10 +74,10 @@ def native_parts(case: Case, library: str, claim: Claim | None, *, watched: bool
     imports += [f"import {name}" for name in modules]
     part = f"[{position(claim)}]" if returns_several(call.api) else ""
     steps = argument_lines(case, TENSORS[library].partition("(")[0])
-    return Parts(imports, [*steps, f"observed = np.array({call_expression(call)}{part})"])
+    return ScriptParts(imports, [*steps, f"observed = np.array({call_expression(call)}{part})"])
 
 
-def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool) -> Parts:
+def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool) -> ScriptParts:
     """The parts of a script for native torch.
 
     Raises:
@@ -94,4 +94,4 @@ def torch_parts(case: Case, flavour: str, claim: Claim | None, *, watched: bool)
         steps.append(f"compiled = torch.compile(lambda {names}: {expression})")
         expression = f"compiled({names})"
     part = f"[{position(claim)}]" if returns_several(call.api) else ""
-    return Parts(imports, [*steps, f"observed = {expression}{part}.numpy()"])
+    return ScriptParts(imports, [*steps, f"observed = {expression}{part}.numpy()"])

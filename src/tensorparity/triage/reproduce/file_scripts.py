@@ -19,7 +19,7 @@ from ...core.procedure import Goal, Mode
 from . import literals
 from .attachments import HERE, AttachmentFolder
 from .onnx_scripts import joined_lines, one_run
-from .script import Parts
+from .script import ScriptParts
 
 KERAS_FORMATS = ("keras", "h5", "hdf5")
 
@@ -47,7 +47,7 @@ class FileScript:
         return list(self.outputs).index(self.wanted) if self.wanted in self.outputs else 0
 
 
-def keras_file_parts(case: Case, backend: str, how: FileScript, desk: AttachmentFolder) -> Parts:
+def keras_file_parts(case: Case, backend: str, how: FileScript, desk: AttachmentFolder) -> ScriptParts:
     """Load the file with Keras; call one of its layers, or predict.
 
     Raises:
@@ -59,12 +59,12 @@ def keras_file_parts(case: Case, backend: str, how: FileScript, desk: Attachment
     if layer:
         if len(names) != 1:
             raise literals.Unprintable(f"a layer of a file on {len(names)} inputs")
-        return Parts(
+        return ScriptParts(
             keras_imports(backend, how, desk), [*steps, f"observed = {outcome(f'layer({names[0]})', how, 'layer')}"]
         )
     given = names[0] if len(names) == 1 else _dict_text(case.inputs, names)
     size = f", batch_size={literals.value(case.procedure.batch_size)}" if case.procedure.batch_size else ""
-    return Parts(
+    return ScriptParts(
         keras_imports(backend, how, desk),
         [*steps, f"observed = {outcome(f'model.predict({given}{size}, verbose=0)', how)}"],
     )
@@ -135,7 +135,7 @@ def inputs(case: Case, desk: AttachmentFolder) -> tuple[list[str], list[str]]:
     return names, desk.arrays(dict(zip(names, case.inputs.values(), strict=True)))
 
 
-def torch_file_parts(case: Case, flavour: str, how: FileScript, desk: AttachmentFolder) -> Parts:
+def torch_file_parts(case: Case, flavour: str, how: FileScript, desk: AttachmentFolder) -> ScriptParts:
     """Load an exported program with torch; call it, or one of its nodes.
 
     Raises:
@@ -150,7 +150,7 @@ def torch_file_parts(case: Case, flavour: str, how: FileScript, desk: Attachment
         steps += torch_arguments(case, names)
         run, call = "program.module()", "(*args, **kwargs)"
     made = f"torch.compile({run}){call}" if flavour == "compile" else f"{run}{call}"
-    return Parts(torch_imports(how, desk), [*steps, f"observed = {torch_output(made, how)}.detach().numpy()"])
+    return ScriptParts(torch_imports(how, desk), [*steps, f"observed = {torch_output(made, how)}.detach().numpy()"])
 
 
 def torch_output(expression: str, how: FileScript) -> str:
@@ -213,7 +213,9 @@ def torch_node(case: Case, names: Sequence[str]) -> list[str]:
     ]
 
 
-def onnx_file_parts(runtime: str, subject: Json, arrays: Arrays, how: FileScript, desk: AttachmentFolder) -> Parts:
+def onnx_file_parts(
+    runtime: str, subject: Json, arrays: Arrays, how: FileScript, desk: AttachmentFolder
+) -> ScriptParts:
     """An ONNX model that is too long to be written down, run by a runtime.
 
     Raises:
@@ -231,7 +233,7 @@ def onnx_file_parts(runtime: str, subject: Json, arrays: Arrays, how: FileScript
     lines = run_onnx(runtime, model, feeds, tensor or subject["outputs"][0]["tensor"])
     lines += joined_lines(subject, how.wanted)
     first = [*(["import subprocess"] if how.watched else []), "import sys", "from pathlib import Path", ""]
-    return Parts([*first, "import numpy as np", RUNTIMES[runtime]], [*steps, *lines])
+    return ScriptParts([*first, "import numpy as np", RUNTIMES[runtime]], [*steps, *lines])
 
 
 RUNTIMES = {

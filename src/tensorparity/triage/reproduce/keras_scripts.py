@@ -25,12 +25,12 @@ from ...oracles.measure.penalties import has_penalties
 from . import literals
 from .calls import argument_lines, call_expression, position
 from .claim import Claim
-from .script import Parts
+from .script import ScriptParts
 
 _MODULES = {"tensorflow": "import tensorflow as tf", "torch": "import torch", "jax": "import jax"}
 
 
-def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool) -> Parts:
+def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool) -> ScriptParts:
     """The parts of a script for Keras on a backend.
 
     Raises:
@@ -50,18 +50,18 @@ def keras_parts(case: Case, backend: str, claim: Claim | None, *, watched: bool)
         *([_MODULES[backend]] if needs_backend and backend in _MODULES else []),
     ]
     if isinstance(case.subject, ApiCall) and metric_of(case.subject.api):
-        return Parts(imports, _metric(case, case.subject))
+        return ScriptParts(imports, _metric(case, case.subject))
     if isinstance(case.subject, ApiCall) and case.subject.api.startswith("keras.layers."):
-        return Parts(imports, _called_layer(case, case.subject))
+        return ScriptParts(imports, _called_layer(case, case.subject))
     if isinstance(case.subject, ApiCall):
         call = call_expression(case.subject)
         steps = [*argument_lines(case, ""), f"observed = keras.ops.convert_to_numpy({call})"]
         if returns_several(case.subject.api):
             steps[-1] = f"observed = keras.ops.convert_to_numpy({call}[{position(claim)}])"
-        return Parts(imports, steps)
+        return ScriptParts(imports, steps)
     if not isinstance(case.subject, LayerGraph):
         raise literals.Unprintable("a model file is no text; the case file runs it")
-    return Parts(imports, _graph_steps(case, case.subject, backend, claim))
+    return ScriptParts(imports, _graph_steps(case, case.subject, backend, claim))
 
 
 def _metric(case: Case, call: ApiCall) -> list[str]:

@@ -12,7 +12,7 @@ from ...core.jsontext import Json
 from ...core.onnx.model import DTYPES, OnnxModel, OnnxNode, parse_model
 from ...core.onnx.wire import read_fields
 from . import literals
-from .script import Parts
+from .script import ScriptParts
 
 #: Attributes that are described instead of listed.
 _DESCRIBED = re.compile(r"\d+ (values|characters)|tensor of shape")
@@ -24,7 +24,7 @@ _DIMS, _TYPE, _RAW = 1, 2, 9
 
 def onnx_parts(
     runtime: str, subject: Json, arrays: Arrays, output: str, dtype: str = "float32", *, watched: bool = False
-) -> Parts:
+) -> ScriptParts:
     """The parts of a script for a runtime.
 
     Args:
@@ -51,7 +51,7 @@ def onnx_parts(
         "from onnx import TensorProto, helper, numpy_helper",
     ]
     lines = [*_graph(model, tensor, feeds, dtype), *run(tensor, feeds), *joined_lines(subject, output)]
-    return Parts(imports, _plainly_named(lines, [*feeds, tensor]))
+    return ScriptParts(imports, _plainly_named(lines, [*feeds, tensor]))
 
 
 def one_run(subject: Json, arrays: Arrays) -> dict[str, Array]:

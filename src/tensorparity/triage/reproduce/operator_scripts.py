@@ -11,7 +11,7 @@ from ...core.case import ApiCall, ArrayArg, Case
 from ...operators.functions.catalogue import operator_of
 from ...operators.functions.spec import TIMES, Call, Lacking, Operator, Sizes, Tensor
 from . import literals
-from .script import Parts
+from .script import ScriptParts
 
 #: How a library makes a tensor of an array, and how a call is compiled, by flavour.
 TENSORS = {
@@ -42,7 +42,7 @@ _COMPILED = {
 _COUNT = "#"
 
 
-def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> Parts:
+def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> ScriptParts:
     """The parts of a script that calls the operator in a library.
 
     Raises:
@@ -77,7 +77,7 @@ def operator_parts(case: Case, library: str, flavour: str, *, watched: bool) -> 
     turned = f".transpose({list(called.perm)})" if called.perm else ""
     whole = _BFLOAT16_AS_NUMPY[library] if narrow else _AS_NUMPY.get(library, "np.array({})")
     steps.append(f"observed = {whole.format(expression)}{turned}")
-    return Parts(_imports(library, flavour, called, watched), steps)
+    return ScriptParts(_imports(library, flavour, called, watched), steps)
 
 
 def _imports(library: str, flavour: str, called: Call, watched: bool) -> list[str]:

@@ -52,7 +52,7 @@ class Reproducer:
 
 
 @dataclass(frozen=True)
-class Parts:
+class ScriptParts:
     """What a family of targets contributes.
 
     Args:
@@ -64,7 +64,7 @@ class Parts:
     steps: Sequence[str]
 
 
-def assemble(title: str, kind: Kind, parts: Parts, claim: Claim | None, exception: str = "") -> str:
+def assemble(title: str, kind: Kind, parts: ScriptParts, claim: Claim | None, exception: str = "") -> str:
     """The script: exits 1 while the defect exists, 0 once it is fixed.
 
     Args:

@@ -13,36 +13,29 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...core.arrays import dtype_name
 from ...core.case import ApiCall, Case, ModelFile
 from ...core.graph import LayerGraph
 from ...core.outcome import Outcome
 from ...core.procedure import Goal
 from ...core.suspicion import Suspicion
+from ...core.traits import Traits
 from ...core.verdict import Kind
-from ...operators.functions.catalogue import operator_of
 from ...oracles.documentation import suspecting_documentation
 from ...oracles.kinds import particular_oracle
 from ...reporting import words
 from ...store.casefile import SUFFIX, CaseFile, write_case
-from ...targets.catalogue import spec_of, traits_of
-from ...targets.lowering import lower
-from ...targets.names import TargetName, parse_target
+from ...targets.names import parse_target
 from ...targets.runner import LocalRunner, PreparedTarget
 from .attachments import HERE, Attachment, AttachmentFolder
-from .calls import composed_parts, native_parts, torch_parts
 from .claim import Claim
 from .draft import draft
 from .equivalence_scripts import equivalence_script
 from .expectations import claim_of
-from .file_scripts import FileScript, keras_file_parts, onnx_file_parts, torch_file_parts
-from .keras_scripts import keras_parts
-from .literals import Unprintable, is_known
-from .onnx_scripts import onnx_parts
-from .operator_scripts import operator_parts
+from .file_scripts import FileScript
+from .literals import Unprintable
 from .replay_script import replay_text
-from .script import Parts, Reproducer, assemble
-from .torch_scripts import torch_graph_parts
+from .script import Reproducer, assemble
+from .writers import ScriptRequest, is_foreign, write_file_parts, write_parts
 
 _SECONDS = 300.0
 #: Exit codes of a script, and what they say.
@@ -76,19 +69,19 @@ class Reproduced:
     case: Case | None = None
 
 
-def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> Reproduced:
+def reproduce(runner: LocalRunner, suspicion: Suspicion, outcomes: Mapping[str, Outcome], traits: Traits) -> Reproduced:
     """A script for the first suspect that can be run here, verified if it could be, and a report around it.
 
     Args:
         outcomes: of the suspicion's own case, by target.
     """
-    suspect = _runnable(suspicion, outcomes)
+    suspect = _runnable(suspicion, outcomes, traits)
     claim = claim_of(suspicion, outcomes, suspect) if suspect else None
-    script = _script(runner, suspicion, suspect, claim, outcomes)
+    script = _script(runner, suspicion, suspect, claim, outcomes, traits)
     records = {target: outcome.record for target, outcome in outcomes.items()}
     name = suspect or ", ".join(suspicion.diagnosis.suspects)
-    said, traits = words.sentences(suspecting_documentation(suspicion)), traits_of([name])[name]
-    report = draft(title_of(suspicion, name), name, suspicion, claim, script, records, said, traits)
+    said = words.sentences(suspecting_documentation(suspicion))
+    report = draft(title_of(suspicion, name), name, suspicion, claim, script, records, said, traits[name])
     return Reproduced(script, report)
 
 
@@ -98,10 +91,11 @@ def _script(
     suspect: str | None,
     claim: Claim | None,
     outcomes: Mapping[str, Outcome],
+    traits: Traits,
 ) -> Reproducer:
     if suspect is None:
         return Reproducer("", remark="no suspect is a target that a script could run")
-    if not spec_of(parse_target(suspect)).traits.script_writer:
+    if not traits[suspect].script_writer:
         return _replaying(runner, suspicion, suspect)
     if suspicion.case.counterpart is not None and isinstance(suspicion.case.subject, ApiCall):
         return _two_sides(runner, suspicion, suspect)
@@ -115,10 +109,12 @@ def _script(
     try:
         if isinstance(suspicion.case.subject, ModelFile):
             how = file_script(runner, suspicion, claim, outcomes.get(suspect))
-            text = render_file(suspicion, suspect, claim, how, desktop)
+            text = render_file(suspicion, suspect, claim, traits, how, desktop)
         else:
-            text = render(suspicion, suspect, claim)
+            text = render(suspicion, suspect, claim, traits)
     except Unprintable as reason:
+        if is_foreign(traits[suspect]):
+            return _replaying(runner, suspicion, suspect)
         return Reproducer("", remark=f"no short script: {reason}")
     except KeyError as missing:
         return Reproducer("", remark=f"no script: the case has no {missing}")
@@ -169,77 +165,45 @@ def file_script(runner: LocalRunner, suspicion: Suspicion, claim: Claim | None, 
 
 
 def render_file(
-    suspicion: Suspicion, suspect: str, claim: Claim | None, how: FileScript, desktop: AttachmentFolder
+    suspicion: Suspicion,
+    suspect: str,
+    claim: Claim | None,
+    traits: Traits,
+    how: FileScript,
+    desktop: AttachmentFolder,
 ) -> str:
     """The text of a script that reads the model from a file beside it; the files are left in ``desktop``.
 
     Raises:
         Unprintable: if it cannot be written in a few lines.
     """
-    name, case = parse_target(suspect), suspicion.case
-    if spec_of(name).traits.script_writer == "keras":
-        parts = keras_file_parts(case, name.flavour, how, desktop)
-    elif spec_of(name).traits.script_writer == "torch":
-        parts = torch_file_parts(case, name.flavour, how, desktop)
-    else:
-        try:
-            return render(suspicion, suspect, claim)  # a node or two can be written down
-        except Unprintable:
-            lowered = lower("onnx", case, "onnx")
-            if not isinstance(lowered, tuple):
-                raise
-            parts = onnx_file_parts(name.base, *lowered, how, desktop)
+    parts = write_file_parts(_request(suspicion, suspect, claim, traits), how, desktop)
     return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim, suspicion.exception)
 
 
-def _runnable(suspicion: Suspicion, outcomes: Mapping[str, Outcome]) -> str | None:
+def _runnable(suspicion: Suspicion, outcomes: Mapping[str, Outcome], traits: Traits) -> str | None:
     """A suspect that is a target; of code that several share, the first of them."""
     suspects = [target for target in suspicion.diagnosis.suspects if target in outcomes]
     if suspects:
         return suspects[0]
-    families = traits_of(outcomes).families(outcomes)
+    families = traits.families(outcomes)
     shared = [t for t in outcomes if families[t] in suspicion.diagnosis.suspects and outcomes[t].completed]
     return shared[0] if shared else None
 
 
-def render(suspicion: Suspicion, suspect: str, claim: Claim | None) -> str:
+def _request(suspicion: Suspicion, suspect: str, claim: Claim | None, traits: Traits) -> ScriptRequest:
+    watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
+    return ScriptRequest(suspicion.case, suspect, traits[suspect], claim, watched)
+
+
+def render(suspicion: Suspicion, suspect: str, claim: Claim | None, traits: Traits) -> str:
     """The text of the script.
 
     Raises:
         Unprintable: if it cannot be written in a few lines.
     """
-    name = parse_target(suspect)
-    watched = suspicion.kind in (Kind.CRASH, Kind.HANG)
-    parts = _parts(suspicion.case, name, claim, watched)
+    parts = write_parts(_request(suspicion, suspect, claim, traits))
     return assemble(title_of(suspicion, suspect) + ".", suspicion.kind, parts, claim, suspicion.exception)
-
-
-def _parts(case: Case, name: TargetName, claim: Claim | None, watched: bool) -> Parts:
-    layers = spec_of(name).traits.script_writer == "keras" and isinstance(case.subject, LayerGraph)
-    if claim and claim.dtype and not is_known(claim.dtype) and not layers:  # elsewhere answers are cast for NumPy
-        raise Unprintable(f"NumPy has no {claim.dtype} to tell it from others")
-    if isinstance(case.subject, ApiCall) and operator_of(case.subject.api) and spec_of(name).traits.calls != "onnx":
-        return operator_parts(case, spec_of(name).traits.calls, name.flavour, watched=watched)
-    composed = composed_parts(case, spec_of(name).traits.calls, name.flavour, watched=watched)
-    if composed is not None:
-        return composed
-    if spec_of(name).traits.script_writer == "keras":
-        return keras_parts(case, name.flavour, claim, watched=watched)
-    if spec_of(name).traits.script_writer == "torch" and isinstance(case.subject, LayerGraph):
-        program = lower("torch", case, "torch")
-        if not isinstance(program, tuple):
-            raise Unprintable(program or "the case has no program")
-        return torch_graph_parts(*program, name.flavour, claim, watched=watched)
-    if spec_of(name).traits.script_writer == "torch":
-        return torch_parts(case, name.flavour, claim, watched=watched)
-    if isinstance(case.subject, ApiCall) and name.flavour == "eager":
-        return native_parts(case, spec_of(name).traits.calls, claim, watched=watched)
-    lowered = lower("onnx", case, "onnx")
-    if not isinstance(lowered, tuple):
-        raise Unprintable(lowered or "the case has no ONNX model")
-    subject, arrays = lowered
-    dtype = dtype_name(claim.observed) if claim and claim.observed is not None else "float32"
-    return onnx_parts(name.base, subject, arrays, claim.name if claim else "", dtype, watched=watched)
 
 
 def title_of(suspicion: Suspicion, suspect: str) -> str:

@@ -8,13 +8,15 @@ from ...core.arrays import Array, Arrays, dtype_name, is_floating
 from ...core.jsontext import Json
 from . import literals
 from .claim import Claim
-from .script import Parts
+from .script import ScriptParts
 
 #: Groups of the arrays that a program's tensors are named after.
 _GROUPS = {"x": "inputs", "w": "weights", "y": "labels"}
 
 
-def torch_graph_parts(subject: Json, arrays: Arrays, flavour: str, claim: Claim | None, *, watched: bool) -> Parts:
+def torch_graph_parts(
+    subject: Json, arrays: Arrays, flavour: str, claim: Claim | None, *, watched: bool
+) -> ScriptParts:
     """The parts of a script for a lowered graph.
 
     Raises:
@@ -27,7 +29,7 @@ def torch_graph_parts(subject: Json, arrays: Arrays, flavour: str, claim: Claim 
     wanted = _wanted_tensor(subject, claim)
     steps = [*writer.leaves(), *(_compiled_lines(writer, calls, wanted) if flavour == "compile" else calls)]
     imports = [*(["import subprocess"] if watched else []), "import sys", "", "import numpy as np", "import torch"]
-    return Parts(imports, [*steps, *writer.observed(wanted, claim)])
+    return ScriptParts(imports, [*steps, *writer.observed(wanted, claim)])
 
 
 def _wanted_tensor(subject: Json, claim: Claim | None) -> str:
